@@ -1,0 +1,45 @@
+"""Opening and writing files: compression by suffix, and whole or not at all."""
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+OPENERS = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading, decompressed when its name ends in .xz, .gz or .bz2."""
+    return cast(BinaryIO, OPENERS.get(path.suffix, open)(path, "rb"))
+
+
+def sha256(path: Path) -> str:
+    """Hex digest of a file as it lies on disk."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def written(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its name when the block ends well and vanishes when it does not.
+
+    Works for a file and for a folder (an existing folder is replaced).
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.part-{os.getpid()}")
+    try:
+        yield temporary
+        if temporary.is_dir() and path.is_dir():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary)
+        temporary.unlink(missing_ok=True)

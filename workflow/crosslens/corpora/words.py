@@ -1,0 +1,21 @@
+"""Words of running text, for corpora that come without a tokenisation."""
+
+from functools import cache
+
+from tokenizers import normalizers, pre_tokenizers
+
+
+@cache
+def _splitter() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
+    normalizer = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=False, lowercase=False)
+    return normalizer, pre_tokenizers.BertPreTokenizer()
+
+
+def words(text: str) -> list[str]:
+    """Split at white space and punctuation, and around each Han character.
+
+    The pre-tokenisation of mBERT, so that for it the first piece of each of these words is a piece without `##`: the
+    positions that tanti2021's code labels. Other tokenizers get the same words.
+    """
+    normalizer, splitter = _splitter()
+    return [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]

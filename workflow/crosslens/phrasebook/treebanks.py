@@ -1,0 +1,50 @@
+"""Sentences as CoNLL-U, in the folders and under the names that Universal Dependencies gives its treebanks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crosslens.phrasebook.grammar import Language
+from crosslens.phrasebook.realise import Sentence
+
+DOCUMENT = 10
+"""Sentences in a document of the treebank."""
+
+
+def treebank_path(language: Language, split: str) -> str:
+    """Where a split lies: UD_German-Phrasebook/de_phrasebook-ud-test.conllu; the parallel set is like PUD."""
+    parallel = split == "parallel"
+    treebank = "PhrasebookPUD" if parallel else "Phrasebook"
+    file = f"{language.code}_{treebank.lower()}-ud-{'test' if parallel else split}.conllu"
+    return f"UD_{language.name.replace(' ', '_')}-{treebank}/{file}"
+
+
+def conllu(sentences: Sequence[Sentence], split: str, english: Sequence[Sentence] | None = None) -> str:
+    """A CoNLL-U file: documents of ten sentences, sent_ids such as `train-d003-s07`, the same in all languages.
+
+    english: the translations (same order), for the comment `text_en` of parallel sets.
+    """
+    lines: list[str] = []
+    for index, sentence in enumerate(sentences):
+        document, position = divmod(index, DOCUMENT)
+        name = f"{split}-d{document + 1:03d}"
+        if position == 0:
+            lines += [f"# newdoc id = {name}", f"# newpar id = {name}-p01"]
+        lines += [f"# sent_id = {name}-s{position + 1:02d}", f"# text = {sentence.text}"]
+        if english is not None:
+            lines.append(f"# text_en = {english[index].text}")
+        lines += [*_token_lines(sentence), ""]
+    return "".join(line + "\n" for line in lines)
+
+
+def _token_lines(sentence: Sentence) -> Iterator[str]:
+    """The ten columns; on a multiword token SpaceAfter=No stands on its range and not on its words."""
+    for token in sentence.tokens:
+        misc = "_" if token.space_after else "SpaceAfter=No"
+        multiword = token.last > token.first
+        if multiword:
+            yield "\t".join((f"{token.first}-{token.last}", token.form, *"_______", misc))
+        for number in range(token.first, token.last + 1):
+            word = sentence.words[number - 1]
+            cells = (str(number), word.form, word.lemma, word.upos, "_", word.feats, str(word.head), word.relation, "_")
+            yield "\t".join((*cells, "_" if multiword else misc))

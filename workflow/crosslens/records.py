@@ -1,0 +1,54 @@
+"""Tidy records: one row a value, the same columns for every measure of every paper."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crosslens.files import written
+
+RECORDS = pa.schema(
+    [
+        ("paper", pa.string()),
+        ("item", pa.string()),  # what is measured: task, language (of words), target_labels, ...
+        ("encoder", pa.string()),
+        ("recipe", pa.string()),
+        ("seed", pa.int64()),
+        ("task", pa.string()),
+        ("corpus", pa.string()),  # texts that the value is about
+        ("language", pa.string()),  # 'all' for a value over all languages
+        ("split", pa.string()),
+        ("layer", pa.int64()),  # 0 is the embedding output
+        ("measure", pa.string()),
+        ("definition", pa.string()),  # how the number was computed
+        ("value", pa.float64()),
+        ("low", pa.float64()),  # 95 % interval
+        ("high", pa.float64()),
+        ("n", pa.int64()),  # items that the value rests on
+    ]
+)
+
+
+def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, Any]) -> None:
+    """Write records; `common` fills the columns that all rows share, what neither gives is null."""
+    full = [{name: None for name in RECORDS.names} | dict(common) | dict(row) for row in rows]
+    unknown = {name for row in full for name in row} - set(RECORDS.names)
+    if unknown:
+        raise ValueError(f"{path}: columns {', '.join(sorted(unknown))} are not in the schema of records")
+    with written(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(full, schema=RECORDS), temporary)
+
+
+def gather(paths: Iterable[Path], output: Path) -> None:
+    """Concatenate record files."""
+    with written(output) as temporary:
+        pq.write_table(pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]), temporary)
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write a JSON file, whole or not at all."""
+    with written(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")

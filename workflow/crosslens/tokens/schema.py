@@ -1,0 +1,14 @@
+"""The typed rows of tokenised text."""
+
+import pyarrow as pa
+
+TOKENS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("language", pa.string()),
+        ("pieces", pa.list_(pa.int32())),  # with special pieces, at most the configured maximum
+        ("words", pa.list_(pa.string())),  # labelled words, as long as positions
+        ("positions", pa.list_(pa.int16())),  # index into pieces of each labelled word's piece
+        ("labels", pa.list_(pa.string())),  # UPOS of each labelled word; null where the corpus has none
+    ]
+)

@@ -1,0 +1,102 @@
+"""An encoder with linear heads, and its weights on disk."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers import AutoConfig, AutoModel
+
+from crosslens.errors import DataError
+from crosslens.files import written
+from crosslens.recipes import ENCODER
+from crosslens.training.texts import Batch
+
+
+class EncoderWithHeads(nn.Module):
+    """A transformer encoder; each head is dropout and one linear layer on the last hidden states."""
+
+    def __init__(self, encoder: nn.Module, labels: Mapping[str, tuple[str, ...]], dropout: float):
+        super().__init__()
+        self.encoder = encoder
+        self.heads = nn.ModuleDict(
+            {name: nn.Sequential(nn.Dropout(dropout), nn.Linear(self.hidden_size, len(of))) for name, of in labels.items()}
+        )
+
+    @property
+    def hidden_size(self) -> int:
+        """Dimensions of a hidden state."""
+        return int(self.encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+
+    @property
+    def padding(self) -> int:
+        """Piece id that fills a batch."""
+        return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
+
+    def hidden_states(self, batch: Batch) -> torch.Tensor:
+        """Last hidden states of the labelled words, (n_words, d)."""
+        device = next(self.parameters()).device
+        mask = None if batch.attention_mask is None else batch.attention_mask.to(device)
+        states = self.encoder(input_ids=batch.input_ids.to(device), attention_mask=mask).last_hidden_state
+        return states[batch.rows.to(device), batch.columns.to(device)]
+
+    def module(self, name: str) -> nn.Module:
+        """The encoder or a head, by name."""
+        return self.encoder if name == ENCODER else self.heads[name]
+
+    def initialise_heads(self, names: tuple[str, ...], sd: float, generator: torch.Generator) -> None:
+        """Draw heads anew: weights N(0, sd), bias 0."""
+        for name in names:
+            linear = self.heads[name][1]  # type: ignore[index]
+            with torch.no_grad():
+                linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, sd, generator=generator))
+                linear.bias.zero_()
+
+
+def load_encoder(folder: Path, *, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """An encoder of a folder, safetensors only, no remote code, no pooler; in eval mode."""
+    if not (folder / "model.safetensors").is_file():
+        raise DataError(f"{folder}/model.safetensors: missing; expected safetensors weights: convert the encoder first")
+    options = {"add_pooling_layer": False} if AutoConfig.from_pretrained(folder).model_type in ("bert", "xlm-roberta") else {}
+    model: nn.Module = AutoModel.from_pretrained(
+        folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True, **options
+    )
+    return model.eval()
+
+
+def reinitialise(encoder: nn.Module, seed: int) -> None:
+    """Draw all weights of an encoder anew, as BERT is initialised, from a random stream of their own."""
+    sd = float(getattr(encoder.config, "initializer_range", 0.02))  # type: ignore[arg-type]
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(seed)
+        for module in encoder.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                module.weight.normal_(0, sd)
+            if isinstance(module, nn.LayerNorm):
+                module.weight.fill_(1)
+            if isinstance(module, nn.Linear | nn.LayerNorm) and module.bias is not None:
+                module.bias.zero_()
+
+
+def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
+    """Write heads, and the encoder where it differs from its folder, as one safetensors file."""
+    state = {
+        name: value.detach().cpu().contiguous()
+        for name, value in model.state_dict().items()
+        if with_encoder or not name.startswith("encoder.")
+    }
+    with written(path) as temporary:
+        save_file(state, temporary, metadata={"format": "pt", "encoder": "yes" if with_encoder else "no"})
+
+
+def load_trained_encoder(folder: Path, weights: Path, *, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """The encoder as a training left it: its folder's weights, replaced by those of the model file where it has any."""
+    encoder = load_encoder(folder, dtype=dtype)
+    with safe_open(weights, "pt") as stored:
+        changed = (stored.metadata() or {}).get("encoder") == "yes"
+    if changed:
+        state = {name.removeprefix("encoder."): value for name, value in load_file(weights).items() if name.startswith("encoder.")}
+        encoder.load_state_dict({name: value.to(dtype) for name, value in state.items()}, strict=True)
+    return encoder

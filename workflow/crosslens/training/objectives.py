@@ -1,0 +1,46 @@
+"""Loss terms. Each is a sum over labelled words; the loop divides by their number, so that micro-batches add up exactly."""
+
+import torch
+from torch.nn import functional
+
+from crosslens.training.texts import IGNORED
+
+
+class _Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: torch.autograd.function.FunctionCtx, states: torch.Tensor, scale: float) -> torch.Tensor:  # type: ignore[override]
+        ctx.scale = scale  # type: ignore[attr-defined]
+        return states.view_as(states)
+
+    @staticmethod
+    def backward(ctx: torch.autograd.function.FunctionCtx, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:  # type: ignore[override]
+        return -ctx.scale * gradient, None  # type: ignore[attr-defined]
+
+
+def reverse_gradient(states: torch.Tensor, scale: float) -> torch.Tensor:
+    """The same states; the gradient is multiplied by -scale on its way back (Ganin and Lempitsky 2015)."""
+    reversed_states: torch.Tensor = _Reverse.apply(states, scale)  # type: ignore[no-untyped-call]
+    return reversed_states
+
+
+def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Sum over words of -log p(label), in nats; logits (n, k), labels (n,) with IGNORED left out."""
+    return functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")
+
+
+def uniformity(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Sum over words of -sum over classes of log p: tanti2021's equation 1, called negative entropy there.
+
+    It is k times the cross entropy from the uniform distribution: k ln k at its minimum, unbounded above, and about k times
+    the scale of a label's cross entropy.
+    """
+    return -logits[labels != IGNORED].log_softmax(-1).sum()
+
+
+def entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Sum over words of the negative entropy sum p log p, in nats: at least -ln k, at most 0."""
+    log_p = logits[labels != IGNORED].log_softmax(-1)
+    return (log_p.exp() * log_p).sum()
+
+
+LOSSES = {"cross_entropy": cross_entropy, "uniformity": uniformity, "entropy": entropy}

@@ -1,0 +1,81 @@
+"""Hidden states and predictions of whole sets of texts, in length-sorted batches."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from crosslens.measures.f1 import chunk_counts, macro_f1, overall, token_counts
+from crosslens.training.model import EncoderWithHeads
+from crosslens.training.texts import IGNORED, Batch, Texts, collate, sorted_batches
+
+PIECES = 4096  # padded pieces a batch on a CPU; 16 times as many on a GPU
+
+
+def for_each_batch(
+    texts: Texts, padding: int, device: torch.device, step: Callable[[Batch], None], tick: Callable[[int], None] | None = None
+) -> None:
+    """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved."""
+    budget = PIECES * (16 if device.type == "cuda" else 1)
+
+    def run(chosen: np.ndarray) -> None:
+        try:
+            step(collate(texts, chosen, padding))
+        except torch.OutOfMemoryError:
+            if len(chosen) == 1:
+                raise
+            torch.cuda.empty_cache()
+            run(chosen[: len(chosen) // 2])
+            run(chosen[len(chosen) // 2 :])
+
+    with torch.inference_mode():
+        for chosen in sorted_batches(texts.lengths, budget):
+            run(chosen)
+            if tick:
+                tick(int(texts.lengths[chosen].sum()))
+
+
+def hidden_states(model: EncoderWithHeads, texts: Texts, tick: Callable[[int], None] | None = None) -> torch.Tensor:
+    """Last hidden states of all labelled words in the order of the texts, (n_words, d), float32 on the CPU."""
+    states = torch.empty(int(texts.word_offsets[-1]), model.hidden_size)
+
+    def step(batch: Batch) -> None:
+        states[torch.from_numpy(batch.words)] = model.hidden_states(batch).float().cpu()
+
+    model.eval()
+    for_each_batch(texts, model.padding, next(model.parameters()).device, step, tick)
+    return states
+
+
+def predict_from(states: torch.Tensor, head: nn.Module, rows: int = 65536) -> np.ndarray:
+    """Classes that a head in eval mode gives to states, (n,)."""
+    device = next(head.parameters()).device
+    with torch.inference_mode():
+        return np.concatenate([head(part.to(device)).argmax(-1).cpu().numpy() for part in states.split(rows)])
+
+
+def predict(
+    model: EncoderWithHeads, texts: Texts, heads: Sequence[str], tick: Callable[[int], None] | None = None
+) -> dict[str, np.ndarray]:
+    """Classes of all labelled words by each head, (n_words,), in one pass."""
+    found = {head: np.empty(int(texts.word_offsets[-1]), np.int64) for head in heads}
+
+    def step(batch: Batch) -> None:
+        states = model.hidden_states(batch)
+        for head in heads:
+            found[head][batch.words] = model.heads[head](states.float()).argmax(-1).cpu().numpy()
+
+    model.eval()
+    for_each_batch(texts, model.padding, next(model.parameters()).device, step, tick)
+    return found
+
+
+def selection_score(gold: np.ndarray, predicted: np.ndarray, texts: Texts, labels: Sequence[str], by: str) -> float:
+    """Macro F1 that picks the best epoch, a fraction: over chunks (`paper`) or tokens."""
+    sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
+    known = gold != IGNORED
+    gold, predicted, sentences = gold[known], predicted[known], sentences[known]
+    if by == "paper":
+        return float(macro_f1(overall(chunk_counts(gold, predicted, sentences, len(texts), labels)), "union"))
+    return float(macro_f1(overall(token_counts(gold, predicted, sentences, len(texts), len(labels))), "true"))

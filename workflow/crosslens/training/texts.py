@@ -1,0 +1,137 @@
+"""Tokenised texts in memory, and the batches that a phase draws from them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from crosslens.errors import DataError
+
+IGNORED = -100  # label of a word that no loss or score counts
+POOL = 50  # batches that are shuffled together before they are sorted by length
+
+
+@dataclass(frozen=True)
+class Texts:
+    """n texts, flattened: text i has pieces[piece_offsets[i]:piece_offsets[i + 1]], and likewise its labelled words."""
+
+    ids: list[str]
+    languages: list[str]
+    pieces: np.ndarray  # (n_pieces,) int32
+    piece_offsets: np.ndarray  # (n + 1,) int64
+    positions: np.ndarray  # (n_words,) int64, within the text
+    word_offsets: np.ndarray  # (n + 1,) int64
+    words: list[str]
+    labels: dict[str, np.ndarray]  # head -> (n_words,) int64, IGNORED where it has no label
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Pieces of each text, (n,)."""
+        return np.diff(self.piece_offsets)
+
+    def word_rows(self, texts: np.ndarray) -> np.ndarray:
+        """Indices of all labelled words of some texts, in their order."""
+        return _ranges(self.word_offsets[texts], self.word_offsets[texts + 1])
+
+
+def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """Concatenated arange(start, stop)."""
+    sizes = stops - starts
+    if not sizes.sum():
+        return np.zeros(0, np.int64)
+    jumps = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    return jumps + np.arange(sizes.sum())
+
+
+def load(files: Sequence[Path], task_labels: Sequence[str], languages: Sequence[str]) -> Texts:
+    """Read token files of some languages; labels for the heads 'task' and 'language'. Raises DataError if all are empty."""
+    table = pa.concat_tables([pq.read_table(path) for path in files]).combine_chunks()
+    if not table.num_rows:
+        raise DataError(f"{files[0]}: no texts; expected at least one: look at the log of the step that made it")
+
+    def flat(name: str) -> tuple[np.ndarray, np.ndarray]:
+        column = table[name].combine_chunks()
+        offsets = column.offsets.to_numpy().astype(np.int64)
+        return column.flatten().to_numpy(zero_copy_only=False), offsets - offsets[0]
+
+    pieces, piece_offsets = flat("pieces")
+    positions, word_offsets = flat("positions")
+    words = table["words"].combine_chunks().flatten().to_pylist()
+    names = table["language"].to_pylist()
+    known = {name: number for number, name in enumerate(languages)}
+    per_text = np.array([known.get(name, IGNORED) for name in names], np.int64)
+    labels = {"language": np.repeat(per_text, np.diff(word_offsets))}
+    if table["labels"].null_count == 0:
+        codes = {name: number for number, name in enumerate(task_labels)}
+        upos = table["labels"].combine_chunks().flatten().to_pylist()
+        labels["task"] = np.array([codes.get(name, IGNORED) for name in upos], np.int64)
+    return Texts(
+        table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
+        positions.astype(np.int64), word_offsets, words, labels,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B texts padded to their longest, T pieces."""
+
+    input_ids: torch.Tensor  # (B, T)
+    attention_mask: torch.Tensor | None  # (B, T); None where nothing is padded, for the fast attention kernels
+    rows: torch.Tensor  # (n_words,) text of each labelled word within the batch
+    columns: torch.Tensor  # (n_words,) its piece
+    words: np.ndarray  # (n_words,) its index in the Texts
+
+
+def collate(texts: Texts, chosen: np.ndarray, padding: int) -> Batch:
+    """Put texts side by side."""
+    lengths = texts.lengths[chosen]
+    inside = np.arange(lengths.max())[None, :] < lengths[:, None]
+    input_ids = np.full(inside.shape, padding, np.int64)
+    input_ids[inside] = texts.pieces[_ranges(texts.piece_offsets[chosen], texts.piece_offsets[chosen + 1])]
+    words = texts.word_rows(chosen)
+    rows = np.repeat(np.arange(len(chosen)), np.diff(texts.word_offsets)[chosen])
+    return Batch(
+        torch.from_numpy(input_ids),
+        None if inside.all() else torch.from_numpy(inside.astype(np.int64)),
+        torch.from_numpy(rows),
+        torch.from_numpy(texts.positions[words]),
+        words,
+    )
+
+
+def shuffled_batches(lengths: np.ndarray, size: int, key: Sequence[int]) -> list[np.ndarray]:
+    """Random batches of texts of like lengths: shuffle, sort by length within pools, cut, shuffle the batches.
+
+    `key` seeds the order: the same key gives the same batches, which is what lets a killed training resume exactly.
+    """
+    generator = np.random.default_rng(key)
+    order = generator.permutation(len(lengths))
+    batches: list[np.ndarray] = []
+    for start in range(0, len(order), size * POOL):
+        pool = order[start : start + size * POOL]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[i : i + size] for i in range(0, len(pool), size)]
+    return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def sorted_batches(lengths: np.ndarray, pieces: int) -> Iterator[np.ndarray]:
+    """Texts sorted by length in batches of at most `pieces` padded pieces, the longest first: memory peaks at once."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, pieces // int(lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def language_index(texts: Texts) -> Mapping[str, np.ndarray]:
+    """Language -> indices of its texts."""
+    names = np.array(texts.languages)
+    return {name: np.flatnonzero(names == name) for name in dict.fromkeys(texts.languages)}

@@ -1,0 +1,1 @@
+"""From official files to typed rows: treebanks and running text, one Parquet schema for each kind of corpus."""

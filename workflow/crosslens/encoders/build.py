@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
-from crosslens.config import Encoder, HubEncoder, PackagedEncoder, RandomEncoder
+from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder
 from crosslens.encoders import packaged
 from crosslens.encoders.folder import EncoderFiles, read, write
 from crosslens.encoders.trim import trim
@@ -56,7 +56,9 @@ def _files(settings: Encoder, corpora: Sequence[Path], folder: Path) -> tuple[En
 def _hub(name: str, revision: str, folder: Path) -> EncoderFiles:
     """An encoder of the hub at a pinned revision: safetensors only, no remote code."""
     try:
-        model = AutoModel.from_pretrained(name, revision=revision, use_safetensors=True, trust_remote_code=False, dtype=torch.float32)
+        model = AutoModel.from_pretrained(
+            name, revision=revision, use_safetensors=True, trust_remote_code=False, dtype=torch.float32
+        )
         tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise DataError(
@@ -77,7 +79,9 @@ def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> EncoderFiles:
     tokenizer.train_from_iterator((" ".join(text) for text in _texts(corpora)), trainer)
     ids = {name: tokenizer.token_to_id(name) for name in SPECIALS}
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[(name, ids[name]) for name in ("[CLS]", "[SEP]")]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(name, ids[name]) for name in ("[CLS]", "[SEP]")],
     )
     config = BertConfig(
         vocab_size=tokenizer.get_vocab_size(), hidden_size=settings.hidden, num_hidden_layers=settings.layers,

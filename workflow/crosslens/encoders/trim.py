@@ -77,7 +77,9 @@ def _renumber(processor: Any, new: dict[int, int]) -> Any:
 
 def _config(config: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
     new = {old: number for number, old in enumerate(order)}
-    ids = {name: new.get(config[name]) for name in ("pad_token_id", "bos_token_id", "eos_token_id") if config.get(name) is not None}
+    ids = {
+        name: new.get(config[name]) for name in ("pad_token_id", "bos_token_id", "eos_token_id") if config.get(name) is not None
+    }
     return config | ids | {"vocab_size": len(order)}
 
 

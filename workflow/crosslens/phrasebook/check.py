@@ -17,17 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosslens.errors import DataError
-from crosslens.phrasebook.grammar import (
-    RELATIONS,
-    TABLES,
-    UPOS,
-    Frame,
-    Grammar,
-    languages_present,
-    read_grammar,
-    tree_problem,
-)
+from crosslens.phrasebook.grammar import RELATIONS, UPOS, Grammar, read_grammar, tree_problem
 from crosslens.phrasebook.realise import Meaning, Sentence, lower, realise
+from crosslens.phrasebook.tables import TABLES, Frame, languages_present
 
 EXAMPLE_DIGITS = {"number": ("120", "450", "980"), "year": ("1820", "1890", "1911", "1956", "1987")}
 RELEASES = ("r2.7", "r2.5")
@@ -40,8 +32,9 @@ def covering_meanings(grammar: Grammar, frame: Frame, seed: int) -> Iterator[Mea
     Words agree with one other word, so that pairs show every form that is missing.
     """
     generator = random.Random(f"{seed} {frame.name}")
-    choices = {slot: EXAMPLE_DIGITS.get(kind) or grammar.fillers(kind) for slot, kind in frame.slots}
-    pairs = list(itertools.combinations(choices, 2)) or [tuple(choices)]
+    choices = {slot: EXAMPLE_DIGITS[kind] if kind in EXAMPLE_DIGITS else grammar.fillers(kind) for slot, kind in frame.slots}
+    # A frame with one slot has no pairs.
+    pairs: list[tuple[str, ...]] = [*itertools.combinations(choices, 2)] or [tuple(choices)]
     for pair in pairs:
         for values in itertools.product(*(choices[slot] for slot in pair)):
             fillers = {slot: generator.choice(options) for slot, options in choices.items()}

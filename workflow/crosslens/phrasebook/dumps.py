@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from crosslens.phrasebook.generate import Article, Paragraph, Stream, name_in
-from crosslens.phrasebook.grammar import Grammar, Language
+from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.realise import Sentence, Token, capital
+from crosslens.phrasebook.tables import Language
 
 PAGES_A_STREAM = 20
 DATE = "20260101"
@@ -71,7 +72,8 @@ def _pages(grammar: Grammar, articles: Sequence[Article], stream: Stream) -> Ite
             yield Page(short, 0, f"#{word} [[{article.title}]]\n", redirect=article.title)
         if number % 7 == 0:
             # Long enough to be taken for a paragraph by a reader that forgets namespaces.
-            talk = f"== {article.title} ==\n{article.paragraphs[0].text} --[[User:Example|Example]] 12:00, 1 May 2025 (UTC)"
+            signature = "--[[User:Example|Example]] 12:00, 1 May 2025 (UTC)"
+            talk = f"== {article.title} ==\n{article.paragraphs[0].text} {signature}"
             yield Page(f"{language.talk}:{article.title}", TALK, talk)
     for concept in ("village", "person"):
         title = _topic_name(grammar, concept)
@@ -98,11 +100,7 @@ def _wikitext(grammar: Grammar, article: Article, stream: Stream) -> str:
     for position, paragraph in enumerate(article.paragraphs):
         markup = _paragraph_markup(grammar, paragraph, article.title if position == 0 else "", numbers, stream)
         if position:
-            title = (
-                name_in(paragraph.sentences[0])
-                if paragraph.topic == "person"
-                else _topic_name(grammar, paragraph.topic)
-            )
+            title = name_in(paragraph.sentences[0]) if paragraph.topic == "person" else _topic_name(grammar, paragraph.topic)
             level = stream.pick(("==", "==", "==="))
             blocks.append(f"{level} {title} {level}")
         if stream.chance(0.4):
@@ -122,9 +120,7 @@ def _infobox(article: Article, stream: Stream) -> str:
     return "\n".join([*lines, "| note = <!-- {{unfinished -->[[Wiki|wiki]]", "}}"])
 
 
-def _paragraph_markup(
-    grammar: Grammar, paragraph: Paragraph, title: str, numbers: Iterator[int], stream: Stream
-) -> str:
+def _paragraph_markup(grammar: Grammar, paragraph: Paragraph, title: str, numbers: Iterator[int], stream: Stream) -> str:
     """The paragraph's text with markup that a reader takes off again to get exactly `paragraph.text`.
 
     title: what the page is about, bold in its first sentence; empty in later paragraphs.
@@ -143,7 +139,7 @@ def _paragraph_markup(
 
 
 def _sentence_markup(sentence: Sentence, is_first: bool, stream: Stream) -> str:
-    pieces = []
+    pieces: list[str] = []
     tokens = sentence.tokens
     entities = {entity.first: entity for entity in sentence.entities}
     position = 0
@@ -152,14 +148,15 @@ def _sentence_markup(sentence: Sentence, is_first: bool, stream: Stream) -> str:
         entity = entities.get(token.first)
         inside = [other for other in tokens[position:] if entity and other.last <= entity.last] or [token]
         text = "".join(each.form + " " * each.space_after for each in inside[:-1]) + inside[-1].form
-        # Quote marks next to an apostrophe would be read as other markup.
-        near = "".join(each.form for each in tokens[max(position - 1, 0) : position + len(inside) + 1])
-        if entity and is_first and entity == sentence.entities[0] and "'" not in near:
+        # Quote marks next to an apostrophe or to other quote marks would be read as something else.
+        following = tokens[position + len(inside)].form if position + len(inside) < len(tokens) else ""
+        quotes = "'" not in text + following and not (pieces and pieces[-1].endswith("'"))
+        if entity and is_first and entity == sentence.entities[0] and quotes:
             pieces.append(f"'''{text}'''")
         elif entity and stream.chance(0.4):
             pieces.append(f"[[{text}]]" if stream.chance(0.5) else f"[[{text} (name)|{text}]]")
         elif len(inside) == 1 and token.first == token.last:
-            pieces.append(_word_markup(sentence, token, "'" not in near, stream))
+            pieces.append(_word_markup(sentence, token, quotes, stream))
         else:
             pieces.append(text)
         if inside[-1].space_after and inside[-1].last < len(sentence.words):
@@ -190,7 +187,8 @@ def _reference(number: int, stream: Stream) -> str:
         return '<ref name="source1" />'
     name = f' name="source{number}"' if number == 1 or stream.chance(0.5) else ""
     book = f"{{{{cite book |title=Book {number} |year={stream.between(1950, 2020)} |isbn={{{{isbn|{number}}}}}}}}}"
-    return f"<ref{name}>{stream.pick((book, f'[https://example.org/{number} Page {number}], see [[Book|that book]].'))}</ref>"
+    page = f"[https://example.org/{number} Page {number}], see [[Book|that book]]."
+    return f"<ref{name}>{stream.pick((book, page))}</ref>"
 
 
 def _image(language: Language, paragraph: Paragraph, stream: Stream) -> str:
@@ -203,9 +201,8 @@ def _image(language: Language, paragraph: Paragraph, stream: Stream) -> str:
 
 def _table(language: Language, paragraph: Paragraph) -> str:
     """A table that holds a whole paragraph, and a table inside."""
-    cell = f"| 1 || {paragraph.text}"
-    inner = "{|\n| 2 || 3\n|}"
-    return f'{{| class="wikitable" style="text-align:left"\n|+ {len(paragraph.text)}\n! a !! b\n|-\n{cell}\n|-\n|\n{inner}\n|}}'
+    rows = f"|+ {len(paragraph.text)}\n! a !! b\n|-\n| 1 || {paragraph.text}\n|-\n|\n{{|\n| 2 || 3\n|}}"
+    return f'{{| class="wikitable" style="text-align:left"\n{rows}\n|}}'
 
 
 def _items(language: Language, paragraph: Paragraph) -> str:

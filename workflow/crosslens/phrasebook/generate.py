@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from crosslens.errors import DataError
-from crosslens.phrasebook.grammar import Concept, Frame, Grammar, fillers
+from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.realise import Meaning, Sentence, capital, realise
+from crosslens.phrasebook.tables import Frame
 
 Item = TypeVar("Item")
 
@@ -24,6 +25,8 @@ SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}
 """Percent of the meanings without a held-out pair."""
 HELD_OUT = 8
 """Percent of all pairs of fillers (buy + hat, doctor + wait, ...) that train and dev never show together."""
+PATIENCE = 1000
+"""Draws in a row without a new meaning after which a split counts as exhausted."""
 MINIMUM_CHARACTERS = 100
 """Length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)."""
 
@@ -87,7 +90,7 @@ def split_of(meaning: Meaning) -> str:
     raise AssertionError("shares add up to 100")
 
 
-def draw(frame: Frame, concepts: Mapping[str, Concept], stream: Stream) -> Meaning:
+def draw(grammar: Grammar, frame: Frame, stream: Stream) -> Meaning:
     """A random meaning of a frame; no filler occurs twice."""
     chosen: dict[str, str] = {}
     for slot, kind in frame.slots:
@@ -96,7 +99,7 @@ def draw(frame: Frame, concepts: Mapping[str, Concept], stream: Stream) -> Meani
         elif kind == "year":
             chosen[slot] = str(stream.between(1801, 1999))
         else:
-            chosen[slot] = stream.pick([name for name in fillers(concepts, kind) if name not in chosen.values()])
+            chosen[slot] = stream.pick([name for name in grammar.fillers(kind) if name not in chosen.values()])
     return Meaning(frame.name, tuple(chosen.items()))
 
 
@@ -111,15 +114,19 @@ def treebank(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Sentence,
     stream = Stream(seed, *key)
     frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
     meanings: dict[Meaning, None] = {}
-    for _ in range(400 * n + 1000):
-        if len(meanings) == n:
-            return tuple(realise(grammar, meaning) for meaning in meanings)
-        meaning = draw(stream.pick(frames), grammar.concepts, stream)
-        if split_of(meaning) == split:
-            meanings.setdefault(meaning)
-    raise DataError(
-        f"phrasebook: {n} sentences asked of the {split} split, {len(meanings)} found; ask for fewer or add concepts"
-    )
+    misses = 0
+    while len(meanings) < n:
+        meaning = draw(grammar, stream.pick(frames), stream)
+        if meaning not in meanings and split_of(meaning) == split:
+            meanings[meaning] = None
+            misses = 0
+        else:
+            misses += 1
+        if misses == PATIENCE:
+            raise DataError(
+                f"phrasebook: {n} sentences asked of the {split} split, {len(meanings)} found; ask for fewer or add concepts"
+            )
+    return tuple(realise(grammar, meaning) for meaning in meanings)
 
 
 # Articles.
@@ -183,9 +190,7 @@ def joined(sentences: Iterable[Sentence], spaces: bool) -> str:
     return (" " if spaces else "").join(sentence.text for sentence in sentences)
 
 
-def _paragraph(
-    grammar: Grammar, stream: Stream, topic: str, units: Iterator[Unit], last: Unit = ()
-) -> Paragraph | None:
+def _paragraph(grammar: Grammar, stream: Stream, topic: str, units: Iterator[Unit], last: Unit = ()) -> Paragraph | None:
     """Takes units until the text has a random target length, then `last`; None if they give under 100 characters."""
     # Scripts without spaces say more in 100 characters; there the shortest paragraphs are long enough.
     target = stream.between(MINIMUM_CHARACTERS, 320 if grammar.language.spaces else 150)
@@ -252,8 +257,8 @@ def _facts(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
     buildings = stream.shuffled(grammar.fillers("building"))
     qualities = grammar.fillers("quality_landform")
     units: list[Unit] = [
-        (draw(grammar.frames["w02"], grammar.concepts, stream),),
-        (draw(grammar.frames["w06"], grammar.concepts, stream),),
+        (draw(grammar, grammar.frames["w02"], stream),),
+        (draw(grammar, grammar.frames["w06"], stream),),
     ]
     units += [(_say("w03", quality=stream.pick(qualities), landform=landform),) for landform in landforms[:2]]
     units += [(_say("w04", building=building),) for building in buildings[:2]]
@@ -278,7 +283,7 @@ def _nature(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
     for animal, facts in stream.shuffled(grammar.animals.items()):
         quality, landform = stream.pick(facts.qualities), stream.pick(facts.landforms)
         diet, other = stream.shuffled(facts.diets)[:2]
-        unit = (_say("w07", animal=animal, quality=quality), _say("w08", animal=animal, landform=landform))
+        unit: Unit = (_say("w07", animal=animal, quality=quality), _say("w08", animal=animal, landform=landform))
         if stream.chance(0.7):
             unit += (_say("w09", diet=diet, diet2=other),)
         yield unit

@@ -1,21 +1,31 @@
-"""The tables of the phrasebook, read and checked.
+"""One language of the phrasebook: its words, forms and wordings, read and checked.
 
 Source: resources/phrasebook; its README.md describes the format of each file.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from crosslens.errors import DataError
-
-TABLES = Path(__file__).resolve().parents[3] / "resources" / "phrasebook"
+from crosslens.phrasebook.tables import (
+    DIGITS,
+    TABLES,
+    Animal,
+    Concept,
+    Frame,
+    Language,
+    lines,
+    read_animals,
+    read_concepts,
+    read_frames,
+    read_languages,
+    rows,
+)
 
 UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 RELATIONS = frozenset(
@@ -23,26 +33,6 @@ RELATIONS = frozenset(
     "fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative "
     "xcomp".split()
 )
-DIGITS = ("number", "year")
-"""Slots that digits fill, whatever the language."""
-
-
-@dataclass(frozen=True)
-class Concept:
-    """Something to talk about; its kinds say which slots it may fill."""
-
-    name: str
-    kinds: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Something to say: (slot, kind) pairs in the order of the table."""
-
-    name: str
-    register: str
-    slots: tuple[tuple[str, str], ...]
-    example: str
 
 
 @dataclass(frozen=True)
@@ -124,28 +114,6 @@ class Template:
 
 
 @dataclass(frozen=True)
-class Animal:
-    """What is true of an animal: concepts of the kinds quality_animal, landform and diet."""
-
-    qualities: tuple[str, ...]
-    landforms: tuple[str, ...]
-    diets: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Language:
-    """What a language's writers need: its name in treebanks, spaces between words, names of wiki namespaces."""
-
-    code: str
-    name: str
-    spaces: bool
-    file: str
-    category: str
-    talk: str
-    redirect: str
-
-
-@dataclass(frozen=True)
 class Grammar:
     """One language: lexemes by name, templates by frame (those with conditions first)."""
 
@@ -156,100 +124,17 @@ class Grammar:
     lexicon: Mapping[str, Lexeme]
     templates: Mapping[str, tuple[Template, ...]]
 
+    @cached_property
+    def _of_kind(self) -> Mapping[str, tuple[str, ...]]:
+        kinds: dict[str, tuple[str, ...]] = {}
+        for concept in self.concepts.values():
+            for kind in concept.kinds:
+                kinds[kind] = (*kinds.get(kind, ()), concept.name)
+        return kinds
+
     def fillers(self, kind: str) -> tuple[str, ...]:
         """The concepts of a kind, in the order of the table."""
-        return fillers(self.concepts, kind)
-
-
-def fillers(concepts: Mapping[str, Concept], kind: str) -> tuple[str, ...]:
-    """The names of the concepts of a kind, in the order of the table."""
-    return tuple(concept.name for concept in concepts.values() if kind in concept.kinds)
-
-
-def languages_present(tables: Path = TABLES) -> tuple[str, ...]:
-    """Codes of the languages that have a folder with both tables, sorted."""
-    folders = {path.parent for path in tables.glob("*/frames.txt")}
-    return tuple(sorted(folder.name for folder in folders if (folder / "lexicon.csv").exists()))
-
-
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """(place, line) of each line that is not empty or a comment, NFC."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file, expected a table of the phrasebook; see its README.md") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: {error.reason} at byte {error.start}, expected UTF-8; save it as UTF-8") from None
-    for number, line in enumerate(unicodedata.normalize("NFC", text).splitlines(), start=1):
-        if line.strip() and not line.startswith("#"):
-            yield f"{path}:{number}", line
-
-
-def _rows(path: Path, header: str) -> Iterator[tuple[str, list[str]]]:
-    """(place, cells) of each row of a comma-separated table under the expected header."""
-    lines = _lines(path)
-    place, first = next(lines, (f"{path}:1", ""))
-    if first.strip() != header:
-        raise DataError(f"{place}: header `{first.strip()}`, expected `{header}`; restore the first line")
-    width = header.count(",") + 1
-    for place, line in lines:
-        cells = [cell.strip() for cell in next(csv.reader([line]))]
-        if len(cells) != width:
-            raise DataError(f"{place}: {len(cells)} cells, expected {width} ({header}); quote a cell that has commas")
-        yield place, cells
-
-
-@cache
-def read_concepts(tables: Path = TABLES) -> Mapping[str, Concept]:
-    """Concepts by name, in the order of concepts.csv."""
-    concepts: dict[str, Concept] = {}
-    for place, (name, kinds) in _rows(tables / "concepts.csv", "concept,kinds"):
-        if name in concepts:
-            raise DataError(f"{place}: concept `{name}` a second time, expected once; remove one of the lines")
-        concepts[name] = Concept(name, tuple(kinds.split()))
-    return concepts
-
-
-@cache
-def read_frames(tables: Path = TABLES) -> Mapping[str, Frame]:
-    """Frames by name, in the order of frames.csv."""
-    kinds = {kind for concept in read_concepts(tables).values() for kind in concept.kinds} | set(DIGITS)
-    frames: dict[str, Frame] = {}
-    for place, (name, register, slots, example) in _rows(tables / "frames.csv", "frame,register,slots,example"):
-        pairs = tuple(tuple(pair.split("=", 1)) for pair in slots.split())
-        bad = [pair for pair in pairs if len(pair) != 2 or pair[1] not in kinds]
-        if bad or name in frames:
-            what = f"slot `{'='.join(bad[0])}`" if bad else f"frame `{name}` a second time"
-            raise DataError(f"{place}: {what}, expected slot=kind with a kind of concepts.csv, each frame once; fix it")
-        frames[name] = Frame(name, register, pairs, example)
-    return frames
-
-
-@cache
-def read_animals(tables: Path = TABLES) -> Mapping[str, Animal]:
-    """Animals by concept, from animals.csv."""
-    concepts = read_concepts(tables)
-    animals = {}
-    for place, (name, *cells) in _rows(tables / "animals.csv", "animal,qualities,landforms,diets"):
-        kinds = ("wild", "quality_animal", "landform", "diet")
-        for kind, cell in zip(kinds, (name, *cells), strict=True):
-            for word in cell.split() or [""]:
-                if word not in concepts or kind not in concepts[word].kinds:
-                    raise DataError(f"{place}: `{word}`, expected a concept of kind {kind}; correct it")
-        animals[name] = Animal(*(tuple(cell.split()) for cell in cells))
-    return animals
-
-
-@cache
-def read_languages(tables: Path = TABLES) -> Mapping[str, Language]:
-    """Languages by code, from languages.csv."""
-    header = "language,name,spaces,file,category,talk,redirect"
-    languages = {}
-    for place, (code, name, spaces, *names) in _rows(tables / "languages.csv", header):
-        if spaces not in ("yes", "no"):
-            raise DataError(f"{place}: spaces `{spaces}`, expected yes or no; say whether words are set apart")
-        languages[code] = Language(code, name, spaces == "yes", *names)
-    return languages
+        return self._of_kind[kind]
 
 
 @cache
@@ -267,13 +152,11 @@ def read_grammar(language: str, tables: Path = TABLES) -> Grammar:
 
 def _read_lexicon(path: Path, concepts: Mapping[str, Concept]) -> dict[str, Lexeme]:
     lexicon: dict[str, Lexeme] = {}
-    for place, (name, upos, lemma, agreement, forms) in _rows(path, "concept,upos,lemma,class,forms"):
+    for place, (name, upos, lemma, agreement, forms) in rows(path, "concept,upos,lemma,class,forms"):
         if name in lexicon:
             raise DataError(f"{place}: `{name}` a second time, expected one line for each; remove one of them")
         if name not in concepts and not name.startswith("_"):
-            raise DataError(
-                f"{place}: `{name}` is no concept of concepts.csv; correct it, or begin a function word with `_`"
-            )
+            raise DataError(f"{place}: `{name}` is no concept of concepts.csv; correct it, or begin a function word with `_`")
         if upos not in UPOS:
             raise DataError(f"{place}: upos `{upos}`, expected one of {' '.join(sorted(UPOS))}; correct it")
         if not lemma and not forms:
@@ -288,9 +171,7 @@ def _read_lexicon(path: Path, concepts: Mapping[str, Concept]) -> dict[str, Lexe
         for pair in filter(None, (pair.strip() for pair in forms.split(";"))):
             key, equals, text = (piece.strip() for piece in pair.partition("="))
             if not equals or not key or key in table:
-                raise DataError(
-                    f"{place}: form `{pair}`, expected key=form with each key once, separated by `;`; fix it"
-                )
+                raise DataError(f"{place}: form `{pair}`, expected key=form with each key once, separated by `;`; fix it")
             table[key] = _form(text, upos, head_lemma, place)
         lexicon[name] = Lexeme(name, upos, citation, agreement, table)
     return lexicon
@@ -303,12 +184,13 @@ def _form(text: str, upos: str, lemma: str, place: str) -> Form:
         surface, *marks = word.split("/")
         if len(marks) not in (0, 2):
             raise DataError(f"{place}: `{word}` in form `{text}`, expected word or word/UPOS/relation; mark it so")
-        surface, equals, own_lemma = surface.partition("=")
+        surface, _, own_lemma = surface.partition("=")
         joined = surface.endswith("_")
         surface = surface.removesuffix("_")
         if marks:
-            _check_tags(*marks, place)
-            parts.append(Part(surface, own_lemma or surface.lower(), *marks, joined))
+            part_upos, relation = marks
+            _check_tags(part_upos, relation, place)
+            parts.append(Part(surface, own_lemma or surface.lower(), part_upos, relation, joined))
         else:
             heads.append(position)
             parts.append(Part(surface, own_lemma or lemma or surface, upos, "", joined))
@@ -327,11 +209,9 @@ def _check_tags(upos: str, relation: str, place: str) -> None:
         raise DataError(f"{place}: relation `{relation}`, expected one of Universal Dependencies; correct it")
 
 
-def _read_templates(
-    path: Path, frames: Mapping[str, Frame], lexicon: Mapping[str, Lexeme]
-) -> dict[str, tuple[Template, ...]]:
+def _read_templates(path: Path, frames: Mapping[str, Frame], lexicon: Mapping[str, Lexeme]) -> dict[str, tuple[Template, ...]]:
     templates: dict[str, list[Template]] = {}
-    for place, line in _lines(path):
+    for place, line in lines(path):
         name, tab, body = line.partition("\t")
         name, *conditions = name.strip().split("@")
         if not tab or name not in frames:
@@ -346,10 +226,10 @@ def _read_templates(
 
 
 def _template(name: str, conditions: list[str], body: str, names: set[str], place: str) -> Template:
-    pairs = tuple(tuple(condition.split("=", 1)) for condition in conditions)
-    for pair in pairs:
-        if len(pair) != 2 or pair[0] not in names:
-            raise DataError(f"{place}: condition `@{'='.join(pair)}`, expected @slot=class, a slot of {name}; fix it")
+    pairs = tuple((slot, part) for slot, _, part in (condition.partition("=") for condition in conditions))
+    for slot, part in pairs:
+        if slot not in names or not part:
+            raise DataError(f"{place}: condition `@{slot}={part}`, expected @slot=class, a slot of {name}; fix it")
     words: list[TemplateWord] = []
     contractions: list[Contraction] = []
     opened: tuple[Text, int] | None = None
@@ -421,12 +301,12 @@ def _check_tree(heads: list[int], relations: list[str], place: str) -> None:
 
 def tree_problem(heads: list[int], relations: list[str]) -> str:
     """What keeps heads (1-based, 0 for the root) and relations from being a tree; empty if nothing does."""
-    roots = [number for number, head in enumerate(heads, start=1) if head == 0]
-    if len(roots) != 1:
-        return f"{len(roots)} roots"
-    for number, (head, relation) in enumerate(zip(heads, relations, strict=True), start=1):
+    if heads.count(0) != 1:
+        return f"{heads.count(0)} roots"
+    for number, head in enumerate(heads, start=1):
         if head > len(heads):
             return f"word {number} has head {head} of {len(heads)} words"
+    for number, (head, relation) in enumerate(zip(heads, relations, strict=True), start=1):
         if (head == 0) != (relation == "root"):
             return f"word {number} has head {head} and relation {relation}"
         seen, here = set(), number

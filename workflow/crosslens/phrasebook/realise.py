@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from crosslens.errors import DataError
-from crosslens.phrasebook.grammar import DIGITS, Form, Grammar, Lexeme, Part, Reference, Template, Text, tree_problem
+from crosslens.phrasebook.grammar import Form, Grammar, Lexeme, Part, Reference, Template, Text, tree_problem
+from crosslens.phrasebook.tables import DIGITS
 
 ENTITY_OF_KIND = {"name": "PER", "surname": "PER", "village": "LOC", "city": "LOC", "country": "LOC"}
 CLOSING = frozenset(".,?!।؟،。、，？！；;:")
@@ -177,12 +178,12 @@ def _resolve(grammar: Grammar, reference: Reference, fillers: Mapping[str, str],
 def _drafts(grammar: Grammar, template: Template, fillers: Mapping[str, str], number: int) -> list[_Draft]:
     """The words that one template word becomes: usually one, several for a compound form, none for an empty one."""
     word = template.words[number - 1]
-    position = next((at for at, piece in enumerate(word.text) if isinstance(piece, Reference)), None)
-    if position is None:
+    found = next(((at, piece) for at, piece in enumerate(word.text) if isinstance(piece, Reference)), None)
+    if found is None:
         text = "".join(map(str, word.text))
         lemma = word.lemma or lower(text, grammar.language.code)
         return [_Draft(Part(text, lemma, word.upos, "", word.joined), word.upos, lemma, number, "", True)]
-    reference = word.text[position]
+    position, reference = found
     lexeme, form = _resolve(grammar, reference, fillers, template.place)
     if not form.parts:
         return []
@@ -230,11 +231,7 @@ def _ranges(grammar: Grammar, template: Template, fillers: Mapping[str, str], dr
     """The contractions that apply: a surface that is empty or has a space leaves its words apart."""
     ranges = []
     for contraction in template.contractions:
-        inside = [
-            number
-            for number, draft in enumerate(drafts, start=1)
-            if contraction.first <= draft.origin <= contraction.last
-        ]
+        inside = [number for number, draft in enumerate(drafts, start=1) if contraction.first <= draft.origin <= contraction.last]
         surface = _surface(grammar, contraction.surface, fillers, template.place).strip()
         if not contraction.surface:
             surface = "".join(drafts[number - 1].part.text for number in inside)
@@ -243,9 +240,7 @@ def _ranges(grammar: Grammar, template: Template, fillers: Mapping[str, str], dr
     return ranges
 
 
-def _spaced(
-    words: list[Word], ranges: list[Range], drafts: list[_Draft], template: Template, spaces: bool
-) -> list[Word]:
+def _spaced(words: list[Word], ranges: list[Range], drafts: list[_Draft], template: Template, spaces: bool) -> list[Word]:
     """Words with `space_after` as the writing system has it."""
     surface = {span.last: span.form for span in ranges}
     spaced = []
@@ -268,9 +263,7 @@ def _capitalised(words: list[Word], ranges: list[Range], language: str) -> tuple
     for number, word in enumerate(words, start=1):
         if any(letter.isalpha() for letter in word.form):
             words = [*words[: number - 1], replace(word, form=capital(word.form, language)), *words[number:]]
-            ranges = [
-                replace(span, form=capital(span.form, language)) if span.first == number else span for span in ranges
-            ]
+            ranges = [replace(span, form=capital(span.form, language)) if span.first == number else span for span in ranges]
             break
         if any(letter.isdecimal() for letter in word.form):
             break
@@ -306,7 +299,7 @@ def _entities(grammar: Grammar, meaning: Meaning, drafts: list[_Draft], words: l
         last = entities[-1] if entities else None
         between = words[last.last : number - 1] if last else []
         same = last and drafts[last.last - 1].origin == draft.origin
-        full = last and {previous, kind} == {"name", "surname"} and all(word.upos == "PUNCT" for word in between)
+        full = last and {previous, kind} == {"name", "surname"} and all(word.upos in ("PUNCT", "SYM") for word in between)
         if last and (same or full):
             entities[-1] = replace(last, last=number)
         else:

@@ -9,7 +9,8 @@ from pathlib import Path
 from crosslens.files import written
 from crosslens.phrasebook.dumps import DATE, dump
 from crosslens.phrasebook.generate import articles, treebank
-from crosslens.phrasebook.grammar import TABLES, read_grammar
+from crosslens.phrasebook.grammar import read_grammar
+from crosslens.phrasebook.tables import TABLES
 from crosslens.phrasebook.treebanks import conllu, treebank_path
 
 

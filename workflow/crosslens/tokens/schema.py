@@ -9,6 +9,6 @@ TOKENS = pa.schema(
         ("pieces", pa.list_(pa.int32())),  # with special pieces, at most the configured maximum
         ("words", pa.list_(pa.string())),  # labelled words, as long as positions
         ("positions", pa.list_(pa.int16())),  # index into pieces of each labelled word's piece
-        ("labels", pa.list_(pa.string())),  # UPOS of each labelled word; null where the corpus has none
+        ("labels", pa.list_(pa.string())),  # UPOS of each labelled word; '' where the corpus has none
     ]
 )

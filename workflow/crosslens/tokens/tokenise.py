@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from tokenizers import Encoding, Tokenizer
 
-from crosslens.config import Tokens
+from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.words import words
 from crosslens.errors import DataError
@@ -78,7 +78,7 @@ def tokenise(
             columns["pieces"].append(_truncate(encoding.ids, settings.maximum))
             columns["words"].append([text[word] for word, _ in kept])
             columns["positions"].append([position for _, position in kept])
-            columns["labels"].append(None if labels is None else [labels[word] for word, _ in kept])
+            columns["labels"].append([labels[word] if labels else "" for word, _ in kept])
     return pa.table(columns, schema=TOKENS), counts
 
 
@@ -102,10 +102,9 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def write_tokens(encoder: Path, corpus: Path, output: Path, settings: Tokens) -> dict[str, int]:
-    """Tokenise one file of a corpus. Raises DataError when no text is left. Returns the counts of `tokenise`."""
-    table = corpora.read(corpus)
-    nominal = corpora.metadata(table).get("nominal")
+def write_tokens(encoder: Path, corpus: Path, output: Path, settings: Tokens, split: str) -> dict[str, int]:
+    """Tokenise one file of a corpus; a sample with spare texts is cut to its nominal size. Raises DataError when no text is left. Returns the counts of `tokenise`."""
+    table, nominal = corpora.read(corpus), corpora.metadata(corpus).get("nominal", {}).get(split)
     tokens, counts = tokenise(load_tokenizer(encoder), table.to_pylist(), settings, nominal)
     if not counts["texts"]:
         raise DataError(

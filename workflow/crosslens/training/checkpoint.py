@@ -56,7 +56,10 @@ def save(
         tensors["random.cuda"] = torch.cuda.get_rng_state()
     with written(folder) as temporary:
         temporary.mkdir()
-        save_file({name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}, temporary / "tensors.safetensors")
+        save_file(
+            {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()},
+            temporary / "tensors.safetensors",
+        )
         (temporary / "state.json").write_text(json.dumps({"key": key, "position": asdict(position), "optimiser": plain}))
 
 

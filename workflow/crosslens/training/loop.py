@@ -305,10 +305,15 @@ class Loop:
         score = self._keep_if_best(stage, names)
         terms = [term for phase in stage.phases for term in phase.terms]
         row: dict[str, Any] = {"stage": stage.name, "epoch": self.position.epoch, "score": score}
-        row |= {f"loss {i} {term.head} {term.loss}": value for i, (term, value) in enumerate(zip(terms, self.position.sums, strict=True))}
+        row |= {
+            f"loss {i} {term.head} {term.loss}": value
+            for i, (term, value) in enumerate(zip(terms, self.position.sums, strict=True))
+        }
         row |= {"best_epoch": self.position.best_epoch, "seconds": round(seconds, 3), "pieces_a_second": round(pieces / seconds)}
         self.position.history.append(row)
-        self.log.info("%s", ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()))
+        self.log.info(
+            "%s", ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
+        )
 
     def _predictions(self) -> list[dict[str, np.ndarray]]:
         """Predictions of every score; texts scored by several heads pass the encoder once."""
@@ -318,9 +323,7 @@ class Loop:
     # --- weights and checkpoints --------------------------------------------------------------------------------------
 
     def _weights(self, names: Sequence[str]) -> dict[str, torch.Tensor]:
-        return {
-            f"{module}.{name}": value for module in names for name, value in self.model.module(module).state_dict().items()
-        }
+        return {f"{module}.{name}": value for module in names for name, value in self.model.module(module).state_dict().items()}
 
     def _load_weights(self, weights: Mapping[str, torch.Tensor]) -> None:
         for module in (ENCODER, *self.recipe.labels):
@@ -337,4 +340,6 @@ class Loop:
         checkpoint.save(self.checkpoints, self.key, self.position, self._weights(every), self.best, optimiser.state_dict())
         self.saved_at = time.monotonic()
         if self.stopping:
-            raise Interrupted(f"{self.recipe.name} seed {self.seed}: stopped on request; the next run resumes from {self.checkpoints}")
+            raise Interrupted(
+                f"{self.recipe.name} seed {self.seed}: stopped on request; the next run resumes from {self.checkpoints}"
+            )

@@ -97,6 +97,8 @@ def load_trained_encoder(folder: Path, weights: Path, *, dtype: torch.dtype = to
     with safe_open(weights, "pt") as stored:
         changed = (stored.metadata() or {}).get("encoder") == "yes"
     if changed:
-        state = {name.removeprefix("encoder."): value for name, value in load_file(weights).items() if name.startswith("encoder.")}
+        state = {
+            name.removeprefix("encoder."): value for name, value in load_file(weights).items() if name.startswith("encoder.")
+        }
         encoder.load_state_dict({name: value.to(dtype) for name, value in state.items()}, strict=True)
     return encoder

@@ -67,11 +67,11 @@ def load(files: Sequence[Path], task_labels: Sequence[str], languages: Sequence[
     names = table["language"].to_pylist()
     known = {name: number for number, name in enumerate(languages)}
     per_text = np.array([known.get(name, IGNORED) for name in names], np.int64)
-    labels = {"language": np.repeat(per_text, np.diff(word_offsets))}
-    if table["labels"].null_count == 0:
-        codes = {name: number for number, name in enumerate(task_labels)}
-        upos = table["labels"].combine_chunks().flatten().to_pylist()
-        labels["task"] = np.array([codes.get(name, IGNORED) for name in upos], np.int64)
+    codes = {name: number for number, name in enumerate(task_labels)}
+    labels = {
+        "language": np.repeat(per_text, np.diff(word_offsets)),
+        "task": np.array([codes.get(name, IGNORED) for name in flat("labels")[0].tolist()], np.int64),
+    }
     return Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
         positions.astype(np.int64), word_offsets, words, labels,

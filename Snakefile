@@ -1,0 +1,29 @@
+# Five studies of multilingual encoders. docs/design.md is the map; rules/ has one file a step and one a paper.
+
+from snakemake.utils import min_version
+
+min_version("9.16")
+
+
+configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/inputs.smk"
+include: "rules/sources.smk"
+include: "rules/corpora.smk"
+include: "rules/encoders.smk"
+include: "rules/tokens.smk"
+include: "rules/models.smk"
+include: "rules/states.smk"
+include: "rules/papers/tanti2021.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        TANTI2021_ITEMS,

@@ -1,0 +1,44 @@
+# The configuration, checked and typed; fingerprints; the names of files. No torch or pandas here: every call pays for it.
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(workflow.basedir)
+# Scripts import the library from workflow/; in a conda environment only sys.path reaches them.
+sys.path.insert(0, str(ROOT / "workflow"))
+os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"), os.environ.get("PYTHONPATH")))))
+
+from crosslens.config.base import ConfigError
+from crosslens.config.whole import load
+from crosslens.fingerprint import Fingerprints, pins
+from crosslens.papers.recipes import names as recipe_names
+from crosslens.papers.recipes import resolve
+
+try:
+    CONFIG = load(config)
+except ConfigError as error:
+    raise WorkflowError(str(error))
+
+RESULTS = CONFIG.results
+LOGS = f"{RESULTS}/logs"
+fingerprint = Fingerprints(ROOT)
+
+
+wildcard_constraints:
+    corpus="|".join(CONFIG.corpora),
+    encoder="|".join(CONFIG.encoders),
+    language="[a-z]{2,3}",
+    recipe="|".join(recipe_names(CONFIG)),
+    seed=r"\d+",
+    split="train|validation|dev|test",
+
+
+def code(script):
+    """What a script computes: changes rerun its rule, comments do not."""
+    return fingerprint(f"workflow/scripts/{script}.py")
+
+
+def environment(name):
+    """The pinned packages of an environment: the same with conda on or off."""
+    return pins(ROOT / "envs" / f"{name}.yaml")

@@ -1,0 +1,23 @@
+# Encoders as Hugging Face folders: encoders/ENCODER/.
+
+
+rule encoder:
+    """Put an encoder into a folder that transformers loads."""
+    input:
+        encoder_texts,
+    output:
+        directory(f"{RESULTS}/encoders/{{encoder}}"),
+    log:
+        f"{LOGS}/encoders/{{encoder}}.log",
+    conda:
+        "../envs/encoders.yaml"
+    resources:
+        mem_mb=8000,
+    params:
+        code=code("encoder"),
+        settings=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(),
+        environment=environment("encoders"),
+    message:
+        "Make encoder {wildcards.encoder}"
+    script:
+        "../workflow/scripts/encoder.py"

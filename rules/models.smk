@@ -1,0 +1,32 @@
+# Trainings: models/RECIPE/seedN/, weights, predictions on all targets, history, record.
+
+
+rule train:
+    """Train a recipe with one seed and predict all its targets."""
+    input:
+        encoder=lambda wildcards: f"{RESULTS}/encoders/{resolve(wildcards.recipe, CONFIG).encoder}",
+        tokens=lambda wildcards: recipe_tokens(resolve(wildcards.recipe, CONFIG)),
+    output:
+        model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
+        predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",
+        history=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/history.csv",
+        record=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/record.json",
+    log:
+        f"{LOGS}/models/{{recipe}}/seed{{seed}}.log",
+    benchmark:
+        f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
+    conda:
+        "../envs/encoders.yaml"
+    threads: CONFIG.threads
+    resources:
+        gpu=1,
+        mem_mb=lambda wildcards, attempt: 48000 * attempt,
+        runtime=lambda wildcards, attempt: 720 * attempt,
+    params:
+        code=code("train"),
+        settings=lambda wildcards: resolve(wildcards.recipe, CONFIG).model_dump(mode="json"),
+        environment=environment("encoders"),
+    message:
+        "Train {wildcards.recipe}, seed {wildcards.seed}"
+    script:
+        "../workflow/scripts/train.py"

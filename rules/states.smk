@@ -1,0 +1,35 @@
+# Hidden states: states/RECIPE/seedN/CORPUS/LANG.parquet; one job a model, so that the encoder is loaded once.
+
+
+rule states:
+    """Store the hidden states of drawn words under a trained encoder."""
+    input:
+        encoder=lambda wildcards: f"{RESULTS}/encoders/{resolve(wildcards.recipe, CONFIG).encoder}",
+        model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
+        tokens=lambda wildcards: [f"{RESULTS}/tokens/{resolve(wildcards.recipe, CONFIG).encoder}/{corpus}" for corpus in DRAWS],
+    output:
+        directory(f"{RESULTS}/states/{{recipe}}/seed{{seed}}"),
+    log:
+        f"{LOGS}/states/{{recipe}}/seed{{seed}}.log",
+    benchmark:
+        f"{LOGS}/states/{{recipe}}/seed{{seed}}.benchmark.tsv"
+    conda:
+        "../envs/encoders.yaml"
+    threads: CONFIG.threads
+    resources:
+        gpu=1,
+        mem_mb=lambda wildcards, attempt: 16000 * attempt,
+        runtime=lambda wildcards, attempt: 120 * attempt,
+    params:
+        code=code("states"),
+        settings=lambda wildcards: {
+            "draws": {corpus: draw.model_dump() for corpus, draw in DRAWS.items()},
+            "languages": {corpus: CONFIG.corpora[corpus].languages for corpus in DRAWS},
+            "labels": resolve(wildcards.recipe, CONFIG).labels["task"],
+            **CONFIG.states.model_dump(),
+        },
+        environment=environment("encoders"),
+    message:
+        "Store states of {wildcards.recipe}, seed {wildcards.seed}"
+    script:
+        "../workflow/scripts/states.py"

@@ -1,0 +1,24 @@
+# Tokenised corpora: tokens/ENCODER/CORPUS/LANG.SPLIT.parquet, a folder a job.
+
+
+rule tokens:
+    """Tokenise all languages and splits of a corpus."""
+    input:
+        encoder=f"{RESULTS}/encoders/{{encoder}}",
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        directory(f"{RESULTS}/tokens/{{encoder}}/{{corpus}}"),
+    log:
+        f"{LOGS}/tokens/{{encoder}}/{{corpus}}.log",
+    conda:
+        "../envs/encoders.yaml"
+    resources:
+        mem_mb=8000,
+    params:
+        code=code("tokens"),
+        settings=lambda wildcards: {"tokens": CONFIG.tokens.model_dump(), "parts": list(CONFIG.corpora[wildcards.corpus].parts())},
+        environment=environment("encoders"),
+    message:
+        "Tokenise {wildcards.corpus} for {wildcards.encoder}"
+    script:
+        "../workflow/scripts/tokens.py"

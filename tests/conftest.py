@@ -1,0 +1,125 @@
+"""Shared by the tests: phrasebook sentences as corpus files, a tiny random encoder, its tokens."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from crosslens.config.encoders import RandomEncoder
+from crosslens.config.tokens import Tokens
+from crosslens.corpora import schema
+from crosslens.encoders.build import build
+from crosslens.phrasebook.generate import treebank
+from crosslens.phrasebook.grammar import read_grammar
+from crosslens.recipes import Data
+from crosslens.tokens.tokenise import write_tokens
+from crosslens.training.model import load_encoder
+from crosslens.training.texts import Texts, load
+
+LANGUAGES = ("de", "en", "zh")
+UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+SIZES = {"train": 48, "validation": 20, "test": 24}
+SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """The tests' models are too small for more, and one thread gives the same sums everywhere."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def log() -> logging.Logger:
+    return logging.getLogger("crosslens.tests")
+
+
+def sentence_rows(language: str, split: str, n: int) -> list[dict[str, object]]:
+    """Rows of the SENTENCES schema."""
+    return [
+        {
+            "id": f"{language}_phrasebook/{split}-{i}",
+            "language": language,
+            "text": sentence.text,
+            "forms": [word.form for word in sentence.words],
+            "upos": [word.upos for word in sentence.words],
+            "heads": [word.head for word in sentence.words],
+            "relations": [word.relation for word in sentence.words],
+            "multiwords": [],
+        }
+        for i, sentence in enumerate(treebank(read_grammar(language), SPLITS[split], n, seed=0))
+    ]
+
+
+def paragraph_rows(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """Rows of the PARAGRAPHS schema, of two sentences each."""
+    return [
+        {"id": f"{first['id']}+", "language": first["language"], "page": first["id"], "text": f"{first['text']} {second['text']}"}
+        for first, second in zip(rows[::2], rows[1::2], strict=True)
+    ]
+
+
+@pytest.fixture(scope="session")
+def corpora(tmp_path_factory) -> Path:
+    """A folder with sentences/LANGUAGE.SPLIT.parquet and paragraphs/LANGUAGE.SPLIT.parquet."""
+    folder = tmp_path_factory.mktemp("corpora")
+    for language in LANGUAGES:
+        for split, n in SIZES.items():
+            rows = sentence_rows(language, split, n)
+            name = f"{language}.{split}.parquet"
+            schema.write(rows, folder / "sentences" / name, schema.SENTENCES, {})
+            schema.write(paragraph_rows(rows), folder / "paragraphs" / name, schema.PARAGRAPHS, {"nominal": {split: n // 2}})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def encoder_folder(corpora, tmp_path_factory) -> Path:
+    """A random BERT of 2 layers x 32 in a Hugging Face folder."""
+    folder = tmp_path_factory.mktemp("encoder") / "tiny"
+    files = sorted(corpora.glob("sentences/*.train.parquet")) + sorted(corpora.glob("paragraphs/*.test.parquet"))
+    build(RandomEncoder(source="random", vocabulary=600), files, folder, logging.getLogger("crosslens.tests"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tokens(corpora, encoder_folder, tmp_path_factory) -> Path:
+    """A folder with sentences/ and paragraphs/, as `corpora`, tokenised."""
+    folder = tmp_path_factory.mktemp("tokens")
+    settings = Tokens(maximum=24, drop_unknown=False)
+    for path in corpora.glob("*/*.parquet"):
+        split = path.name.split(".")[1]
+        write_tokens(encoder_folder, path, folder / path.parent.name / path.name, settings, split)
+    return folder
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """What a training starts from."""
+
+    encoder_folder: Path
+    texts: Callable[..., Texts]  # of a Data
+
+    def encoder(self, dropout: float | None = None) -> torch.nn.Module:
+        """The encoder as its folder has it; dropout replaces its own."""
+        encoder = load_encoder(self.encoder_folder)
+        if dropout is not None:
+            for module in encoder.modules():
+                if isinstance(module, torch.nn.Dropout):
+                    module.p = dropout
+                if hasattr(module, "dropout_prob"):
+                    module.dropout_prob = dropout
+        return encoder
+
+
+@pytest.fixture(scope="session")
+def bench(tokens, encoder_folder) -> Workbench:
+    cache: dict[Data, Texts] = {}
+
+    def texts(data: Data) -> Texts:
+        if data not in cache:
+            files = [tokens / corpus / f"{language}.{split}.parquet" for corpus, language, split in data.files()]
+            cache[data] = load(files, UPOS, LANGUAGES)
+        return cache[data]
+
+    return Workbench(encoder_folder, texts)

@@ -1,0 +1,363 @@
+"""From dumps to paragraphs: what a reader sees, refused in one line where damaged, sampled by page."""
+
+import bz2
+import csv
+import json
+import random
+import re
+import unicodedata
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+from crosslens.corpora import sampling, schema
+from crosslens.corpora.dumps import articles, pages
+from crosslens.corpora.sampling import document, write_paragraphs
+from crosslens.corpora.wikitext import paragraphs
+from crosslens.errors import DataError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
+needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real dumps in ../shared/mirror")
+
+HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
+  <siteinfo><sitename>W</sitename><namespaces><namespace key="0" /><namespace key="6">File</namespace></namespaces></siteinfo>
+"""
+SHARES = {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1}
+
+
+def page(title: str, text: str, namespace: int = 0, redirect: str = "") -> str:
+    target = f'<redirect title="{escape(redirect)}" />' if redirect else ""
+    return (
+        f"<page><title>{escape(title)}</title><ns>{namespace}</ns><id>1</id>{target}<revision><id>2</id>"
+        f"<timestamp>2020-04-20T00:00:00Z</timestamp><model>wikitext</model><format>text/x-wiki</format>"
+        f'<text xml:space="preserve">{escape(text)}</text></revision></page>\n'
+    )
+
+
+def dump(folder: Path, *bodies: str, streams: int = 1, name: str = "xwiki.xml.bz2") -> Path:
+    """A dump of one stream, or of one for the head, some for the pages and one for the end."""
+    parts = ["".join(bodies[i::streams]) for i in range(streams)]
+    blocks = [HEAD, *parts, "</mediawiki>\n"] if streams > 1 else [HEAD + "".join(bodies) + "</mediawiki>\n"]
+    content = b"".join(bz2.compress(block.encode()) for block in blocks)
+    path = folder / name
+    path.write_bytes(content if name.endswith(".bz2") else bz2.decompress(content))
+    return path
+
+
+# Wikitext
+
+MARKUP = {
+    "plain": ("One line.\n\nAnother line.", ["One line.", "Another line."]),
+    "one line is one paragraph": ("One line.\nThe next.", ["One line.", "The next."]),
+    "links": ("A [[town]] in [[Upper Austria|the north]] and [[bus]]es.", ["A town in the north and buses."]),
+    "label with markup": ("See [[A|''an'' [[x]]]].", ["See an x."]),
+    "colon link": ("In [[:Category:Towns|towns]].", ["In towns."]),
+    "bold and italic": ("'''Bold''', ''italic'' and '''''both'''''.", ["Bold, italic and both."]),
+    "apostrophe before italic": ("C'est l'''Encyclopédie'' de l'''homme'''.", ["C'est l'Encyclopédie de lhomme."]),
+    "four quotes": ("L''''homme''' est là.", ["L'homme est là."]),
+    "template": ("{{Infobox\n| a = {{b|c}}\n| d = [[e]]\n}}\nA {{lang|de|Wort}} b.", ["A b."]),
+    "brackets around a template": ("Ada ({{lang|x|y}}, 1815) and Bo ({{z}}; {{z}}).", ["Ada (1815) and Bo ."]),
+    "reference": ("Text<ref name=a>{{cite|b}} [[c]]</ref> goes<ref name=a /> on.", ["Text goes on."]),
+    "table": ('{| class="x"\n! a\n|-\n| b || [[c]]\n|}\nAfter.', ["After."]),
+    "nested table": ("{|\n| a\n{|\n| b\n|}\n|}\nAfter.", ["After."]),
+    "gallery": ("<gallery>\nA.jpg|Caption\n</gallery>\nAfter.", ["After."]),
+    "lists": ("* one\n# two\n: three\n; four : five\n** [[six]]\nAfter.", ["After."]),
+    "heading": ("== A ==\nUnder.\n=== B === \n", ["Under."]),
+    "comment": ("Be<!-- a\n\n== b ==\n -->fore.", ["Before."]),
+    "magic word": ("__NOTOC__\nText.__ΧΩΡΙΣΠΠ__", ["Text."]),
+    "entities": ("A&nbsp;b &amp; c &eacute; &#x4E2D;.", ["A b & c é 中."]),
+    "html": ("A<br/>b <small>c</small> <span style='x'>d</span><sup>2</sup> <nowiki>[e]</nowiki>", ["A b c d2 [e]"]),
+    "blocks": ("<div>One.</div><blockquote>Two.</blockquote>", ["One.", "Two."]),
+    "formula and code": ("Let <math>x|y</math> be <code>a</code> small.", ["Let be small."]),
+    "external links": ("A [http://x.org label], [http://x.org] and http://y.org.", ["A label, and http://y.org."]),
+    "file": ("[[File:A.jpg|thumb|200px|A caption with [[links]] and {{t}}]]Text.", ["Text."]),
+    "category": ("Text.\n[[Category:Towns]]\n[[Kategorie:Orte|Ort]]", ["Text."]),
+    "interlanguage": ("Text.\n[[de:Ort]]\n[[zh-min-nan:Tī]]\n[[simple:Town]]", ["Text."]),
+    "variants": ("他用-{zh-hans:电脑; zh-hant:電腦}-和-{原文}-。-{H|zh-cn:a; zh-tw:b}-", ["他用电脑和原文。"]),
+    "wide brackets": ("東京（{{ふりがな|x}}）は都市。", ["東京は都市。"]),
+    "spaces": ("  a \t b\u3000c  ", ["a b c"]),
+    "unbalanced": ("Good.\nBad [[link and {{template.\n| x = 1\nGood too.", ["Good.", "Good too."]),
+    "composed": ("Cafe\u0301", ["Café"]),
+    "nothing": ("", []),
+}
+
+
+@pytest.mark.parametrize("case", MARKUP)
+def test_markup(case: str) -> None:
+    markup, expected = MARKUP[case]
+    assert paragraphs(markup) == expected
+
+
+FILE_LINKS = """af:Lêer ar:ملف bg:Файл de:Datei de:Bild el:Αρχείο el:Εικόνα en:Image es:Archivo et:Pilt eu:Fitxategi
+fa:پرونده fi:Tiedosto fr:Fichier he:קובץ hi:चित्र hu:Fájl id:Berkas it:Immagine ja:ファイル ja:画像 kk:Сурет ko:파일 mr:चित्र
+nl:Bestand nl:Afbeelding pt:Ficheiro pt:Imagem ru:Файл ru:Изображение ta:படிமம் te:దస్త్రం th:ไฟล์ tl:Talaksan
+tr:Dosya tr:Resim ur:تصویر vi:Tập_tin vi:Hình yo:Fáìlì zh:文件 zh:檔案 sl:Slika pl:Plik cs:Soubor""".split()
+
+
+@pytest.mark.parametrize("name", FILE_LINKS)
+def test_local_file_names(name: str) -> None:
+    namespace = name.split(":")[1]
+    for form in (namespace, namespace.lower(), unicodedata.normalize("NFD", namespace)):
+        assert paragraphs(f"[[{form}:A|thumb|A caption]]Text.") == ["Text."]
+
+
+def test_files_of_other_languages_show_by_their_suffix() -> None:
+    assert paragraphs("[[Pajl:A b.SVG|thumb|A caption]]Text [[Star Trek: Picard]].") == ["Text Star Trek: Picard."]
+
+
+WORDS = st.text(st.characters(categories=("Lu", "Ll", "Lo", "Nd")), min_size=1, max_size=8)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(WORDS, min_size=1, max_size=6), max_size=4))
+def test_text_without_markup_stays(lines: list[list[str]]) -> None:
+    text = [unicodedata.normalize("NFC", " ".join(line)) for line in lines]
+    assert paragraphs("\n\n".join(text)) == text
+
+
+# Dumps
+
+
+@pytest.mark.parametrize("name", ["x.xml.bz2", "x.xml"])
+@pytest.mark.parametrize("streams", [1, 2])
+def test_pages(tmp_path: Path, name: str, streams: int) -> None:
+    bodies = [page("A & B", "Text <b>."), page("C", "#REDIRECT [[A]]", redirect="A & B"), page("File:D", "d", 6)]
+    path = dump(tmp_path, *bodies, streams=streams, name=name)
+    found = {p.title: p for p in pages(path)}
+    assert found["A & B"] == ("A & B", 0, False, "Text <b>.")
+    assert found["C"].redirect and found["File:D"].namespace == 6
+    assert [p.title for p in articles(path)] == ["A & B"]
+
+
+def damaged(tmp_path: Path, kind: str) -> Path:
+    path = dump(tmp_path, *(page(f"Page {i}", f"Text {random.Random(i).random()} " * 1500) for i in range(9)), streams=9)
+    content = path.read_bytes()
+    text = bz2.decompress(content)
+    if kind == "cut":
+        path.write_bytes(content[: len(content) * 2 // 3])
+    elif kind == "cut between streams":
+        path.write_bytes(content[: content.rindex(b"BZh9")])
+    elif kind == "flipped":
+        middle = len(content) // 2
+        path.write_bytes(content[:middle] + b"\0\0\0\0" + content[middle + 4 :])
+    elif kind == "utf-16":
+        path.write_bytes(bz2.compress(text.decode().encode("utf-16")))
+    elif kind == "doctype":
+        path.write_bytes(bz2.compress(b'<!DOCTYPE m [<!ENTITY a "b">]>' + text))
+    elif kind == "broken xml":
+        path.write_bytes(bz2.compress(text.replace(b"</page>", b"</pgae>")))
+    elif kind == "latin-1":
+        path.write_bytes(bz2.compress(text.replace(b"Page 5", "Pagé".encode("latin-1"))))
+    else:
+        path.write_bytes({"html": b"<html></html>", "empty": b"", "plain": text, "empty stream": bz2.compress(b"")}[kind])
+    return path
+
+
+DAMAGE = {
+    "cut": "after page 'Page",
+    "cut between streams": "after page 'Page 8'",
+    "flipped": "byte",
+    "utf-16": "recode it to UTF-8",
+    "doctype": "byte 0",
+    "broken xml": "mismatched tag",
+    "latin-1": "after page 'Page 4'",
+    "html": "before the first page",
+    "plain": "before the first page",
+    "empty": "byte 0 of 0",
+    "empty stream": "an empty file",
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damaged_dumps(tmp_path: Path, kind: str) -> None:
+    path, folder = damaged(tmp_path, kind), tmp_path / "out"
+    with pytest.raises(DataError) as error:
+        sample(path, folder)
+    message = str(error.value)
+    assert message.startswith(f"{path}: byte ") and DAMAGE[kind] in message and "\n" not in message
+    assert not folder.exists()
+
+
+# Samples
+
+
+def sample(source: Path, folder: Path, **changes: object) -> dict:
+    plan = {
+        "language": "xx",
+        "form": "dump",
+        "paragraphs": 100,
+        "minimum_characters": 20,
+        "shares": SHARES,
+        "spare": 0.1,
+        "seed": 0,
+    } | changes
+    return write_paragraphs(source, {s: folder / f"xx.{s}.parquet" for s in SHARES}, **plan)  # type: ignore[arg-type]
+
+
+def rows(folder: Path) -> dict[str, list[dict]]:
+    return {split: schema.read(folder / f"xx.{split}.parquet").to_pylist() for split in SHARES}
+
+
+def articles_of(n: int, each: int) -> list[str]:
+    """Pages with `each` long paragraphs, one short, and one that all pages share."""
+    lines = [[f"This is paragraph {k} of the page {i}." for k in range(each)] for i in range(n)]
+    return [page(f"T{i}", "\n\n".join([*texts, "Short.", "The same on every page."])) for i, texts in enumerate(lines)]
+
+
+def test_splits_share_no_page_and_no_text(tmp_path: Path) -> None:
+    found = sample(dump(tmp_path, *articles_of(200, 3)), tmp_path)
+    splits = rows(tmp_path)
+    assert {split: len(part) for split, part in splits.items()} == {"train": 77, "validation": 11, "dev": 11, "test": 11}
+    assert found["nominal"] == {"train": 70, "validation": 10, "dev": 10, "test": 10} and found["asked"] == 100
+    everything = [row for part in splits.values() for row in part]
+    texts = [row["text"] for row in everything]
+    assert len(set(texts)) == len(texts) and min(map(len, texts)) >= 20
+    owners = [{row["page"] for row in part} for part in splits.values()]
+    assert len(set.union(*owners)) == sum(map(len, owners))
+    assert len({row["id"] for row in everything}) == len(everything)
+    assert schema.metadata(tmp_path / "xx.dev.parquet") == json.loads(json.dumps(found))
+
+
+def test_sample_does_not_depend_on_the_order_of_pages(tmp_path: Path) -> None:
+    bodies = articles_of(150, 4)
+    results = []
+    for seed, order in ((0, bodies), (0, bodies[::-1]), (1, bodies)):
+        sample(dump(tmp_path, *order), tmp_path / "out", seed=seed)
+        results.append(rows(tmp_path / "out"))
+    assert results[0] == results[1] != results[2]
+
+
+def test_few_pages_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sample(dump(tmp_path, *articles_of(2000, 2)), tmp_path, paragraphs=40)
+    assert found["pages"] == 2000 and found["pages_parsed"] < 400
+
+
+def test_the_plain_way_gives_the_same_pages(tmp_path: Path) -> None:
+    """The pages held while reading are those that sorting all pages would give."""
+    path = dump(tmp_path, *articles_of(300, 2))
+    drawn = sampling._Pages("0/xx", 20, 2)
+    drawn.draw(sampling._dump(path), 50)
+    everything = sampling._Pages("0/xx", 20, 2)
+    everything.draw(sampling._dump(path), 10**9)
+    plain: list[str] = []
+    texts: set[str] = set()
+    for _, title, found in sorted(everything.held, reverse=True):
+        if len(texts) >= 50:
+            break
+        plain.append(title)
+        texts.update(paragraph.text for paragraph in found[:2])
+    assert sorted(title for _, title, _ in drawn.held) == sorted(plain)
+
+
+def test_a_long_page_gives_a_part(tmp_path: Path) -> None:
+    found = sample(dump(tmp_path, *articles_of(100, 50)), tmp_path, paragraphs=200)
+    assert found["page_limit"] == 3
+    for part in rows(tmp_path).values():
+        titles = [row["page"] for row in part]
+        assert max(map(titles.count, titles)) <= 3
+
+
+def test_too_little_text_is_said(tmp_path: Path) -> None:
+    found = sample(dump(tmp_path, *articles_of(12, 4)), tmp_path)
+    parts = {split: len(part) for split, part in rows(tmp_path).items()}
+    assert found["asked"] == 100 and found["found"] == sum(parts.values()) == 49 and found["rows"] == parts
+    assert found["nominal"] == parts and parts["train"] > 25 and min(parts.values()) >= 4
+
+
+def test_empty_split(tmp_path: Path) -> None:
+    path = dump(tmp_path, *articles_of(2, 9))
+    with pytest.raises(DataError, match=r"no paragraph for xx\.\w+: .* found in 2 pages, 100 asked for"):
+        sample(path, tmp_path / "out")
+    with pytest.raises(DataError, match="xx.dev: no share of the 3 paragraphs"):
+        sample(path, tmp_path / "out", paragraphs=3)
+    assert not (tmp_path / "out").exists()
+
+
+def text_table(folder: Path, *lines: str) -> Path:
+    path = folder / "xx.tsv"
+    path.write_text("\n".join(["id\tkind\tsource\tsentences\ttext", *lines, ""]), encoding="utf-8")
+    return path
+
+
+def test_tables_of_text(tmp_path: Path) -> None:
+    lines = [f"UD_X-PUD:n{i // 2:05}{i:03}\tdocument-excerpt\ts\t1\tA text that is long enough {i}" for i in range(200)]
+    others = [f"UD_X-GSD:test-s{i}\tsentence\ts\t1\tAnother text, long enough as well {i}" for i in range(200)]
+    path = text_table(tmp_path, *lines, *others)
+    sample(path, tmp_path, form="tsv", include=["UD_X-PUD"])
+    splits = rows(tmp_path)
+    assert [len(part) for part in splits.values()] == [77, 11, 11, 11]
+    assert all(row["id"].startswith("UD_X-PUD:") and row["id"][:15] == row["page"] for p in splits.values() for row in p)
+    with pytest.raises(DataError, match="ids of UD_X-TDT expected, found UD_X-GSD, UD_X-PUD"):
+        sample(path, tmp_path, form="tsv", include=["UD_X-TDT"])
+
+
+def test_bad_tables_of_text(tmp_path: Path) -> None:
+    path = text_table(tmp_path, "UD_X-PUD:n01001011\tsentence\ts\t1")
+    with pytest.raises(DataError, match=f"{path}:2: columns id, kind"):
+        sample(path, tmp_path / "out", form="tsv")
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match=f"{path}:1: whole UTF-8"):
+        sample(path, tmp_path / "out", form="tsv")
+    path.write_bytes(b"")
+    with pytest.raises(DataError, match=f"{path}: ids of any name expected, found none"):
+        sample(path, tmp_path / "out", form="tsv")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("id", "kind", "expected"),
+    [
+        ("n01001011", "document-excerpt", "n01001"),
+        ("reviews-319816-0002", "paragraph", "reviews-319816"),
+        ("akadgram-s51", "document-chunk", "akadgram"),
+        ("gdt-20020206-ep-sessions_031-3", "document-chunk", "gdt-20020206-ep-sessions_031"),
+        ("aja_ee199920_1969", "document-chunk", "aja_ee199920"),
+        ("JOHN_10.1", "paragraph", "JOHN_10"),
+        (r"WR-5\WR-5.p.1.s.2", "sentence", r"WR-5\WR-5"),
+        ("ssj562.2922.10344", "sentence", "ssj562"),
+        ("b104.3", "sentence", "b104"),
+        ("test-s4", "sentence", "test-s4"),
+        ("es-dev-003-s414", "sentence", "es-dev-003-s414"),
+        ("mst-0008", "sentence", "mst-0008"),
+        ("5726", "sentence", "5726"),
+    ],
+)
+def test_documents(id: str, kind: str, expected: str) -> None:
+    assert document(f"UD_X-Y:{id}", kind) == f"UD_X-Y:{expected}"
+
+
+# Real data
+
+
+def dumps() -> list[dict[str, str]]:
+    if not MIRROR.is_dir():
+        return [{"language": "none"}]
+    with open(MIRROR / "wikipedia" / "MANIFEST.tsv", encoding="utf-8") as stream:
+        return list(csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t"))
+
+
+@needs_mirror
+@pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
+def test_real_dumps(row: dict[str, str]) -> None:
+    found = list(pages(MIRROR / "wikipedia" / row["path"]))
+    chosen = [p for p in found if p.is_article]
+    assert (len(found), len(chosen)) == (int(row["pages"]), int(row["articles"]))
+    texts = [text for p in chosen[::8] for text in paragraphs(p.text)]
+    marked = [text for text in texts if re.search(r"\[\[|\{\{|<ref|\|-|''", text)]
+    assert len(marked) <= len(texts) / 1000
+
+
+def test_the_phrasebook_comes_back(tmp_path: Path) -> None:
+    """A dump that is made from known paragraphs gives just these."""
+    from crosslens.phrasebook.dumps import dump as written
+    from crosslens.phrasebook.generate import articles as generated
+    from crosslens.phrasebook.grammar import read_grammar
+
+    grammar = read_grammar("en")
+    made = written(grammar, generated(grammar, 20, 0), 0)
+    path = tmp_path / "enwiki.xml.bz2"
+    path.write_bytes(made.pages)
+    found = [(p.title, tuple(text for text in paragraphs(p.text) if len(text) >= 100)) for p in articles(path)]
+    assert tuple(found) == tuple(made.plain)

@@ -1,0 +1,271 @@
+"""CoNLL-U files: read exactly, refused in one line with the place, and split without leaks."""
+
+import bz2
+import csv
+import lzma
+from pathlib import Path
+
+import conllu
+import pyarrow as pa
+import pytest
+from crosslens.corpora import schema
+from crosslens.corpora.treebanks import UPOS, read_treebank, reason_to_drop, write_treebank
+from crosslens.errors import DataError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "ud"
+needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real treebanks in ../shared/mirror/ud")
+
+GOOD = """# sent_id = a1
+# text = Vámonos al mar.
+1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tVamos\tir\tVERB\t_\tMood=Imp\t0\troot\t_\t_
+2\tnos\tnosotros\tPRON\t_\t_\t1\texpl:pv\t_\t_
+2.1\tyo\tyo\tPRON\t_\t_\t_\t_\t1:nsubj\t_
+3-4\tal\t_\t_\t_\t_\t_\t_\t_\t_
+3\ta\ta\tADP\t_\t_\t5\tcase\t_\t_
+4\tel\tel\tDET\t_\t_\t5\tdet\t_\t_
+5\tmar\tmar\tNOUN\t_\t_\t1\tobl\t_\tSpaceAfter=No
+6\t.\t.\tPUNCT\t_\t_\t1\tpunct\t_\t_
+
+# newdoc
+1\tSí\tsí\tINTJ\t_\t_\t0\troot\t_\t_
+
+"""
+
+
+def save(folder: Path, text: str | bytes, name: str = "es_x-ud-test.conllu") -> Path:
+    path = folder / name
+    content = text.encode() if isinstance(text, str) else text
+    path.write_bytes({".xz": lzma.compress, ".bz2": bz2.compress}.get(path.suffix, bytes)(content))
+    return path
+
+
+def sentence_of(identity: str, words: list[tuple[str, str]]) -> str:
+    """A chain: every word hangs on the one before."""
+    lines = [f"{i + 1}\t{form}\t_\t{upos}\t_\t_\t{i}\t{'dep' if i else 'root'}\t_\t_" for i, (form, upos) in enumerate(words)]
+    return "\n".join([f"# sent_id = {identity}", *lines, "", ""])
+
+
+@pytest.mark.parametrize("name", ["es_x-ud-test.conllu", "es_x-ud-test.conllu.xz", "es_x-ud-test.conllu.bz2"])
+def test_words_ranges_and_empty_nodes(tmp_path: Path, name: str) -> None:
+    first, second = read_treebank(save(tmp_path, GOOD, name))
+    assert (first.id, first.text) == ("a1", "Vámonos al mar.")
+    assert first.forms == ["Vamos", "nos", "a", "el", "mar", "."]
+    assert first.upos == ["VERB", "PRON", "ADP", "DET", "NOUN", "PUNCT"]
+    assert first.heads == [0, 1, 5, 5, 1, 1]
+    assert first.relations == ["root", "expl:pv", "case", "det", "obl", "punct"]
+    assert first.multiwords == [(1, 2, "Vámonos"), (3, 4, "al")]
+    assert first.empty_nodes == 1
+    assert (second.id, second.text) == ("2", "Sí")
+
+
+BAD = {  # what is replaced in GOOD, by what, the line that is named, and what the message says
+    "columns": ("\tMood=Imp", "", 4, "9 columns"),
+    "id": ("\n5\tmar", "\n7\tmar", 10, "id 5 expected"),
+    "id that is none": ("\n5\tmar", "\nfive\tmar", 10, "id 'five'"),
+    "head that is none": ("NOUN\t_\t_\t1", "NOUN\t_\t_\tx", 10, "head 'x'"),
+    "negative head": ("NOUN\t_\t_\t1", "NOUN\t_\t_\t-1", 10, "head '-1'"),
+    "head out of range": ("NOUN\t_\t_\t1", "NOUN\t_\t_\t7", 1, "head of word 5"),
+    "enormous head": ("NOUN\t_\t_\t1", "NOUN\t_\t_\t99999999999", 1, "head of word 5"),
+    "UPOS": ("NOUN", "NOMEN", 10, "UPOS 'NOMEN'"),
+    "no root": ("Mood=Imp\t0", "Mood=Imp\t5", 1, "0 roots"),
+    "two roots": ("NOUN\t_\t_\t1", "NOUN\t_\t_\t0", 1, "2 roots"),
+    "circle": ("ADP\t_\t_\t5", "ADP\t_\t_\t3", 1, "circle"),
+    "range": ("\n3-4\t", "\n3-9\t", 1, "range 3-9"),
+    "range that overlaps": ("\n3-4\t", "\n2-4\t", 7, "range 2-4"),
+    "empty node": ("\n2.1\t", "\n4.1\t", 6, "empty node 4.1"),
+    "sent_id twice": ("# newdoc", "# sent_id = a1", 13, "sent_id a1"),
+    "no words": ("1\tSí\tsí\tINTJ\t_\t_\t0\troot\t_\t_\n", "", 13, "without words"),
+    "cut after a line": ("root\t_\t_\n\n", "root\t_\t_\n", 14, "cut short"),
+    "cut inside a line": ("INTJ\t_\t_\t0\troot\t_\t_\n\n", "INTJ\t_", 14, "5 columns"),
+    "empty form": ("\tmar\tmar", "\t\tmar", 10, "empty form"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
+    old, new, line, what = BAD[case]
+    text = GOOD[: GOOD.rindex(old)] + new + GOOD[GOOD.rindex(old) + len(old) :]
+    path, output = save(tmp_path, text), tmp_path / "out" / "es.test.parquet"
+    with pytest.raises(DataError) as error:
+        write_treebank(
+            {"test": [path]},
+            {"test": output},
+            language="es",
+            validation_share=0.1,
+            limits={},
+            withheld="clean",
+            seed=0,
+        )
+    message = str(error.value)
+    assert message.startswith(f"{path}:{line}: ") and what in message and "expected" in message and "\n" not in message
+    assert not output.parent.exists()
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    path = save(tmp_path, GOOD.replace("mar.", "mär.").encode("latin-1"))
+    with pytest.raises(DataError, match=f"{path}:2: byte .* UTF-8 expected"):
+        list(read_treebank(path))
+
+
+def test_compressed_file_cut_short(tmp_path: Path) -> None:
+    path = save(tmp_path, GOOD * 1, "es.conllu.xz")
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(DataError, match="damaged compressed file"):
+        list(read_treebank(path))
+
+
+FORM = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
+WORDS = st.lists(st.tuples(FORM.filter(lambda form: form == form.strip()), st.sampled_from(sorted(UPOS))), min_size=1, max_size=9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(WORDS, min_size=1, max_size=5))
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[tuple[str, str]]]) -> None:
+    path = save(tmp_path_factory.mktemp("u"), "".join(sentence_of(f"s{i}", words) for i, words in enumerate(sentences)))
+    read = list(read_treebank(path))
+    assert [list(zip(sentence.forms, sentence.upos, strict=True)) for sentence in read] == sentences
+    assert all(sentence.heads == list(range(len(sentence.heads))) for sentence in read)
+
+
+def rows(path: Path) -> list[dict]:
+    return schema.read(path).to_pylist()
+
+
+def splits(tmp_path: Path, n: int = 100, **changes: object) -> tuple[dict[str, int], dict[str, Path]]:
+    text = "".join(sentence_of(f"s{i}", [("ein", "DET"), (f"Wort{i}", "NOUN")]) for i in range(n))
+    path = save(tmp_path, text, "de_x-ud-train.conllu")
+    outputs = {split: tmp_path / "out" / f"de.{split}.parquet" for split in ("train", "validation")}
+    plan = {"language": "de", "validation_share": 0.1, "limits": {}, "withheld": "clean", "seed": 0} | changes
+    return write_treebank({"train": [path]}, outputs, **plan), outputs  # type: ignore[arg-type]
+
+
+def test_validation_is_drawn_from_train(tmp_path: Path) -> None:
+    counts, outputs = splits(tmp_path)
+    assert counts == {"train": 90, "validation": 10}
+    train, validation = ([row["id"] for row in rows(outputs[split])] for split in ("train", "validation"))
+    assert not set(train) & set(validation) and len(set(train) | set(validation)) == 100
+    assert train == sorted(train, key=lambda name: int(name.split("/s")[1]))
+    assert train[0].startswith("de_x/")
+    again, _ = splits(tmp_path)
+    assert again == counts and [row["id"] for row in rows(outputs["validation"])] == validation
+    splits(tmp_path, seed=1)
+    assert [row["id"] for row in rows(outputs["validation"])] != validation
+
+
+def test_limits_keep_the_order(tmp_path: Path) -> None:
+    counts, outputs = splits(tmp_path, limits={"train": 20, "validation": 5})
+    assert counts == {"train": 20, "validation": 5}
+    numbers = [int(row["id"].split("/s")[1]) for row in rows(outputs["train"])]
+    assert numbers == sorted(numbers) and len(set(numbers)) == 20
+    assert schema.metadata(outputs["train"])["available"] == 90
+
+
+def test_empty_split_says_which(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="de_x-ud-train.conllu: no sentences for de.validation .*validation share 0.1"):
+        splits(tmp_path, n=3)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(DataError, match="de.test: no files"):
+        write_treebank(
+            {}, {"test": tmp_path / "x"}, language="de", validation_share=0.1, limits={}, withheld="clean", seed=0
+        )
+
+
+def test_withheld_rules(tmp_path: Path) -> None:
+    covered = "1-2\tal\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    text = (
+        sentence_of("hidden", [("_", "DET"), ("_", "NOUN")])
+        + sentence_of("part", [("ein", "DET"), ("_", "NOUN")])
+        + sentence_of("untagged", [("ein", "_"), ("Wort", "NOUN")])
+        + sentence_of("hidden and untagged", [("_", "_"), ("_", "NOUN")])
+        + sentence_of("underscore", [("Wort", "NOUN"), ("_", "PUNCT")])
+        + sentence_of("in a range", [("_", "ADP"), ("_", "DET")]).replace("1\t_", f"{covered}1\t_", 1)
+    )
+    sentences = list(read_treebank(save(tmp_path, text)))
+    assert {s.id: reason_to_drop(s, "paper") for s in sentences} == {
+        "hidden": "withheld",
+        "part": None,
+        "untagged": None,
+        "hidden and untagged": None,
+        "underscore": None,
+        "in a range": "withheld",
+    }
+    assert {s.id: reason_to_drop(s, "clean") for s in sentences} == {
+        "hidden": "withheld",
+        "part": "withheld",
+        "untagged": "untagged",
+        "hidden and untagged": "withheld",
+        "underscore": None,
+        "in a range": None,
+    }
+
+
+# The schema
+
+
+def test_schema_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "x.parquet"
+    row = {"id": "a", "language": "de", "page": "p", "text": "t"}
+    for wrong, what in (
+        ({**row, "extra": 1}, "columns"),
+        ({k: v for k, v in row.items() if k != "page"}, "columns"),
+        ({**row, "page": None}, "without page"),
+        ({**row, "page": 3}, "type"),
+    ):
+        with pytest.raises(DataError, match=what):
+            schema.write([wrong], path, schema.PARAGRAPHS, {})
+    with pytest.raises(DataError, match="schema expected"):
+        schema.write(pa.table({"id": ["a"]}), path, schema.PARAGRAPHS, {})
+    assert not path.parent.exists()
+    schema.write([row], path, schema.PARAGRAPHS, {"dropped": {"why": 3}})
+    assert rows(path) == [row] and schema.metadata(path) == {"dropped": {"why": 3}}
+    path.write_bytes(b"no parquet")
+    with pytest.raises(DataError, match=str(path)):
+        schema.read(path)
+
+
+# Real data
+
+
+def manifest(*names: str) -> list[dict[str, str]]:
+    with open(MIRROR / "MANIFEST.tsv", encoding="utf-8") as stream:
+        table = csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t")
+        return [row for row in table if any(name in row["path"] for name in names)]
+
+
+REAL = ["cs_pud-ud", "fi_tdt-ud", "fr_gsd-ud-test", "he_htb-ud-dev", "mr_ufal", "ta_ttb-ud-dev", "vi_vtb-ud-test"]
+
+
+@needs_mirror
+@pytest.mark.parametrize("name", REAL)
+def test_real_counts(name: str) -> None:
+    for row in manifest(name):
+        sentences = list(read_treebank(MIRROR / row["path"]))
+        found = {
+            "sentences": len(sentences),
+            "words": sum(len(sentence.forms) for sentence in sentences),
+            "multiword_ranges": sum(len(sentence.multiwords) for sentence in sentences),
+            "empty_nodes": sum(sentence.empty_nodes for sentence in sentences),
+        }
+        assert {key: int(row[key]) for key in found} == found, row["path"]
+        assert not any(reason_to_drop(sentence, "clean") for sentence in sentences)
+
+
+@needs_mirror
+def test_same_as_conllu() -> None:
+    path = MIRROR / "r2.7" / "UD_Finnish-PUD" / "fi_pud-ud-test.conllu.xz"
+    text = lzma.open(path, "rt", encoding="utf-8").read()
+    for ours, theirs in zip(read_treebank(path), conllu.parse(text), strict=True):
+        words = [token for token in theirs if isinstance(token["id"], int)]
+        assert ours.id == theirs.metadata["sent_id"] and ours.text == theirs.metadata["text"]
+        assert ours.forms == [token["form"] for token in words]
+        assert ours.heads == [token["head"] for token in words]
+        assert ours.relations == [token["deprel"] for token in words]
+
+
+@needs_mirror
+def test_tags_of_ud_1_are_refused() -> None:
+    with pytest.raises(DataError, match=":102: UPOS 'CONJ'"):
+        list(read_treebank(MIRROR / "r1.4" / "UD_Chinese-GSD" / "zh-ud-train.conllu.xz"))

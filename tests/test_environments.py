@@ -1,0 +1,165 @@
+"""Each rule's conda environment holds what its script imports, in the versions of requirements.lock."""
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+from crosslens.fingerprint import Fingerprints
+
+REPOSITORY = Path(__file__).parents[1]
+CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib"}  # where conda-forge and the Python index differ
+RULE = re.compile(r"^\s*(?:rule|checkpoint)\s+(\w+)\s*:", re.MULTILINE)
+PIN = re.compile(r"([\w.-]+)\s*(?:==?\s*([\w.+!]+))?\s*(?:;.*)?")
+
+
+def normal(name: str) -> str:
+    """Name of a package on the Python index, as pip compares names."""
+    return re.sub(r"[-_.]+", "-", CONDA_NAMES.get(name, name)).lower()
+
+
+def rules(root: Path) -> Iterator[tuple[str, str | None, str | None]]:
+    """Each rule with its script and environment, relative to the repository."""
+    for path in [*sorted(root.glob("Snakefile")), *sorted(root.glob("rules/**/*.smk"))]:
+        parts = RULE.split(path.read_text(encoding="utf-8"))
+        for name, body in zip(parts[1::2], parts[2::2], strict=True):
+            found = []
+            for directive in ("script", "conda"):
+                match = re.search(rf'^\s+{directive}:\s*"([^"]+)"', body, re.MULTILINE)
+                file = (path.parent / match[1]).resolve() if match else None
+                found.append(file.relative_to(root.resolve()).as_posix() if file else None)
+            yield name, found[0], found[1]
+
+
+def pinned(lines: list[str], place: str) -> dict[str, str | None]:
+    """Versions by normal name."""
+    found = {}
+    for line in lines:
+        match = PIN.fullmatch(line.strip())
+        assert match, f"{place}: {line!r} is not `name=version`"
+        found[normal(match[1])] = match[2]
+    return found
+
+
+def environment(path: Path) -> dict[str, str | None]:
+    """What an environment file pins."""
+    lines: list[str] = []
+    for item in yaml.safe_load(path.read_text(encoding="utf-8"))["dependencies"]:
+        lines += item["pip"] if isinstance(item, dict) else [item]
+    return pinned(lines, path.name)
+
+
+def lock(path: Path) -> dict[str, str | None]:
+    """What the lock pins."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip() and line[0] != "#"]
+    return pinned(lines, path.name)
+
+
+def missing_packages(root: Path) -> list[str]:
+    """Imports of rules' scripts that their environments lack."""
+    fingerprints = Fingerprints(root, cached=False)
+    distributions = packages_distributions()
+    problems = []
+    for rule, script, conda in rules(root):
+        if script is None:
+            continue
+        if conda is None:
+            problems.append(f"rule {rule}: {script} without a conda environment")
+            continue
+        there = environment(root / conda)
+        for module, place in sorted(fingerprints.foreign(script).items()):
+            if not {normal(name) for name in distributions.get(module, [module])} & there.keys():
+                problems.append(f"rule {rule}: {conda} lacks {module}, imported by {place}")
+    return problems
+
+
+def differing_pins(root: Path) -> list[str]:
+    """Packages of environments that are not pinned, or not as in the lock."""
+    locked = lock(root / "requirements.lock")
+    return [
+        f"{path.name}: {name} is {version}, the lock says {locked.get(name)}"
+        for path in sorted((root / "envs").glob("*.yaml"))
+        for name, version in environment(path).items()
+        if name not in ("python", "pip") and (version is None or version != locked.get(name))
+    ]
+
+
+def test_every_rule_has_what_its_script_imports():
+    assert missing_packages(REPOSITORY) == []
+
+
+def test_environments_pin_what_the_lock_pins():
+    assert differing_pins(REPOSITORY) == []
+
+
+def test_rules_are_found_and_their_files_are_there():
+    found = [(rule, file) for rule, *files in rules(REPOSITORY) for file in files if file]
+    assert len(found) > 10
+    assert [(rule, file) for rule, file in found if not (REPOSITORY / file).is_file()] == []
+
+
+def test_the_lock_and_the_project_file_ask_for_the_same_packages():
+    import tomllib
+
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = project["dependencies"] + project["optional-dependencies"]["dev"]
+    names = {normal(re.match(r"[\w.-]+", requirement)[0]) for requirement in asked}  # type: ignore[index]
+    locked = lock(REPOSITORY / "requirements.lock")
+    assert names - locked.keys() == set()
+    assert [name for name, version in locked.items() if version is None] == []
+    assert "file:" not in (REPOSITORY / "requirements.lock").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Two rules, in a paper's file, and one environment."""
+    files = {
+        "Snakefile": 'include: "rules/papers/p.smk"\n\n\nrule all:\n    input:\n        "table.csv",\n',
+        "rules/papers/p.smk": (
+            'rule table:\n    output:\n        "table.csv",\n    conda:\n        "../../envs/measures.yaml"\n'
+            '    params:\n        code=code("table"),\n    script:\n        "../../workflow/scripts/table.py"\n\n\n'
+            'rule note:\n    output:\n        "note.txt",\n    shell:\n        "touch {output}"\n'
+        ),
+        "workflow/scripts/table.py": "import json\nfrom crosslens import probes\n",
+        "workflow/crosslens/__init__.py": "",
+        "workflow/crosslens/probes.py": "import numpy as np\nfrom sklearn.linear_model import LogisticRegression\n",
+        "envs/measures.yaml": "dependencies:\n  - python=3.11\n  - numpy=2.4.6\n  - scikit-learn=1.9.1\n",
+        "requirements.lock": "# all\nnumpy==2.4.6\nscikit-learn==1.9.1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_complete_project_has_nothing_to_report(project):
+    assert missing_packages(project) == differing_pins(project) == []
+    assert list(rules(project)) == [
+        ("all", None, None),
+        ("table", "workflow/scripts/table.py", "envs/measures.yaml"),
+        ("note", None, None),
+    ]
+
+
+def test_a_missing_package_and_a_missing_environment_are_reported(project):
+    (project / "envs/measures.yaml").write_text("dependencies:\n  - numpy=2.4.6\n")
+    expected = "rule table: envs/measures.yaml lacks sklearn, imported by workflow/crosslens/probes.py"
+    assert missing_packages(project) == [expected]
+    rule = project / "rules/papers/p.smk"
+    rule.write_text(rule.read_text().replace('    conda:\n        "../../envs/measures.yaml"\n', ""))
+    assert missing_packages(project) == ["rule table: workflow/scripts/table.py without a conda environment"]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("numpy=2.4.5", "measures.yaml: numpy is 2.4.5, the lock says 2.4.6"),
+        ("numpy", "measures.yaml: numpy is None, the lock says 2.4.6"),
+        ("tomli=2.0", "measures.yaml: tomli is 2.0, the lock says None"),
+    ],
+)
+def test_a_differing_pin_is_reported(project, line, problem):
+    (project / "envs/measures.yaml").write_text(f"dependencies:\n  - python=3.11\n  - {line}\n")
+    assert differing_pins(project) == [problem]

@@ -1,0 +1,172 @@
+"""F1 of tokens and of chunks, against seqeval and scikit-learn."""
+
+import warnings
+
+import numpy as np
+import pytest
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, macro_f1, overall, token_counts
+from crosslens.measures.intervals import bootstrap, mean_interval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.utils._testing import ignore_warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from seqeval.metrics import f1_score as seqeval_f1
+
+UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
+CODES = "af ar bg de el en es et eu fa fi fr he hi hu id it ja kk ko mr nl pt ru ta te th tl tr ur vi yo zh".split()
+ODD = ["NOUN", "X", "_", "SYM", "B-A", "I-A", "O", "E-A", "S-A", ".", "INTJ", "B", "I-B-A", "Ex"]
+
+
+def corpus(generator, labels, agreement):
+    """Random gold and predicted classes of a few sentences, and the sentence of each token."""
+    lengths = generator.integers(1, 9, generator.integers(1, 6))
+    gold = generator.integers(0, len(labels), lengths.sum())
+    predicted = np.where(generator.random(len(gold)) < agreement, gold, generator.integers(0, len(labels), len(gold)))
+    return gold, predicted, np.repeat(np.arange(len(lengths)), lengths), len(lengths)
+
+
+def chunk_f1(gold, predicted, sentences, n, labels):
+    return float(macro_f1(overall(chunk_counts(gold, predicted, sentences, n, labels)), "union"))
+
+
+def tags(classes, sentences, n, labels):
+    return [[labels[c] for c in classes[sentences == s]] for s in range(n)]
+
+
+@pytest.mark.parametrize("labels", [UPOS, [*UPOS, "_"], CODES, ODD], ids=["upos", "upos_", "codes", "odd"])
+@ignore_warnings()
+def test_chunk_f1_is_seqevals(labels):
+    generator = np.random.default_rng(len(labels))
+    for case in range(260):  # 1040 in all
+        few = list(generator.choice(labels, size=min(len(labels), 3 + case % 12), replace=False))
+        gold, predicted, sentences, n = corpus(generator, few, agreement=case % 10 / 9)
+        expected = seqeval_f1(tags(gold, sentences, n, few), tags(predicted, sentences, n, few), average="macro")
+        assert chunk_f1(gold, predicted, sentences, n, few) == pytest.approx(expected, abs=1e-12)
+
+
+def both(gold, predicted):
+    """Chunk and token macro F1 of one sentence of tags."""
+    labels = sorted({*gold, *predicted})
+    g, p = (np.array([labels.index(tag) for tag in of]) for of in (gold, predicted))
+    zeros = np.zeros(len(g), int)
+    return chunk_f1(g, p, zeros, 1, labels), float(macro_f1(overall(token_counts(g, p, zeros, 1, len(labels))), "true"))
+
+
+@pytest.mark.parametrize(("true", "other"), [("CCONJ", "SCONJ"), ("et", "pt")])
+def test_tags_that_share_their_tail_are_one_type(true, other):
+    chunk, token = both([true, "NOUN"], [other, "NOUN"])
+    assert chunk == 1
+    assert token == 0.5
+
+
+def test_seventeen_tags_are_sixteen_types_and_thirty_three_codes_fifteen():
+    assert len(set(chunk_types(UPOS))) == 16
+    assert len(set(chunk_types(CODES))) == 15
+
+
+def test_one_wrong_token_loses_the_sentence():
+    chunk, token = both(["de"] * 9, ["de"] * 8 + ["nl"])
+    assert chunk == 0
+    assert token > 0.9
+
+
+def test_neighbours_of_one_tag_merge_but_sym_does_not():
+    labels = ["NOUN", "SYM"]
+    counts = overall(chunk_counts(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), np.zeros(4, int), 1, labels))
+    assert sorted(counts.true[counts.true > 0]) == [1, 2]
+
+
+def test_x_at_the_end_of_a_sentence_is_never_counted():
+    labels = ["NOUN", "X"]
+    for predicted in ([0, 1], [0, 0]):
+        counts = overall(chunk_counts(np.array([0, 1]), np.array(predicted), np.zeros(2, int), 1, labels))
+        assert counts.true.sum() == 1  # the NOUN
+    counts = overall(chunk_counts(np.array([1, 0]), np.array([1, 0]), np.zeros(2, int), 1, labels))
+    assert counts.true.sum() == 2
+
+
+@ignore_warnings()
+def test_token_scores_are_scikit_learns():
+    generator = np.random.default_rng(1)
+    for case in range(300):
+        k = 2 + case % 15
+        gold, predicted, sentences, n = corpus(generator, range(k), agreement=case % 7 / 6)
+        counts = overall(token_counts(gold, predicted, sentences, n, k))
+        assert macro_f1(counts, "union") == pytest.approx(f1_score(gold, predicted, average="macro"), abs=1e-12)
+        true = f1_score(gold, predicted, average="macro", labels=np.unique(gold))
+        assert macro_f1(counts, "true") == pytest.approx(true, abs=1e-12)
+        assert accuracy(counts) == pytest.approx(accuracy_score(gold, predicted), abs=1e-12)
+
+
+def test_classes_only_predicted_lower_the_union_alone():
+    counts = overall(token_counts(np.array([0, 0, 0, 0]), np.array([0, 0, 0, 1]), np.zeros(4, int), 1, 3))
+    assert macro_f1(counts, "union") == pytest.approx(macro_f1(counts, "true") / 2)
+
+
+def test_nothing_scores_zero():
+    empty = Counts(np.zeros(3), np.zeros(3), np.zeros(3))
+    assert macro_f1(empty, "union") == macro_f1(empty, "true") == accuracy(empty) == 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6))
+def test_order_of_sentences_does_not_matter(seed):
+    generator = np.random.default_rng(seed)
+    labels = ["NOUN", "X", "CCONJ", "SCONJ", "SYM"]
+    gold, predicted, sentences, n = corpus(generator, labels, agreement=0.6)
+    order = generator.permutation(n)
+    moved = np.concatenate([np.flatnonzero(sentences == s) for s in order])
+    renumbered = np.repeat(np.arange(n), np.bincount(sentences, minlength=n)[order])
+    before, after = (
+        overall(token_counts(g, p, s, n, 5))
+        for g, p, s in ((gold, predicted, sentences), (gold[moved], predicted[moved], renumbered))
+    )
+    for name in ("true", "predicted", "correct"):
+        assert np.array_equal(getattr(before, name), getattr(after, name))
+    assert chunk_f1(gold, predicted, sentences, n, labels) == pytest.approx(
+        chunk_f1(gold[moved], predicted[moved], renumbered, n, labels), abs=1e-12
+    )
+
+
+# Intervals.
+
+
+def binary(correct):
+    correct = np.asarray(correct, float)[:, None]
+    return Counts(np.ones_like(correct), np.ones_like(correct), correct)
+
+
+def test_bootstrap_interval_contains_the_value_and_narrows():
+    generator = np.random.default_rng(0)
+    widths = []
+    for n in (50, 5000):
+        counts = binary(generator.random(n) < 0.7)
+        value, low, high = bootstrap(counts, accuracy, resamples=500, seed=0)
+        assert low < value < high
+        assert value == pytest.approx(accuracy(overall(counts)))
+        widths.append(high - low)
+    # The normal approximation: 2 x 1.96 x sqrt(0.7 x 0.3 / n).
+    assert widths[0] == pytest.approx(3.92 * np.sqrt(0.21 / 50), rel=0.15)
+    assert widths[1] == pytest.approx(3.92 * np.sqrt(0.21 / 5000), rel=0.15)
+
+
+def test_bootstrap_without_variance_is_a_point():
+    assert bootstrap(binary([1, 1, 1]), accuracy, resamples=50, seed=0) == (1, 1, 1)
+    assert bootstrap(binary([0]), accuracy, resamples=50, seed=0) == (0, 0, 0)
+
+
+def test_bootstrap_depends_on_its_seed_alone():
+    counts = binary(np.arange(40) % 3 == 0)
+    assert bootstrap(counts, accuracy, 150, seed=1) == bootstrap(counts, accuracy, 150, seed=1)
+    assert bootstrap(counts, accuracy, 150, seed=1) != bootstrap(counts, accuracy, 150, seed=2)
+
+
+def test_mean_interval():
+    assert mean_interval(np.array([0.4])) == (0.4, 0.4, 0.4)
+    value, low, high = mean_interval(np.array([1.0, 2.0, 3.0]))
+    assert value == 2
+    assert high - value == pytest.approx(4.302653 / np.sqrt(3), rel=1e-6)  # t of 2 degrees of freedom
+    assert value - low == pytest.approx(high - value)

@@ -1,0 +1,109 @@
+"""A rule's log says what ran, how far it is, and how it went."""
+
+import logging
+import subprocess
+
+import pytest
+from crosslens import logs
+
+
+@pytest.fixture(autouse=True)
+def clean():
+    yield
+    log = logging.getLogger("crosslens")
+    for handler in list(log.handlers):
+        log.removeHandler(handler)
+        handler.close()
+    log.propagate = True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_first_lines_tell_what_ran(tmp_path, capsys):
+    path = tmp_path / "deep" / "tokens.log"
+    log = logs.start(str(path), title="tokens of UD", seed=7)
+    logging.getLogger("crosslens.tokens").warning("a short sentence")
+    log.info("counted")
+    text = path.read_text()
+    for wanted in ("tokens of UD", "command: ", "versions: python 3.", "numpy ", "crosslens ", "host ", "seed 7"):
+        assert wanted in text
+    assert text.index("tokens of UD") < text.index("command") < text.index("counted")
+    assert capsys.readouterr().err == "WARNING: a short sentence\n"
+
+
+def test_starting_again_writes_a_new_file_and_leaves_the_old_one_alone(tmp_path):
+    first, second = tmp_path / "1.log", tmp_path / "2.log"
+    logs.start(str(first), title="one")
+    before = first.read_text()
+    logs.start(str(second), title="two").info("hello")
+    assert first.read_text() == before
+    assert second.read_text().count("hello") == 1
+    logs.start(None, title="no file").info("nowhere")
+
+
+def test_versions_come_without_importing(monkeypatch):
+    def version(package):
+        if package == "torch":
+            raise logs.metadata.PackageNotFoundError(package)
+        return "1.0"
+
+    monkeypatch.setattr(logs.metadata, "version", version)
+    assert logs.versions().keys() == {"python", "numpy", "pyarrow", "transformers"}
+
+
+def test_revision_is_of_the_library_and_none_outside_a_working_copy(tmp_path, monkeypatch):
+    library = tmp_path / "crosslens" / "logs.py"
+    library.parent.mkdir()
+    library.write_text("")
+    monkeypatch.setattr(logs, "__file__", str(library))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert logs.revision() is None
+    author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "one"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert head.startswith(str(logs.revision()))
+    library.write_text("changed = 1\n")
+    assert str(logs.revision()).endswith("+changes")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (42, "42 s"), (59.9, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
+)
+def test_durations(seconds, text):
+    assert logs.duration(seconds) == text
+
+
+def test_progress_is_logged_at_most_every_ten_seconds_with_the_time_left(caplog, clock):
+    caplog.set_level(logging.INFO)
+    with logs.Progress(100, "sentences", logging.getLogger("test")) as progress:
+        for _ in range(25):
+            clock[0] += 1
+            progress.advance(2)
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines[:2] == [
+        "sentences: 20 of 100, 2.0 a second, 40 s left",
+        "sentences: 40 of 100, 2.0 a second, 30 s left",
+    ]
+    assert lines[2].startswith("50 sentences in 25 s, 2.0 a second, peak memory ")
+    assert len(lines) == 3
+
+
+def test_progress_over_things_and_after_an_error(caplog, clock):
+    caplog.set_level(logging.INFO)
+    assert list(logs.Progress(3, "files", logging.getLogger("test")).over("abc")) == list("abc")
+    with pytest.raises(ValueError), logs.Progress(9, "files", logging.getLogger("test")) as progress:
+        progress.advance(4)
+        raise ValueError
+    ends = [record.getMessage().split(" in ")[0] for record in caplog.records]
+    assert ends == ["3 files", "stopped after 4 of 9 files"]
+
+
+def test_peak_memory_is_in_bytes():
+    assert 2**20 < logs.peak_memory() < 2**40

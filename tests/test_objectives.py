@@ -1,0 +1,96 @@
+"""Loss terms: gradients, bounds, ignored labels."""
+
+import numpy as np
+import pytest
+import torch
+from crosslens.training.objectives import LOSSES, cross_entropy, entropy, reverse_gradient, uniformity
+from crosslens.training.texts import IGNORED
+from torch.nn import functional
+
+
+def logits(n=5, k=4, seed=0):
+    return torch.randn(n, k, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).requires_grad_()
+
+
+def test_reversal_is_the_identity_forwards():
+    states = torch.randn(3, 4)
+    assert torch.equal(reverse_gradient(states, 0.3), states)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 2.5])
+def test_reversal_multiplies_the_gradient_by_minus_its_scale(scale):
+    states = logits()
+
+    def value(x):
+        return (x.sin() * x).sum()
+
+    value(reverse_gradient(states, scale)).backward()
+    step = 1e-6
+    numeric = torch.zeros_like(states)
+    with torch.no_grad():
+        for i in np.ndindex(*states.shape):
+            moved = torch.zeros_like(states)
+            moved[i] = step
+            numeric[i] = (value(states + moved) - value(states - moved)) / (2 * step)
+    assert torch.allclose(states.grad, -scale * numeric, atol=1e-8)
+
+
+def test_reversal_does_not_touch_the_head():
+    states, weight = logits(), torch.ones(4, dtype=torch.float64, requires_grad=True)
+    (reverse_gradient(states, 0.5) @ weight).sum().backward()
+    assert torch.allclose(weight.grad, states.sum(0))
+    assert torch.allclose(states.grad, -0.5 * torch.ones_like(states))
+
+
+@pytest.mark.parametrize("k", [2, 10, 33])
+def test_uniformity_at_the_uniform_output_is_k_ln_k(k):
+    labels = torch.zeros(3, dtype=torch.long)
+    value = uniformity(torch.full((3, k), 0.7, dtype=torch.float64), labels)
+    assert float(value) == pytest.approx(3 * k * np.log(k))
+    shifted = torch.zeros(3, k, dtype=torch.float64)
+    shifted[:, 0] = 0.5
+    assert uniformity(shifted, labels) > value
+
+
+def test_uniformity_is_k_times_cross_entropy_from_the_uniform():
+    x, k = logits(), 4
+    uniform = functional.cross_entropy(x, torch.full_like(x, 1 / k), reduction="sum")
+    assert torch.allclose(uniformity(x, torch.zeros(5, dtype=torch.long)), k * uniform)
+
+
+def test_entropy_lies_between_minus_ln_k_and_zero():
+    label = torch.zeros(1, dtype=torch.long)
+    for seed in range(50):
+        x = logits(1, 7, seed).detach() * 5
+        assert -np.log(7) - 1e-12 <= float(entropy(x, label)) <= 0
+    assert float(entropy(torch.zeros(1, 7), label)) == pytest.approx(-np.log(7))
+    assert float(entropy(torch.tensor([[90.0, 0.0, 0.0]]), label)) == pytest.approx(0)
+
+
+def test_entropy_is_scipys():
+    from scipy.stats import entropy as expected
+
+    x = logits()
+    p = x.detach().softmax(-1).numpy()
+    assert float(entropy(x, torch.zeros(5, dtype=torch.long))) == pytest.approx(-expected(p, axis=1).sum())
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+def test_gradients_are_right(loss):
+    labels = torch.tensor([0, 3, IGNORED, 1, 2])
+    assert torch.autograd.gradcheck(lambda x: loss(x, labels), (logits(),))
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+def test_ignored_labels_count_for_nothing(loss):
+    x, labels = logits(), torch.tensor([0, 3, IGNORED, 1, IGNORED])
+    known = labels != IGNORED
+    assert torch.allclose(loss(x, labels), loss(x[known], labels[known]))
+    loss(x, labels).backward()
+    assert torch.equal(x.grad[~known], torch.zeros(2, 4, dtype=torch.float64))
+    assert float(loss(x, torch.full((5,), IGNORED))) == 0
+
+
+def test_cross_entropy_is_a_sum():
+    x, labels = logits(), torch.tensor([0, 3, 1, 1, 2])
+    assert torch.allclose(cross_entropy(x, labels), -x.log_softmax(-1)[torch.arange(5), labels].sum())

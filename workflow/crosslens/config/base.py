@@ -1,0 +1,35 @@
+"""What every section of the configuration shares. Light: the Snakefile imports it at each call."""
+
+import csv
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from crosslens.errors import DataError
+
+LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
+
+Rate = Annotated[float, Field(gt=0, le=1)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Count = Annotated[int, Field(ge=1)]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+Split = Literal["train", "validation", "dev", "test"]
+
+
+class ConfigError(DataError):
+    """A wrong value in the configuration."""
+
+
+@cache
+def languages_table() -> dict[str, dict[str, str]]:
+    """resources/languages.csv: code -> name, family, script (ISO 15924), wikipedia (database name)."""
+    with open(LANGUAGES_CSV, encoding="utf-8", newline="") as stream:
+        return {row["code"]: row for row in csv.DictReader(stream)}
+
+
+class Section(BaseModel):
+    """A part of the configuration: no unknown keys, no changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,0 +1,122 @@
+"""Corpora: treebanks and paragraphs."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from crosslens.config.base import Count, Language, Section, Share, Split, languages_table
+
+
+def _check_languages(languages: Iterable[str]) -> None:
+    """Raise ValueError for a language that is unknown or named twice."""
+    known = list(languages)
+    unknown = [code for code in known if code not in languages_table()]
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)} not in resources/languages.csv: correct the code or add a line for each")
+    twice = sorted({code for code in known if known.count(code) > 1})
+    if twice:
+        raise ValueError(f"{', '.join(twice)} named twice under languages: leave one out")
+
+
+def _fill(pattern: str, **values: str) -> str:
+    """A pattern with its names filled in. Raises ValueError for a name that there is not."""
+    try:
+        return pattern.format(**values)
+    except (KeyError, IndexError, ValueError):
+        names = ", ".join(f"{{{name}}}" for name in values)
+        raise ValueError(f"pattern '{pattern}': {names} expected in braces, and nothing else") from None
+
+
+class TreebankCorpus(Section):
+    """Sentences with words, UPOS and trees from CoNLL-U files."""
+
+    kind: Literal["treebank"]
+    source: str = Field(description="entry of resources/sources.yaml")
+    archive: str | None = Field(None, description="archive of the source that holds the files; patterns are then globs in it")
+    languages: list[Language] = Field(min_length=1, description="languages of the test split")
+    source_languages: list[Language] = Field(["en"], description="languages that also have train and validation")
+    files: dict[Split, str | dict[Language, list[str]]] = Field(
+        description="by split: a pattern with {code} and {name}, or for each language a list of files of the source"
+    )
+    validation_share: Share = Field(0.1, description="share of train that becomes validation where no file is given")
+    limits: dict[Split, Count] = Field({}, description="at most so many sentences a language, drawn with the seed")
+    withheld: Literal["paper", "clean"] = Field(
+        "clean", description="which sentences of treebanks without text are dropped; paper: as the authors' code did"
+    )
+    seed: int = Field(0, ge=0, description="seed of the samples")
+
+    @model_validator(mode="after")
+    def _files_for_every_language(self) -> Self:
+        _check_languages(self.languages)
+        missing = [
+            f"{language}.{split}"
+            for language, split in self.parts()
+            if split != "validation" and not self.files_of(language, split)
+        ]
+        if missing:
+            raise ValueError(f"no files for {', '.join(missing)}: list them under files")
+        return self
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """(language, split) of every file that the corpus is made of."""
+        for language in self.languages:
+            if language in self.source_languages:
+                yield language, "train"
+                yield language, "validation"
+            yield language, "test"
+
+    def files_of(self, language: str, split: str) -> list[str]:
+        """Files of the source, or glob patterns in its archive, for a language and split."""
+        files = self.files.get(split, {})  # type: ignore[call-overload]
+        if isinstance(files, str):
+            return [_fill(files, code=language, name=languages_table()[language]["name"])]
+        return list(files.get(language, []))
+
+
+class ParagraphCorpus(Section):
+    """Paragraphs of running text, sampled by page: Wikipedia dumps, or tab-separated text."""
+
+    kind: Literal["paragraphs"]
+    source: str = Field(description="entry of resources/sources.yaml")
+    form: Literal["dump", "tsv"] = Field("dump", description="MediaWiki dump, or columns id, kind, source, sentences, text")
+    file: str = Field(description="file of the source, with {code}, {name} and {wiki}")
+    include: list[str] = Field([], description="tsv: keep ids with one of these names before the colon ({code}, {name} allowed)")
+    languages: list[Language] = Field(min_length=1, description="languages")
+    paragraphs: Count = Field(5000, description="paragraphs a language (tanti2021, section 2)")
+    minimum_characters: Count = Field(100, description="shorter paragraphs are left out (tanti2021, section 2)")
+    shares: dict[Split, Share] = Field(
+        {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1}, description="splits, by page (tanti2021, appendix A)"
+    )
+    spare: Share = Field(0.1, description="surplus that replaces paragraphs with unknown tokens")
+    seed: int = Field(0, ge=0, description="seed of the sample")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        _check_languages(self.languages)
+        for language in self.languages:
+            self.file_of(language), self.include_of(language)
+        if abs(sum(self.shares.values()) - 1) > 1e-9:
+            raise ValueError(f"shares must add up to 1, not {sum(self.shares.values()):g}")
+        return self
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """(language, split) of every file that the corpus is made of."""
+        for language in self.languages:
+            for split in self.shares:
+                yield language, split
+
+    def _expand(self, pattern: str, language: str) -> str:
+        row = languages_table()[language]
+        return _fill(pattern, code=language, name=row["name"], wiki=row["wikipedia"])
+
+    def file_of(self, language: str) -> str:
+        """File of the source for a language."""
+        return self._expand(self.file, language)
+
+    def include_of(self, language: str) -> list[str]:
+        """Names before the colon of the ids that are kept for a language; [] keeps all."""
+        return [self._expand(pattern, language) for pattern in self.include]
+
+
+Corpus = Annotated[TreebankCorpus | ParagraphCorpus, Field(discriminator="kind")]

@@ -1,0 +1,33 @@
+"""The phrasebook's corpora: which languages, and how much."""
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from crosslens.config.base import Count, Language, Section, languages_table
+
+DATE = "20260101"  # of the dumps, which are as reproducible as the phrasebook itself
+
+
+class Phrasebook(Section):
+    """How much the phrasebook writes."""
+
+    languages: list[Language] = Field([], description="languages; each is a folder of resources/phrasebook")
+    train_languages: list[Language] = Field(["en"], description="languages that also have train and dev treebanks")
+    train: Count = Field(800, description="sentences")
+    dev: Count = Field(150, description="sentences")
+    test: Count = Field(150, description="sentences a language")
+    parallel: Count = Field(150, description="sentences of the parallel treebanks")
+    articles: Count = Field(80, description="articles of a dump; 60 give about 150 paragraphs")
+    seed: int = Field(0, ge=0, description="seed of everything that is written")
+
+    def files(self) -> Iterator[str]:
+        """Paths of all files that are written, as inside the official distributions."""
+        for code in self.languages:
+            row = languages_table()[code]
+            for split in ("train", "dev", "test") if code in self.train_languages else ("test",):
+                yield f"ud/UD_{row['name']}-Phrasebook/{code}_phrasebook-ud-{split}.conllu"
+            yield f"ud/UD_{row['name']}-PhrasebookPUD/{code}_phrasebookpud-ud-test.conllu"
+            stem = f"wikipedia/{row['wikipedia']}/{DATE}/{row['wikipedia']}-{DATE}-pages-articles-multistream"
+            yield f"{stem}.xml.bz2"
+            yield f"{stem}-index.txt.bz2"

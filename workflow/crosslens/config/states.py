@@ -1,0 +1,30 @@
+"""Which words of a corpus get their hidden states stored, and how."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from crosslens.config.base import Count, Section, Split
+
+
+class Draw(Section):
+    """Words to store of each language and split."""
+
+    random_words: dict[Split, Count] = {}  # drawn evenly among all labelled words
+    sample_split: Split = "test"
+    sample_per_label: Count | None = None  # tanti2021, appendix B: points of a language and label
+    sample_per_language: Count | None = None  # or points of a language, each from another text
+    seed: int = 0
+
+    def splits(self) -> list[Split]:
+        """Splits that words are drawn from."""
+        sampled = [self.sample_split] if self.sample_per_label or self.sample_per_language else []
+        return list(dict.fromkeys([*self.random_words, *sampled]))
+
+
+class States(Section):
+    """Hidden states on disk."""
+
+    layers: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="0 is the embedding output; null: the last layer")
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="of the forward pass")
+    stored: Literal["float16", "float32"] = Field("float32", description="on disk")

@@ -1,0 +1,159 @@
+"""The whole configuration: one typed model of config.yaml and its overlays.
+
+An unknown key, a wrong type or a value out of range ends in one `ConfigError` that names the key, what was expected and,
+for a misspelt key, the nearest name. The JSON schema and docs/config.md are generated from here (crosslens.config.docs).
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from crosslens.config.base import ConfigError, Count, Section, languages_table
+from crosslens.config.corpora import Corpus
+from crosslens.config.encoders import Encoder
+from crosslens.config.phrasebook import Phrasebook
+from crosslens.config.states import States
+from crosslens.config.tanti2021 import Tanti2021
+from crosslens.config.tokens import Tokens
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]  # becomes a folder
+
+
+class Papers(Section):
+    """One section a paper."""
+
+    tanti2021: Tanti2021
+
+
+class Config(Section):
+    """The whole configuration."""
+
+    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="folder of this scale's results")
+    mirror: list[str] = Field([], description="folders to look in before the network")
+    seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description="seeds of the trainings; 0 is the paper's")
+    threads: Count = Field(2, description="threads of a training or extraction on a CPU")
+    encoders: dict[Name, Encoder] = Field(description="encoders by name")
+    corpora: dict[Name, Corpus] = Field(description="corpora by name")
+    tokens: Tokens = Field(Tokens(), description="tokenisation")
+    states: States = Field(States(), description="hidden states on disk")
+    phrasebook: Phrasebook = Field(Phrasebook(), description="corpora of our own, in the official formats")
+    papers: Papers = Field(description="the studies")
+
+    @model_validator(mode="after")
+    def _phrasebook_writes(self) -> Self:
+        unknown = [code for code in self.phrasebook.languages if code not in languages_table()]
+        if unknown:
+            raise ValueError(f"phrasebook.languages: {', '.join(unknown)} not in resources/languages.csv: add a line for each")
+        for name, corpus in self.corpora.items():
+            trained = {code for code, split in corpus.parts() if split == "train"} if corpus.kind == "treebank" else set()
+            for key, wanted, written in (
+                ("languages", set(corpus.languages), self.phrasebook.languages),
+                ("source_languages", trained, self.phrasebook.train_languages),
+            ):
+                missing = sorted(wanted - set(written)) if corpus.source == "phrasebook" else []
+                if missing:
+                    other = "languages" if key == "languages" else "train_languages"
+                    raise ValueError(f"corpora.{name}.{key}: phrasebook.{other} has no {', '.join(missing)}: name them there too")
+        return self
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Self:
+        paper = self.papers.tanti2021
+        for key, names in {"encoder": self.encoders, "corpus": self.corpora, "language_corpus": self.corpora}.items():
+            name = getattr(paper, key)
+            if name not in names:
+                raise ValueError(
+                    f"papers.tanti2021.{key}: one of {', '.join(names)} expected, found '{name}'{_nearest(name, names)}"
+                )
+        for name, kind in ((paper.corpus, "treebank"), (paper.language_corpus, "paragraphs")):
+            if self.corpora[name].kind != kind:
+                raise ValueError(f"corpora.{name}: kind '{kind}' expected by papers.tanti2021")
+        if (paper.source_language, "train") not in self.corpora[paper.corpus].parts():
+            raise ValueError(
+                f"papers.tanti2021.source_language: corpora.{paper.corpus} has no training data of '{paper.source_language}': "
+                "name it there under languages and source_languages, or take another"
+            )
+        return self
+
+
+EXPECTED = {
+    "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
+    "float_type": "a number", "float_parsing": "a number", "finite_number": "a number",
+    "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text", "list_type": "a list",
+    "dict_type": "a section", "model_type": "a section", "model_attributes_type": "a section",
+    "greater_than_equal": "at least {ge}", "greater_than": "above {gt}", "less_than_equal": "at most {le}",
+    "less_than": "below {lt}", "too_short": "at least {min_length} in the list", "literal_error": "{expected}",
+    "string_pattern_mismatch": "text like {pattern}", "union_tag_invalid": "{expected_tags}",
+}  # fmt: skip
+LANGUAGE_PATTERN = "^[a-z]{2,3}$"
+
+
+def _nearest(key: str, names: Iterable[str] | None = None) -> str:
+    """'; did you mean ...?' for an unknown name, or ''; without `names`, those of all keys."""
+    known = {name for section in Section.__subclasses__() for name in section.model_fields} if names is None else names
+    close = difflib.get_close_matches(key, sorted(known), n=1)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def _key(location: Sequence[str | int], values: Any, last: bool) -> str:
+    """Path of a key as the user wrote it, without the names of union members; `last` keeps a last part that is missing."""
+    parts = []
+    for number, part in enumerate(location):
+        there = part in values if isinstance(values, Mapping) else isinstance(values, list) and isinstance(part, int)
+        if there:
+            values = values[part]
+        if there or (last and number == len(location) - 1):
+            parts.append(str(part))
+    return ".".join(parts)
+
+
+def _tell(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Key, what was expected there (or the whole message), and what was found ('' where the message says it all)."""
+    kind, location, found = problem["type"], problem["loc"], problem["input"]
+    context = problem.get("ctx", {})
+    if location[:1] in (("encoders",), ("corpora",)):
+        location = location[:2] + location[3:]  # without the form (kind, source) that the third part names
+    key = _key(location, values, kind == "missing")
+    if kind == "extra_forbidden":
+        return key, f"unknown key{_nearest(str(location[-1]))}", ""
+    if kind == "missing":
+        return key, "missing: a value is expected", ""
+    if kind == "value_error":
+        return key, str(context["error"]), ""
+    if kind == "union_tag_not_found":
+        return f"{key}.{context['discriminator'].strip(chr(39))}", "missing: a value is expected", ""
+    if problem["loc"][-1:] == ("[key]",) and kind == "string_pattern_mismatch":
+        return key, "a name of small letters, digits and . _ - expected", ""
+    if problem["loc"][-1:] == ("[key]",):
+        names = context.get("expected", "").replace(" or ", ", ").replace("'", "").split(", ")
+        return key, f"unknown key, {context.get('expected', 'another name')} expected{_nearest(str(found), names)}", ""
+    text = EXPECTED.get(kind, problem["msg"]).format(**context)
+    hint = ""
+    if context.get("pattern") == LANGUAGE_PATTERN:
+        text = "a language code of two or three letters"
+    elif kind == "union_tag_invalid":
+        key, found = f"{key}.{context['discriminator'].strip(chr(39))}", context.get("tag")
+        hint = _nearest(str(found), context.get("expected_tags", "").replace("'", "").split(", "))
+    elif kind == "literal_error" and isinstance(found, str):
+        hint = _nearest(found, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
+    elif kind == "string_type" and isinstance(found, bool):
+        hint = " (YAML reads yes, no, on and off so: put it in quotes)"
+    return key, text, f" expected, found {found!r:.80}{hint}"
+
+
+def load(values: Mapping[str, Any], origin: str = "config.yaml") -> Config:
+    """Check and type a configuration. Raises ConfigError: one line a key, `origin: key: what was expected, found ...`."""
+    try:
+        return Config.model_validate(dict(values))
+    except ValidationError as error:
+        told: dict[str, tuple[list[str], str]] = {}
+        for problem in error.errors():
+            key, text, found = _tell(problem, values)
+            told.setdefault(key, ([], found))[0].append(text)
+        lines = [
+            ": ".join(filter(None, (origin, key, " or ".join(dict.fromkeys(texts)) + found)))
+            for key, (texts, found) in told.items()
+        ]
+        raise ConfigError("\n".join(lines)) from None

@@ -1,0 +1,80 @@
+"""The Parquet schemas of corpora, and their one writer and reader. The split of a file is in its name."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crosslens.errors import DataError
+from crosslens.files import written
+
+MULTIWORD = pa.struct([("first", pa.int16()), ("last", pa.int16()), ("form", pa.string())])
+
+SENTENCES = pa.schema(
+    [
+        ("id", pa.string()),  # TREEBANK/SENT_ID, e.g. en_pud/n01001011
+        ("language", pa.string()),
+        ("text", pa.string()),
+        ("forms", pa.list_(pa.string())),  # syntactic words: integer ids only
+        ("upos", pa.list_(pa.string())),
+        ("heads", pa.list_(pa.int16())),  # 1-based position of the head, 0 for the root
+        ("relations", pa.list_(pa.string())),  # with subtypes
+        ("multiwords", pa.list_(MULTIWORD)),  # surface words of several syntactic words, 1-based and inclusive
+    ]
+)
+PARAGRAPHS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("language", pa.string()),
+        ("page", pa.string()),  # article or document; a page is in one split only
+        ("text", pa.string()),
+    ]
+)
+KEY = b"crosslens"  # of our JSON among a file's metadata
+
+
+def write(
+    rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.Schema, metadata: Mapping[str, Any]
+) -> None:
+    """Write rows of a schema to a Parquet file, whole or not at all.
+
+    metadata: anything that JSON can hold, e.g. how many rows were left out and why; `metadata(path)` gives it back.
+    Raises DataError where a row does not fit the schema: a missing or another column, a null, a value out of range.
+    """
+    if not isinstance(rows, pa.Table):
+        rows = list(rows)
+        names = set(schema.names)
+        for number, row in enumerate(rows):
+            if row.keys() != names:
+                found = ", ".join(row)
+                raise DataError(f"{path}: row {number}: columns {', '.join(schema.names)} expected, found {found}")
+        try:
+            rows = pa.Table.from_pylist(rows, schema=schema)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise DataError(f"{path}: rows of another type: {' '.join(str(error).split())}") from None
+    if not rows.schema.equals(schema):
+        raise DataError(f"{path}: columns {', '.join(schema.names)} of the corpus schema expected, found {rows.schema}")
+    for name in schema.names:
+        if rows[name].null_count:
+            raise DataError(f"{path}: {rows[name].null_count} rows without {name}")
+    text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
+    with written(path) as temporary:
+        pq.write_table(rows.replace_schema_metadata({KEY: text.encode()}), temporary, compression="zstd")
+
+
+def read(path: Path) -> pa.Table:
+    """A corpus file as a table. Raises DataError where it is none."""
+    try:
+        return pq.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{path}: a Parquet file expected: {' '.join(str(error).split())}; build it again") from None
+
+
+def metadata(path: Path) -> dict[str, Any]:
+    """What `write` was told about a corpus file."""
+    stored = pq.read_schema(path).metadata or {}
+    found: dict[str, Any] = json.loads(stored.get(KEY, b"{}"))
+    return found

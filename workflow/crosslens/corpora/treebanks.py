@@ -1,0 +1,338 @@
+"""Sentences of Universal Dependencies treebanks, from CoNLL-U files to rows.
+
+A strict reader of our own: the conllu library names no line in its errors, takes truncated files for whole ones and
+is several times slower; the tests compare the two.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, NoReturn
+
+from crosslens.corpora.schema import SENTENCES, write
+from crosslens.errors import DataError
+from crosslens.files import open_binary
+
+UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+UNTAGGED = "_"  # UPOS of treebanks that leave words untagged; also the form of withheld words
+LONGEST = 2**15 - 1  # words of a sentence: heads are int16
+
+
+class Multiword(NamedTuple):
+    """A surface word that stands for several syntactic words, first to last (1-based)."""
+
+    first: int
+    last: int
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One tree. forms, upos, heads and relations have one entry a syntactic word; heads are 1-based, 0 is the root."""
+
+    id: str
+    text: str
+    forms: list[str]
+    upos: list[str]
+    heads: list[int]
+    relations: list[str]
+    multiwords: list[Multiword]
+    empty_nodes: int
+
+
+def read_treebank(path: Path) -> Iterator[Sentence]:
+    """Sentences of a CoNLL-U file, plain or compressed (.xz, .gz, .bz2), in order.
+
+    Policy: integer ids are the words; multiword ranges (3-4) are kept beside them; empty nodes (8.1), which only the
+    enhanced graph uses, are left out and counted. The text is the `# text` line or, without one, the forms joined by
+    spaces. A sentence without `# sent_id` is named by its number in the file.
+    Raises DataError, `path:line: what, expected, remedy`, for anything that is not CoNLL-U: see _Reader.
+    """
+    with open_binary(path) as stream:
+        lines = enumerate(stream, start=1)
+        reader = _Reader(path)
+        while True:
+            try:
+                number, line = next(lines)
+            except StopIteration:
+                break
+            except (EOFError, OSError, ValueError) as error:  # a compressed file cut short or damaged
+                reader.fail(f"damaged compressed file ({error})", "a whole file")
+            sentence = reader.take(number, line)
+            if sentence is not None:
+                yield sentence
+        reader.end()
+
+
+class _Reader:
+    """A sentence in the making, and the checks on the way."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.line = 0
+        self.sentences = 0
+        self.ids: set[str] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """An empty sentence."""
+        self.id = self.text = ""
+        self.forms: list[str] = []
+        self.upos: list[str] = []
+        self.heads: list[int] = []
+        self.relations: list[str] = []
+        self.multiwords: list[Multiword] = []
+        self.empty_nodes = 0
+        self.first_line = 0
+
+    def fail(self, what: str, expected: str, line: int | None = None) -> NoReturn:
+        """One readable line, whatever is wrong."""
+        place = f"{self.path}:{line or self.line}"
+        raise DataError(f"{place}: {what}, {expected} expected; fetch the file again or correct the line") from None
+
+    def take(self, number: int, raw: bytes) -> Sentence | None:
+        """Read one line; a blank one ends the sentence and gives it."""
+        self.line = number
+        try:
+            line = raw.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            self.fail(f"byte {error.start + 1} is not UTF-8", "UTF-8")
+        if not line:
+            return self.finish() if self.first_line else None
+        self.first_line = self.first_line or number
+        if line[0] == "#":
+            self.comment(line)
+        else:
+            self.token(line)
+        return None
+
+    def comment(self, line: str) -> None:
+        """Keep sent_id and text."""
+        name, _, value = line[1:].partition("=")
+        name = name.strip()
+        if name == "text":
+            self.text = value.strip()
+        elif name == "sent_id":
+            self.id = value.strip()
+            if self.id in self.ids:
+                self.fail(f"sent_id {self.id} for the second time", "a new sent_id")
+            self.ids.add(self.id)
+
+    def token(self, line: str) -> None:
+        """A word, a multiword range or an empty node."""
+        columns = line.split("\t")
+        if len(columns) != 10:
+            self.fail(f"{len(columns)} columns", "10 tab-separated columns")
+        index, form, _, upos, _, _, head, relation, _, _ = columns
+        position = len(self.forms) + 1
+        if not index.isascii() or not index.isdigit():
+            self.other(index, form, position)
+            return
+        if int(index) != position:
+            self.fail(f"id {index[:20]}", f"id {position}")
+        if not form:
+            self.fail("an empty form", "a form")
+        if upos not in UPOS and upos != UNTAGGED:
+            self.fail(f"UPOS '{upos}'", f"one of {' '.join(sorted(UPOS))} or _")
+        if not head.isascii() or not head.isdigit():
+            self.fail(f"head '{head}'", "an integer")
+        self.forms.append(form)
+        self.upos.append(upos)
+        self.heads.append(int(head) if len(head) < 6 else LONGEST + 1)
+        self.relations.append(relation)
+
+    def other(self, index: str, form: str, position: int) -> None:
+        """A multiword range, which comes just before its first word, or an empty node, just after its word."""
+        first, mark, second = index.partition("-") if "-" in index else index.partition(".")
+        if not (mark and first.isascii() and first.isdigit() and second.isascii() and second.isdigit()):
+            self.fail(f"id '{index}'", "an integer, a range like 3-4 or an empty node like 8.1")
+        if mark == ".":
+            if int(first) != position - 1:
+                self.fail(f"empty node {index}", f"{position - 1}.1 or after")
+            self.empty_nodes += 1
+            return
+        previous = self.multiwords[-1].last if self.multiwords else 0
+        if int(first) != position or int(first) <= previous or int(second) <= int(first) or int(second) > LONGEST:
+            self.fail(f"range {index}", f"a range that begins at {max(position, previous + 1)} and ends after")
+        self.multiwords.append(Multiword(int(first), int(second), form))
+
+    def finish(self) -> Sentence:
+        """The sentence, when it is a tree; then an empty one."""
+        words = len(self.forms)
+        start = self.first_line
+        if not words:
+            self.fail("comments without words", "words after them", start)
+        if words > LONGEST:
+            self.fail(f"{words} words", f"at most {LONGEST}", start)
+        if self.multiwords and self.multiwords[-1].last > words:
+            last = self.multiwords[-1]
+            self.fail(f"range {last.first}-{last.last} in a sentence of {words} words", "its words", start)
+        if max(self.heads) > words:
+            place = max(range(words), key=self.heads.__getitem__)
+            self.fail(f"head of word {place + 1} after the last word", f"a head from 0 to {words}", start)
+        if self.heads.count(0) != 1:
+            self.fail(f"{self.heads.count(0)} roots", "one word with head 0", start)
+        if not _is_tree(self.heads):
+            self.fail("heads that form a circle", "a tree", start)
+        self.sentences += 1
+        sentence = Sentence(
+            self.id or str(self.sentences),
+            self.text or " ".join(self.forms),
+            self.forms,
+            self.upos,
+            self.heads,
+            self.relations,
+            self.multiwords,
+            self.empty_nodes,
+        )
+        self.begin()
+        return sentence
+
+    def end(self) -> None:
+        """The file is over."""
+        if self.first_line:
+            self.fail("end of the file inside a sentence", "a blank line after every sentence: the file is cut short")
+
+
+def _is_tree(heads: Sequence[int]) -> bool:
+    """Whether every word reaches the root 0. heads: 1-based, in range."""
+    reaches = bytearray(len(heads) + 1)
+    reaches[0] = 1
+    for word in range(1, len(heads) + 1):
+        path: list[int] = []
+        while not reaches[word]:
+            if len(path) > len(heads):
+                return False
+            path.append(word)
+            word = heads[word - 1]
+        for step in path:
+            reaches[step] = 1
+    return True
+
+
+def withheld(sentence: Sentence) -> bool:
+    """Whether words are hidden (`_`), as in treebanks whose text may not be given away.
+
+    Not hidden are the parts of a multiword token, whose surface form is given (all of UD_Marathi-UFAL), and an
+    underscore that is punctuation or a symbol.
+    """
+    if UNTAGGED not in sentence.forms:
+        return False
+    covered = {word for first, last, form in sentence.multiwords if form != "_" for word in range(first, last + 1)}
+    return any(
+        form == "_" and upos not in ("PUNCT", "SYM") and word not in covered
+        for word, (form, upos) in enumerate(zip(sentence.forms, sentence.upos, strict=True), start=1)
+    )
+
+
+def reason_to_drop(sentence: Sentence, rule: Literal["paper", "clean"]) -> str | None:
+    """Why a sentence is left out: 'withheld', 'untagged' or None.
+
+    paper: dropped where all forms are `_` and no UPOS is, so that untagged words survive with the label `_` (the
+    authors' udpos/preprocess.py 77-81, where `or` is likely meant as `and not`).
+    clean: dropped where any word's text is withheld or any word is untagged.
+    """
+    if rule == "paper":
+        hidden = all(form == "_" for form in sentence.forms)
+        return "withheld" if hidden and UNTAGGED not in sentence.upos else None
+    if withheld(sentence):
+        return "withheld"
+    return "untagged" if UNTAGGED in sentence.upos else None
+
+
+class _Split(NamedTuple):
+    """Rows of a split, and what happened on the way."""
+
+    rows: list[tuple[str, Sentence]]  # treebank, sentence
+    dropped: dict[str, int]
+    files: list[str]
+
+
+def _read_split(paths: Sequence[Path], rule: Literal["paper", "clean"]) -> _Split:
+    """All kept sentences of some files, in order."""
+    rows: list[tuple[str, Sentence]] = []
+    dropped = {"withheld": 0, "untagged": 0}
+    for path in paths:
+        treebank = path.name.split(".")[0].split("-ud-")[0]
+        for sentence in read_treebank(path):
+            reason = reason_to_drop(sentence, rule)
+            if reason:
+                dropped[reason] += 1
+            else:
+                rows.append((treebank, sentence))
+    return _Split(rows, dropped, [path.name for path in paths])
+
+
+def write_treebank(
+    files: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    language: str,
+    validation_share: float,
+    limits: Mapping[str, int],
+    withheld: Literal["paper", "clean"],
+    seed: int,
+) -> dict[str, int]:
+    """Write the splits of a language's treebanks; returns sentences by split.
+
+    files: split -> CoNLL-U files; outputs: split -> Parquet file. Where `validation` is asked for and has no files, it
+    is a share of train, drawn at random, and train is the rest (tanti2021: 10 % of English train). limits: at most so
+    many sentences of a split, drawn at random after that. Samples keep the order of the files; they depend on the seed,
+    the language and the split alone. withheld: see `reason_to_drop`. A row's id is TREEBANK/SENT_ID.
+    Raises DataError where a file is not CoNLL-U or a split ends up empty; then nothing is written.
+    """
+    drawn = "validation" in outputs and not files.get("validation")
+    needed = {("train" if drawn and split == "validation" else split) for split in outputs}
+    for split in sorted(needed):
+        if not files.get(split):
+            raise DataError(f"{language}.{split}: no files; name some for this split in the configuration")
+    splits = {split: _read_split(files[split], withheld) for split in sorted(needed)}
+    if drawn:
+        train = splits["train"]
+        order = list(range(len(train.rows)))
+        random.Random(f"{seed}/{language}/validation").shuffle(order)
+        chosen = set(order[: round(validation_share * len(order))])
+        splits["validation"] = train._replace(rows=[row for i, row in enumerate(train.rows) if i in chosen])
+        splits["train"] = train._replace(rows=[row for i, row in enumerate(train.rows) if i not in chosen])
+    samples = {}
+    for split in outputs:
+        rows = splits[split].rows
+        limit = limits.get(split, len(rows))
+        if limit < len(rows):
+            kept = sorted(random.Random(f"{seed}/{language}/{split}/limit").sample(range(len(rows)), limit))
+            rows = [rows[i] for i in kept]
+        if not rows:
+            part = splits[split]
+            raise DataError(
+                f"{', '.join(part.files)}: no sentences for {language}.{split} (dropped: {part.dropped}, "
+                f"limit {limits.get(split)}, validation share {validation_share:g}); name other files or change these"
+            )
+        samples[split] = rows
+    for split, path in outputs.items():
+        part = splits[split]
+        metadata = {
+            "files": part.files,
+            "dropped": part.dropped,
+            "withheld": withheld,
+            "drawn_from": "train" if drawn and split == "validation" else split,
+            "available": len(part.rows),
+            "empty_nodes": sum(sentence.empty_nodes for _, sentence in samples[split]),
+            "seed": seed,
+        }
+        write((_row(treebank, sentence, language) for treebank, sentence in samples[split]), path, SENTENCES, metadata)
+    return {split: len(rows) for split, rows in samples.items()}
+
+
+def _row(treebank: str, sentence: Sentence, language: str) -> dict[str, object]:
+    """One row of SENTENCES."""
+    return {
+        "id": f"{treebank}/{sentence.id}",
+        "language": language,
+        "text": sentence.text,
+        "forms": sentence.forms,
+        "upos": sentence.upos,
+        "heads": sentence.heads,
+        "relations": sentence.relations,
+        "multiwords": [multiword._asdict() for multiword in sentence.multiwords],
+    }

@@ -1,0 +1,187 @@
+"""From wikitext to the paragraphs that a reader sees: running text only, one line of wikitext a paragraph.
+
+What counts as a paragraph follows wikiextractor, which tanti2021 used: a line of an article that is not a heading, a
+list item or part of a template, table or reference. mwparserfromhell parses; what it cannot parse, and would leave as
+markup in the text, is left out.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+import mwparserfromhell
+from mwparserfromhell.nodes import (
+    Argument,
+    Comment,
+    ExternalLink,
+    Heading,
+    HTMLEntity,
+    Tag,
+    Template,
+    Text,
+    Wikilink,
+)
+from mwparserfromhell.parser import ParserError
+from mwparserfromhell.wikicode import Wikicode
+
+# Names of the namespaces whose links show no text: MediaWiki's own and the local ones with their aliases.
+FILE_NAMES = """
+    file image media lêer beeld ملف صورة وسائط файл картинка изображение медия soubor datei bild medium αρχείο εικόνα
+    archivo imagen fail pilt fitxategi irudi پرونده تصویر tiedosto kuva fichier קובץ תמונה चित्र फ़ाइल fájl kép
+    berkas gambar immagine ファイル 画像 сурет 파일 그림 bestand afbeelding plik grafika ficheiro arquivo imagem
+    slika datoteka fil படிமம் படம் దస్త్రం బొమ్మ ไฟล์ ภาพ talaksan larawan dosya resim فائل tập_tin hình
+    fáìlì àwòrán 文件 檔案 档案 图像 圖像 图片 圖片
+"""
+CATEGORY_NAMES = """
+    category kategorie تصنيف категория kategorie κατηγορία categoría kategooria kategoria رده luokka catégorie
+    קטגוריה श्रेणी kategória kategori categoria カテゴリ санат 분류 वर्ग categorie kategorija பகுப்பு వర్గం
+    หมวดหมู่ kategorya زمرہ thể_loại ẹ̀ka 分类 分類
+"""
+
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(unicodedata.normalize("NFC", word).casefold().replace("_", " ") for word in words.split())
+
+
+HIDDEN_NAMESPACES = _names(FILE_NAMES) | _names(CATEGORY_NAMES)
+# Any language's file namespace shows in the file's name.
+MEDIA_FILE = re.compile(
+    r":.*\.(jpe?g|png|gif|svg|tiff?|webp|xcf|djvu|pdf|og[agv]|opus|webm|mp[34]|mpe?g|wav|flac|midi?|stl)\s*$", re.I
+)
+INTERLANGUAGE = re.compile(r"(simple|[a-z]{2,3}(-[a-z]+)*)\s*:")
+
+HIDDEN_TAGS = frozenset(
+    """ref references gallery math ce chem timeline table tr td th caption ul ol dl code syntaxhighlight source pre
+    score hiero imagemap templatestyles templatedata graph mapframe maplink inputbox indicator categorytree section
+    includeonly script style poem audio video""".split()
+)
+BLOCK_TAGS = frozenset("p div blockquote center hr h1 h2 h3 h4 h5 h6".split())
+LIST_TAGS = frozenset("li dd dt".split())
+LISTED = "\0"  # marks a line that is a list item
+
+MAGIC_WORD = re.compile(r"__[^\W\d_]{3,}__")
+STRAY_TAG = re.compile(
+    r"</?(?:small|big|span|div|center|font|b|i|u|s|em|strong|p|br|hr|sub|sup|nowiki|noinclude|onlyinclude|cite|abbr|bdi|q|tt|var)"
+    r"\b[^<>]*>",
+    re.I,
+)
+VARIANT = re.compile(r"-\{(?:([^{}|]*)\|)?([^{}]*)\}-")  # Chinese and others: -{zh-hans:A; zh-hant:B}-
+HIDING_FLAGS = frozenset("HTD-")
+EMPTY_BRACKETS = re.compile(r"[(（\[]\s*(?:[,;:、，；：·]\s*)*[)）\]]")
+OPENING = re.compile(r"([(（])\s*(?:[,;:、，；：]\s*)+")  # left where a template opened the brackets
+REMNANT = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|\|-|</?[a-zA-Z][^<>]*>?|^[|!]|^=.*=$")
+QUOTES = re.compile(r"'{2,}")
+
+
+def paragraphs(markup: str) -> list[str]:
+    """Paragraphs of a page's wikitext, in order: plain text on one line, NFC, single spaces, never empty.
+
+    Kept: text, the labels of links, bold and italic text, the contents of small, span, div and the like. Left out:
+    templates, tables, references, galleries, formulas, files with their captions, categories, interlanguage links,
+    headings, lists, indented lines, comments, magic words and HTML tags. Entities are decoded. A line in which markup
+    would be left, because it is unbalanced, is left out.
+    Raises ValueError where the markup is nested too deeply to parse.
+    """
+    try:
+        code = mwparserfromhell.parse(markup, skip_style_tags=True)
+        text = "".join(_visible(code))
+    except (ParserError, RecursionError) as error:
+        raise ValueError(f"wikitext that cannot be parsed: {error}") from None
+    lines = (_line(line) for line in text.split("\n") if LISTED not in line)
+    return [line for line in lines if line and not REMNANT.search(line)]
+
+
+def _visible(code: Wikicode) -> Iterator[str]:
+    """The text of parsed wikitext, bit by bit, with its line breaks, quotes for bold and marks of lists."""
+    for node in code.nodes:
+        if isinstance(node, Text):
+            yield node.value
+        elif isinstance(node, Wikilink):
+            yield from _link(node)
+        elif isinstance(node, Tag):
+            name = str(node.tag).strip().lower()
+            if name in LIST_TAGS:
+                yield LISTED
+            elif name == "br":
+                yield " "
+            elif name not in HIDDEN_TAGS:
+                edge = "\n" if name in BLOCK_TAGS else ""
+                yield edge
+                if node.contents is not None:
+                    yield from _visible(node.contents)
+                yield edge
+        elif isinstance(node, ExternalLink):
+            if node.title is not None:
+                yield from _visible(node.title)
+            elif not node.brackets:
+                yield str(node.url)
+        elif isinstance(node, HTMLEntity):
+            yield node.normalize().replace("\n", " ")
+        elif isinstance(node, Heading):
+            yield "\n"
+        else:
+            assert isinstance(node, (Template, Argument, Comment)), type(node)
+
+
+def _link(link: Wikilink) -> Iterator[str]:
+    """What a link shows: its label or its title; nothing for files, categories and interlanguage links."""
+    title = str(link.title).strip()
+    if title.startswith(":"):
+        title = title[1:].lstrip()
+    elif ":" in title:
+        namespace = unicodedata.normalize("NFC", title.partition(":")[0].strip().replace("_", " ")).casefold()
+        if namespace in HIDDEN_NAMESPACES or INTERLANGUAGE.match(title) or MEDIA_FILE.search(title):
+            return
+    if link.text is not None:
+        yield from _visible(link.text)
+    elif "\n" not in title:
+        yield from _visible(mwparserfromhell.parse(title) if "&" in title else Wikicode([Text(title)]))
+
+
+def _line(line: str) -> str:
+    """One line as a reader sees it."""
+    if not line.strip():
+        return ""
+    line = _unquote(line)
+    line = STRAY_TAG.sub(" ", MAGIC_WORD.sub("", line))
+    if "-{" in line:
+        line = VARIANT.sub(_variant, line)
+    line = OPENING.sub(r"\1", EMPTY_BRACKETS.sub("", line))
+    return unicodedata.normalize("NFC", " ".join(line.split()))
+
+
+def _variant(match: re.Match[str]) -> str:
+    """The first variant of a text that a wiki converts between scripts; '' where it only sets a rule."""
+    flags, text = match.groups()
+    if flags is not None and HIDING_FLAGS & set(flags.upper().replace(" ", "").split(";")):
+        return ""
+    first = text.split(";")[0]
+    return re.sub(r"^\s*[a-z]{2,3}(-[a-z]+)?\s*:", "", first).strip()
+
+
+def _unquote(line: str) -> str:
+    """Remove the quotes of bold and italic text, and keep apostrophes beside them (l'''Encyclopédie''').
+
+    As MediaWiki does (Parser::doQuotes): two quotes are italic, three bold, five both, of four or more than five the
+    first ones are apostrophes; where both kinds are left open, one bold is an apostrophe before italic, by preference
+    after a word of one letter, else after a longer word, else after a space.
+    """
+    if "''" not in line:
+        return line
+    runs = list(QUOTES.finditer(line))
+    sizes = [5 if len(run[0]) > 5 else 3 if len(run[0]) == 4 else len(run[0]) for run in runs]
+    apostrophes = [len(run[0]) - size for run, size in zip(runs, sizes, strict=True)]
+    if sum(size in (2, 5) for size in sizes) % 2 and sum(size in (3, 5) for size in sizes) % 2:
+
+        def rank(index: int) -> int:
+            before = line[max(0, runs[index].start() - 2) : runs[index].start()].rjust(2)
+            return 2 if before[1] == " " else 0 if before[0] == " " else 1
+
+        bold = [index for index, size in enumerate(sizes) if size == 3]
+        if bold:
+            apostrophes[min(bold, key=rank)] += 1
+    parts, end = [], 0
+    for run, count in zip(runs, apostrophes, strict=True):
+        parts += [line[end : run.start()], "'" * count]
+        end = run.end()
+    return "".join(parts) + line[end:]

@@ -1,0 +1,131 @@
+"""A rule's log: first what ran, then progress with the time left, then throughput and peak memory."""
+
+import logging
+import os
+import platform
+import resource
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+T = TypeVar("T")
+PACKAGES = ("numpy", "pyarrow", "torch", "transformers")  # whose versions can move a number
+EVERY = 10.0  # seconds between two lines of progress
+PEAK_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes that ru_maxrss counts in
+
+
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Versions of Python and of the installed packages that matter; nothing is imported."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            pass  # a rule's own environment holds only what it needs
+    return found
+
+
+def revision() -> str | None:
+    """Git revision of the library, with '+changes' if files differ from it; None outside a working copy."""
+    git = ["git", "--no-optional-locks", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+changes"]
+    here = Path(__file__).parent
+    try:
+        return subprocess.run(git, cwd=here, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def start(log_path: str | None, *, title: str, seed: int | None = None) -> logging.Logger:
+    """Send the library's log to a rule's file, and warnings to stderr too; the first lines tell how to run it again."""
+    log = logging.getLogger("crosslens")
+    for handler in list(log.handlers):
+        log.removeHandler(handler)
+        handler.close()
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    brief = logging.StreamHandler()
+    brief.setLevel(logging.WARNING)
+    brief.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    log.addHandler(brief)
+    if log_path:
+        Path(log_path).parent.mkdir(parents=True, exist_ok=True)
+        file = logging.FileHandler(log_path, mode="w", encoding="utf-8")
+        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+        log.addHandler(file)
+    threads = os.environ.get("OMP_NUM_THREADS", "not set")
+    log.info("%s", title)
+    log.info("command: %s", shlex.join(sys.orig_argv))
+    log.info("versions: %s, crosslens %s", ", ".join(map(" ".join, versions().items())), revision() or "of no revision")
+    host = " of SLURM job ".join(filter(None, (platform.node(), os.environ.get("SLURM_JOB_ID"))))
+    log.info("host %s, %s cores, OMP_NUM_THREADS %s, seed %s", host, os.cpu_count(), threads, seed)
+    return log
+
+
+def peak_memory() -> int:
+    """Most bytes that this process held at a time."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT
+
+
+def duration(seconds: float) -> str:
+    """A time as one reads it: 42 s, 3 min 20 s, 2 h 05 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    return f"{whole // 60} min {whole % 60:02} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+class Progress:
+    """Progress through `total` things: a line in the log at most every ten seconds, and a bar on a terminal.
+
+    `with Progress(n, "tokens", log) as progress: ... progress.advance(512)`, or, for a loop over single things,
+    `for language in Progress(len(languages), "languages", log).over(languages): ...`
+    """
+
+    def __init__(self, total: int, what: str, log: logging.Logger) -> None:
+        """Count from now."""
+        self.total, self.what, self.log, self.done = total, what, log, 0
+        self.began = self.told = time.monotonic()
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Bar(*columns, transient=True, disable=not sys.stderr.isatty())
+        self._bar.console.stderr = True  # stdout is for what a command answers
+        self._task = self._bar.add_task(what, total=total)
+
+    def __enter__(self) -> Self:
+        """Show the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        """Say how fast it went and how much memory it took; after an error, how far it came."""
+        self._bar.stop()
+        took = time.monotonic() - self.began
+        done = f"{self.done} {self.what}" if kind is None else f"stopped after {self.done} of {self.total} {self.what}"
+        rate, peak = self.done / (took or 1), peak_memory() / 2**30
+        self.log.info("%s in %s, %.1f a second, peak memory %.2f GiB", done, duration(took), rate, peak)
+
+    def advance(self, n: int = 1) -> None:
+        """Count `n` more."""
+        self.done += n
+        self._bar.update(self._task, completed=self.done)
+        now = time.monotonic()
+        if now - self.told >= EVERY and self.done:
+            self.told = now
+            rate = self.done / (now - self.began)
+            left = duration(max(0, self.total - self.done) / rate)
+            self.log.info("%s: %d of %d, %.1f a second, %s left", self.what, self.done, self.total, rate, left)
+
+    def over(self, things: Iterable[T]) -> Iterator[T]:
+        """Yield the things and count each when the next one is asked for."""
+        with self:
+            for thing in things:
+                yield thing
+                self.advance()

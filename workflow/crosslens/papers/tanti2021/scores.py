@@ -1,0 +1,78 @@
+"""tanti2021: scores of predictions under every definition (tables 1 and 2)."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, macro_f1, token_counts
+from crosslens.measures.intervals import bootstrap
+from crosslens.papers.tanti2021.items import ACCURACY, PAPER, TOKEN_F1, TRANSFER
+from crosslens.recipes import TASK, Recipe
+
+
+def prediction_records(
+    path: Path, recipe: Recipe, *, target: str, source_language: str, resamples: int, seed: int
+) -> Iterator[dict[str, Any]]:
+    """Scores of a training's predictions under every definition, over all languages and for each.
+
+    target: the task's corpus; source_language: the one that the mean over the other languages leaves out.
+    """
+    table = pq.read_table(path).to_pandas()
+    for (head, corpus, split), part in table.groupby(["head", "corpus", "split"], sort=False):
+        item = "task" if head == TASK else f"language, {'target' if corpus == target else 'wiki'}"
+        gold, predicted = (np.concatenate(part[name].to_numpy()).astype(np.int64) for name in ("gold", "predicted"))
+        sentences = np.repeat(np.arange(len(part)), part["gold"].map(len))
+        known = gold >= 0
+        gold, predicted, sentences = gold[known], predicted[known], sentences[known]
+        labels = recipe.labels[head]
+        tokens = token_counts(gold, predicted, sentences, len(part), len(labels))
+        chunks = chunk_counts(gold, predicted, sentences, len(part), labels)
+        common = {"item": item, "corpus": corpus, "split": split}
+        definitions = [
+            (PAPER, chunks, partial(macro_f1, classes="union")),
+            (TOKEN_F1, tokens, partial(macro_f1, classes="true")),
+            (ACCURACY, tokens, accuracy),
+        ]
+        languages = part["language"].to_numpy()
+        for language in ["all", *dict.fromkeys(languages)]:
+            chosen = np.ones(len(part), bool) if language == "all" else languages == language
+            for definition, counts, score in definitions:
+                if not chosen.any():
+                    continue
+                value, low, high = bootstrap(_rows(counts, chosen), score, resamples, seed)
+                yield common | {"language": language, "measure": "score", "definition": definition, "value": value,
+                                "low": low, "high": high, "n": int(tokens.true[chosen].sum())}  # fmt: skip
+        if head == TASK:
+            others = np.array([language for language in dict.fromkeys(languages) if language != source_language])
+            by_language = _by_language(tokens, languages, others)
+            value, low, high = by_language_interval(by_language, resamples, seed)
+            yield common | {"language": "all", "measure": "score", "definition": TRANSFER, "value": value, "low": low,
+                            "high": high, "n": int(tokens.true[languages != source_language].sum())}  # fmt: skip
+
+
+def _rows(counts: Counts, chosen: np.ndarray) -> Counts:
+    return Counts(counts.true[chosen], counts.predicted[chosen], counts.correct[chosen])
+
+
+def _by_language(tokens: Counts, languages: np.ndarray, of: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each language, correct and all tokens of each sentence."""
+    correct, true = tokens.correct.sum(1), tokens.true.sum(1)
+    return [(correct[languages == language], true[languages == language]) for language in of]
+
+
+def by_language_interval(
+    sentences: Sequence[tuple[np.ndarray, np.ndarray]], resamples: int, seed: int
+) -> tuple[float, float, float]:
+    """Mean over languages of token accuracy, with sentences resampled within each language."""
+    generator = np.random.default_rng(seed)
+    value, samples = 0.0, np.zeros(resamples)
+    for correct, true in sentences:
+        weights = generator.multinomial(len(true), np.full(len(true), 1 / len(true)), size=resamples)
+        samples += (weights @ correct) / np.maximum(weights @ true, 1) / len(sentences)
+        value += correct.sum() / max(true.sum(), 1) / len(sentences)
+    low, high = np.percentile(samples, [2.5, 97.5])
+    return float(value), float(low), float(high)

@@ -1,0 +1,145 @@
+"""The tables of the phrasebook that belong to no language: what can be talked about and said, and the languages.
+
+Source: resources/phrasebook; its README.md describes the format of each file.
+"""
+
+from __future__ import annotations
+
+import csv
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from crosslens.errors import DataError
+
+TABLES = Path(__file__).resolve().parents[3] / "resources" / "phrasebook"
+DIGITS = ("number", "year")
+"""Slots that digits fill, whatever the language."""
+
+
+@dataclass(frozen=True)
+class Concept:
+    """Something to talk about; its kinds say which slots it may fill."""
+
+    name: str
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Something to say: (slot, kind) pairs in the order of the table."""
+
+    name: str
+    register: str
+    slots: tuple[tuple[str, str], ...]
+    example: str
+
+
+@dataclass(frozen=True)
+class Animal:
+    """What is true of an animal: concepts of the kinds quality_animal, landform and diet."""
+
+    qualities: tuple[str, ...]
+    landforms: tuple[str, ...]
+    diets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Language:
+    """What a language's writers need: its name in treebanks, spaces between words, names of wiki namespaces."""
+
+    code: str
+    name: str
+    spaces: bool
+    file: str
+    category: str
+    talk: str
+    redirect: str
+
+
+def languages_present(tables: Path = TABLES) -> tuple[str, ...]:
+    """Codes of the languages that have a folder with both tables, sorted."""
+    folders = {path.parent for path in tables.glob("*/frames.txt")}
+    return tuple(sorted(folder.name for folder in folders if (folder / "lexicon.csv").exists()))
+
+
+def lines(path: Path) -> Iterator[tuple[str, str]]:
+    """(place, line) of each line that is not empty or a comment, NFC."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file, expected a table of the phrasebook; see its README.md") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: {error.reason} at byte {error.start}, expected UTF-8; save it as UTF-8") from None
+    for number, line in enumerate(unicodedata.normalize("NFC", text).splitlines(), start=1):
+        if line.strip() and not line.startswith("#"):
+            yield f"{path}:{number}", line
+
+
+def rows(path: Path, header: str) -> Iterator[tuple[str, list[str]]]:
+    """(place, cells) of each row of a comma-separated table under the expected header."""
+    found = lines(path)
+    place, first = next(found, (f"{path}:1", ""))
+    if first.strip() != header:
+        raise DataError(f"{place}: header `{first.strip()}`, expected `{header}`; restore the first line")
+    width = header.count(",") + 1
+    for place, line in found:
+        cells = [cell.strip() for cell in next(csv.reader([line]))]
+        if len(cells) != width:
+            raise DataError(f"{place}: {len(cells)} cells, expected {width} ({header}); quote a cell that has commas")
+        yield place, cells
+
+
+@cache
+def read_concepts(tables: Path = TABLES) -> Mapping[str, Concept]:
+    """Concepts by name, in the order of concepts.csv."""
+    concepts: dict[str, Concept] = {}
+    for place, (name, kinds) in rows(tables / "concepts.csv", "concept,kinds"):
+        if name in concepts:
+            raise DataError(f"{place}: concept `{name}` a second time, expected once; remove one of the lines")
+        concepts[name] = Concept(name, tuple(kinds.split()))
+    return concepts
+
+
+@cache
+def read_frames(tables: Path = TABLES) -> Mapping[str, Frame]:
+    """Frames by name, in the order of frames.csv."""
+    kinds = {kind for concept in read_concepts(tables).values() for kind in concept.kinds} | set(DIGITS)
+    frames: dict[str, Frame] = {}
+    for place, (name, register, slots, example) in rows(tables / "frames.csv", "frame,register,slots,example"):
+        pairs = tuple((slot, kind) for slot, _, kind in (pair.partition("=") for pair in slots.split()))
+        bad = [f"{slot}={kind}" for slot, kind in pairs if not slot or kind not in kinds]
+        if bad or name in frames:
+            what = f"slot `{bad[0]}`" if bad else f"frame `{name}` a second time"
+            raise DataError(f"{place}: {what}, expected slot=kind with a kind of concepts.csv, each frame once; fix it")
+        frames[name] = Frame(name, register, pairs, example)
+    return frames
+
+
+@cache
+def read_animals(tables: Path = TABLES) -> Mapping[str, Animal]:
+    """Animals by concept, from animals.csv."""
+    concepts = read_concepts(tables)
+    animals = {}
+    for place, (name, *cells) in rows(tables / "animals.csv", "animal,qualities,landforms,diets"):
+        kinds = ("wild", "quality_animal", "landform", "diet")
+        for kind, cell in zip(kinds, (name, *cells), strict=True):
+            for word in cell.split() or [""]:
+                if word not in concepts or kind not in concepts[word].kinds:
+                    raise DataError(f"{place}: `{word}`, expected a concept of kind {kind}; correct it")
+        animals[name] = Animal(*(tuple(cell.split()) for cell in cells))
+    return animals
+
+
+@cache
+def read_languages(tables: Path = TABLES) -> Mapping[str, Language]:
+    """Languages by code, from languages.csv."""
+    header = "language,name,spaces,file,category,talk,redirect"
+    languages = {}
+    for place, (code, name, spaces, *names) in rows(tables / "languages.csv", header):
+        if spaces not in ("yes", "no"):
+            raise DataError(f"{place}: spaces `{spaces}`, expected yes or no; say whether words are set apart")
+        languages[code] = Language(code, name, spaces == "yes", *names)
+    return languages

@@ -1,0 +1,31 @@
+"""How a table or figure was made, in a JSON file beside it."""
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from crosslens.files import sha256
+from crosslens.logs import revision, versions
+from crosslens.records import write_json
+
+PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "matplotlib")
+
+
+def write_record(path: Path, made: Path, settings: Mapping[str, Any], records: Iterable[str | Path]) -> None:
+    """Write the record of a table or figure: what it is, its settings, and the records of the trainings behind it."""
+    trainings = [json.loads(Path(record).read_text("utf-8")) for record in records]
+    write_json(
+        {
+            "file": made.name,
+            "sha256": sha256(made),
+            "crosslens": revision(),
+            "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "versions": versions(PACKAGES),
+            "settings": settings,
+            "trainings": trainings,
+            "training_seconds": round(sum(training["seconds"] for training in trainings), 1),
+        },
+        path,
+    )

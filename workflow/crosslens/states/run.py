@@ -1,0 +1,68 @@
+"""Hidden states from files to files."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from crosslens.config.states import Draw
+from crosslens.logs import Progress
+from crosslens.states import files as states_files
+from crosslens.states.draw import draw
+from crosslens.states.extract import extract
+from crosslens.training.model import load_trained_encoder
+from crosslens.training.texts import load
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def run(
+    encoder: Path,
+    weights: Path,
+    tokens: Mapping[str, Path],
+    output: Path,
+    *,
+    languages: Mapping[str, Sequence[str]],
+    labels: Sequence[str],
+    draws: Mapping[str, Draw],
+    layers: Sequence[int] | None,
+    precision: str,
+    stored: str,
+    threads: int,
+    log: logging.Logger,
+) -> None:
+    """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once.
+
+    tokens: corpus -> its folder of tokens. layers None: the last. precision: of the forward pass; stored: float16 or float32.
+    """
+    torch.set_num_threads(threads)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = load_trained_encoder(encoder, weights, dtype=DTYPES[precision]).to(device)
+    wanted = list(layers) if layers is not None else [int(model.config.num_hidden_layers)]  # type: ignore[union-attr, arg-type]
+    files = [(corpus, language) for corpus in draws for language in languages[corpus]]
+    for corpus, language in Progress(len(files), f"states of {weights.parent}: languages", log).over(files):
+        columns, states = _language(model, tokens[corpus], language, labels, draws[corpus], wanted)
+        states_files.write(columns, states, output / corpus / f"{language}.parquet", stored)
+
+
+def _language(
+    model: nn.Module, tokens: Path, language: str, labels: Sequence[str], settings: Draw, layers: Sequence[int]
+) -> tuple[dict[str, list[object]], dict[int, np.ndarray]]:
+    """Drawn words of all splits of a language, and their states: columns of the file, layer -> (n, d)."""
+    columns: dict[str, list[object]] = {name: [] for name in ("id", "word", "label", "language", "split", "sample", "random")}
+    parts = []
+    for split in settings.splits():
+        texts = load([tokens / f"{language}.{split}.parquet"], labels, [language])
+        rows, sample, random = draw(texts, split, settings)
+        parts.append(extract(model, texts, rows, layers))
+        columns["id"] += [texts.ids[i] for i in texts.word_offsets.searchsorted(rows, side="right") - 1]
+        columns["word"] += [texts.words[i] for i in rows]
+        columns["label"] += [labels[value] if value >= 0 else "" for value in texts.labels["task"][rows]]
+        columns["language"] += [language] * len(rows)
+        columns["split"] += [split] * len(rows)
+        columns["sample"] += sample.tolist()
+        columns["random"] += random.tolist()
+    return columns, {layer: np.concatenate([part[layer] for part in parts]) for layer in layers}

@@ -1,0 +1,110 @@
+"""A training from files to files."""
+
+import json
+import logging
+import os
+import platform
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from crosslens.files import sha256, written
+from crosslens.logs import versions
+from crosslens.recipes import LANGUAGE, TASK, Data, Recipe
+from crosslens.records import write_json
+from crosslens.training.loop import Loop, Trained
+from crosslens.training.model import load_encoder, save
+from crosslens.training.texts import Texts, load
+
+FileKey = tuple[str, str, str]  # corpus, language, split
+
+PREDICTIONS = pa.schema(
+    [
+        ("head", pa.string()),
+        ("corpus", pa.string()),
+        ("split", pa.string()),
+        ("language", pa.string()),
+        ("id", pa.string()),
+        ("gold", pa.list_(pa.int16())),  # classes of the labelled words, numbered as in the recipe; -100 has no label
+        ("predicted", pa.list_(pa.int16())),
+    ]
+)
+
+
+def load_data(recipe: Recipe, files: Mapping[FileKey, Path]) -> dict[Data, Texts]:
+    """Texts of every Data of a recipe."""
+    labels = recipe.labels.get(TASK, ()), recipe.labels[LANGUAGE]
+    return {data: load([files[key] for key in data.files()], *labels) for data in recipe.data()}
+
+
+def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trained) -> pa.Table:
+    """Gold and predicted classes of every score, a row a text."""
+    parts = []
+    for score, predicted in zip(recipe.scores, trained.predictions, strict=True):
+        of = texts[score.data]
+        offsets = pa.array(of.word_offsets, pa.int32())
+
+        def lists(values: np.ndarray, offsets: pa.Array = offsets) -> pa.Array:
+            return pa.ListArray.from_arrays(offsets, pa.array(values, pa.int16()))
+
+        fixed = [pa.array([value] * len(of)) for value in (score.head, score.data.corpus, score.data.split)]
+        columns = [*fixed, pa.array(of.languages), pa.array(of.ids), lists(of.labels[score.head]), lists(predicted[score.head])]
+        parts.append(pa.Table.from_arrays(columns, schema=PREDICTIONS))
+    return pa.concat_tables(parts)
+
+
+def run(
+    recipe: Recipe,
+    seed: int,
+    encoder: Path,
+    tokens: Mapping[str, Path],
+    *,
+    model: Path,
+    predictions: Path,
+    history: Path,
+    record: Path,
+    threads: int,
+    log: logging.Logger,
+) -> None:
+    """Train a recipe with one seed; write weights, predictions, the epochs' history and a record of how it was made.
+
+    tokens: corpus -> its folder of tokens.
+    """
+    started = time.monotonic()
+    torch.set_num_threads(threads)
+    files = {key: tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for key in recipe.files()}
+    texts = load_data(recipe, files)
+    for data, of in texts.items():
+        log.info("%s %s: %d texts, %d pieces, %d labelled words, %d languages",
+                 data.corpus, data.split, len(of), len(of.pieces), len(of.positions), len(data.languages))  # fmt: skip
+    loop = Loop(
+        recipe, texts, load_encoder(encoder), seed=seed, log=log,
+        checkpoints=model.parent / "checkpoint",
+    )  # fmt: skip
+    trained = loop.run()
+    with written(predictions) as temporary:
+        pq.write_table(predictions_table(recipe, texts, trained), temporary)
+    with written(history) as temporary:
+        pd.DataFrame(trained.history).to_csv(temporary, index=False)
+    save(trained.model, model, with_encoder=trained.encoder_changed)
+    write_json(
+        {
+            "recipe": recipe.model_dump(mode="json"),
+            "seed": seed,
+            "encoder": json.loads((encoder / "source.json").read_text("utf-8")),
+            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine(),
+            "host": socket.gethostname(),
+            "threads": threads,
+            "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),
+            "data_sha256": {os.fspath(path): sha256(path) for path in files.values()},
+            "seconds": round(time.monotonic() - started, 1),
+        },
+        record,
+    )

@@ -1,0 +1,20 @@
+"""Put an encoder into a Hugging Face folder, its vocabulary trimmed to the corpora where the configuration says so."""
+
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from crosslens import logs
+from crosslens.config.encoders import Encoder
+from crosslens.encoders.build import build
+
+
+def main(snakemake):
+    """Read the rule's object, write the folder."""
+    log = logs.start(snakemake.log[0], title=f"encoder {snakemake.wildcards.encoder}")
+    settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
+    build(settings, [Path(path) for path in snakemake.input], Path(snakemake.output[0]), log)
+
+
+if __name__ == "__main__":
+    main(snakemake)  # type: ignore[name-defined]  # noqa: F821

@@ -1,0 +1,16 @@
+"""Put all records that a paper needs into one file."""
+
+from pathlib import Path
+
+from crosslens import logs
+from crosslens.records import gather
+
+
+def main(snakemake):
+    """Read the rule's object, write the scores."""
+    logs.start(snakemake.log[0], title=f"scores of {snakemake.params.settings['paper']}")
+    gather([Path(path) for path in snakemake.input], Path(snakemake.output[0]))
+
+
+if __name__ == "__main__":
+    main(snakemake)  # type: ignore[name-defined]  # noqa: F821

@@ -1,0 +1,19 @@
+"""Sample paragraphs of a language and split them by page."""
+
+from pathlib import Path
+
+from crosslens import logs
+from crosslens.corpora.sampling import write_paragraphs
+
+
+def main(snakemake):
+    """Read the rule's object, write one file a split."""
+    wildcards, settings = snakemake.wildcards, snakemake.params.settings
+    log = logs.start(snakemake.log[0], title=f"paragraphs of {wildcards.language} in {wildcards.corpus}", seed=settings["seed"])
+    outputs = {split: Path(path) for split, path in snakemake.output.items()}
+    found = write_paragraphs(Path(snakemake.input[0]), outputs, language=wildcards.language, **settings)
+    log.info("%s", found)
+
+
+if __name__ == "__main__":
+    main(snakemake)  # type: ignore[name-defined]  # noqa: F821

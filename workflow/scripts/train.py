@@ -1,0 +1,29 @@
+"""Train a recipe with one seed and predict all its targets."""
+
+from pathlib import Path
+
+from crosslens import logs
+from crosslens.recipes import Recipe
+from crosslens.training.run import run
+
+
+def main(snakemake):
+    """Read the rule's object, run the training."""
+    recipe, seed = Recipe.model_validate(snakemake.params.settings), int(snakemake.wildcards.seed)
+    log = logs.start(snakemake.log[0], title=f"train {recipe.name}", seed=seed)
+    run(
+        recipe,
+        seed,
+        Path(snakemake.input.encoder),
+        {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
+        model=Path(snakemake.output.model),
+        predictions=Path(snakemake.output.predictions),
+        history=Path(snakemake.output.history),
+        record=Path(snakemake.output.record),
+        threads=snakemake.threads,
+        log=log,
+    )
+
+
+if __name__ == "__main__":
+    main(snakemake)  # type: ignore[name-defined]  # noqa: F821

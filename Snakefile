@@ -21,9 +21,16 @@ include: "rules/papers/tanti2021.smk"
 
 localrules:
     all,
+    demo,
 
 
 rule all:
     default_target: True
+    input:
+        TANTI2021_ITEMS,
+
+
+rule demo:
+    """The headline paper's tables and figures: what `make demo` builds."""
     input:
         TANTI2021_ITEMS,

@@ -16,7 +16,7 @@ from crosslens.papers.recipes import names as recipe_names
 from crosslens.papers.recipes import resolve
 
 try:
-    CONFIG = load(config)
+    CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
 except ConfigError as error:
     raise WorkflowError(str(error))
 

@@ -52,10 +52,6 @@ def recipe_tokens(recipe):
     return [f"{RESULTS}/tokens/{recipe.encoder}/{corpus}" for corpus in corpora]
 
 
-def tanti2021_states(corpus, recipe="{recipe}", seed="{seed}"):
-    return f"{RESULTS}/states/{recipe}/seed{seed}/{corpus}"
-
-
 def tanti2021_common(wildcards):
     """What all records of a training share."""
     recipe = resolve(wildcards.recipe, CONFIG)
@@ -63,9 +59,22 @@ def tanti2021_common(wildcards):
 
 
 def tanti2021_records(runs):
+    """How the models of some runs were made."""
     return [
         f"{RESULTS}/models/tanti2021/pos/{run}/seed{seed}/record.json"
         for run in runs
         if run in TANTI2021.runs
         for seed in CONFIG.seeds
     ]
+
+
+def tanti2021_measures(runs, kinds):
+    """Records of some kinds for the configured runs among `runs`, all seeds; 'spelling' is the baseline without a model."""
+    found = [
+        f"{RESULTS}/measures/{kind}/tanti2021/pos/{run}/seed{seed}.parquet"
+        for kind in kinds
+        for run in runs
+        if run in TANTI2021.runs
+        for seed in CONFIG.seeds
+    ]
+    return found + [f"{RESULTS}/measures/spelling/tanti2021/pos.parquet"] * ("spelling" in runs)

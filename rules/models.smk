@@ -26,7 +26,5 @@ rule train:
         code=code("train"),
         settings=lambda wildcards: resolve(wildcards.recipe, CONFIG).model_dump(mode="json"),
         environment=environment("encoders"),
-    message:
-        "Train {wildcards.recipe}, seed {wildcards.seed}"
     script:
         "../workflow/scripts/train.py"

@@ -1,8 +1,15 @@
 # Official files, from a mirror, the network or the phrasebook, under sources/ID/.
 
+from crosslens.config.whole import nearest
 from crosslens.sources.registry import load as load_sources
 
 SOURCES = load_sources()
+for name, corpus in CONFIG.corpora.items():
+    if corpus.source not in SOURCES:
+        raise WorkflowError(
+            f"corpora.{name}.source: an entry of resources/sources.yaml expected, "
+            f"found '{corpus.source}'{nearest(corpus.source, SOURCES)}"
+        )
 FETCHED = sorted({corpus.source for corpus in CONFIG.corpora.values()} - {"phrasebook"})
 
 
@@ -35,8 +42,8 @@ rule fetch:
 rule phrasebook:
     """Write the phrasebook's treebanks and dumps in their official formats."""
     input:
-        tables=sorted(str(path) for path in (ROOT / "resources/phrasebook").glob("**/*.csv")),
-        frames=sorted(str(path) for path in (ROOT / "resources/phrasebook").glob("*/frames.txt")),
+        tables=sorted(str(path.relative_to(ROOT)) for path in (ROOT / "resources/phrasebook").glob("**/*.csv")),
+        frames=sorted(str(path.relative_to(ROOT)) for path in (ROOT / "resources/phrasebook").glob("*/frames.txt")),
     output:
         [f"{RESULTS}/sources/phrasebook/{file}" for file in CONFIG.phrasebook.files()],
     log:

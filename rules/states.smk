@@ -29,7 +29,5 @@ rule states:
             **CONFIG.states.model_dump(),
         },
         environment=environment("encoders"),
-    message:
-        "Store states of {wildcards.recipe}, seed {wildcards.seed}"
     script:
         "../workflow/scripts/states.py"

@@ -44,6 +44,7 @@ def test_chunk_f1_is_seqevals(labels):
         few = list(generator.choice(labels, size=min(len(labels), 3 + case % 12), replace=False))
         gold, predicted, sentences, n = corpus(generator, few, agreement=case % 10 / 9)
         expected = seqeval_f1(tags(gold, sentences, n, few), tags(predicted, sentences, n, few), average="macro")
+        expected = 0.0 if np.isnan(expected) else expected  # no chunk at all, as of X alone
         assert chunk_f1(gold, predicted, sentences, n, few) == pytest.approx(expected, abs=1e-12)
 
 
@@ -115,7 +116,8 @@ def test_nothing_scores_zero():
 @given(st.integers(0, 10**6))
 def test_order_of_sentences_does_not_matter(seed):
     generator = np.random.default_rng(seed)
-    labels = ["NOUN", "X", "CCONJ", "SCONJ", "SYM"]
+    # Without X: seqeval takes it for the outside tag between sentences, so that its chunks depend on the sentence before.
+    labels = ["NOUN", "VERB", "CCONJ", "SCONJ", "SYM"]
     gold, predicted, sentences, n = corpus(generator, labels, agreement=0.6)
     order = generator.permutation(n)
     moved = np.concatenate([np.flatnonzero(sentences == s) for s in order])

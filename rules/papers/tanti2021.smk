@@ -9,6 +9,7 @@ DRAWS = draws(CONFIG)
 TANTI2021_CORPORA = (TANTI2021.corpus, TANTI2021.language_corpus)  # target, wiki
 TANTI2021_RUNS = list(TANTI2021.runs)
 TANTI2021_ITEMS = [f"{RESULTS}/{table}.csv" for table in TABLES] + [f"{RESULTS}/{figure}.svg" for figure in FIGURES]
+TANTI2021_ITEMS.append(f"{RESULTS}/scores/tanti2021.parquet")
 
 
 rule tanti2021_predictions:
@@ -49,7 +50,11 @@ rule tanti2021_clusters:
         "../../envs/measures.yaml"
     params:
         code=code("tanti2021_clusters"),
-        settings=lambda wildcards: {"corpora": TANTI2021_CORPORA, "clustering": TANTI2021.clustering.model_dump(), "common": tanti2021_common(wildcards)},
+        settings=lambda wildcards: {
+            "corpora": TANTI2021_CORPORA,
+            "clustering": TANTI2021.clustering.model_dump(),
+            "common": tanti2021_common(wildcards),
+        },
         environment=environment("measures"),
     message:
         "Cluster {wildcards.recipe}, seed {wildcards.seed}"
@@ -131,15 +136,9 @@ rule tanti2021_projection:
 
 
 rule tanti2021_scores:
-    """All records that the paper's items need."""
+    """All records of the paper in one file."""
     input:
-        expand(
-            f"{RESULTS}/measures/{{kind}}/tanti2021/pos/{{run}}/seed{{seed}}.parquet",
-            kind=["predictions", "probes", "clusters"],
-            run=TANTI2021_RUNS,
-            seed=CONFIG.seeds,
-        ),
-        f"{RESULTS}/measures/spelling/tanti2021/pos.parquet",
+        tanti2021_measures([*TANTI2021_RUNS, "spelling"], ["predictions", "probes", "clusters"]),
     output:
         f"{RESULTS}/scores/tanti2021.parquet",
     log:
@@ -159,7 +158,7 @@ rule tanti2021_scores:
 rule tanti2021_table:
     """A table of the paper beside what was published."""
     input:
-        scores=f"{RESULTS}/scores/tanti2021.parquet",
+        scores=lambda wildcards: tanti2021_measures(TABLES[wildcards.table].runs, TABLES[wildcards.table].measures.values()),
         published="resources/published/tanti2021.csv",
         records=lambda wildcards: tanti2021_records(TABLES[wildcards.table].runs),
     output:
@@ -184,7 +183,7 @@ rule tanti2021_table:
 rule tanti2021_figure:
     """Six t-SNE panels with their scores."""
     input:
-        scores=f"{RESULTS}/scores/tanti2021.parquet",
+        scores=lambda wildcards: tanti2021_measures(FIGURES[wildcards.figure], ["predictions", "clusters"]),
         points=lambda wildcards: [
             f"{RESULTS}/measures/projection/tanti2021/pos/{run}/seed{CONFIG.seeds[0]}.parquet"
             for run in FIGURES[wildcards.figure]
@@ -204,7 +203,7 @@ rule tanti2021_figure:
         code=code("tanti2021_figure"),
         settings=lambda wildcards: {
             "runs": FIGURES[wildcards.figure],
-            "title": f"{wildcards.figure.capitalize()} of tanti2021 with {TANTI2021.encoder}",
+            "title": f"Figure {wildcards.figure[-1]} of tanti2021 with {TANTI2021.encoder}",
             "seeds": CONFIG.seeds,
         },
         environment=environment("figures"),

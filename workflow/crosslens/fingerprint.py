@@ -1,9 +1,9 @@
 """Fingerprints of code and of environments: what makes Snakemake rerun a rule, and nothing else does.
 
 Passed to a rule as ``params: code=fingerprint("workflow/scripts/x.py")``, a fingerprint makes the rule rerun when its
-script, or a library module that the script imports, directly or not, changes in more than comments, docstrings or
-layout. Imports are read from the syntax tree; nothing is executed. Imports written as strings (importlib) and data
-files are not seen: name those as inputs of the rule.
+script, or a library module that the script imports, directly or not, changes in more than comments, docstrings,
+descriptions of fields or layout; modules that only report (SILENT) do not count. Imports are read from the syntax tree;
+nothing is executed. Imports written as strings (importlib) and data files are not seen: name those as inputs of the rule.
 """
 
 import ast
@@ -20,17 +20,22 @@ import yaml
 
 from crosslens.files import written
 
-FORMAT = 2  # raise when the text that is hashed, or what the cache holds, changes
+FORMAT = 3  # raise when the text that is hashed, or what the cache holds, changes
 FOLDERS = ("workflow", "workflow/scripts")  # on sys.path while a script runs, below the repository root
+SILENT = {"workflow/crosslens/errors.py", "workflow/crosslens/logs.py"}  # what they say reaches no output
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _canonical(node: object) -> str:
-    """Text of a syntax tree without positions, docstrings and empty fields (these differ between Python versions)."""
+    """Text of a syntax tree without positions and empty fields, which differ between Python versions, and without words for
+    readers: docstrings, and the descriptions of pydantic's fields.
+    """
     if isinstance(node, ast.AST):
         fields: dict[str, Any] = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             fields["body"] = node.body[1:]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Field":
+            fields["keywords"] = [keyword for keyword in node.keywords if keyword.arg != "description"]
         return f"{type(node).__name__}({','.join(f'{name}={_canonical(value)}' for name, value in fields.items())})"
     if isinstance(node, list):
         return f"[{','.join(map(_canonical, node))}]"
@@ -84,7 +89,7 @@ class Fingerprints:
 
     def __call__(self, script: str) -> str:
         """Sixteen hex digits for a script given relative to the repository."""
-        text = "".join(f"{path} {self._read(path)[0]}\n" for path in self.reached(script))
+        text = "".join(f"{path} {self._read(path)[0]}\n" for path in self.reached(script) if path not in SILENT)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def reached(self, script: str) -> list[str]:

@@ -17,6 +17,8 @@ from typing import Self, TypeVar
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from crosslens.errors import DataError
+
 T = TypeVar("T")
 PACKAGES = ("numpy", "pyarrow", "torch", "transformers")  # whose versions can move a number
 EVERY = 10.0  # seconds between two lines of progress
@@ -61,6 +63,7 @@ def start(log_path: str | None, *, title: str, seed: int | None = None) -> loggi
         file = logging.FileHandler(log_path, mode="w", encoding="utf-8")
         file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
         log.addHandler(file)
+    sys.excepthook = _tell
     threads = os.environ.get("OMP_NUM_THREADS", "not set")
     log.info("%s", title)
     log.info("command: %s", shlex.join(sys.orig_argv))
@@ -68,6 +71,13 @@ def start(log_path: str | None, *, title: str, seed: int | None = None) -> loggi
     host = " of SLURM job ".join(filter(None, (platform.node(), os.environ.get("SLURM_JOB_ID"))))
     log.info("host %s, %s cores, OMP_NUM_THREADS %s, seed %s", host, os.cpu_count(), threads, seed)
     return log
+
+
+def _tell(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """The last word of a rule that fails, in its log and on stderr: bad input in one line, anything else with its traceback."""
+    bad_input = isinstance(error, DataError)
+    where = None if bad_input else (kind, error, traceback)
+    logging.getLogger("crosslens").error("%s", error if bad_input else "stopped by an error", exc_info=where)
 
 
 def peak_memory() -> int:

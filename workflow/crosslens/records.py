@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -42,10 +43,15 @@ def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, An
         pq.write_table(pa.Table.from_pylist(full, schema=RECORDS), temporary)
 
 
-def gather(paths: Iterable[Path], output: Path) -> None:
-    """Concatenate record files."""
+def read(paths: Iterable[str | Path]) -> pd.DataFrame:
+    """Records of several files."""
+    return pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]).to_pandas()
+
+
+def gather(paths: Iterable[str | Path], output: Path) -> None:
+    """Put record files into one."""
     with written(output) as temporary:
-        pq.write_table(pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]), temporary)
+        read(paths).to_parquet(temporary, index=False)
 
 
 def write_json(value: Any, path: Path) -> None:

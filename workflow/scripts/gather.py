@@ -9,7 +9,7 @@ from crosslens.records import gather
 def main(snakemake):
     """Read the rule's object, write the scores."""
     logs.start(snakemake.log[0], title=f"scores of {snakemake.params.settings['paper']}")
-    gather([Path(path) for path in snakemake.input], Path(snakemake.output[0]))
+    gather(snakemake.input, Path(snakemake.output[0]))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from crosslens import logs
 from crosslens.figures.save import save
 from crosslens.papers.tanti2021.figures import figure
 from crosslens.provenance import write_record
+from crosslens.records import read
 
 
 def main(snakemake):
@@ -15,7 +16,7 @@ def main(snakemake):
     logs.start(snakemake.log[0], title=snakemake.wildcards.figure)
     settings = snakemake.params.settings
     points = {run: pd.read_parquet(path) for run, path in zip(settings["runs"], snakemake.input.points, strict=True)}
-    drawn = figure(snakemake.wildcards.figure, points, pd.read_parquet(snakemake.input.scores), settings["title"])
+    drawn = figure(snakemake.wildcards.figure, points, read(snakemake.input.scores), settings["title"])
     save(drawn, Path(snakemake.output.figure))
     write_record(Path(snakemake.output.record), Path(snakemake.output.figure), settings, snakemake.input.records)
 

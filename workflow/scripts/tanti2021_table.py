@@ -8,6 +8,7 @@ from crosslens import logs
 from crosslens.files import written
 from crosslens.papers.tanti2021.tables import table
 from crosslens.provenance import write_record
+from crosslens.records import read
 
 
 def main(snakemake):
@@ -16,7 +17,7 @@ def main(snakemake):
     settings = snakemake.params.settings
     made = table(
         snakemake.wildcards.table,
-        pd.read_parquet(snakemake.input.scores),
+        read(snakemake.input.scores),
         pd.read_csv(snakemake.input.published),
         settings["runs"],
     )

@@ -61,11 +61,14 @@ class Config(Section):
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
         paper = self.papers.tanti2021
-        for key, names in {"encoder": self.encoders, "corpus": self.corpora, "language_corpus": self.corpora}.items():
+        tables: dict[str, list[str]] = {
+            "encoder": list(self.encoders), "corpus": list(self.corpora), "language_corpus": list(self.corpora)
+        }  # fmt: skip
+        for key, names in tables.items():
             name = getattr(paper, key)
             if name not in names:
                 raise ValueError(
-                    f"papers.tanti2021.{key}: one of {', '.join(names)} expected, found '{name}'{_nearest(name, names)}"
+                    f"papers.tanti2021.{key}: one of {', '.join(names)} expected, found '{name}'{nearest(name, names)}"
                 )
         for name, kind in ((paper.corpus, "treebank"), (paper.language_corpus, "paragraphs")):
             if self.corpora[name].kind != kind:
@@ -90,7 +93,7 @@ EXPECTED = {
 LANGUAGE_PATTERN = "^[a-z]{2,3}$"
 
 
-def _nearest(key: str, names: Iterable[str] | None = None) -> str:
+def nearest(key: str, names: Iterable[str] | None = None) -> str:
     """'; did you mean ...?' for an unknown name, or ''; without `names`, those of all keys."""
     known = {name for section in Section.__subclasses__() for name in section.model_fields} if names is None else names
     close = difflib.get_close_matches(key, sorted(known), n=1)
@@ -117,7 +120,7 @@ def _tell(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
         location = location[:2] + location[3:]  # without the form (kind, source) that the third part names
     key = _key(location, values, kind == "missing")
     if kind == "extra_forbidden":
-        return key, f"unknown key{_nearest(str(location[-1]))}", ""
+        return key, f"unknown key{nearest(str(location[-1]))}", ""
     if kind == "missing":
         return key, "missing: a value is expected", ""
     if kind == "value_error":
@@ -128,16 +131,16 @@ def _tell(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
         return key, "a name of small letters, digits and . _ - expected", ""
     if problem["loc"][-1:] == ("[key]",):
         names = context.get("expected", "").replace(" or ", ", ").replace("'", "").split(", ")
-        return key, f"unknown key, {context.get('expected', 'another name')} expected{_nearest(str(found), names)}", ""
+        return key, f"unknown key, {context.get('expected', 'another name')} expected{nearest(str(found), names)}", ""
     text = EXPECTED.get(kind, problem["msg"]).format(**context)
     hint = ""
     if context.get("pattern") == LANGUAGE_PATTERN:
         text = "a language code of two or three letters"
     elif kind == "union_tag_invalid":
         key, found = f"{key}.{context['discriminator'].strip(chr(39))}", context.get("tag")
-        hint = _nearest(str(found), context.get("expected_tags", "").replace("'", "").split(", "))
+        hint = nearest(str(found), context.get("expected_tags", "").replace("'", "").split(", "))
     elif kind == "literal_error" and isinstance(found, str):
-        hint = _nearest(found, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
+        hint = nearest(found, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
     elif kind == "string_type" and isinstance(found, bool):
         hint = " (YAML reads yes, no, on and off so: put it in quotes)"
     return key, text, f" expected, found {found!r:.80}{hint}"

@@ -56,7 +56,7 @@ def panels(rows: Sequence[Row], title: str, caption: str) -> Figure:
                 columnspacing=0.8, borderaxespad=0, title_fontsize=7.5, alignment="left",
             )  # fmt: skip
         figure.suptitle(title, fontsize=10)
-        figure.supxlabel(textwrap.fill(caption, int(26 * figure.get_figwidth() * 0.78)), fontsize=7, x=0.01, ha="left")
+        figure.supxlabel(textwrap.fill(caption, int(17.5 * figure.get_figwidth())), fontsize=7, x=0.01, ha="left")
     return figure
 
 

@@ -1,13 +1,13 @@
-"""Everything that a killed training needs to go on as if nothing had happened: tensors in safetensors, the rest in JSON."""
+"""Everything that a killed training needs to go on as if nothing had happened: one safetensors file, plain values as JSON in it."""
 
 import json
-import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 
 from crosslens.files import written
 
@@ -40,7 +40,7 @@ def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str,
 
 
 def save(
-    folder: Path,
+    path: Path,
     key: str,
     position: Position,
     weights: dict[str, torch.Tensor],
@@ -54,13 +54,13 @@ def save(
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    with written(folder) as temporary:
-        temporary.mkdir()
+    # One file, so that a kill at any moment leaves the last checkpoint or this one.
+    with written(path) as temporary:
         save_file(
             {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()},
-            temporary / "tensors.safetensors",
+            temporary,
+            {"state": json.dumps({"key": key, "position": asdict(position), "optimiser": plain})},
         )
-        (temporary / "state.json").write_text(json.dumps({"key": key, "position": asdict(position), "optimiser": plain}))
 
 
 @dataclass
@@ -74,18 +74,19 @@ class Checkpoint:
     random: dict[str, torch.Tensor]
 
 
-def load(folder: Path, key: str) -> Checkpoint | None:
+def load(path: Path, key: str) -> Checkpoint | None:
     """The checkpoint of these settings and data, or None."""
-    try:
-        state = json.loads((folder / "state.json").read_text())
-    except (OSError, ValueError):
-        return None
-    if state["key"] != key:
-        return None
     parts: dict[str, dict[str, torch.Tensor]] = {"weights": {}, "best": {}, "optimiser": {}, "random": {}}
-    for name, value in load_file(folder / "tensors.safetensors").items():
-        kind, _, rest = name.partition(".")
-        parts[kind][rest] = value
+    try:
+        with safe_open(path, "pt") as stored:
+            state = json.loads(stored.metadata()["state"])
+            if state["key"] != key:
+                return None
+            for name in stored.keys():
+                kind, _, rest = name.partition(".")
+                parts[kind][rest] = stored.get_tensor(name)
+    except (OSError, SafetensorError):
+        return None
     states: dict[int, dict[str, Any]] = {}
     for name, value in (parts["optimiser"] | state["optimiser"]["values"]).items():
         number, _, field_name = name.partition(".")
@@ -94,6 +95,7 @@ def load(folder: Path, key: str) -> Checkpoint | None:
     return Checkpoint(Position(**state["position"]), parts["weights"], parts["best"], optimiser, parts["random"])
 
 
-def remove(folder: Path) -> None:
-    """Delete a checkpoint that is no longer needed."""
-    shutil.rmtree(folder, ignore_errors=True)
+def remove(path: Path) -> None:
+    """Delete a checkpoint that is no longer needed, and what a kill left of one half written."""
+    for leftover in (path, *path.parent.glob(f".{path.name}.part-*")):
+        leftover.unlink(missing_ok=True)

@@ -98,10 +98,13 @@ class Loop:
 
     @cached_property
     def key(self) -> str:
-        """Digest of settings, seed and data."""
+        """Digest of settings, seed, data and the encoder's weights; asked for before the first step."""
         digest = hashlib.sha256(json.dumps([self.recipe.model_dump(mode="json"), self.seed]).encode())
         for texts in self.texts.values():
-            digest.update(texts.pieces.tobytes() + texts.positions.tobytes())
+            for values in (texts.pieces, texts.piece_offsets, texts.positions, texts.word_offsets, *texts.labels.values()):
+                digest.update(np.ascontiguousarray(values))
+        for value in self.model.encoder.state_dict().values():
+            digest.update(value.cpu().contiguous().view(torch.uint8).numpy())
         return digest.hexdigest()
 
     def _catch_sigterm(self) -> Any:
@@ -160,6 +163,9 @@ class Loop:
     ) -> int:  # fmt: skip
         """One pass; returns the number of pieces seen."""
         at, pieces = self.position, 0
+        if self.cached:  # before a step: it leaves the model in eval mode
+            for term in phase.terms:
+                self._features(term.data)
         for name in (ENCODER, *self.recipe.labels):
             self.model.module(name).requires_grad_(name in phase.update)
         batches = [
@@ -171,7 +177,7 @@ class Loop:
         first = sum(len(each.terms) for each in stage.phases[:phase_number])
         for step in range(at.step, steps):
             self._set_rates(optimiser, stage, at.updates, total)
-            losses = self._gradients(phase, [each[step] for each in batches], optimiser)
+            losses = self._gradients(phase, [each[step] for each in batches])
             for i, (term, loss) in enumerate(zip(phase.terms, losses, strict=True)):
                 chosen = batches[i][step]
                 if not np.isfinite(loss):
@@ -200,7 +206,7 @@ class Loop:
 
     # --- a step -------------------------------------------------------------------------------------------------------
 
-    def _gradients(self, phase: Phase, chosen: Sequence[np.ndarray], optimiser: torch.optim.Optimizer) -> list[float]:
+    def _gradients(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
         """Gradients of a phase's terms on their batches; returns each term's mean loss.
 
         When memory runs out the step starts again with micro-batches of half the size.
@@ -208,7 +214,7 @@ class Loop:
         while True:
             try:
                 self._set_mode(phase)
-                optimiser.zero_grad(set_to_none=True)
+                self.model.zero_grad(set_to_none=True)  # an earlier stage's too: the clipped norm is over all
                 return [self._backward(term, texts, phase) for term, texts in zip(phase.terms, chosen, strict=True)]
             except torch.OutOfMemoryError:
                 size = min(self.largest, max(map(len, chosen)))

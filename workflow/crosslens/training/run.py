@@ -86,7 +86,7 @@ def run(
                  data.corpus, data.split, len(of), len(of.pieces), len(of.positions), len(data.languages))  # fmt: skip
     loop = Loop(
         recipe, texts, load_encoder(encoder), seed=seed, log=log,
-        checkpoints=model.parent / "checkpoint",
+        checkpoints=model.parent / "checkpoint.safetensors",
     )  # fmt: skip
     trained = loop.run()
     with written(predictions) as temporary:

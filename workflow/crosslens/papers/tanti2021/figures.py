@@ -18,7 +18,7 @@ ROWS = (
 CAPTION = (
     "t-SNE of last hidden states of sampled words; each panel in the columns shows one encoder. In percent: F1, macro F1 of "
     "chunks of bare tags, as the authors' code computes it (on tokens it says little: see accuracy); accuracy, of tokens; "
-    "V, V-measure of k-means on the full vectors, mean of the runs. Scores are means over {seeds} seed(s); points are of seed {seed}."
+    "V, V-measure of k-means on the full vectors, mean of the runs. Seeds of the scores: {seeds}; of the points: {seed}."
 )
 
 
@@ -41,8 +41,8 @@ def figure(name: str, points: Mapping[str, pd.DataFrame], scores: pd.DataFrame, 
         classes = sorted({value for panel in drawn for value in panel.classes}, key=_order)
         names = [languages_table()[code]["name"] for code in classes] if column == "language" else classes
         rows.append(Row(drawn, classes, names, "language" if column == "language" else "UPOS"))
-    seeds = scores["seed"].dropna().unique()
-    return panels(rows, title, CAPTION.format(seeds=len(seeds), seed=int(min(seeds))))
+    seeds = sorted({int(seed) for seed in scores["seed"]})
+    return panels(rows, title, CAPTION.format(seeds=", ".join(map(str, seeds)), seed=seeds[0]))
 
 
 def _order(name: str) -> tuple[str, str]:

@@ -38,14 +38,14 @@ class TableOf:
 
     rows: dict[str, str]
     runs: tuple[str, ...]
-    measures: tuple[str, ...]  # of the records, in this order
+    measures: dict[str, str]  # measure of the records -> kind of the files that hold them
 
 
 TABLES = {
-    "table1": TableOf(SCORE_ROWS, ("frozen", "finetuned", "untrained", "spelling"), ("score", "probe")),
-    "table2": TableOf(SCORE_ROWS, ("gradient_reversal", "entropy_maximisation"), ("score", "probe")),
+    "table1": TableOf(SCORE_ROWS, ("frozen", "finetuned", "untrained", "spelling"), {"score": "predictions", "probe": "probes"}),
+    "table2": TableOf(SCORE_ROWS, ("gradient_reversal", "entropy_maximisation"), {"score": "predictions", "probe": "probes"}),
     "table3": TableOf(
-        CLUSTER_ROWS, ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"), ("clusters",)
+        CLUSTER_ROWS, ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"), {"clusters": "clusters"}
     ),
 }
 FIGURES = {"figure3": ("frozen", "finetuned"), "figure5": ("gradient_reversal", "entropy_maximisation")}

@@ -1,0 +1,51 @@
+# make help: what there is. Everything is installed into .venv; nothing else on the machine is touched.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SNAKEMAKE := $(BIN)/snakemake
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-slurm lint format config-docs status clean
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+# Installed again only when the lock changes. On a GPU machine, see the comment at the top of requirements.lock.
+.venv/installed: requirements.lock
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+
+install: .venv/installed ## Install the locked versions into .venv
+
+demo: install ## Tables 1-3 and figures 3 and 5 of tanti2021, offline, in minutes: results/demo/
+	$(SNAKEMAKE) --profile demo --quiet rules demo
+	@echo "The tables and figures are in results/demo/: table1.csv, table2.csv, table3.csv, figure3.svg, figure5.svg"
+
+test: install ## The test suite
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-slurm: install ## Three jobs on a real SLURM, brought up on this machine (Debian, root)
+	timeout -k 10 600 $(BIN)/python -m pytest -m slurm tests/cluster
+
+lint: install ## ruff, snakefmt, snakemake --lint, mypy, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile rules
+	$(SNAKEMAKE) --lint
+	$(BIN)/mypy
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs --check
+
+format: install ## Format Python and rule files
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format --quiet .
+	$(BIN)/snakefmt --quiet Snakefile rules
+
+config-docs: install ## Write docs/config.md and the JSON schema anew
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs
+
+status: install ## What is built, stale, missing, at each scale
+	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.status
+
+clean: ## Remove what the demo built; results of other scales stay
+	rm -rf results/demo

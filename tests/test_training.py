@@ -1,0 +1,657 @@
+"""The training loop on a tiny random encoder: what each objective moves, micro-batches, exact resume."""
+
+import logging
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import torch
+from conftest import LANGUAGES, SIZES, UPOS
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Recipe, Score, Stage, Term
+from crosslens.training import checkpoint
+from crosslens.training.loop import Interrupted, Loop
+from crosslens.training.model import load_trained_encoder
+from crosslens.training.predict import hidden_states, predict
+from crosslens.training.run import run
+from crosslens.training.texts import collate, shuffled_batches, sorted_batches
+
+SOURCE = ("en",)
+TRAIN = Data(corpus="sentences", split="train", languages=SOURCE)
+VALIDATION = Data(corpus="sentences", split="validation", languages=SOURCE)
+TEST = Data(corpus="sentences", split="test", languages=LANGUAGES)
+WIKI = Data(corpus="paragraphs", split="train", languages=LANGUAGES)
+WIKI_VALIDATION = Data(corpus="paragraphs", split="validation", languages=LANGUAGES)
+LABEL = Term(head=TASK, data=TRAIN)
+KNOWN = Term(head=LANGUAGE, data=WIKI)
+OBJECTIVES = {
+    "frozen": (Phase(terms=(LABEL,), update=(TASK,)),),
+    "finetuned": (Phase(terms=(LABEL,), update=(ENCODER, TASK)),),
+    "reversal": (Phase(terms=(LABEL, KNOWN.model_copy(update={"reversal": 0.5})), update=(ENCODER, TASK, LANGUAGE)),),
+    "entropy": (
+        Phase(terms=(KNOWN,), update=(LANGUAGE,)),
+        Phase(terms=(LABEL, KNOWN.model_copy(update={"loss": "uniformity", "weight": 0.1})), update=(ENCODER, TASK)),
+    ),
+}
+
+
+def recipe(objective="finetuned", **changes) -> Recipe:
+    """Two stages as tanti2021 has them; `changes` to the recipe, or to the first stage where it has such a field."""
+    first = {name: changes.pop(name) for name in list(changes) if name in Stage.model_fields and name != "name"}
+    task = Stage(
+        **{
+            "name": "task", "phases": OBJECTIVES[objective], "epochs": 2, "batch": 8, "encoder_rate": 2e-3, "head_rate": 5e-3,
+            "new_heads": (TASK, LANGUAGE), "select_head": TASK, "select_data": VALIDATION,
+        } | first
+    )  # fmt: skip
+    language = Stage(
+        name="language", phases=(Phase(terms=(KNOWN,), update=(LANGUAGE,)),), epochs=2, batch=8, head_rate=2e-2,
+        new_heads=(LANGUAGE,), select_head=LANGUAGE, select_data=WIKI_VALIDATION,
+    )  # fmt: skip
+    settings = {
+        "name": f"test/{objective}", "encoder": "tiny", "labels": {TASK: UPOS, LANGUAGE: LANGUAGES}, "stages": (task, language),
+        "scores": (Score(head=TASK, data=TEST), Score(head=LANGUAGE, data=TEST)), "init_sd": 0.02, "dropout": 0.1,
+        "warmup": 0.1, "decay": "linear", "weight_decay": 0.01, "clip": 1.0,
+    } | changes  # fmt: skip
+    return Recipe(**settings)
+
+
+def loop(bench, of: Recipe, *, seed=0, texts=None, dropout=None, **options) -> Loop:
+    texts = texts or {data: bench.texts(data) for data in of.data()}
+    return Loop(of, texts, bench.encoder(dropout), seed=seed, log=logging.getLogger("crosslens.tests"),
+                device=torch.device("cpu"), **options)  # fmt: skip
+
+
+def weights(model) -> dict[str, torch.Tensor]:
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def same(one, other) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def differs(one, other, prefix) -> bool:
+    return any(not torch.equal(one[name], other[name]) for name in one if name.startswith(prefix))
+
+
+def tidy(history):
+    return [{name: value for name, value in row.items() if name not in ("seconds", "pieces_a_second")} for row in history]
+
+
+def assert_same(one, other):
+    assert same(weights(one.model), weights(other.model))
+    for a, b in zip(one.predictions, other.predictions, strict=True):
+        assert all(np.array_equal(a[head], b[head]) for head in a)
+    assert tidy(one.history) == tidy(other.history)
+
+
+# What is learnt.
+
+
+def test_supervised_training_learns_both_heads(bench):
+    of = recipe(epochs=12, dropout=0.0, init_sd=0.02)
+    trained = loop(bench, of).run()
+    for score, predicted in zip(of.scores, trained.predictions, strict=True):
+        texts = bench.texts(score.data)
+        gold = texts.labels[score.head]
+        chosen = np.repeat(np.array(texts.languages) == "en", np.diff(texts.word_offsets)) if score.head == TASK else gold >= 0
+        majority = np.bincount(gold[chosen]).max() / chosen.sum()
+        assert (predicted[score.head][chosen] == gold[chosen]).mean() > majority + 0.15
+    losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task"]
+    assert losses[-1] < losses[0] / 2
+    assert trained.encoder_changed
+
+
+def test_history_has_a_row_an_epoch(bench):
+    trained = loop(bench, recipe("entropy")).run()
+    assert [(row["stage"], row["epoch"]) for row in trained.history] == [("task", 1), ("task", 2), ("language", 1), ("language", 2)]
+    terms = [name for name in trained.history[0] if name.startswith("loss")]
+    assert terms == ["loss 0 language cross_entropy", "loss 1 task cross_entropy", "loss 2 language uniformity"]
+    assert trained.history[0]["loss 2 language uniformity"] >= len(LANGUAGES) * math.log(len(LANGUAGES)) - 1e-5
+
+
+def test_frozen_training_caches_and_changes_no_prediction(bench, monkeypatch):
+    of = recipe("frozen", dropout=0.0)  # the same draws in both ways
+    trainer = loop(bench, of, dropout=0.0)
+    passes = []
+    original = trainer.model.encoder.forward
+    monkeypatch.setattr(trainer.model.encoder, "forward", lambda **inputs: passes.append(len(inputs["input_ids"])) or original(**inputs))
+    cached = trainer.run()
+    assert sum(passes) == sum(len(bench.texts(data)) for data in of.data())  # each text once
+    uncached = loop(bench, recipe("frozen", dropout=0.0, encoder_dropout_when_frozen=True), dropout=0.0).run()
+    assert not cached.encoder_changed
+    assert same(weights(cached.model.encoder), weights(bench.encoder()))
+    for (name, one), other in zip(weights(cached.model.heads).items(), weights(uncached.model.heads).values(), strict=True):
+        assert torch.allclose(one, other, atol=1e-4), name
+    for one, other in zip(cached.predictions, uncached.predictions, strict=True):
+        assert all(np.mean(one[head] == other[head]) > 0.999 for head in one)
+
+
+def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
+    gradients = {}
+    for name, reversal in (("plain", None), ("reversed", 0.5)):
+        term = KNOWN.model_copy(update={"reversal": reversal})
+        phase = Phase(terms=(term,), update=(ENCODER, LANGUAGE))
+        trainer = loop(bench, recipe(phases=(phase,), init_sd=0.5, dropout=0.0), dropout=0.0)
+        trainer.model.initialise_heads((LANGUAGE,), 0.5, torch.Generator().manual_seed(0))
+        trainer._gradients(phase, [np.arange(10)])
+        gradients[name] = {key: value.grad for key, value in trainer.model.named_parameters() if value.grad is not None}
+    for name, plain in gradients["plain"].items():
+        factor = -0.5 if name.startswith("encoder.") else 1
+        assert torch.allclose(gradients["reversed"][name], factor * plain, atol=1e-7), name
+    assert max(float(value.abs().max()) for name, value in gradients["plain"].items() if name.startswith("encoder.")) > 1e-3
+
+
+def test_language_head_learns_under_reversal(bench):
+    trained = loop(bench, recipe("reversal", epochs=20, encoder_rate=1e-6, head_rate=5e-2)).run()
+    losses = [row["loss 1 language cross_entropy"] for row in trained.history if row["stage"] == "task"]
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_reversal_keeps_the_head_from_learning_where_the_encoder_follows(bench):
+    last = {}
+    for scale in (None, 1.0):
+        phase = Phase(terms=(KNOWN.model_copy(update={"reversal": scale}),), update=(ENCODER, LANGUAGE))
+        history = loop(bench, recipe(phases=(phase,), epochs=8)).run().history
+        last[scale] = [row["loss 0 language cross_entropy"] for row in history if row["stage"] == "task"][-1]
+    assert last[None] < 0.5
+    assert last[1.0] > 0.9
+
+
+def test_entropy_maximisation_moves_what_its_phases_name(bench):
+    of = recipe("entropy", epochs=1)
+    trainer = loop(bench, of)
+    steps = [trainer._steps(phase, 8) for phase in of.stages[0].phases]
+    seen = []
+    trainer.after_step = lambda position: seen.append((position.stage, position.phase, weights(trainer.model)))
+    start = None
+    original = trainer._phase
+
+    def phase(*arguments):
+        nonlocal start
+        start = start or weights(trainer.model)
+        return original(*arguments)
+
+    trainer._phase = phase
+    trainer.run()
+    first = [state for stage, number, state in seen if (stage, number) == (0, 0)]
+    second = [state for stage, number, state in seen if (stage, number) == (0, 1)]
+    assert [len(first), len(second)] == steps
+    assert not differs(start, first[-1], "encoder.")
+    assert not differs(start, first[-1], "heads.task.")
+    assert differs(start, first[-1], "heads.language.")
+    assert not differs(first[-1], second[-1], "heads.language.")
+    assert differs(first[-1], second[-1], "encoder.")
+    assert differs(first[-1], second[-1], "heads.task.")
+
+
+def test_the_shortest_term_sets_the_number_of_steps(bench):
+    of = recipe("reversal")
+    trainer = loop(bench, of)
+    texts = {term.data: len(bench.texts(term.data)) for term in of.stages[0].phases[0].terms}
+    assert len(set(texts.values())) == 2
+    assert trainer._steps(of.stages[0].phases[0], 8) == math.ceil(min(texts.values()) / 8)
+
+
+def test_second_stage_leaves_the_task_alone_and_draws_its_head_anew(bench):
+    states = {}
+
+    def watch(position):
+        if position.stage == 1:
+            states.setdefault(position.updates, weights(trainer.model))
+
+    trainer = loop(bench, recipe("reversal"), after_step=watch)
+    trained = trainer.run()
+    first, last = states[1], weights(trained.model)
+    assert not differs(first, last, "encoder.")
+    assert not differs(first, last, "heads.task.")
+    assert differs(first, last, "heads.language.")
+    assert trainer.features  # the second stage cached
+
+
+# Best epoch.
+
+
+def scripted(monkeypatch, scores):
+    scores = iter(scores)
+    monkeypatch.setattr("crosslens.training.loop.selection_score", lambda *_: next(scores))
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"), [([0.5, 0.4, 0.3], 0), ([0.1, 0.4, 0.4], 1), ([0.1, 0.4, 0.5], 2), ([0.0, 0.0, 0.0], 0)]
+)
+def test_first_best_epoch_wins_and_the_untrained_one_is_a_candidate(bench, monkeypatch, scores, best):
+    of = recipe("finetuned")
+    of = of.model_copy(update={"stages": of.stages[:1]})
+    scripted(monkeypatch, scores)
+    trainer = loop(bench, of)
+    after = {}
+    keep = trainer._keep_if_best
+    trainer._keep_if_best = lambda *arguments: (after.setdefault(trainer.position.epoch, weights(trainer.model)), keep(*arguments))[1]
+    trained = trainer.run()
+    assert trained.history[-1]["best_epoch"] == best
+    assert same(weights(trained.model), after[best])
+
+
+# Micro-batches.
+
+
+@pytest.mark.parametrize("objective", ["finetuned", "reversal", "entropy"])
+def test_micro_batches_add_up_to_the_batch(bench, objective):
+    phase = OBJECTIVES[objective][-1]
+    found = {}
+    for largest in (10**9, 2, 1):
+        trainer = loop(bench, recipe(objective, dropout=0.0), dropout=0.0)
+        trainer.model.initialise_heads((TASK, LANGUAGE), 0.2, torch.Generator().manual_seed(0))
+        trainer.largest = largest
+        losses = trainer._gradients(phase, [np.arange(7)] * len(phase.terms))
+        found[largest] = losses, {name: value.grad for name, value in trainer.model.named_parameters() if value.grad is not None}
+    whole, gradients = found.pop(10**9)
+    for losses, parts in found.values():
+        assert losses == pytest.approx(whole, abs=1e-5)
+        assert parts.keys() == gradients.keys()
+        for name in gradients:
+            assert torch.allclose(parts[name], gradients[name], atol=1e-6, rtol=1e-4), name
+
+
+def test_out_of_memory_halves_the_micro_batch_and_goes_on(bench, caplog):
+    of = recipe("finetuned", dropout=0.0)
+    whole = loop(bench, of, dropout=0.0).run()
+    trainer = loop(bench, of, dropout=0.0)
+    sizes, original = [], trainer.model.encoder.forward
+
+    def forward(**inputs):
+        if torch.is_grad_enabled():
+            sizes.append(len(inputs["input_ids"]))
+            if len(sizes) == 2:
+                raise torch.OutOfMemoryError("simulated")
+        return original(**inputs)
+
+    trainer.model.encoder.forward = forward
+    with caplog.at_level(logging.WARNING):
+        trained = trainer.run()
+    assert sizes[:2] == [8, 8]
+    assert set(sizes[2:]) == {4}
+    assert caplog.text.count("out of memory") == 1
+    assert trained.history[0]["loss 0 task cross_entropy"] == pytest.approx(whole.history[0]["loss 0 task cross_entropy"], rel=1e-3)
+
+
+def test_out_of_memory_on_one_text_is_an_error(bench):
+    trainer = loop(bench, recipe("finetuned"))
+
+    def forward(**_):
+        raise torch.OutOfMemoryError("simulated")
+
+    trainer.model.encoder.forward = forward
+    with pytest.raises(torch.OutOfMemoryError):
+        trainer._gradients(OBJECTIVES["finetuned"][0], [np.arange(8)])
+
+
+# Exact resume, repeatability.
+
+
+class Killed(Exception):
+    pass
+
+
+def interrupted(bench, of, path, stop, **options):
+    """Train until `stop` steps in all are done, then die."""
+    done = 0
+
+    def after(_):
+        nonlocal done
+        done += 1
+        if done == stop:
+            raise Killed
+
+    with pytest.raises(Killed):
+        loop(bench, of, checkpoints=path, checkpoint_seconds=0, after_step=after, **options).run()
+    assert checkpoint.load(path, loop(bench, of, **options).key) is not None
+
+
+def steps_in_all(bench, of):
+    trainer = loop(bench, of)
+    return sum(stage.epochs * trainer._steps(phase, stage.batch) for stage in of.stages for phase in stage.phases)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_resume_is_exact(bench, objective, tmp_path):
+    of = recipe(objective)
+    whole = loop(bench, of).run()
+    total = steps_in_all(bench, of)
+    stops = np.random.default_rng(len(objective)).choice(np.arange(1, total), 4, replace=False)
+    for stop in [*stops, total]:
+        interrupted(bench, of, tmp_path / "checkpoint", stop)
+        resumed = loop(bench, of, checkpoints=tmp_path / "checkpoint").run()
+        assert_same(whole, resumed)
+        assert list(tmp_path.iterdir()) == []  # nothing is left
+
+
+def test_resume_after_several_interruptions(bench, tmp_path):
+    of = recipe("entropy")
+    whole = loop(bench, of).run()
+    for stop in (5, 9, 7):
+        interrupted(bench, of, tmp_path / "checkpoint", stop)
+    assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+
+
+def other_labels(texts):
+    labels = dict(texts.labels) | {TASK: np.where(texts.labels[TASK] == 7, 0, texts.labels[TASK])}
+    return type(texts)(**{**vars(texts), "labels": labels})
+
+
+@pytest.mark.parametrize("other", ["settings", "seed", "labels", "encoder"])
+def test_a_checkpoint_of_something_else_is_ignored(bench, tmp_path, other):
+    mine = recipe("finetuned")
+    interrupted(bench, mine, tmp_path / "checkpoint", 7)
+    of, options = mine, {}
+    texts = {data: bench.texts(data) for data in of.data()}
+    if other == "settings":
+        of = recipe("finetuned", clip=2.0)
+    if other == "seed":
+        options["seed"] = 1
+    if other == "labels":
+        texts = {data: other_labels(each) for data, each in texts.items()}
+    started = []
+
+    def make(**more):
+        trainer = loop(bench, of, texts=texts, **options, **more)
+        return trainer
+
+    if other == "encoder":
+        plain = bench.encoder
+
+        def make(**more):
+            encoder = plain()
+            with torch.no_grad():
+                encoder.embeddings.word_embeddings.weight.mul_(1.5)
+            return Loop(of, texts, encoder, seed=0, log=logging.getLogger("crosslens.tests"), device=torch.device("cpu"), **more)
+
+    expected = make().run()
+    got = make(checkpoints=tmp_path / "checkpoint", after_step=lambda position: started.append(position.step)).run()
+    assert started[0] == 1
+    assert_same(expected, got)
+
+
+@pytest.mark.parametrize("cut", [0, 100, 20_000])
+def test_a_checkpoint_that_cannot_be_read_is_ignored(bench, tmp_path, cut):
+    of, path = recipe("frozen"), tmp_path / "checkpoint"
+    interrupted(bench, of, path, 3)
+    path.write_bytes(path.read_bytes()[:cut])
+    assert_same(loop(bench, of).run(), loop(bench, of, checkpoints=path).run())
+
+
+def test_no_checkpoint_before_its_time(bench, tmp_path):
+    loop(bench, recipe("frozen"), checkpoints=tmp_path / "checkpoint", checkpoint_seconds=1000,
+         after_step=lambda _: list(tmp_path.iterdir()) == [] or pytest.fail("a checkpoint")).run()  # fmt: skip
+
+
+def test_sigterm_leaves_a_checkpoint_and_gives_the_signal_back(bench, tmp_path):
+    of = recipe("reversal")
+    before = signal.getsignal(signal.SIGTERM)
+    count = []
+
+    def after(_):
+        count.append(1)
+        if len(count) == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(Interrupted, match="resumes from"):
+        loop(bench, of, checkpoints=tmp_path / "checkpoint", checkpoint_seconds=1000, after_step=after).run()
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert len(count) == 4  # the step in progress was completed, then it stopped
+    assert_same(loop(bench, of).run(), loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+
+
+CHILD = """
+import logging, sys, time
+from pathlib import Path
+sys.path[:0] = [{workflow!r}, {tests!r}]
+import torch; torch.set_num_threads(1)
+from crosslens.training.loop import Interrupted, Loop
+from crosslens.training.model import load_encoder
+from crosslens.training.texts import load
+from test_training import LANGUAGES, UPOS, recipe
+of = recipe("entropy")
+tokens = Path({tokens!r})
+texts = {{data: load([tokens / c / f"{{l}}.{{s}}.parquet" for c, l, s in data.files()], UPOS, LANGUAGES) for data in of.data()}}
+seen = 0
+def after(position):
+    global seen
+    seen += 1
+    if seen > 5:
+        print("on the way", flush=True)
+        time.sleep(0.2)
+loop = Loop(of, texts, load_encoder(Path({encoder!r})), seed=0, log=logging.getLogger("child"), device=torch.device("cpu"),
+            checkpoints=Path({checkpoints!r}), checkpoint_seconds=float({seconds!r}), after_step=after)
+try:
+    loop.run()
+except Interrupted:
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize(("number", "seconds", "status"), [(signal.SIGKILL, 0, -9), (signal.SIGTERM, 1000, 7)])
+def test_a_killed_process_resumes_exactly(bench, tokens, tmp_path, number, seconds, status):
+    code = CHILD.format(
+        workflow=str(Path(__file__).parents[1] / "workflow"), tests=str(Path(__file__).parent), tokens=str(tokens),
+        encoder=str(bench.encoder_folder), checkpoints=str(tmp_path / "checkpoint"), seconds=seconds,
+    )  # fmt: skip
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "on the way\n"
+    time.sleep(0.3)  # anywhere within a step
+    child.send_signal(number)
+    assert child.wait(timeout=60) == status
+    child.stdout.close()
+    of = recipe("entropy")
+    steps = []
+    resumed = loop(bench, of, checkpoints=tmp_path / "checkpoint", after_step=lambda _: steps.append(1)).run()
+    assert len(steps) < steps_in_all(bench, of) - 4  # it did resume
+    assert_same(loop(bench, of).run(), resumed)
+
+
+def test_a_seed_repeats_and_another_differs(bench):
+    of = recipe("reversal")
+    one, again, other = (loop(bench, of, seed=seed).run() for seed in (0, 0, 1))
+    assert_same(one, again)
+    assert differs(weights(one.model), weights(other.model), "encoder.")
+    assert tidy(one.history) != tidy(other.history)
+
+
+def test_training_leaves_no_trace_of_an_earlier_random_state(bench):
+    of = recipe("finetuned")
+    torch.manual_seed(5)
+    one = loop(bench, of).run()
+    torch.manual_seed(6)
+    assert_same(one, loop(bench, of).run())
+
+
+def test_gradients_of_an_earlier_stage_are_not_in_the_clipped_norm(bench):
+    trainer = loop(bench, recipe("finetuned"))
+    trainer._gradients(OBJECTIVES["finetuned"][0], [np.arange(8)])
+    assert trainer.model.encoder.embeddings.word_embeddings.weight.grad is not None
+    trainer.model.encoder.requires_grad_(False)
+    trainer._gradients(OBJECTIVES["frozen"][0], [np.arange(8)])
+    assert {name.split(".")[1] for name, value in trainer.model.named_parameters() if value.grad is not None} == {TASK}
+
+
+def test_dropout_is_on_in_the_first_step_of_a_cached_stage(bench):
+    trainer = loop(bench, recipe("frozen"))
+    modes = []
+    trainer.model.heads[TASK].register_forward_hook(lambda module, *_: modes.append(module.training))
+    trainer.after_step = lambda position: modes.append(position.step) if position.stage == 0 else None
+    trainer.run()
+    assert modes[: modes.index(1)].count(True) == 1
+
+
+# Errors.
+
+
+def poison(trainer, after):
+    original, calls = trainer.model.encoder.forward, []
+
+    def forward(**inputs):
+        output = original(**inputs)
+        if torch.is_grad_enabled():
+            calls.append(1)
+            if len(calls) > after:
+                output.last_hidden_state = output.last_hidden_state * math.nan
+        return output
+
+    trainer.model.encoder.forward = forward
+
+
+def test_a_loss_that_is_not_a_number_names_its_texts(bench, tmp_path):
+    of = recipe("finetuned")
+    trainer = loop(bench, of)
+    poison(trainer, after=3)
+    before = []
+    trainer.after_step = lambda _: before.append(weights(trainer.model))
+    with pytest.raises(FloatingPointError) as error:
+        trainer.run()
+    batch = shuffled_batches(bench.texts(TRAIN).lengths, 8, [0, 0, 0, 0, 0])[3]
+    message = str(error.value)
+    assert "stage task, epoch 0, step 3" in message
+    assert bench.texts(TRAIN).ids[batch[0]] in message
+    assert "\n" not in message
+    assert same(before[-1], weights(trainer.model))  # the step was not taken
+
+
+def files_of_run(bench, tokens, folder, of, **options):
+    names = {"model": "model.safetensors", "predictions": "predictions.parquet", "history": "history.csv", "record": "record.json"}
+    paths = {name: folder / file for name, file in names.items()}
+    corpora = {corpus: tokens / corpus for corpus in ("sentences", "paragraphs")}
+    run(of, 0, bench.encoder_folder, corpora, **paths, threads=1, log=logging.getLogger("crosslens.tests"))
+    return paths
+
+
+def test_nothing_is_written_when_training_fails(bench, tokens, tmp_path, monkeypatch):
+    original = Loop.__init__
+
+    def poisoned(self, *arguments, **options):
+        original(self, *arguments, **options)
+        poison(self, after=2)
+
+    monkeypatch.setattr(Loop, "__init__", poisoned)
+    with pytest.raises(FloatingPointError):
+        files_of_run(bench, tokens, tmp_path / "out", recipe("finetuned"))
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.parametrize("objective", ["frozen", "finetuned"])
+def test_files_of_a_training(bench, tokens, tmp_path, objective):
+    of = recipe(objective)
+    paths = files_of_run(bench, tokens, tmp_path, of)
+    trained = loop(bench, of).run()
+    assert tidy(pd.read_csv(paths["history"]).to_dict("records"))[0]["score"] == pytest.approx(trained.history[0]["score"])
+    rows = pq.read_table(paths["predictions"]).to_pylist()
+    assert len(rows) == 2 * len(LANGUAGES) * SIZES["test"]
+    expected = np.concatenate([trained.predictions[0][TASK], trained.predictions[1][LANGUAGE]])
+    assert np.array_equal(np.concatenate([row["predicted"] for row in rows]), expected)
+    texts = bench.texts(TEST)
+    assert [row["id"] for row in rows] == texts.ids * 2
+    assert np.array_equal(np.concatenate([row["gold"] for row in rows if row["head"] == TASK]), texts.labels[TASK])
+    # The encoder's weights are kept only where they changed, and read back alike.
+    again = load_trained_encoder(bench.encoder_folder, paths["model"])
+    assert same(weights(again), weights(trained.model.encoder))
+    assert (paths["model"].stat().st_size > 100_000) == (objective != "frozen")
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths.values()}
+
+
+def test_untrained_control_has_other_weights_that_are_kept(bench):
+    of = recipe("frozen", reinitialise="all")
+    trained = loop(bench, of).run()
+    assert trained.encoder_changed
+    plain = weights(bench.encoder())
+    assert differs(weights(trained.model.encoder), plain, "encoder.layer.0.attention.self.query.weight")
+    assert same(weights(trained.model.encoder), weights(loop(bench, of).run().model.encoder))
+    assert differs(weights(trained.model.encoder), weights(loop(bench, of, seed=1).run().model.encoder), "encoder.")
+
+
+# Schedule.
+
+
+def test_rates_rise_and_fall(bench):
+    trainer = loop(bench, recipe("finetuned", warmup=0.2))
+    stage = trainer.recipe.stages[0]
+    optimiser = trainer._optimiser(stage)
+    rates = []
+    for update in range(20):
+        trainer._set_rates(optimiser, stage, update, 20)
+        rates.append([group["lr"] for group in optimiser.param_groups])
+    rates = np.array(rates)
+    assert rates[3] == pytest.approx([stage.head_rate, stage.encoder_rate])  # the fourth step has the full rate
+    assert rates[0] == pytest.approx(rates[3] / 4)
+    assert rates.max(0) == pytest.approx([stage.head_rate, stage.encoder_rate])
+    assert np.all(np.diff(rates[4:], axis=0) < 0)
+    assert np.all(rates > 0)
+
+
+# Batches.
+
+
+def test_padding_does_not_change_hidden_states(bench):
+    texts = bench.texts(TEST)
+    model = loop(bench, recipe()).model.eval()
+    whole = hidden_states(model, texts)
+    with torch.inference_mode():
+        for text in (0, 7, len(texts) - 1):
+            alone = model.hidden_states(collate(texts, np.array([text]), model.padding))
+            assert torch.allclose(alone, whole[texts.word_rows(np.array([text]))], atol=1e-5)
+
+
+def test_predictions_in_one_pass_are_those_of_each_head(bench):
+    texts = bench.texts(TEST)
+    model = loop(bench, recipe()).model
+    model.initialise_heads((TASK, LANGUAGE), 1.0, torch.Generator().manual_seed(0))
+    both = predict(model, texts, [TASK, LANGUAGE])
+    states = hidden_states(model, texts)
+    for head in (TASK, LANGUAGE):
+        assert np.array_equal(both[head], predict(model, texts, [head])[head])
+        with torch.inference_mode():
+            assert np.mean(both[head] == model.heads[head](states).argmax(-1).numpy()) > 0.999
+
+
+def test_collate_puts_pieces_and_words_where_they_belong(bench):
+    texts = bench.texts(TEST)
+    chosen = np.array([5, 0, 40])
+    batch = collate(texts, chosen, padding=0)
+    for row, text in enumerate(chosen):
+        pieces = texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]]
+        assert np.array_equal(batch.input_ids[row, : len(pieces)].numpy(), pieces)
+        assert not batch.input_ids[row, len(pieces) :].any()
+        here = batch.rows.numpy() == row
+        expected = texts.positions[texts.word_offsets[text] : texts.word_offsets[text + 1]]
+        assert np.array_equal(batch.columns.numpy()[here], expected)
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 4), (10, 4), (1000, 8)])
+def test_shuffled_batches_are_a_partition_by_key(n, size):
+    lengths = np.random.default_rng(0).integers(3, 60, n)
+    batches = shuffled_batches(lengths, size, [0, 1, 2])
+    assert sorted(np.concatenate(batches)) == list(range(n))
+    assert len(batches) == math.ceil(n / size)
+    again = shuffled_batches(lengths, size, [0, 1, 2])
+    assert all(np.array_equal(a, b) for a, b in zip(batches, again, strict=True))
+    if n > size:
+        other = shuffled_batches(lengths, size, [0, 1, 3])
+        assert any(not np.array_equal(a, b) for a, b in zip(batches, other, strict=True))
+    if n == 1000:  # like lengths share a batch
+        assert np.mean([np.ptp(lengths[batch]) for batch in batches]) < 5
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_sorted_batches_are_a_partition_within_the_budget(n):
+    lengths = np.random.default_rng(1).integers(3, 300, n)
+    batches = list(sorted_batches(lengths, 256))
+    assert sorted(np.concatenate(batches)) == list(range(n))
+    assert all(len(batch) == 1 or len(batch) * lengths[batch].max() <= 256 for batch in batches)
+
+

@@ -168,9 +168,7 @@ def test_empty_split_says_which(tmp_path: Path) -> None:
         splits(tmp_path, n=3)
     assert not (tmp_path / "out").exists()
     with pytest.raises(DataError, match="de.test: no files"):
-        write_treebank(
-            {}, {"test": tmp_path / "x"}, language="de", validation_share=0.1, limits={}, withheld="clean", seed=0
-        )
+        write_treebank({}, {"test": tmp_path / "x"}, language="de", validation_share=0.1, limits={}, withheld="clean", seed=0)
 
 
 def test_withheld_rules(tmp_path: Path) -> None:

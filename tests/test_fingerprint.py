@@ -89,6 +89,24 @@ def test_sees_code_that_the_script_reaches_and_forgets_a_change_undone(root, nam
     assert fingerprint(root) == before
 
 
+def test_blind_to_descriptions_of_fields_but_not_to_their_bounds(root):
+    text = 'from pydantic import Field\nx = Field(3, ge=1, description="sentences")\n'
+    edit(root, "workflow/crosslens/measures/gram.py", "def of", text + "def of")
+    before = fingerprint(root)
+    edit(root, "workflow/crosslens/measures/gram.py", "sentences", "sentences of a treebank")
+    assert fingerprint(root) == before
+    edit(root, "workflow/crosslens/measures/gram.py", "ge=1", "ge=2")
+    assert fingerprint(root) != before
+
+
+def test_blind_to_how_a_rule_reports(root):
+    edit(root, SCRIPT, "cka.run()", "from crosslens import logs")
+    (root / "workflow/crosslens/logs.py").write_text("EVERY = 10\n")
+    before = fingerprint(root)
+    (root / "workflow/crosslens/logs.py").write_text("EVERY = 20.0\n")
+    assert fingerprint(root) == before
+
+
 def test_sees_a_module_beside_the_script(root):
     edit(root, SCRIPT, "cka.run()", "import sibling")
     (root / "workflow/scripts/sibling.py").write_text("x = 1\n")

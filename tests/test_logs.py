@@ -1,7 +1,10 @@
 """A rule's log says what ran, how far it is, and how it went."""
 
 import logging
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from crosslens import logs
@@ -107,3 +110,23 @@ def test_progress_over_things_and_after_an_error(caplog, clock):
 
 def test_peak_memory_is_in_bytes():
     assert 2**20 < logs.peak_memory() < 2**40
+
+
+def fails(tmp_path, line):
+    """Log and stderr of a script that starts a log and then fails."""
+    script = f"from crosslens import logs\nfrom crosslens.errors import DataError\nlogs.start('a.log', title='t')\n{line}\n"
+    environment = os.environ | {"PYTHONPATH": str(Path(logs.__file__).parents[1])}
+    result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert result.returncode == 1
+    return (tmp_path / "a.log").read_text(), result.stderr
+
+
+def test_bad_input_ends_in_one_line_on_stderr_and_in_the_log(tmp_path):
+    log, stderr = fails(tmp_path, "raise DataError('a.conllu:3: 9 columns, 10 expected; correct the line')")
+    assert stderr == "ERROR: a.conllu:3: 9 columns, 10 expected; correct the line\n"
+    assert log.endswith(stderr.partition(" ")[2]) and "Traceback" not in log
+
+
+def test_an_error_of_ours_leaves_its_traceback_on_stderr_and_in_the_log(tmp_path):
+    for text in fails(tmp_path, "raise KeyError('x')"):
+        assert "stopped by an error" in text and "Traceback" in text and text.endswith("KeyError: 'x'\n")

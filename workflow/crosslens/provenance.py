@@ -10,7 +10,7 @@ from crosslens.files import sha256
 from crosslens.logs import revision, versions
 from crosslens.records import write_json
 
-PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "matplotlib")
+PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
 
 def write_record(path: Path, made: Path, settings: Mapping[str, Any], records: Iterable[str | Path]) -> None:

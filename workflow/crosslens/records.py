@@ -45,13 +45,14 @@ def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, An
 
 def read(paths: Iterable[str | Path]) -> pd.DataFrame:
     """Records of several files."""
-    return pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]).to_pandas()
+    found: pd.DataFrame = pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]).to_pandas()
+    return found
 
 
 def gather(paths: Iterable[str | Path], output: Path) -> None:
     """Put record files into one."""
     with written(output) as temporary:
-        read(paths).to_parquet(temporary, index=False)
+        pq.write_table(pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]), temporary)
 
 
 def write_json(value: Any, path: Path) -> None:

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from crosslens import logs
 from crosslens.config.encoders import Encoder
 from crosslens.encoders.build import build
+from pydantic import TypeAdapter
 
 
 def main(snakemake):

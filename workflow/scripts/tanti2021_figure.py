@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pandas as pd
-
 from crosslens import logs
 from crosslens.figures.save import save
 from crosslens.papers.tanti2021.figures import figure

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pandas as pd
-
 from crosslens import logs
 from crosslens.files import written
 from crosslens.papers.tanti2021.tables import table

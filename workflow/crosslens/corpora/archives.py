@@ -33,5 +33,5 @@ def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[
                                 shutil.copyfileobj(content, stream)
                             found[split].append(target)
         except (tarfile.TarError, EOFError, OSError) as error:
-            raise DataError(f"{archive}: a whole tar archive expected ({error}): delete it, so that it is fetched again") from error
+            raise DataError(f"{archive}: a whole tar archive expected ({error}): delete it to fetch it again") from error
         yield {split: sorted(paths) for split, paths in found.items() if paths}

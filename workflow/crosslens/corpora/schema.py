@@ -36,9 +36,7 @@ PARAGRAPHS = pa.schema(
 KEY = b"crosslens"  # of our JSON among a file's metadata
 
 
-def write(
-    rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.Schema, metadata: Mapping[str, Any]
-) -> None:
+def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.Schema, metadata: Mapping[str, Any]) -> None:
     """Write rows of a schema to a Parquet file, whole or not at all.
 
     metadata: anything that JSON can hold, e.g. how many rows were left out and why; `metadata(path)` gives it back.

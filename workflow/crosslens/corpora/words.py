@@ -1,6 +1,7 @@
 """Words of running text, for corpora that come without a tokenisation."""
 
 from functools import cache
+from typing import Any
 
 from tokenizers import normalizers, pre_tokenizers
 
@@ -19,3 +20,10 @@ def words(text: str) -> list[str]:
     """
     normalizer, splitter = _splitter()
     return [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
+
+
+def text_words(row: dict[str, Any]) -> tuple[list[str], list[str] | None]:
+    """Words and labels of a row of a corpus: a treebank's own, or those of running text."""
+    if "forms" in row:
+        return row["forms"], row["upos"]
+    return words(row["text"]), None

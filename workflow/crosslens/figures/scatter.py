@@ -63,7 +63,7 @@ def panels(rows: Sequence[Row], title: str, caption: str) -> Figure:
 def _scatter(axis: Axes, panel: Panel, marked: Mapping[str, tuple[str, str]]) -> None:
     for name, (colour, marker) in marked.items():
         here = panel.points[panel.classes == name]
-        axis.scatter(here[:, 0], here[:, 1], s=9, c=colour, marker=marker, linewidths=0, alpha=0.75, rasterized=len(panel.points) > 3000)
+        axis.scatter(here[:, 0], here[:, 1], s=9, c=colour, marker=marker, linewidths=0, alpha=0.75)
     axis.set_title(panel.title, loc="left")
     axis.set_xticks([])
     axis.set_yticks([])

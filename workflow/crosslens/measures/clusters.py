@@ -17,7 +17,7 @@ def kmeans_agreement(vectors: np.ndarray, truth: np.ndarray, clusters: int, runs
     for seed in range(1, runs + 1):
         means = KMeans(clusters, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed)
         assigned = means.fit_predict(vectors)
-        found["v_measure"].append(v_measure_score(truth, assigned))
-        found["adjusted_mutual_information"].append(adjusted_mutual_info_score(truth, assigned))
-        found["v_measure_permuted"].append(v_measure_score(generator.permutation(truth), assigned))
+        found["v_measure"].append(float(v_measure_score(truth, assigned)))
+        found["adjusted_mutual_information"].append(float(adjusted_mutual_info_score(truth, assigned)))
+        found["v_measure_permuted"].append(float(v_measure_score(generator.permutation(truth), assigned)))
     return {name: np.array(values) for name, values in found.items()}

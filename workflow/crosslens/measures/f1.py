@@ -100,12 +100,14 @@ def macro_f1(counts: Counts, classes: Literal["true", "union"]) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         f1 = np.where(total > 0, 2 * counts.correct / total, 0.0)
     counted = counts.true > 0 if classes == "true" else total > 0
-    return (f1 * counted).sum(-1) / np.maximum(counted.sum(-1), 1)
+    mean: np.ndarray = (f1 * counted).sum(-1) / np.maximum(counted.sum(-1), 1)
+    return mean
 
 
 def accuracy(counts: Counts) -> np.ndarray:
     """Share of the true items that were found, a fraction; for tokens the accuracy."""
-    return counts.correct.sum(-1) / np.maximum(counts.true.sum(-1), 1)
+    share: np.ndarray = counts.correct.sum(-1) / np.maximum(counts.true.sum(-1), 1)
+    return share
 
 
 def overall(counts: Counts) -> Counts:

@@ -60,5 +60,4 @@ def logistic_probe(
 def spelling_probe(train: Sequence[str], truth: np.ndarray, test: Sequence[str]) -> np.ndarray:
     """Classes from the spelling alone: naive Bayes on character 1- to 3-grams of the word; what an encoder has to beat."""
     model = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False), MultinomialNB(alpha=0.1))
-    found: np.ndarray = model.fit(train, truth).predict(test)
-    return found
+    return np.asarray(model.fit(train, truth).predict(test))

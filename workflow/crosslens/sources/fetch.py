@@ -59,7 +59,7 @@ def _copy(path: str, target: Path, mirror: Sequence[Path]) -> str | None:
             if not candidate.is_file():
                 continue
             try:
-                with (files.open_binary(candidate) if suffix else open(candidate, "rb")) as source:
+                with files.open_binary(candidate) if suffix else open(candidate, "rb") as source:
                     with open(target, "wb") as sink:
                         shutil.copyfileobj(source, sink, CHUNK)
             except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:

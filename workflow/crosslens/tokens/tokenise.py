@@ -10,19 +10,12 @@ from tokenizers import Encoding, Tokenizer
 
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema as corpora
-from crosslens.corpora.words import words
+from crosslens.corpora.words import text_words
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
 
 BARE_MARK = "▁"  # what a Unigram vocabulary leaves of the space before a word of an unspaced script
 CHUNK = 2000  # texts encoded together
-
-
-def text_words(row: dict[str, Any]) -> tuple[list[str], list[str] | None]:
-    """Words and labels of a row of a corpus: a treebank's own, or those of running text."""
-    if "forms" in row:
-        return row["forms"], row["upos"]
-    return words(row["text"]), None
 
 
 def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, int]]:
@@ -103,7 +96,10 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 def write_tokens(encoder: Path, corpus: Path, output: Path, settings: Tokens, split: str) -> dict[str, int]:
-    """Tokenise one file of a corpus; a sample with spare texts is cut to its nominal size. Raises DataError when no text is left. Returns the counts of `tokenise`."""
+    """Tokenise one file of a corpus; a sample with spare texts is cut to its nominal size.
+
+    Returns the counts of `tokenise`. Raises DataError when no text is left.
+    """
     table, nominal = corpora.read(corpus), corpora.metadata(corpus).get("nominal", {}).get(split)
     tokens, counts = tokenise(load_tokenizer(encoder), table.to_pylist(), settings, nominal)
     if not counts["texts"]:

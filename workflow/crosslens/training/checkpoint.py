@@ -1,4 +1,4 @@
-"""Everything that a killed training needs to go on as if nothing had happened: one safetensors file, plain values as JSON in it."""
+"""Everything that a killed training needs to go on as if nothing had happened, in one safetensors file with JSON in it."""
 
 import json
 from dataclasses import asdict, dataclass, field

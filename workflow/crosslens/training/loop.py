@@ -102,7 +102,7 @@ class Loop:
         digest = hashlib.sha256(json.dumps([self.recipe.model_dump(mode="json"), self.seed]).encode())
         for texts in self.texts.values():
             for values in (texts.pieces, texts.piece_offsets, texts.positions, texts.word_offsets, *texts.labels.values()):
-                digest.update(np.ascontiguousarray(values))
+                digest.update(values.tobytes())
         for value in self.model.encoder.state_dict().values():
             digest.update(value.cpu().contiguous().view(torch.uint8).numpy())
         return digest.hexdigest()
@@ -250,7 +250,7 @@ class Loop:
             states = reverse_gradient(states, term.reversal)
         labels = torch.from_numpy(texts.labels[term.head][words]).to(self.device)
         loss = LOSSES[term.loss](self.model.heads[term.head](states), labels) / count
-        self.scaler.scale(term.weight * loss).backward()
+        torch.autograd.backward(self.scaler.scale(term.weight * loss))
         return float(loss.detach())
 
     def _set_mode(self, phase: Phase) -> None:

@@ -40,7 +40,8 @@ class EncoderWithHeads(nn.Module):
         device = next(self.parameters()).device
         mask = None if batch.attention_mask is None else batch.attention_mask.to(device)
         states = self.encoder(input_ids=batch.input_ids.to(device), attention_mask=mask).last_hidden_state
-        return states[batch.rows.to(device), batch.columns.to(device)]
+        words: torch.Tensor = states[batch.rows.to(device), batch.columns.to(device)]
+        return words
 
     def module(self, name: str) -> nn.Module:
         """The encoder or a head, by name."""
@@ -68,7 +69,7 @@ def load_encoder(folder: Path, *, dtype: torch.dtype = torch.float32) -> nn.Modu
 
 def reinitialise(encoder: nn.Module, seed: int) -> None:
     """Draw all weights of an encoder anew, as BERT is initialised, from a random stream of their own."""
-    sd = float(getattr(encoder.config, "initializer_range", 0.02))  # type: ignore[arg-type]
+    sd = float(getattr(encoder.config, "initializer_range", 0.02))
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(seed)
         for module in encoder.modules():

@@ -8,12 +8,12 @@ from crosslens.training.texts import IGNORED
 
 class _Reverse(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: torch.autograd.function.FunctionCtx, states: torch.Tensor, scale: float) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: torch.autograd.function.FunctionCtx, states: torch.Tensor, scale: float) -> torch.Tensor:
         ctx.scale = scale  # type: ignore[attr-defined]
         return states.view_as(states)
 
     @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:  # type: ignore[override]
+    def backward(ctx: torch.autograd.function.FunctionCtx, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
         return -ctx.scale * gradient, None  # type: ignore[attr-defined]
 
 

@@ -52,7 +52,7 @@ def predict_from(states: torch.Tensor, head: nn.Module, rows: int = 65536) -> np
     """Classes that a head in eval mode gives to states, (n,)."""
     device = next(head.parameters()).device
     with torch.inference_mode():
-        return np.concatenate([head(part.to(device)).argmax(-1).cpu().numpy() for part in states.split(rows)])
+        return np.concatenate([head(part.to(device)).argmax(-1).cpu().numpy() for part in torch.split(states, rows)])
 
 
 def predict(

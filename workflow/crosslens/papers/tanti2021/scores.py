@@ -1,6 +1,6 @@
 """tanti2021: scores of predictions under every definition (tables 1 and 2)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def prediction_records(
         tokens = token_counts(gold, predicted, sentences, len(part), len(labels))
         chunks = chunk_counts(gold, predicted, sentences, len(part), labels)
         common = {"item": item, "corpus": corpus, "split": split}
-        definitions = [
+        definitions: list[tuple[str, Counts, Callable[[Counts], np.ndarray]]] = [
             (PAPER, chunks, partial(macro_f1, classes="union")),
             (TOKEN_F1, tokens, partial(macro_f1, classes="true")),
             (ACCURACY, tokens, accuracy),

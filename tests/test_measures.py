@@ -1,0 +1,142 @@
+"""Clusters, probes, projections and the records that hold their values."""
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from crosslens import records
+from crosslens.measures.clusters import kmeans_agreement
+from crosslens.measures.probes import logistic_probe, spelling_probe, split_by_text
+from crosslens.measures.projection import tsne
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
+from sklearn.preprocessing import StandardScaler
+
+
+def planted(n=240, d=12, k=4, noise=0.3, seed=0):
+    """Points around k centres: vectors (n, d), classes (n,), sentence of each."""
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(0, k, n)
+    vectors = np.random.default_rng(9).normal(size=(k, d))[truth] + noise * generator.normal(size=(n, d))
+    return vectors.astype(np.float32), np.array(list("abcdefgh"))[truth], np.arange(n) // 6
+
+
+# Clusters.
+
+
+def test_agreement_is_scikit_learns():
+    vectors, truth, _ = planted(noise=1.5)
+    found = kmeans_agreement(vectors, truth, clusters=4, runs=3)
+    for i in range(3):
+        labels = KMeans(4, init="random", n_init=1, max_iter=100, random_state=i + 1).fit(vectors).labels_
+        assert found["v_measure"][i] == pytest.approx(v_measure_score(truth, labels))
+        assert found["adjusted_mutual_information"][i] == pytest.approx(adjusted_mutual_info_score(truth, labels))
+
+
+def test_clusters_that_are_the_classes_agree_fully_and_shuffled_ones_do_not():
+    vectors = np.repeat(np.eye(4), 50, axis=0) * 100
+    vectors += np.random.default_rng(0).normal(size=vectors.shape)
+    truth = np.repeat(list("abcd"), 50)
+    found = kmeans_agreement(vectors, truth, clusters=4, runs=10)
+    assert found["v_measure"].max() == pytest.approx(1)
+    assert found["v_measure_permuted"].mean() < 0.06
+    # V rises with k by chance alone, the adjusted measure does not.
+    noise = np.random.default_rng(1).normal(size=(200, 4))
+    found = kmeans_agreement(noise, truth, clusters=40, runs=3)
+    assert found["v_measure"].mean() > 0.1
+    assert found["v_measure"].mean() == pytest.approx(found["v_measure_permuted"].mean(), abs=0.05)
+    assert abs(found["adjusted_mutual_information"].mean()) < 0.05
+
+
+def test_fewer_points_than_clusters_are_no_error():
+    found = kmeans_agreement(np.eye(3), np.array(list("aab")), clusters=33, runs=1)
+    assert 0 < found["v_measure"][0] <= 1
+
+
+# Probes.
+
+
+def test_probe_finds_what_is_planted_and_nothing_in_random_labels():
+    train, truth, texts = planted()
+    test, expected, _ = planted(seed=1)
+    (fitted,) = logistic_probe(train, truth, texts, [test], penalties=[0.01, 1.0], seed=0)
+    assert (fitted.predicted == expected).mean() > 0.97
+    assert fitted.converged
+    shuffled = np.random.default_rng(0).permutation(truth)
+    (random,) = logistic_probe(train, shuffled, texts, [test], penalties=[0.1], seed=0)
+    assert (random.predicted == expected).mean() < 0.45
+
+
+def test_probe_is_logistic_regression_on_standardised_states():
+    train, truth, texts = planted(noise=2.0)
+    test, _, _ = planted(noise=2.0, seed=1)
+    scaler = StandardScaler().fit(train)
+    expected = LogisticRegression(C=0.1, max_iter=5000, tol=1e-6).fit(scaler.transform(train), truth)
+    (fitted,) = logistic_probe(train, truth, texts, [test], penalties=[0.1], seed=0)
+    assert (fitted.predicted == expected.predict(scaler.transform(test))).mean() > 0.98
+    assert fitted.penalty == 0.1
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
+def test_probe_that_stops_early_says_so():
+    train, truth, texts = planted(noise=2.0)
+    (fitted,) = logistic_probe(train, truth, texts, [train], penalties=[1.0], seed=0, iterations=1)
+    assert not fitted.converged
+
+
+def test_split_by_text_keeps_sentences_together():
+    texts = np.repeat([f"s{i}" for i in range(20)], np.arange(1, 21))
+    held_out = split_by_text(texts, 0.25, seed=0)
+    assert {*texts[held_out]}.isdisjoint(texts[~held_out])
+    assert len({*texts[held_out]}) == 5
+    assert np.array_equal(held_out, split_by_text(texts, 0.25, seed=0))
+    assert not np.array_equal(held_out, split_by_text(texts, 0.25, seed=1))
+    assert split_by_text(texts, 0.0001, seed=0).any()
+
+
+def test_spelling_tells_scripts_apart():
+    train = ["Haus", "Katze", "Straße", "dog", "the", "thing", "猫", "狗", "房子"]
+    truth = np.repeat(["de", "en", "zh"], 3)
+    assert spelling_probe(train, truth, ["Straßen", "things", "狗猫"]).tolist() == ["de", "en", "zh"]
+
+
+# Projection.
+
+
+def test_tsne_is_the_same_again_and_keeps_clusters_apart():
+    vectors, truth, _ = planted(n=90, noise=0.05)
+    settings = {"perplexity": 10.0, "learning_rate": 200.0, "iterations": 300, "seed": 0}
+    points = tsne(vectors, **settings)
+    assert points.shape == (90, 2)
+    assert np.array_equal(points, tsne(vectors, **settings))
+    distances = np.linalg.norm(points[:, None] - points[None], axis=-1) + np.diag(np.full(90, np.inf))
+    assert (truth[distances.argmin(1)] == truth).mean() > 0.95
+
+
+def test_tsne_of_few_points_lowers_the_perplexity():
+    vectors = np.random.default_rng(0).normal(size=(8, 5))
+    assert tsne(vectors, perplexity=30, learning_rate=200, iterations=250, seed=0).shape == (8, 2)
+
+
+# Records.
+
+
+def test_records_fill_the_schema(tmp_path):
+    rows = [{"item": "task", "value": 0.5, "n": 3}, {"item": "labels", "value": 1.0, "seed": 4}]
+    records.write(rows, tmp_path / "a.parquet", {"paper": "p", "seed": 1})
+    table = pd.read_parquet(tmp_path / "a.parquet")
+    assert list(table.columns) == records.RECORDS.names
+    assert table["seed"].tolist() == [1, 4]  # a row's own value wins
+    assert table["paper"].tolist() == ["p", "p"]
+    assert pd.isna(table["layer"]).all()
+    records.gather([tmp_path / "a.parquet"] * 2, tmp_path / "all.parquet")
+    assert len(records.read([tmp_path / "all.parquet"])) == 4
+    assert pq.read_schema(tmp_path / "all.parquet").equals(records.RECORDS)  # a column of nulls keeps its type
+
+
+@pytest.mark.parametrize(("rows", "common"), [([{"item": "x", "colour": 1}], {}), ([{"item": "x"}], {"colour": 1})])
+def test_records_refuse_unknown_columns(tmp_path, rows, common):
+    with pytest.raises(ValueError, match="columns colour are not in the schema of records"):
+        records.write(rows, tmp_path / "a.parquet", common)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,161 @@
+"""From words to pieces: which piece carries a label, truncation, unknown pieces."""
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import LANGUAGES, SIZES
+from crosslens.config.tokens import Tokens
+from crosslens.corpora import schema
+from crosslens.errors import DataError
+from crosslens.tokens.schema import TOKENS
+from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise, write_tokens
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+
+def wordpiece() -> Tokenizer:
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "well", "known", "-", "play", "##ing", "##s", "a", "b", "##a", "##b"]
+    tokenizer = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return tokenizer
+
+
+def unigram() -> Tokenizer:
+    """Words of an unspaced script, such as 你好, have no piece that begins with the mark."""
+    pieces = [("<s>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0), ("▁play", -3.0), ("ing", -3.5), ("你", -4.0),
+              ("好", -4.0), ("你好", -4.5), ("▁a", -5.0), ("b", -6.0), ("a", -6.0)]  # fmt: skip
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=2, byte_fallback=False))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=True)
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)])
+    return tokenizer
+
+
+def labelled(tokenizer, words, option):
+    encoding = tokenizer.encode(words, is_pretokenized=True)
+    return [(words[word], encoding.tokens[position]) for word, position in labelled_pieces(encoding, option)]
+
+
+@pytest.mark.parametrize(
+    ("option", "pieces"),
+    [("first", ["well", "play"]), ("first_visible", ["well", "play"]), ("word_starts", ["well", "-", "known", "play"])],
+)
+def test_labelled_wordpieces(option, pieces):
+    found = labelled(wordpiece(), ["well-known", "playings"], option)
+    assert [piece for _, piece in found] == pieces
+    assert found[-1][0] == "playings"
+    assert {word for word, _ in found[:-1]} == {"well-known"}
+
+
+@pytest.mark.parametrize(("option", "pieces"), [("first", ["▁play", "▁", "▁a"]), ("first_visible", ["▁play", "你好", "▁a"])])
+def test_labelled_unigram_pieces(option, pieces):
+    found = labelled(unigram(), ["playing", "你好", "a"], option)
+    assert found == list(zip(["playing", "你好", "a"], pieces, strict=True))
+
+
+def test_a_word_of_a_mark_alone_keeps_it():
+    tokenizer = unigram()
+    assert labelled(tokenizer, ["▁", "a"], "first_visible")[0] == ("▁", "▁")
+
+
+@given(st.lists(st.text("ab-", min_size=1, max_size=4), max_size=8), st.sampled_from(["first", "first_visible"]))
+def test_each_word_is_labelled_at_most_once_and_in_order(words, option):
+    for tokenizer in (wordpiece(), unigram()):
+        encoding = tokenizer.encode(words, is_pretokenized=True)
+        found = labelled_pieces(encoding, option)
+        assert [word for word, _ in found] == list(range(len(words)))
+        assert [position for _, position in found] == sorted({position for _, position in found})
+        assert all(encoding.word_ids[position] == word for word, position in found)
+
+
+@given(st.lists(st.text("ab-", min_size=1, max_size=4), max_size=8))
+def test_word_starts_are_the_pieces_that_continue_no_other(words):
+    encoding = wordpiece().encode(words, is_pretokenized=True)
+    positions = [position for _, position in labelled_pieces(encoding, "word_starts")]
+    expected = [i for i, piece in enumerate(encoding.tokens) if not piece.startswith("##") and encoding.word_ids[i] is not None]
+    assert positions == expected
+
+
+def sentence(*forms, upos=None, id="s"):
+    return {"id": id, "language": "en", "forms": list(forms), "upos": list(upos or ["X"] * len(forms))}
+
+
+def test_tokens_of_a_sentence():
+    table, counts = tokenise(wordpiece(), [sentence("well-known", "playing", upos=["ADJ", "NOUN"])], Tokens())
+    assert table.schema == TOKENS
+    assert table.to_pylist() == [
+        {"id": "s", "language": "en", "pieces": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"], "positions": [1, 4],
+         "labels": ["ADJ", "NOUN"]}
+    ]  # fmt: skip
+    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
+
+
+def test_running_text_has_words_and_no_labels():
+    table, _ = tokenise(wordpiece(), [{"id": "p", "language": "en", "page": "P", "text": "a-b  plays"}], Tokens())
+    assert table["words"].to_pylist() == [["a", "-", "b", "plays"]]
+    assert table["labels"].to_pylist() == [["", "", "", ""]]
+
+
+@pytest.mark.parametrize(("words", "cut"), [(6, 0), (7, 1), (20, 14)])
+def test_truncation_keeps_the_closing_piece_and_counts_words(words, cut):
+    table, counts = tokenise(wordpiece(), [sentence(*["a"] * words)], Tokens(maximum=8))
+    row = table.to_pylist()[0]
+    assert len(row["pieces"]) == min(words + 2, 8)
+    assert (row["pieces"][0], row["pieces"][-1]) == (2, 3)
+    assert row["positions"] == list(range(1, min(words, 6) + 1))
+    assert (counts["cut_texts"], counts["cut_words"]) == (int(cut > 0), cut)
+
+
+def test_unknown_pieces_drop_the_text_even_where_it_is_cut():
+    rows = [sentence("a", id="good"), sentence("ξ", id="bad"), sentence(*["a"] * 20, "ξ", id="bad at its end")]
+    table, counts = tokenise(wordpiece(), rows, Tokens(maximum=8))
+    assert (table["id"].to_pylist(), counts["unknown"], counts["texts"]) == (["good"], 2, 1)
+    table, counts = tokenise(wordpiece(), rows, Tokens(maximum=8, drop_unknown=False))
+    assert (len(table), counts["unknown"]) == (3, 0)
+    table, counts = tokenise(unigram(), rows, Tokens(labelled_piece="first_visible"))
+    assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 2)
+
+
+def test_words_without_a_piece_are_counted():
+    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", upos=["X", "Y", "Z"])], Tokens())
+    assert table["labels"].to_pylist() == [["X", "Z"]]
+    assert counts["words_without_piece"] == 1
+
+
+def test_a_limit_keeps_the_first_good_texts():
+    rows = [sentence("ξ" if i % 3 == 0 else "a", id=str(i)) for i in range(12)]
+    table, counts = tokenise(wordpiece(), rows, Tokens(), limit=4)
+    assert table["id"].to_pylist() == ["1", "2", "4", "5"]
+    assert counts["texts"] == 4
+
+
+def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
+    rows = [{"id": f"p{i}", "language": "en", "page": "P", "text": "I see the dog."} for i in range(5)]
+    schema.write(rows, tmp_path / "corpus.parquet", schema.PARAGRAPHS, {"nominal": {"test": 3}})
+    counts = write_tokens(encoder_folder, tmp_path / "corpus.parquet", tmp_path / "t", Tokens(drop_unknown=False), "test")
+    assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
+    assert schema.metadata(tmp_path / "t") == counts
+
+
+def test_every_phrasebook_word_is_labelled(tokens, corpora):
+    for language in LANGUAGES:
+        rows = pq.read_table(tokens / "sentences" / f"{language}.test.parquet").to_pylist()
+        source = pq.read_table(corpora / "sentences" / f"{language}.test.parquet").to_pylist()
+        assert len(rows) == SIZES["test"]
+        for row, sentence in zip(rows, source, strict=True):
+            assert row["words"] == sentence["forms"][: len(row["words"])]
+            assert row["labels"] == sentence["upos"][: len(row["words"])]
+            assert len(row["pieces"]) == 24 or row["words"] == sentence["forms"]
+
+
+def test_no_text_left_is_an_error(encoder_folder, tmp_path):
+    schema.write([{"id": "p", "language": "ka", "page": "P", "text": "ქართული"}], tmp_path / "c.parquet", schema.PARAGRAPHS, {})
+    with pytest.raises(DataError, match=r"c\.parquet: none of 1 texts is free of unknown pieces"):
+        write_tokens(encoder_folder, tmp_path / "c.parquet", tmp_path / "t", Tokens(), "test")
+    assert not (tmp_path / "t").exists()
+
+
+def test_no_fast_tokenizer_is_an_error(tmp_path):
+    with pytest.raises(DataError, match=r"tokenizer\.json: missing"):
+        load_tokenizer(tmp_path)

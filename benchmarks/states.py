@@ -71,8 +71,9 @@ def main() -> None:
         ratios = [other / mine for other, mine in zip(times, seconds[ours], strict=True)]
         difference = np.abs(found[name] - found[ours]).max()
         print(
-            f"{name}: {len(texts.pieces) / statistics.median(times):,.0f} pieces a second, ours is "
-            f"{statistics.median(ratios):.2f} times as fast ({min(ratios):.2f} to {max(ratios):.2f}), largest difference {difference:.1e}"
+            f"{name}: {len(texts.pieces) / statistics.median(times):,.0f} pieces a second, "
+            f"ours is {statistics.median(ratios):.2f} times as fast ({min(ratios):.2f} to {max(ratios):.2f}), "
+            f"largest difference {difference:.1e}"
         )
 
 

@@ -167,4 +167,4 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log):
             assert here.words.tolist() == [texts.words[row] for row in rows]
             assert [UPOS.index(label) for label in here.labels] == texts.labels["task"][rows].tolist()
             assert np.allclose(here.vectors, naive(encoder, texts, rows)[2], atol=1e-5)
-            assert all(text.startswith(f"{language}_phrasebook/{split}") or split == "train" for text in here.texts)
+            assert all(text.startswith(f"{language}/{language}_phrasebook/{split}") or split == "train" for text in here.texts)

@@ -49,7 +49,10 @@ def read(folder: str | Path, layer: int | None = None) -> States:
     table = pa.concat_tables([pq.read_table(path, columns=[*names, f"layer_{layer}"]) for path in paths]).combine_chunks()
     column = table[f"layer_{layer}"].combine_chunks()
     vectors = column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size)
-    return States(vectors, *(np.array(table[name].to_pylist()) for name in names))
+    columns = {name: np.array(table[name].to_pylist()) for name in names}
+    # Two languages may have a text of the same name.
+    columns["id"] = np.array([f"{language}/{text}" for language, text in zip(columns["language"], columns["id"], strict=True)])
+    return States(vectors, *columns.values())
 
 
 def read_corpora(folder: str | Path, corpora: Iterable[str]) -> list[States]:

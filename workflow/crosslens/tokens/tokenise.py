@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Encoding, Tokenizer, models
 
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema as corpora
@@ -47,6 +47,11 @@ def tokenise(
     Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (anywhere in the whole text, as in
     tanti2021's code), texts and words cut by the maximum, words without a piece.
     """
+    if settings.labelled_piece == "word_starts" and not isinstance(tokenizer.model, models.WordPiece):
+        raise DataError(
+            f"tokens.labelled_piece: word_starts needs a WordPiece vocabulary, this one is {type(tokenizer.model).__name__}: "
+            "choose first or first_visible"
+        )
     unknown = _unknown_id(tokenizer)
     counts = dict.fromkeys(("texts", "unknown", "cut_texts", "cut_words", "words_without_piece"), 0)
     columns: dict[str, list[Any]] = {name: [] for name in TOKENS.names}

@@ -19,7 +19,7 @@ help: ## This list
 install: .venv/installed ## Install the locked versions into .venv
 
 demo: install ## Tables 1-3 and figures 3 and 5 of tanti2021, offline, in minutes: results/demo/
-	$(SNAKEMAKE) --profile demo --quiet rules demo
+	$(SNAKEMAKE) demo --profile demo --quiet reason host
 	@echo "The tables and figures are in results/demo/: table1.csv, table2.csv, table3.csv, figure3.svg, figure5.svg"
 
 test: install ## The test suite

@@ -74,8 +74,7 @@ rule paragraphs:
         code=code("paragraphs"),
         settings=lambda wildcards: CONFIG.corpora[wildcards.corpus].model_dump(
             include={"form", "paragraphs", "minimum_characters", "shares", "spare", "seed"}
-        )
-        | {"include": CONFIG.corpora[wildcards.corpus].include_of(wildcards.language)},
+        ),
         environment=environment("corpora"),
     message:
         "Sample {wildcards.language} paragraphs of {wildcards.corpus}"

@@ -275,57 +275,58 @@ def test_empty_split(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def text_table(folder: Path, *lines: str) -> Path:
-    path = folder / "xx.tsv"
-    path.write_text("\n".join(["id\tkind\tsource\tsentences\ttext", *lines, ""]), encoding="utf-8")
+def treebank(folder: Path, *sentences: tuple[str, str]) -> Path:
+    """A treebank of one-word sentences: (sent_id, text)."""
+    path = folder / "xx_pud-ud-test.conllu"
+    word = "1\tword\tword\tNOUN\t_\t_\t0\troot\t_\t_"
+    path.write_text("".join(f"# sent_id = {id}\n# text = {text}\n{word}\n\n" for id, text in sentences), encoding="utf-8")
     return path
 
 
-def test_tables_of_text(tmp_path: Path) -> None:
-    lines = [f"UD_X-PUD:n{i // 2:05}{i:03}\tdocument-excerpt\ts\t1\tA text that is long enough {i}" for i in range(200)]
-    others = [f"UD_X-GSD:test-s{i}\tsentence\ts\t1\tAnother text, long enough as well {i}" for i in range(200)]
-    path = text_table(tmp_path, *lines, *others)
-    sample(path, tmp_path, form="tsv", include=["UD_X-PUD"])
+def test_paragraphs_of_a_treebank(tmp_path: Path) -> None:
+    path = treebank(tmp_path, *((f"n{i // 3:05}{i % 3:03}", f"Sentence {i:03} " + "x" * 60) for i in range(390)))
+    sample(path, tmp_path, form="treebank")
     splits = rows(tmp_path)
     assert [len(part) for part in splits.values()] == [77, 11, 11, 11]
-    assert all(row["id"].startswith("UD_X-PUD:") and row["id"][:15] == row["page"] for p in splits.values() for row in p)
-    with pytest.raises(DataError, match="ids of UD_X-TDT expected, found UD_X-GSD, UD_X-PUD"):
-        sample(path, tmp_path, form="tsv", include=["UD_X-TDT"])
+    for row in (row for part in splits.values() for row in part):
+        first = int(row["text"][9:12])
+        assert row["id"] == f"{row['page']}000" and row["page"] == f"n{first // 3:05}"
+        assert row["text"] == " ".join(f"Sentence {i:03} " + "x" * 60 for i in range(first, first + 3))
 
 
-def test_bad_tables_of_text(tmp_path: Path) -> None:
-    path = text_table(tmp_path, "UD_X-PUD:n01001011\tsentence\ts\t1")
-    with pytest.raises(DataError, match=f"{path}:2: columns id, kind"):
-        sample(path, tmp_path / "out", form="tsv")
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(DataError, match=f"{path}:1: whole UTF-8"):
-        sample(path, tmp_path / "out", form="tsv")
-    path.write_bytes(b"")
-    with pytest.raises(DataError, match=f"{path}: ids of any name expected, found none"):
-        sample(path, tmp_path / "out", form="tsv")
-    assert not (tmp_path / "out").exists()
+def test_paragraphs_of_a_treebank_end_at_300_characters(tmp_path: Path) -> None:
+    path = treebank(tmp_path, *((f"doc-{i // 10}-{i % 10}", f"{i:03}" + "y" * 117) for i in range(1000)))
+    sample(path, tmp_path, form="treebank")
+    lengths = {len(row["text"]) for part in rows(tmp_path).values() for row in part}
+    assert lengths == {362, 120}  # three sentences with spaces; the tenth of a document stands alone
+
+
+def test_sentences_of_unspaced_scripts_are_joined_without_a_space(tmp_path: Path) -> None:
+    path = treebank(tmp_path, *((f"n{i // 2:05}{i % 2:03}", f"{i:03}" + "字" * 57) for i in range(300)))
+    sample(path, tmp_path, form="treebank", language="zh")
+    assert all(len(row["text"]) == 120 for part in rows(tmp_path).values() for row in part)
 
 
 @pytest.mark.parametrize(
-    ("id", "kind", "expected"),
+    ("id", "expected"),
     [
-        ("n01001011", "document-excerpt", "n01001"),
-        ("reviews-319816-0002", "paragraph", "reviews-319816"),
-        ("akadgram-s51", "document-chunk", "akadgram"),
-        ("gdt-20020206-ep-sessions_031-3", "document-chunk", "gdt-20020206-ep-sessions_031"),
-        ("aja_ee199920_1969", "document-chunk", "aja_ee199920"),
-        ("JOHN_10.1", "paragraph", "JOHN_10"),
-        (r"WR-5\WR-5.p.1.s.2", "sentence", r"WR-5\WR-5"),
-        ("ssj562.2922.10344", "sentence", "ssj562"),
-        ("b104.3", "sentence", "b104"),
-        ("test-s4", "sentence", "test-s4"),
-        ("es-dev-003-s414", "sentence", "es-dev-003-s414"),
-        ("mst-0008", "sentence", "mst-0008"),
-        ("5726", "sentence", "5726"),
+        ("n01001011", "n01001"),
+        ("reviews-319816-0002", "reviews-319816"),
+        ("akadgram-s51", "akadgram-s51"),
+        ("gdt-20020206-ep-sessions_031-3", "gdt-20020206-ep-sessions_031"),
+        ("aja_ee199920_1969", "aja_ee199920"),
+        ("JOHN_10.1", "JOHN_10"),
+        (r"WR-5\WR-5.p.1.s.2", r"WR-5\WR-5"),
+        ("ssj562.2922.10344", "ssj562"),
+        ("b104.3", "b104"),
+        ("test-s4", "test-s4"),
+        ("es-dev-003-s414", "es-dev-003-s414"),
+        ("mst-0008", "mst-0008"),
+        ("5726", "5726"),
     ],
 )
-def test_documents(id: str, kind: str, expected: str) -> None:
-    assert document(f"UD_X-Y:{id}", kind) == f"UD_X-Y:{expected}"
+def test_documents(id: str, expected: str) -> None:
+    assert document(id) == expected
 
 
 # Real data

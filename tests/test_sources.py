@@ -145,7 +145,7 @@ def test_the_table_is_whole() -> None:
     assert ud.mirrors(["/a", "b"]) == [Path("/a/ud/r2.7"), Path("b/ud/r2.7")]
     dump = "elwiki/20230501/elwiki-20230501-pages-articles-multistream.xml.bz2"
     assert sources["wikipedia"].url_of(dump) == f"https://dumps.wikimedia.org/{dump}"
-    assert sources["treebank-text"].url_of("fi.tsv") is None and sources["treebank-text"].manual
+    assert sources["phrasebook"].url_of("ud/x.conllu") is None and sources["phrasebook"].manual
 
 
 def test_path_of_another_shape() -> None:

@@ -172,10 +172,10 @@ def test_switching_conda_on_reruns_nothing(built, tmp_path):
 
 
 def test_another_mirror_reruns_nothing(own, tmp_path):
-    target = "results/laptop/sources/treebank-text/en.tsv"
-    text = tmp_path / "one/text/en.tsv"
+    target = "results/laptop/sources/ud-2.7/UD_English-Tiny/en_tiny-ud-test.conllu"
+    text = tmp_path / "one/ud/r2.7/UD_English-Tiny/en_tiny-ud-test.conllu"
     text.parent.mkdir(parents=True)
-    text.write_text("id\tkind\tsource\tsentences\ttext\n")
+    text.write_text("# no digest is known of this file\n")
     snakemake(own, "--profile", "laptop", "--config", f"mirror=['{tmp_path / 'one'}']", "--", target)
     assert (own / target).read_bytes() == text.read_bytes()
     said = snakemake(own, "--profile", "laptop", "-n", "--config", f"mirror=['{tmp_path / 'two'}']", "--", target)

@@ -75,13 +75,13 @@ class TreebankCorpus(Section):
 
 
 class ParagraphCorpus(Section):
-    """Paragraphs of running text, sampled by page: Wikipedia dumps, or tab-separated text."""
+    """Paragraphs of running text, sampled by page: Wikipedia dumps, or neighbouring sentences of treebanks."""
 
     kind: Literal["paragraphs"]
     source: str = Field(description="entry of resources/sources.yaml")
-    form: Literal["dump", "tsv"] = Field("dump", description="MediaWiki dump, or columns id, kind, source, sentences, text")
+    form: Literal["dump", "treebank"] = Field("dump", description="MediaWiki dump, or CoNLL-U whose sentences are joined")
     file: str = Field(description="file of the source, with {code}, {name} and {wiki}")
-    include: list[str] = Field([], description="tsv: keep ids with one of these names before the colon ({code}, {name} allowed)")
+    files: dict[Language, str] = Field({}, description="files of languages that have another one")
     languages: list[Language] = Field(min_length=1, description="languages")
     paragraphs: Count = Field(5000, description="paragraphs a language (tanti2021, section 2)")
     minimum_characters: Count = Field(100, description="shorter paragraphs are left out (tanti2021, section 2)")
@@ -95,7 +95,7 @@ class ParagraphCorpus(Section):
     def _whole(self) -> Self:
         _check_languages(self.languages)
         for language in self.languages:
-            self.file_of(language), self.include_of(language)
+            self.file_of(language)
         if abs(sum(self.shares.values()) - 1) > 1e-9:
             raise ValueError(f"shares must add up to 1, not {sum(self.shares.values()):g}")
         return self
@@ -106,17 +106,10 @@ class ParagraphCorpus(Section):
             for split in self.shares:
                 yield language, split
 
-    def _expand(self, pattern: str, language: str) -> str:
-        row = languages_table()[language]
-        return _fill(pattern, code=language, name=row["name"], wiki=row["wikipedia"])
-
     def file_of(self, language: str) -> str:
         """File of the source for a language."""
-        return self._expand(self.file, language)
-
-    def include_of(self, language: str) -> list[str]:
-        """Names before the colon of the ids that are kept for a language; [] keeps all."""
-        return [self._expand(pattern, language) for pattern in self.include]
+        row = languages_table()[language]
+        return _fill(self.files.get(language, self.file), code=language, name=row["name"], wiki=row["wikipedia"])
 
 
 Corpus = Annotated[TreebankCorpus | ParagraphCorpus, Field(discriminator="kind")]

@@ -15,13 +15,14 @@ from typing import Any, Literal, NamedTuple
 from crosslens.corpora import wikitext
 from crosslens.corpora.dumps import Page, articles
 from crosslens.corpora.schema import PARAGRAPHS, write
+from crosslens.corpora.treebanks import Sentence, read_treebank
 from crosslens.errors import DataError
-from crosslens.files import open_binary
 
 logger = logging.getLogger(__name__)
 
 PAGE_SHARE = 0.1  # of the smallest split's size: so much may come from one page, unless there is too little text
-TSV_COLUMNS = ["id", "kind", "source", "sentences", "text"]
+PARAGRAPH = 300  # characters after which a paragraph made of a treebank's sentences ends
+UNSPACED = ("ja", "th", "zh")  # languages whose sentences follow each other without a space
 
 
 class Paragraph(NamedTuple):
@@ -43,18 +44,17 @@ def write_paragraphs(
     outputs: Mapping[str, Path],
     *,
     language: str,
-    form: Literal["dump", "tsv"],
+    form: Literal["dump", "treebank"],
     paragraphs: int,
     minimum_characters: int,
     shares: Mapping[str, float],
     spare: float,
     seed: int,
-    include: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write splits of a sample of paragraphs; returns the metadata that each file carries.
 
-    source: a MediaWiki dump, or tab-separated text with columns id, kind, source, sentences, text, of which `include`
-    keeps the ids with one of these names before the colon.
+    source: a MediaWiki dump, or a treebank whose neighbouring sentences are joined to paragraphs of about 300 characters,
+    a document being a page.
     paragraphs: how many in all splits together, each of `minimum_characters` at least after stripping, no text twice.
     shares: of each split. A page is in one split only. Departure: the authors split by paragraph, so that an article
     may be in train and in test.
@@ -74,7 +74,7 @@ def write_paragraphs(
         raise DataError(f"{language}.{starved[0]}: no share of the {paragraphs} paragraphs; give it a larger one")
     targets = {split: math.ceil(number * (1 + spare)) for split, number in nominal.items() if number}
     pages = _Pages(f"{seed}/{language}", minimum_characters, math.ceil(PAGE_SHARE * min(targets.values())))
-    read = _dump(source) if form == "dump" else _tsv(source, include)
+    read = _dump(source) if form == "dump" else _treebank(source, language)
     # A page may overfill its split; what it brings beyond the target is lost.
     pages.draw(read, sum(targets.values()) + len(targets) * (pages.limit - 1))
     splits, full = pages.assign(targets)
@@ -205,33 +205,21 @@ def _of_article(page: Page) -> list[Paragraph]:
     return [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
 
 
-def _tsv(source: Path, include: Sequence[str]) -> Iterator[Candidate]:
-    """Documents of tab-separated text, with the ids that it has."""
-    documents: dict[str, list[Paragraph]] = {}
-    prefixes = set()
-    with open_binary(source) as stream:
-        number = 0
-        try:
-            for number, line in enumerate(stream, start=1):
-                row = line.decode("utf-8").rstrip("\r\n").split("\t")
-                if (number == 1 and row != TSV_COLUMNS) or len(row) != len(TSV_COLUMNS):
-                    raise DataError(
-                        f"{source}:{number}: columns {', '.join(TSV_COLUMNS)} expected, found {len(row)}: "
-                        f"{', '.join(row)[:60]}; correct the line or fetch the file again"
-                    )
-                if number == 1:
-                    continue
-                prefixes.add(row[0].partition(":")[0])
-                if not include or row[0].partition(":")[0] in include:
-                    documents.setdefault(document(row[0], row[1]), []).append(Paragraph(row[0], row[4]))
-        except (EOFError, OSError, UnicodeDecodeError) as error:
-            place = f"{source}:{number + (not isinstance(error, UnicodeDecodeError))}"  # decompression fails at the next
-            raise DataError(f"{place}: whole UTF-8 text expected, found: {error}; fetch the file again") from None
-    if not documents:
-        wanted, there = ", ".join(include) or "any name", ", ".join(sorted(prefixes)) or "none"
-        raise DataError(f"{source}: ids of {wanted} expected, found {there}; correct `include` or fetch the file again")
-    for page, paragraphs in documents.items():
-        yield Candidate(page, paragraphs.copy)
+def _treebank(source: Path, language: str) -> Iterator[Candidate]:
+    """Documents of a treebank; neighbouring sentences make a paragraph, named by the first of them."""
+    space = "" if language in UNSPACED else " "
+    documents: dict[str, list[list[Sentence]]] = {}
+    for sentence in read_treebank(source):
+        paragraphs = documents.setdefault(document(sentence.id), [[]])
+        if sum(len(each.text) for each in paragraphs[-1]) >= PARAGRAPH:
+            paragraphs.append([])
+        paragraphs[-1].append(sentence)
+    for page, parts in documents.items():
+        yield Candidate(page, partial(_joined, parts, space))
+
+
+def _joined(parts: Sequence[Sequence[Sentence]], space: str) -> list[Paragraph]:
+    return [Paragraph(part[0].id, space.join(sentence.text for sentence in part)) for part in parts]
 
 
 PUD = re.compile(r"([nw]\d{5})\d{3}")  # n01001011: document n01001
@@ -239,18 +227,15 @@ SPLIT_WORD = re.compile(r"(^|[-_:])(train|dev|test)([-_]|$)")
 NUMBERED = re.compile(r"(.+?)((\.[ps])?\.\d+)+|(.+)[-_:#][sp]?\d+")
 
 
-def document(name: str, kind: str) -> str:
-    """The document of a sentence or paragraph, by its id in a treebank: the id without its trailing number.
+def document(id: str) -> str:
+    """The document of a sentence by its id in a treebank: the id without its trailing number.
 
-    name: TREEBANK:ID. Where an id has no document in it (test-s4, mst-0008), the document is the id itself: ids of
-    single sentences, from treebanks without document marks, must keep a number that can be a document's.
+    Where an id has no document in it (test-s4, mst-0008), the document is the id itself: what is left without the number
+    must keep a number that can be a document's.
     """
-    treebank, _, id = name.partition(":")
     match = PUD.fullmatch(id)
     if match:
-        return f"{treebank}:{match[1]}"
+        return match[1]
     match = NUMBERED.fullmatch(id)
     base = match and (match[1] or match[4])
-    if not base or SPLIT_WORD.search(base) or (kind == "sentence" and not re.search(r"\d", base)):
-        return name
-    return f"{treebank}:{base}"
+    return id if not base or SPLIT_WORD.search(base) or not re.search(r"\d", base) else base

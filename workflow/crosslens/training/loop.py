@@ -119,8 +119,8 @@ class Loop:
     # --- a stage ------------------------------------------------------------------------------------------------------
 
     def _stage(self, number: int, stage: Stage, resumed: checkpoint.Checkpoint | None) -> None:
-        names = [ENCODER, *self.recipe.labels] if stage.trains_encoder() else list(self.recipe.labels)
         frozen = not stage.trains_encoder()
+        names = [*self.recipe.labels] if frozen else [ENCODER, *self.recipe.labels]
         self.cached = frozen and not self.recipe.encoder_dropout_when_frozen
         torch.manual_seed(self.seed * 1000 + number)
         self.model.initialise_heads(
@@ -153,7 +153,7 @@ class Loop:
                     pieces += self._phase(stage, phase_number, phase, lengths[phase_number], total, optimiser, progress)
                     self.position.phase, self.position.step = phase_number + 1, 0
                 self.position.epoch, self.position.phase = epoch + 1, 0
-                self._end_epoch(stage, names, lengths, pieces, time.monotonic() - started)
+                self._end_epoch(stage, names, pieces, time.monotonic() - started)
         self._load_weights(self.best)
         self.model.eval()
 
@@ -307,7 +307,7 @@ class Loop:
             self.best = {name: value.clone() for name, value in self._weights(names).items()}
         return score
 
-    def _end_epoch(self, stage: Stage, names: Sequence[str], steps: list[int], pieces: int, seconds: float) -> None:
+    def _end_epoch(self, stage: Stage, names: Sequence[str], pieces: int, seconds: float) -> None:
         score = self._keep_if_best(stage, names)
         terms = [term for phase in stage.phases for term in phase.terms]
         row: dict[str, Any] = {"stage": stage.name, "epoch": self.position.epoch, "score": score}

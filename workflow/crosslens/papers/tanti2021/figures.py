@@ -16,7 +16,7 @@ ROWS = (
 )  # corpus, column, name, items of the score and of the clusters
 
 CAPTION = (
-    "t-SNE of last hidden states of sampled words; each panel in the columns shows one encoder. In percent: F1, macro F1 of "
+    "t-SNE of last hidden states of sampled words; one model a column. In percent: F1, macro F1 of "
     "chunks of bare tags, as the authors' code computes it (on tokens it says little: see accuracy); accuracy, of tokens; "
     "V, V-measure of k-means on the full vectors, mean of the runs. Seeds of the scores: {seeds}; of the points: {seed}."
 )

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple, NoReturn
 from crosslens.corpora.schema import SENTENCES, write
 from crosslens.errors import DataError
 from crosslens.files import open_binary
+from crosslens.upos import UPOS
 
-UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 UNTAGGED = "_"  # UPOS of treebanks that leave words untagged; also the form of withheld words
 LONGEST = 2**15 - 1  # words of a sentence: heads are int16
 

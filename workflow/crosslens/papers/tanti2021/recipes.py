@@ -4,8 +4,7 @@ from crosslens.config.base import Split
 from crosslens.config.tanti2021 import Run
 from crosslens.config.whole import Config
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Recipe, Score, Stage, Term
-
-UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+from crosslens.upos import UPOS
 
 
 def pos(name: str, run_name: str, config: Config) -> Recipe:

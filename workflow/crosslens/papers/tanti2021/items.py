@@ -49,4 +49,3 @@ TABLES = {
     ),
 }
 FIGURES = {"figure3": ("frozen", "finetuned"), "figure5": ("gradient_reversal", "entropy_maximisation")}
-PANELS = {"labels": "labels", "language, target": "languages", "language, wiki": "languages"}

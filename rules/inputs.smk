@@ -1,13 +1,9 @@
 # Functions that rules take their inputs and settings from.
 
 
-def corpus_files(corpus, splits=None):
-    """All files of a corpus, in order, or those of some splits."""
-    return [
-        f"{RESULTS}/corpora/{corpus}/{language}.{split}.parquet"
-        for language, split in CONFIG.corpora[corpus].parts()
-        if splits is None or split in splits
-    ]
+def corpus_files(corpus):
+    """All files of a corpus, in order."""
+    return [f"{RESULTS}/corpora/{corpus}/{language}.{split}.parquet" for language, split in CONFIG.corpora[corpus].parts()]
 
 
 def treebank_sources(wildcards, splits):

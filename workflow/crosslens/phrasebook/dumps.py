@@ -19,7 +19,6 @@ from crosslens.phrasebook.realise import Sentence, Token, capital
 from crosslens.phrasebook.tables import Language
 
 PAGES_A_STREAM = 20
-DATE = "20260101"
 TALK, TEMPLATE_NAMESPACE, CATEGORY = 1, 10, 14
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosslens.config.phrasebook import DATE
 from crosslens.files import written
-from crosslens.phrasebook.dumps import DATE, dump
+from crosslens.phrasebook.dumps import dump
 from crosslens.phrasebook.generate import articles, treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.tables import TABLES

@@ -6,26 +6,23 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from crosslens.config.base import Section
 from crosslens.errors import DataError
 
 SOURCES_YAML = Path(__file__).parents[3] / "resources" / "sources.yaml"
 
 
-class OfficialFile(BaseModel):
+class OfficialFile(Section):
     """What is known of an official file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="of the official file as it is published")
     bytes: Annotated[int, Field(ge=0)] = Field(description="its size")
 
 
-class Source(BaseModel):
+class Source(Section):
     """One official distribution of data."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str = Field(min_length=1)
     version: str = Field(min_length=1, description="release, tag or date; 'by file' where each file has its own")

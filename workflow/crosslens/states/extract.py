@@ -1,6 +1,6 @@
 """Hidden states of chosen words and layers, in one pass over length-sorted batches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -15,7 +15,6 @@ def extract(
     texts: Texts,
     rows: np.ndarray,
     layers: Sequence[int],
-    tick: Callable[[int], None] | None = None,
 ) -> dict[int, np.ndarray]:
     """States of the labelled words `rows` (ascending indices) at each layer: layer -> (n_rows, d) float32.
 
@@ -42,7 +41,7 @@ def extract(
             hidden = output.last_hidden_state if last_only else output.hidden_states[layer]
             states[layer][wanted[wanted >= 0]] = hidden[places].float().cpu().numpy()
 
-    for_each_batch(part, int(config.pad_token_id or 0), device, step, tick)  # type: ignore[union-attr, arg-type]
+    for_each_batch(part, int(config.pad_token_id or 0), device, step)  # type: ignore[union-attr, arg-type]
     return states
 
 

@@ -13,9 +13,7 @@ from crosslens.training.texts import IGNORED, Batch, Texts, collate, sorted_batc
 PIECES = 4096  # padded pieces a batch on a CPU; 16 times as many on a GPU
 
 
-def for_each_batch(
-    texts: Texts, padding: int, device: torch.device, step: Callable[[Batch], None], tick: Callable[[int], None] | None = None
-) -> None:
+def for_each_batch(texts: Texts, padding: int, device: torch.device, step: Callable[[Batch], None]) -> None:
     """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved."""
     budget = PIECES * (16 if device.type == "cuda" else 1)
 
@@ -32,11 +30,9 @@ def for_each_batch(
     with torch.inference_mode():
         for chosen in sorted_batches(texts.lengths, budget):
             run(chosen)
-            if tick:
-                tick(int(texts.lengths[chosen].sum()))
 
 
-def hidden_states(model: EncoderWithHeads, texts: Texts, tick: Callable[[int], None] | None = None) -> torch.Tensor:
+def hidden_states(model: EncoderWithHeads, texts: Texts) -> torch.Tensor:
     """Last hidden states of all labelled words in the order of the texts, (n_words, d), float32 on the CPU."""
     states = torch.empty(int(texts.word_offsets[-1]), model.hidden_size)
 
@@ -44,7 +40,7 @@ def hidden_states(model: EncoderWithHeads, texts: Texts, tick: Callable[[int], N
         states[torch.from_numpy(batch.words)] = model.hidden_states(batch).float().cpu()
 
     model.eval()
-    for_each_batch(texts, model.padding, next(model.parameters()).device, step, tick)
+    for_each_batch(texts, model.padding, next(model.parameters()).device, step)
     return states
 
 
@@ -55,9 +51,7 @@ def predict_from(states: torch.Tensor, head: nn.Module, rows: int = 65536) -> np
         return np.concatenate([head(part.to(device)).argmax(-1).cpu().numpy() for part in torch.split(states, rows)])
 
 
-def predict(
-    model: EncoderWithHeads, texts: Texts, heads: Sequence[str], tick: Callable[[int], None] | None = None
-) -> dict[str, np.ndarray]:
+def predict(model: EncoderWithHeads, texts: Texts, heads: Sequence[str]) -> dict[str, np.ndarray]:
     """Classes of all labelled words by each head, (n_words,), in one pass."""
     found = {head: np.empty(int(texts.word_offsets[-1]), np.int64) for head in heads}
 
@@ -67,7 +61,7 @@ def predict(
             found[head][batch.words] = model.heads[head](states.float()).argmax(-1).cpu().numpy()
 
     model.eval()
-    for_each_batch(texts, model.padding, next(model.parameters()).device, step, tick)
+    for_each_batch(texts, model.padding, next(model.parameters()).device, step)
     return found
 
 

@@ -1,6 +1,6 @@
 """Tokenised texts in memory, and the batches that a phase draws from them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,9 +129,3 @@ def sorted_batches(lengths: np.ndarray, pieces: int) -> Iterator[np.ndarray]:
         size = max(1, pieces // int(lengths[order[start]]))
         yield order[start : start + size]
         start += size
-
-
-def language_index(texts: Texts) -> Mapping[str, np.ndarray]:
-    """Language -> indices of its texts."""
-    names = np.array(texts.languages)
-    return {name: np.flatnonzero(names == name) for name in dict.fromkeys(texts.languages)}

@@ -8,6 +8,9 @@ min_version("9.16")
 configfile: "config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "rules/common.smk"
 include: "rules/inputs.smk"
 include: "rules/sources.smk"
@@ -31,6 +34,7 @@ rule all:
 
 
 rule demo:
-    """The headline paper's tables and figures: what `make demo` builds."""
+    """The headline paper's tables and figures, its search included: what `make demo` builds."""
     input:
         TANTI2021_ITEMS,
+        TANTI2021_SEARCH,

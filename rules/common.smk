@@ -14,6 +14,7 @@ from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
 from crosslens.papers.recipes import names as recipe_names
 from crosslens.papers.recipes import resolve
+from crosslens.papers.recipes import trial_names
 
 try:
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
@@ -23,13 +24,15 @@ except ConfigError as error:
 RESULTS = CONFIG.results
 LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
+RECIPES = "|".join(recipe_names(CONFIG))
+TRIALS = "|".join(trial_names(CONFIG)) or "none"
 
 
 wildcard_constraints:
     corpus="|".join(CONFIG.corpora),
     encoder="|".join(CONFIG.encoders),
     language="[a-z]{2,3}",
-    recipe="|".join(recipe_names(CONFIG)),
+    recipe=f"{RECIPES}|{TRIALS}",
     seed=r"\d+",
     split="train|validation|dev|test",
 

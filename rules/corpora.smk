@@ -3,6 +3,7 @@
 
 TREEBANKS = "|".join(name for name, corpus in CONFIG.corpora.items() if corpus.kind == "treebank") or "none"
 PARAGRAPHS = "|".join(name for name, corpus in CONFIG.corpora.items() if corpus.kind == "paragraphs") or "none"
+PAIRS = "|".join(name for name, corpus in CONFIG.corpora.items() if corpus.kind == "pairs") or "none"
 
 
 rule treebank:
@@ -80,3 +81,51 @@ rule paragraphs:
         "Sample {wildcards.language} paragraphs of {wildcards.corpus}"
     script:
         "../workflow/scripts/paragraphs.py"
+
+
+rule pairs:
+    """Read a language's test or dev sentence pairs."""
+    input:
+        unpack(lambda wildcards: pair_sources(wildcards, [wildcards.split])),
+    output:
+        f"{RESULTS}/corpora/{{corpus}}/{{language}}.{{split}}.parquet",
+    log:
+        f"{LOGS}/corpora/{{corpus}}/{{language}}.{{split}}.log",
+    wildcard_constraints:
+        corpus=PAIRS,
+        split="dev|test",
+    conda:
+        "../envs/corpora.yaml"
+    params:
+        code=code("pairs"),
+        settings=pair_settings(None),
+        environment=environment("corpora"),
+    message:
+        "Read {wildcards.language} {wildcards.split} pairs of {wildcards.corpus}"
+    script:
+        "../workflow/scripts/pairs.py"
+
+
+rule pairs_source:
+    """Read a source language's training sentence pairs and split off validation."""
+    input:
+        unpack(lambda wildcards: pair_sources(wildcards, ["train", "validation"])),
+    output:
+        train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
+        validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",
+    log:
+        f"{LOGS}/corpora/{{corpus}}/{{language}}.train.log",
+    wildcard_constraints:
+        corpus=PAIRS,
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        code=code("pairs"),
+        settings=pair_settings(["train", "validation"]),
+        environment=environment("corpora"),
+    message:
+        "Read {wildcards.language} training pairs of {wildcards.corpus}"
+    script:
+        "../workflow/scripts/pairs.py"

@@ -6,14 +6,25 @@ def corpus_files(corpus):
     return [f"{RESULTS}/corpora/{corpus}/{language}.{split}.parquet" for language, split in CONFIG.corpora[corpus].parts()]
 
 
-def treebank_sources(wildcards, splits):
-    """Official files by split, or the archive that holds them all."""
-    corpus = CONFIG.corpora[wildcards.corpus]
-    folder = f"{RESULTS}/sources/{corpus.source}"
-    if corpus.archive:
-        return {"archive": f"{folder}/{corpus.archive}"}
-    files = {split: corpus.files_of(wildcards.language, split) for split in splits}
+def official_files(corpus, language, splits, source, archive):
+    """Files of a source by split, or the archive that holds them all."""
+    folder = f"{RESULTS}/sources/{source}"
+    if archive:
+        return {"archive": f"{folder}/{archive}"}
+    files = {split: corpus.files_of(language, split) for split in splits}
     return {split: [f"{folder}/{file}" for file in found] for split, found in files.items() if found}
+
+
+def treebank_sources(wildcards, splits):
+    """Official files of treebanks."""
+    corpus = CONFIG.corpora[wildcards.corpus]
+    return official_files(corpus, wildcards.language, splits, corpus.source, corpus.archive)
+
+
+def archive_patterns(corpus, language, splits, archive):
+    """Which members of an archive to read, by split."""
+    patterns = {split: corpus.files_of(language, split) for split in splits} if archive else {}
+    return {split: found for split, found in patterns.items() if found}
 
 
 def treebank_settings(splits):
@@ -22,12 +33,40 @@ def treebank_settings(splits):
     def settings(wildcards):
         corpus = CONFIG.corpora[wildcards.corpus]
         asked = [wildcards.split] if splits is None else splits
-        patterns = {split: corpus.files_of(wildcards.language, split) for split in asked} if corpus.archive else {}
         return {
-            "patterns": {split: found for split, found in patterns.items() if found},
+            "patterns": archive_patterns(corpus, wildcards.language, asked, corpus.archive),
             "limits": {split: corpus.limits[split] for split in asked if split in corpus.limits},
             "validation_share": corpus.validation_share,
             "withheld": corpus.withheld,
+            "seed": corpus.seed,
+        }
+
+    return settings
+
+
+def pair_distribution(corpus, splits):
+    """Source and archive of sentence pairs: train and validation may come from others than dev and test."""
+    return (corpus.train_source, corpus.train_archive) if "train" in splits else (corpus.source, corpus.archive)
+
+
+def pair_sources(wildcards, splits):
+    """Official files of sentence pairs."""
+    corpus = CONFIG.corpora[wildcards.corpus]
+    return official_files(corpus, wildcards.language, splits, *pair_distribution(corpus, splits))
+
+
+def pair_settings(splits):
+    """What decides the rows of sentence pairs beside their files."""
+
+    def settings(wildcards):
+        corpus = CONFIG.corpora[wildcards.corpus]
+        asked = [wildcards.split] if splits is None else splits
+        _, archive = pair_distribution(corpus, asked)
+        drawn = "validation" in asked and not corpus.validation_file
+        return {
+            "patterns": archive_patterns(corpus, wildcards.language, asked, archive),
+            "limits": {split: corpus.limits[split] for split in asked if split in corpus.limits},
+            "validation_share": corpus.validation_share if drawn else 0,
             "seed": corpus.seed,
         }
 
@@ -48,29 +87,41 @@ def recipe_tokens(recipe):
     return [f"{RESULTS}/tokens/{recipe.encoder}/{corpus}" for corpus in corpora]
 
 
+def recipe_draws(recipe):
+    """Corpora and words whose states a recipe's model is asked for."""
+    return draws(recipe.split("/")[1], CONFIG)
+
+
 def tanti2021_common(wildcards):
     """What all records of a training share."""
     recipe = resolve(wildcards.recipe, CONFIG)
-    return {"paper": "tanti2021", "encoder": recipe.encoder, "recipe": recipe.name, "task": "pos"}
+    return {"paper": "tanti2021", "encoder": recipe.encoder, "recipe": recipe.name, "task": recipe.name.split("/")[1]}
 
 
-def tanti2021_records(runs):
-    """How the models of some runs were made."""
+def tanti2021_corpora(task):
+    """The corpora of a task: target, wiki."""
+    return [TANTI2021.tasks[task].corpus, TANTI2021.language_corpus]
+
+
+def tanti2021_models(runs, seeds=None, tasks=None):
+    """Names of the trainings of some runs, as far as they are configured: tanti2021/TASK/RUN/seedN."""
     return [
-        f"{RESULTS}/models/tanti2021/pos/{run}/seed{seed}/record.json"
+        f"tanti2021/{task}/{run}/seed{seed}"
+        for task in tasks or TANTI2021.tasks
         for run in runs
-        if run in TANTI2021.runs
-        for seed in CONFIG.seeds
+        if run in TANTI2021.tasks[task].runs
+        for seed in seeds or CONFIG.seeds
     ]
 
 
-def tanti2021_measures(runs, kinds):
-    """Records of some kinds for the configured runs among `runs`, all seeds; 'spelling' is the baseline without a model."""
-    found = [
-        f"{RESULTS}/measures/{kind}/tanti2021/pos/{run}/seed{seed}.parquet"
-        for kind in kinds
-        for run in runs
-        if run in TANTI2021.runs
-        for seed in CONFIG.seeds
-    ]
-    return found + [f"{RESULTS}/measures/spelling/tanti2021/pos.parquet"] * ("spelling" in runs)
+def tanti2021_records(runs, tasks=None):
+    """How the models of some runs were made."""
+    return [f"{RESULTS}/models/{model}/record.json" for model in tanti2021_models(runs, tasks=tasks)]
+
+
+def tanti2021_measures(runs, kinds, tasks=None):
+    """Records of some kinds for some runs, all seeds; 'spelling' is the baseline without a model."""
+    found = [f"{RESULTS}/measures/{kind}/{model}.parquet" for kind in kinds for model in tanti2021_models(runs, tasks=tasks)]
+    if "spelling" in runs:
+        found += [f"{RESULTS}/measures/spelling/tanti2021/{task}.parquet" for task in TANTI2021.tasks]
+    return found

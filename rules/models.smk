@@ -15,6 +15,8 @@ rule train:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.log",
     benchmark:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
+    wildcard_constraints:
+        recipe=RECIPES,
     conda:
         "../envs/encoders.yaml"
     threads: CONFIG.threads
@@ -28,3 +30,12 @@ rule train:
         environment=environment("encoders"),
     script:
         "../workflow/scripts/train.py"
+
+
+use rule train as trial with:
+    output:
+        predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",
+        history=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/history.csv",
+        record=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/record.json",
+    wildcard_constraints:
+        recipe=TRIALS,

@@ -5,12 +5,12 @@ from crosslens.sources.registry import load as load_sources
 
 SOURCES = load_sources()
 for name, corpus in CONFIG.corpora.items():
-    if corpus.source not in SOURCES:
+    for source in sorted(corpus.sources() - set(SOURCES)):
+        key = "source" if source == corpus.source else "train_source"
         raise WorkflowError(
-            f"corpora.{name}.source: an entry of resources/sources.yaml expected, "
-            f"found '{corpus.source}'{nearest(corpus.source, SOURCES)}"
+            f"corpora.{name}.{key}: an entry of resources/sources.yaml expected, found '{source}'{nearest(source, SOURCES)}"
         )
-FETCHED = sorted({corpus.source for corpus in CONFIG.corpora.values()} - {"phrasebook"})
+FETCHED = sorted({source for corpus in CONFIG.corpora.values() for source in corpus.sources()} - {"phrasebook"})
 
 
 rule fetch:

@@ -6,7 +6,9 @@ rule states:
     input:
         encoder=lambda wildcards: f"{RESULTS}/encoders/{resolve(wildcards.recipe, CONFIG).encoder}",
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
-        tokens=lambda wildcards: [f"{RESULTS}/tokens/{resolve(wildcards.recipe, CONFIG).encoder}/{corpus}" for corpus in DRAWS],
+        tokens=lambda wildcards: [
+            f"{RESULTS}/tokens/{resolve(wildcards.recipe, CONFIG).encoder}/{corpus}" for corpus in recipe_draws(wildcards.recipe)
+        ],
     output:
         directory(f"{RESULTS}/states/{{recipe}}/seed{{seed}}"),
     log:
@@ -23,9 +25,10 @@ rule states:
     params:
         code=code("states"),
         settings=lambda wildcards: {
-            "draws": {corpus: draw.model_dump() for corpus, draw in DRAWS.items()},
-            "languages": {corpus: CONFIG.corpora[corpus].languages for corpus in DRAWS},
+            "draws": {corpus: draw.model_dump() for corpus, draw in recipe_draws(wildcards.recipe).items()},
+            "languages": {corpus: CONFIG.corpora[corpus].languages for corpus in recipe_draws(wildcards.recipe)},
             "labels": resolve(wildcards.recipe, CONFIG).labels["task"],
+            "reading": resolve(wildcards.recipe, CONFIG).reading.model_dump(),
             **CONFIG.states.model_dump(),
         },
         environment=environment("encoders"),

@@ -1,6 +1,7 @@
-"""Shared by the tests: phrasebook sentences as corpus files, a tiny random encoder, its tokens."""
+"""Shared by the tests: phrasebook sentences as corpus files, a tiny random encoder with and without a pooler, its tokens."""
 
 import logging
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,11 @@ from crosslens.recipes import Data
 from crosslens.tokens.tokenise import write_tokens
 from crosslens.training.model import load_encoder
 from crosslens.training.texts import Texts, load
+from transformers import BertModel
 
 LANGUAGES = ("de", "en", "zh")
 UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+NLI = ("entailment", "neutral", "contradiction")
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
 
@@ -60,9 +63,19 @@ def paragraph_rows(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]
     ]
 
 
+def pair_rows(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """Rows of the PAIRS schema: a sentence and itself, the next one, or its words the other way round."""
+    found = []
+    for number, (one, other) in enumerate(zip(rows, [*rows[1:], rows[0]], strict=True)):
+        hypothesis = (one["text"], other["text"], " ".join(reversed(one["forms"])))[number % 3]
+        found.append({"id": str(number), "language": one["language"], "premise": one["text"], "hypothesis": hypothesis,
+                      "label": NLI[number % 3]})  # fmt: skip
+    return found
+
+
 @pytest.fixture(scope="session")
 def corpora(tmp_path_factory) -> Path:
-    """A folder with sentences/LANGUAGE.SPLIT.parquet and paragraphs/LANGUAGE.SPLIT.parquet."""
+    """A folder with sentences/LANGUAGE.SPLIT.parquet, and the same of paragraphs and pairs."""
     folder = tmp_path_factory.mktemp("corpora")
     for language in LANGUAGES:
         for split, n in SIZES.items():
@@ -70,6 +83,7 @@ def corpora(tmp_path_factory) -> Path:
             name = f"{language}.{split}.parquet"
             schema.write(rows, folder / "sentences" / name, schema.SENTENCES, {})
             schema.write(paragraph_rows(rows), folder / "paragraphs" / name, schema.PARAGRAPHS, {"nominal": {split: n // 2}})
+            schema.write(pair_rows(rows), folder / "pairs" / name, schema.PAIRS, {})
     return folder
 
 
@@ -83,8 +97,19 @@ def encoder_folder(corpora, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def pooler_folder(encoder_folder, tmp_path_factory) -> Path:
+    """The same encoder with a random pooler."""
+    folder = tmp_path_factory.mktemp("encoder") / "pooler"
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel.from_pretrained(encoder_folder, add_pooling_layer=True).save_pretrained(folder)
+    shutil.copy(encoder_folder / "source.json", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tokens(corpora, encoder_folder, tmp_path_factory) -> Path:
-    """A folder with sentences/ and paragraphs/, as `corpora`, tokenised."""
+    """A folder with sentences/, paragraphs/ and pairs/, as `corpora`, tokenised."""
     folder = tmp_path_factory.mktemp("tokens")
     settings = Tokens(maximum=24, drop_unknown=False)
     for path in corpora.glob("*/*.parquet"):
@@ -98,11 +123,12 @@ class Workbench:
     """What a training starts from."""
 
     encoder_folder: Path
-    texts: Callable[..., Texts]  # of a Data
+    pooler_folder: Path
+    texts: Callable[..., Texts]  # of a Data, and the unit that has a label: word or text
 
-    def encoder(self, dropout: float | None = None) -> torch.nn.Module:
+    def encoder(self, dropout: float | None = None, pooler: bool = False) -> torch.nn.Module:
         """The encoder as its folder has it; dropout replaces its own."""
-        encoder = load_encoder(self.encoder_folder)
+        encoder = load_encoder(self.pooler_folder if pooler else self.encoder_folder, pooler=pooler)
         if dropout is not None:
             for module in encoder.modules():
                 if isinstance(module, torch.nn.Dropout):
@@ -113,13 +139,13 @@ class Workbench:
 
 
 @pytest.fixture(scope="session")
-def bench(tokens, encoder_folder) -> Workbench:
-    cache: dict[Data, Texts] = {}
+def bench(tokens, encoder_folder, pooler_folder) -> Workbench:
+    cache: dict[tuple[Data, str], Texts] = {}
 
-    def texts(data: Data) -> Texts:
-        if data not in cache:
+    def texts(data: Data, unit: str = "word") -> Texts:
+        if (data, unit) not in cache:
             files = [tokens / corpus / f"{language}.{split}.parquet" for corpus, language, split in data.files()]
-            cache[data] = load(files, UPOS, LANGUAGES)
-        return cache[data]
+            cache[data, unit] = load(files, UPOS if unit == "word" else NLI, LANGUAGES, unit)
+        return cache[data, unit]
 
-    return Workbench(encoder_folder, texts)
+    return Workbench(encoder_folder, pooler_folder, texts)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from crosslens.config import docs
 from crosslens.config.base import ConfigError, Section
+from crosslens.config.corpora import TreebankCorpus
 from crosslens.config.whole import Config, load
 from snakemake.utils import update_config
 
@@ -21,6 +22,7 @@ SCALES = {
     "tests": ["config.yaml", "tests/workflow/overlay.yaml"],
 }
 PAPER = "papers.tanti2021"
+POS, NLI, SEARCH = f"{PAPER}.tasks.pos", f"{PAPER}.tasks.nli", f"{PAPER}.search.experiments"
 GONE = object()
 
 
@@ -70,26 +72,36 @@ def test_an_overlay_replaces_values_section_by_section_and_lists_whole():
     assert "mbert" in demo.encoders
 
 
+@pytest.mark.parametrize("task", ["pos", "nli"])
+def test_null_leaves_a_control_out(task):
+    runs = [set(load(changed(f"papers/tanti2021/tasks/{task}/runs/{name}", value)).papers.tanti2021.tasks[task].runs)
+            for name, value in (("untrained", {"batch": 8}), ("untrained", None), ("no_adversary", {"batch": 8}))]  # fmt: skip
+    assert runs[0] - runs[1] == {"untrained"}
+    assert runs[2] - runs[0] == {"no_adversary"}
+    published = load(merged("published")).papers.tanti2021.tasks[task].runs
+    assert set(published) - runs[0] == {"no_adversary", "true_entropy"}  # null in the tests' overlay
+
+
 # --- wrong ones -----------------------------------------------------------------------------------------------------------
 
 CASES = {
     "unknown key": ("sedes", [1], "sedes: unknown key; did you mean 'seeds'?"),
-    "unknown key of a section": (f"{PAPER}.runs.finetuned.bacth", 3, "{key}: unknown key; did you mean 'batch'?"),
+    "unknown key of a section": (f"{POS}.runs.finetuned.bacth", 3, "{key}: unknown key; did you mean 'batch'?"),
     "unknown key of a form": ("corpora.udpos.langauges", ["en"], "{key}: unknown key; did you mean 'languages'?"),
     "unknown key, like none": ("qqqq", 1, "qqqq: unknown key"),
     "unknown run": (
-        f"{PAPER}.runs.fintuned",
+        f"{POS}.runs.fintuned",
         {"batch": 3},
-        "{key}: unknown key, 'frozen', 'finetuned', 'gradient_reversal', 'entropy_maximisation' or 'untrained' expected; "
-        "did you mean 'finetuned'?",
+        "{key}: unknown key, 'frozen', 'finetuned', 'gradient_reversal', 'entropy_maximisation', 'untrained', 'no_adversary' or "
+        "'true_entropy' expected; did you mean 'finetuned'?",
     ),
     "unknown split": (
         "corpora.wikipedia.shares",
         {"train": 0.5, "tset": 0.5},
         "{key}.tset: unknown key, 'train', 'validation', 'dev' or 'test' expected; did you mean 'test'?",
     ),
-    "wrong type, number": (f"{PAPER}.runs.finetuned.batch", "many", "{key}: a whole number expected, found 'many'"),
-    "wrong type, fraction": (f"{PAPER}.runs.finetuned.batch", 2.5, "{key}: a whole number expected, found 2.5"),
+    "wrong type, number": (f"{POS}.runs.finetuned.batch", "many", "{key}: a whole number expected, found 'many'"),
+    "wrong type, fraction": (f"{POS}.runs.finetuned.batch", 2.5, "{key}: a whole number expected, found 2.5"),
     "wrong type, list": ("mirror", "../mirror", "mirror: a list expected, found '../mirror'"),
     "wrong type, section": ("encoders", [], "encoders: a section expected, found []"),
     "wrong type, text or section": ("corpora.udpos.files", {"train": 3}, "{key}.train: text or a section expected, found 3"),
@@ -99,11 +111,11 @@ CASES = {
         [False],
         "{key}.0: text expected, found False (YAML reads yes, no, on and off so: put it in quotes)",
     ),
-    "batch 0": (f"{PAPER}.runs.finetuned.batch", 0, "{key}: at least 1 expected, found 0"),
+    "batch 0": (f"{POS}.runs.finetuned.batch", 0, "{key}: at least 1 expected, found 0"),
     "share of 1": (f"{PAPER}.training.dropout", 1.5, "{key}: below 1.0 expected, found 1.5"),
     "negative seed": ("seeds", [0, -1], "seeds.1: at least 0 expected, found -1"),
-    "rate above 1": (f"{PAPER}.runs.frozen.head_rate", 10, "{key}: at most 1.0 expected, found 10"),
-    "negative lambda": (f"{PAPER}.runs.gradient_reversal.reversal", -1, "{key}: above 0.0 expected, found -1"),
+    "rate above 1": (f"{POS}.runs.frozen.head_rate", 10, "{key}: at most 1.0 expected, found 10"),
+    "negative lambda": (f"{POS}.runs.gradient_reversal.reversal", -1, "{key}: above 0.0 expected, found -1"),
     "no seeds": ("seeds", [], "seeds: at least 1 in the list expected, found []"),
     "folder outside": ("results", "/tmp/x", "results: text like ^results(/[a-z0-9_-]+)?$ expected, found '/tmp/x'"),
     "choice": (
@@ -155,11 +167,42 @@ CASES = {
         "{key}: one of mbert, random expected, found 'mbret'; did you mean 'mbert'?",
     ),
     "unknown corpus": (
-        f"{PAPER}.corpus",
+        f"{POS}.corpus",
         "udpso",
-        "{key}: one of udpos, wikipedia expected, found 'udpso'; did you mean 'udpos'?",
+        "{key}: one of udpos, xnli, wikipedia expected, found 'udpso'; did you mean 'udpos'?",
     ),
-    "corpus of another kind": (f"{PAPER}.corpus", "wikipedia", "corpora.wikipedia: kind 'treebank' expected by papers.tanti2021"),
+    "corpus of another kind, pos": (f"{POS}.corpus", "xnli", "corpora.xnli: kind 'treebank' expected by papers.tanti2021"),
+    "corpus of another kind, nli": (f"{NLI}.corpus", "wikipedia", "corpora.wikipedia: kind 'pairs' expected by papers.tanti2021"),
+    "corpus of another kind, languages": (
+        f"{PAPER}.language_corpus",
+        "udpos",
+        "corpora.udpos: kind 'paragraphs' expected by papers.tanti2021",
+    ),
+    "pooler of a word": (f"{POS}.state", "pooler", "{key}: 'hidden' expected, words have no pooler"),
+    "unknown state": (f"{NLI}.state", "poler", "{key}: 'hidden' or 'pooler' expected, found 'poler'; did you mean 'pooler'?"),
+    "one of the paper's runs left out": (
+        f"{NLI}.runs.finetuned",
+        None,
+        f"{NLI}: runs: finetuned missing; the paper's four are expected, controls may be left out",
+    ),
+    "no tasks": (f"{PAPER}.tasks", {}, "{key}: at least 2 in the list expected, found {}"),
+    "search of no task/run": (
+        SEARCH,
+        ["pos/frozn"],
+        "{key}: a task/run of tasks expected, found 'pos/frozn'; did you mean 'pos/frozen'?",
+    ),
+    "search of a run that is left out": (
+        SEARCH,
+        ["pos/no_adversary"],
+        "{key}: a task/run of tasks expected, found 'pos/no_adversary'",
+    ),
+    "search without a slash": (SEARCH, ["frozen"], "{key}.0: text like ^(pos|nli)/[a-z_]+$ expected, found 'frozen'"),
+    "search without dev sets": (
+        "corpora.udpos.files",
+        {"train": "{code}-train", "test": "{code}-test"},
+        f"{SEARCH}: 'pos/frozen' scores dev sets, and corpora.udpos has none: name them under files",
+    ),
+    "no trials": (f"{PAPER}.search.trials", 0, "{key}: at least 1 expected, found 0"),
     "unknown form": (
         "encoders.random.source",
         "randon",
@@ -253,3 +296,15 @@ def test_documentation_gives_type_range_default_and_meaning():
     assert "| `threads` | whole number, at least 1 | `2` | threads of a training or extraction on a CPU |" in text
     assert "| `corpora.NAME.kind` | `treebank` | *required* | chooses this form |" in text
     assert "### `source: random`" in text
+
+
+def test_parts_of_treebanks():
+    plan = {"kind": "treebank", "source": "ud-2.7", "languages": ["de", "en"]}
+    files = {"train": "{code}-train", "test": "{code}-test"}
+    corpus = TreebankCorpus.model_validate(plan | {"files": files})
+    assert list(corpus.parts()) == [("de", "test"), ("en", "train"), ("en", "validation"), ("en", "test")]
+    corpus = TreebankCorpus.model_validate(plan | {"files": files | {"dev": {"de": ["de-dev"]}}})
+    assert list(corpus.parts())[:2] == [("de", "dev"), ("de", "test")] and ("en", "dev") not in corpus.parts()
+    corpus = TreebankCorpus.model_validate(plan | {"files": files | {"dev": "{code}-dev"}})
+    assert list(corpus.parts())[2:] == [("en", "train"), ("en", "validation"), ("en", "dev"), ("en", "test")]
+    assert corpus.sources() == {"ud-2.7"}

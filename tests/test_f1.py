@@ -1,10 +1,21 @@
 """F1 of tokens and of chunks, against seqeval and scikit-learn."""
 
 import warnings
+from importlib.metadata import version
 
 import numpy as np
 import pytest
-from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, macro_f1, overall, token_counts
+from crosslens.measures.f1 import (
+    Counts,
+    accuracy,
+    chunk_counts,
+    chunk_types,
+    macro_f1,
+    micro_f1,
+    overall,
+    token_counts,
+    true_share,
+)
 from crosslens.measures.intervals import bootstrap, mean_interval
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,8 +39,9 @@ def corpus(generator, labels, agreement):
     return gold, predicted, np.repeat(np.arange(len(lengths)), lengths), len(lengths)
 
 
-def chunk_f1(gold, predicted, sentences, n, labels):
-    return float(macro_f1(overall(chunk_counts(gold, predicted, sentences, n, labels)), "union"))
+def chunk_f1(gold, predicted, sentences, n, labels, average="macro"):
+    counts = overall(chunk_counts(gold, predicted, sentences, n, labels))
+    return float(micro_f1(counts) if average == "micro" else macro_f1(counts, "union"))
 
 
 def tags(classes, sentences, n, labels):
@@ -46,6 +58,12 @@ def test_chunk_f1_is_seqevals(labels):
         expected = seqeval_f1(tags(gold, sentences, n, few), tags(predicted, sentences, n, few), average="macro")
         expected = 0.0 if np.isnan(expected) else expected  # no chunk at all, as of X alone
         assert chunk_f1(gold, predicted, sentences, n, few) == pytest.approx(expected, abs=1e-12)
+        expected = seqeval_f1(tags(gold, sentences, n, few), tags(predicted, sentences, n, few), average="micro")
+        assert chunk_f1(gold, predicted, sentences, n, few, "micro") == pytest.approx(expected, abs=1e-12)
+
+
+def test_seqeval_is_the_version_that_the_authors_metric_is_compared_with():
+    assert version("seqeval") == "1.2.2"
 
 
 def both(gold, predicted):
@@ -100,6 +118,22 @@ def test_token_scores_are_scikit_learns():
         true = f1_score(gold, predicted, average="macro", labels=np.unique(gold))
         assert macro_f1(counts, "true") == pytest.approx(true, abs=1e-12)
         assert accuracy(counts) == pytest.approx(accuracy_score(gold, predicted), abs=1e-12)
+        assert micro_f1(counts) == pytest.approx(f1_score(gold, predicted, average="micro"), abs=1e-12)
+        # The most that the union leaves: a prediction that is right wherever it can be, and stray classes as they were.
+        assert true_share(counts) == pytest.approx(len(np.unique(gold)) / len(np.union1d(gold, predicted)), abs=1e-12)
+        assert macro_f1(counts, "union") == pytest.approx(macro_f1(counts, "true") * true_share(counts), abs=1e-12)
+
+
+@ignore_warnings()
+def test_the_ceiling_is_all_that_nearly_perfect_predictions_reach():
+    gold = np.tile(np.arange(14), 1000)  # 14 languages are there, the head knows 33
+    predicted = gold.copy()
+    predicted[:19] = np.arange(14, 33)
+    counts = overall(token_counts(gold, predicted, np.zeros(len(gold), int), 1, 33))
+    assert true_share(counts) == 14 / 33
+    expected = f1_score(gold, predicted, average="macro")
+    assert macro_f1(counts, "union") == pytest.approx(expected, abs=1e-12)
+    assert 0.999 * 14 / 33 < expected < 14 / 33
 
 
 def test_classes_only_predicted_lower_the_union_alone():
@@ -110,6 +144,7 @@ def test_classes_only_predicted_lower_the_union_alone():
 def test_nothing_scores_zero():
     empty = Counts(np.zeros(3), np.zeros(3), np.zeros(3))
     assert macro_f1(empty, "union") == macro_f1(empty, "true") == accuracy(empty) == 0
+    assert micro_f1(empty) == true_share(empty) == 0
 
 
 @settings(max_examples=50, deadline=None)

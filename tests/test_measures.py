@@ -10,6 +10,7 @@ from crosslens.measures.probes import logistic_probe, spelling_probe, split_by_t
 from crosslens.measures.projection import tsne
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
+from sklearn.manifold import TSNE
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 from sklearn.preprocessing import StandardScaler
 
@@ -25,11 +26,14 @@ def planted(n=240, d=12, k=4, noise=0.3, seed=0):
 # Clusters.
 
 
-def test_agreement_is_scikit_learns():
+@pytest.mark.parametrize("clusters", [4, 33])
+def test_agreement_is_scikit_learns(clusters):
+    """Settings of the authors' code: ten runs, each one random start of at most 100 iterations, seeds 1 to 10."""
     vectors, truth, _ = planted(noise=1.5)
-    found = kmeans_agreement(vectors, truth, clusters=4, runs=3)
-    for i in range(3):
-        labels = KMeans(4, init="random", n_init=1, max_iter=100, random_state=i + 1).fit(vectors).labels_
+    found = kmeans_agreement(vectors, truth, clusters, runs=10)
+    assert len(np.unique(found["v_measure"])) > 5  # seeds do matter here
+    for i in range(10):
+        labels = KMeans(clusters, init="random", n_init=1, max_iter=100, random_state=i + 1).fit(vectors).labels_
         assert found["v_measure"][i] == pytest.approx(v_measure_score(truth, labels))
         assert found["adjusted_mutual_information"][i] == pytest.approx(adjusted_mutual_info_score(truth, labels))
 
@@ -112,6 +116,16 @@ def test_tsne_is_the_same_again_and_keeps_clusters_apart():
     assert np.array_equal(points, tsne(vectors, **settings))
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1) + np.diag(np.full(90, np.inf))
     assert (truth[distances.argmin(1)] == truth).mean() > 0.95
+
+
+def test_tsne_is_scikit_learns_with_the_stated_settings():
+    vectors, _, _ = planted(n=120, noise=1.0)
+    stated = TSNE(
+        n_components=2, perplexity=30.0, early_exaggeration=12.0, learning_rate=200.0, max_iter=300, min_grad_norm=1e-7,
+        metric="euclidean", init="pca", method="barnes_hut", angle=0.5, random_state=3,
+    )  # fmt: skip
+    points = tsne(vectors, perplexity=30.0, learning_rate=200.0, iterations=300, seed=3)
+    assert np.array_equal(points, stated.fit_transform(vectors))
 
 
 def test_tsne_of_few_points_lowers_the_perplexity():

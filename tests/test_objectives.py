@@ -35,6 +35,33 @@ def test_reversal_multiplies_the_gradient_by_minus_its_scale(scale):
     assert torch.allclose(states.grad, -scale * numeric, atol=1e-8)
 
 
+@pytest.mark.parametrize("scale", [0.1, 0.7])
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+def test_reversed_gradient_of_a_head_is_that_of_minus_lambda_times_its_loss(loss, scale):
+    """By gradcheck: `forward` has the value of -lambda times the plain loss, and the gradient that reversal gives."""
+    labels, weight = torch.tensor([0, 3, IGNORED, 1, 2]), logits(4, 4, seed=1).detach()
+
+    class Forward(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, states):
+            ctx.save_for_backward(states)
+            return -scale * loss(states @ weight, labels)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            with torch.enable_grad():
+                states = ctx.saved_tensors[0].detach().requires_grad_()
+                (found,) = torch.autograd.grad(loss(reverse_gradient(states, scale) @ weight, labels), states)
+            return gradient * found
+
+    assert torch.autograd.gradcheck(Forward.apply, (logits(),))
+    states = logits()
+    (plain,) = torch.autograd.grad(loss(states @ weight, labels), states)
+    (turned,) = torch.autograd.grad(loss(reverse_gradient(states, scale) @ weight, labels), states)
+    assert plain.abs().max() > 0.1
+    assert torch.allclose(turned, -scale * plain, atol=1e-12)
+
+
 def test_reversal_does_not_touch_the_head():
     states, weight = logits(), torch.ones(4, dtype=torch.float64, requires_grad=True)
     (reverse_gradient(states, 0.5) @ weight).sum().backward()
@@ -43,10 +70,13 @@ def test_reversal_does_not_touch_the_head():
 
 
 @pytest.mark.parametrize("k", [2, 10, 33])
-def test_uniformity_at_the_uniform_output_is_k_ln_k(k):
+def test_uniformity_is_k_ln_k_a_word_at_the_uniform_output_and_flat_there(k):
     labels = torch.zeros(3, dtype=torch.long)
-    value = uniformity(torch.full((3, k), 0.7, dtype=torch.float64), labels)
-    assert float(value) == pytest.approx(3 * k * np.log(k))
+    level = torch.full((3, k), 0.7, dtype=torch.float64, requires_grad=True)
+    value = uniformity(level, labels)
+    assert value.item() == pytest.approx(3 * k * np.log(k))
+    value.backward()
+    assert torch.allclose(level.grad, torch.zeros_like(level), atol=1e-12)
     shifted = torch.zeros(3, k, dtype=torch.float64)
     shifted[:, 0] = 0.5
     assert uniformity(shifted, labels) > value

@@ -11,6 +11,7 @@ import conllu
 import mwparserfromhell
 import mwxml
 import pytest
+from crosslens.config.phrasebook import Phrasebook
 from crosslens.errors import DataError
 from crosslens.phrasebook.check import (
     covering_meanings,
@@ -108,6 +109,8 @@ def toy(tmp_path):
     """A function that writes a German of two frames and reads it."""
     shutil.copy(TABLES / "languages.csv", tmp_path)
     (tmp_path / "animals.csv").write_text("animal,qualities,landforms,diets\n")
+    (tmp_path / "opposites.csv").write_text("concept,opposites\n")
+    (tmp_path / "overlaps.csv").write_text("concept,overlaps\n")
     (tmp_path / "concepts.csv").write_text("concept,kinds\ndog,animal\ncow,animal\nbuy,act\ngarden,place\nkitchen,place\n")
     (tmp_path / "frames.csv").write_text("frame,register,slots,example\ne01,everyday,act=act animal=animal place=place,x\n")
     lexicon = (
@@ -266,21 +269,25 @@ def conllu_files(folder: Path):
     return sorted(folder.glob("ud/*/*.conllu"))
 
 
+SMALL = Sizes(train=40, dev=10, test=12, parallel=12, articles=25, inference_train=12, inference_dev=4, inference_test=6)
+
+
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """All languages, small."""
     folder = tmp_path_factory.mktemp("sources")
-    write_sources(folder, LANGUAGES, 0, Sizes(train=40, dev=10, test=12, parallel=12, articles=25))
+    write_sources(folder, LANGUAGES, 0, SMALL)
     return folder
 
 
 def test_the_same_seed_gives_the_same_bytes(sources, tmp_path):
-    sizes = Sizes(train=40, dev=10, test=12, parallel=12, articles=25)
-    write_sources(tmp_path, ["en"], 0, sizes)
+    write_sources(tmp_path, ["en"], 0, SMALL)
     again = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(again) == 6
-    assert all((tmp_path / path).read_bytes() == (sources / path).read_bytes() for path in again)
-    write_sources(tmp_path / "other", ["en"], 1, sizes)
+    assert len(again) == 8
+    # XNLI's archive has all languages that are written.
+    alone = Path("xnli/XNLI-1.0.zip")
+    assert all((tmp_path / path).read_bytes() == (sources / path).read_bytes() for path in again if path != alone)
+    write_sources(tmp_path / "other", ["en"], 1, SMALL)
     assert all((tmp_path / path).read_bytes() != (tmp_path / "other" / path).read_bytes() for path in again)
 
 
@@ -292,15 +299,19 @@ def test_names_are_the_official_ones(sources):
         "ud/UD_English-PhrasebookPUD/en_phrasebookpud-ud-test.conllu",
         "wikipedia/enwiki/20260101/enwiki-20260101-pages-articles-multistream.xml.bz2",
         "wikipedia/enwiki/20260101/enwiki-20260101-pages-articles-multistream-index.txt.bz2",
+        "multinli/multinli_1.0.zip",
+        "xnli/XNLI-1.0.zip",
     } <= names
+    settings = Phrasebook(languages=LANGUAGES, train_languages=["en"])
+    assert set(settings.files()) == names
     assert not [name for name in names if "train" in name and "English" not in name]
 
 
 @every_language
 def test_conllu_reads_back(language, sources):
     grammar = read_grammar(language)
-    for split in ("test", "parallel"):
-        expected = treebank(grammar, split, 12, 0)
+    for split, n in (("dev", 10), ("test", 12), ("parallel", 12)):
+        expected = treebank(grammar, split, n, 0)
         path = sources / "ud" / treebank_path(grammar.language, split)
         parsed = conllu.parse(path.read_text(encoding="utf-8"))
         assert len(parsed) == len(expected)

@@ -1,20 +1,27 @@
-"""Hidden states: which words, which layers, on disk and back."""
+"""Hidden states: which words or texts, which layers or the pooler, on disk and back."""
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import LANGUAGES, UPOS
+from conftest import LANGUAGES, NLI, UPOS
 from crosslens.config.states import Draw
-from crosslens.recipes import Data
+from crosslens.errors import DataError
+from crosslens.recipes import Data, Reading
 from crosslens.states import files as states_files
 from crosslens.states.draw import draw
 from crosslens.states.extract import extract
 from crosslens.states.run import run
-from crosslens.training.texts import Texts
+from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.training.model import EncoderWithHeads, load_encoder, save
+from crosslens.training.texts import Texts, collate
+from safetensors.torch import load_file
+from transformers import AutoModel, BertTokenizer
 
 TEST = Data(corpus="sentences", split="test", languages=LANGUAGES)
+PAIRS = Data(corpus="pairs", split="test", languages=LANGUAGES)
+WORDS, TEXTS, POOLER = Reading(), Reading(unit="text"), Reading(unit="text", state="pooler")
 
 
 def naive(encoder, texts, rows):
@@ -36,11 +43,15 @@ def chosen_rows(texts, n=40):
 def test_states_are_those_of_a_naive_loop_at_every_layer(bench):
     texts, encoder = bench.texts(TEST), bench.encoder()
     rows = chosen_rows(texts)
-    found = extract(encoder, texts, rows, [0, 1, 2])
+    found = extract(encoder, texts, rows, [0, 1, 2], WORDS)
     expected = naive(encoder, texts, rows)
-    for layer in range(3):
-        assert np.allclose(found[layer], expected[layer], atol=1e-5), layer
-    assert np.allclose(extract(encoder, texts, rows, [2])[2], expected[2], atol=1e-5)  # the last alone takes another way
+    assert list(found) == ["layer_0", "layer_1", "layer_2"]
+    for layer, states in enumerate(found.values()):
+        assert np.allclose(states, expected[layer], atol=1e-5), layer
+    for layers in ([2], None):  # the last alone takes another way, and is what heads read
+        last = extract(encoder, texts, rows, layers, WORDS)
+        assert list(last) == ["layer_2"]
+        assert np.allclose(last["layer_2"], expected[2], atol=1e-5)
 
 
 def test_layer_zero_is_the_embedding_output(bench):
@@ -49,12 +60,88 @@ def test_layer_zero_is_the_embedding_output(bench):
     pieces = torch.tensor(texts.pieces[None, : texts.piece_offsets[1]].astype(np.int64))
     with torch.inference_mode():
         embedded = encoder.embeddings(input_ids=pieces)[0, texts.positions[0]].numpy()
-    assert np.allclose(extract(encoder, texts, row, [0])[0][0], embedded, atol=1e-6)
+    assert np.allclose(extract(encoder, texts, row, [0], WORDS)["layer_0"][0], embedded, atol=1e-6)
 
 
 def test_no_words_no_states(bench):
-    found = extract(bench.encoder(), bench.texts(TEST), np.zeros(0, np.int64), [0, 2])
-    assert {layer: values.shape for layer, values in found.items()} == {0: (0, 32), 2: (0, 32)}
+    for layers, names in (([0, 2], ["layer_0", "layer_2"]), (None, ["layer_2"])):
+        found = extract(bench.encoder(), bench.texts(TEST), np.zeros(0, np.int64), layers, WORDS)
+        assert {name: values.shape for name, values in found.items()} == {name: (0, 32) for name in names}
+
+
+# Whole texts, the pooler, pairs.
+
+
+def test_the_state_of_a_text_is_its_first_pieces(bench):
+    texts, encoder = bench.texts(PAIRS, "text"), bench.encoder()
+    assert not texts.positions.any()
+    rows = np.array([0, 1, 30, len(texts) - 1])
+    assert np.allclose(extract(encoder, texts, rows, None, TEXTS)["layer_2"], naive(encoder, texts, rows)[2], atol=1e-5)
+
+
+def test_pooler_states_are_transformers(bench):
+    texts = bench.texts(PAIRS, "text")
+    rows = np.array([2, 3, 40, len(texts) - 1])
+    found = extract(bench.encoder(pooler=True), texts, rows, None, POOLER)
+    theirs = AutoModel.from_pretrained(bench.pooler_folder).eval()
+    assert list(found) == ["pooler"]
+    for state, row in zip(found["pooler"], rows, strict=True):
+        pieces = texts.pieces[texts.piece_offsets[row] : texts.piece_offsets[row + 1]]
+        with torch.inference_mode():
+            expected = theirs(input_ids=torch.tensor(pieces[None].astype(np.int64))).pooler_output[0]
+        assert np.allclose(state, expected.numpy(), atol=1e-5)
+    layers = extract(bench.encoder(pooler=True), texts, rows, [2], POOLER)  # a layer that is asked for is that layer
+    assert np.allclose(layers["layer_2"], naive(bench.encoder(), texts, rows)[2], atol=1e-5)
+
+
+def test_an_encoder_without_a_pooler_is_refused_in_one_line(bench):
+    with pytest.raises(DataError, match="no pooler, which `state: pooler` asks for") as error:
+        load_encoder(bench.encoder_folder, pooler=True)
+    assert "\n" not in str(error.value)
+
+
+def test_a_pooler_that_nothing_reads_is_not_loaded(bench):
+    assert load_encoder(bench.pooler_folder).pooler is None
+
+
+@pytest.fixture(scope="module")
+def bert(encoder_folder) -> BertTokenizer:
+    """Transformers' own BERT tokenizer with the vocabulary of the tests' encoder."""
+    vocabulary = load_tokenizer(encoder_folder).get_vocab()
+    return BertTokenizer(vocab=vocabulary, do_lower_case=False, strip_accents=False)
+
+
+def test_token_types_of_pairs_are_those_of_bert(bench, bert, corpora):
+    texts = bench.texts(PAIRS, "text")
+    batch = collate(texts, np.arange(len(texts)), padding=0, segments=True)
+    rows = [row for code in LANGUAGES for row in pq.read_table(corpora / "pairs" / f"{code}.test.parquet").to_pylist()]
+    options = {"truncation": "longest_first", "max_length": 24, "padding": "longest", "return_tensors": "pt"}
+    expected = bert([row["premise"] for row in rows], [row["hypothesis"] for row in rows], **options)
+    assert torch.equal(batch.input_ids, expected["input_ids"])
+    assert torch.equal(batch.token_types, expected["token_type_ids"])
+    assert 0 < batch.token_types.float().mean() < 1
+
+
+def test_paragraphs_have_one_segment(bench):
+    texts = bench.texts(PAIRS.model_copy(update={"corpus": "paragraphs"}), "text")
+    assert not collate(texts, np.arange(5), padding=0, segments=True).token_types.any()
+
+
+@pytest.mark.parametrize("reading", [TEXTS, POOLER], ids=["hidden", "pooler"])
+def test_segments_change_the_states_as_transformers_has_it(bench, reading):
+    texts, encoder = bench.texts(PAIRS, "text"), bench.encoder(pooler=reading.state == "pooler")
+    rows = np.arange(12)
+    plain, segmented = (
+        next(iter(extract(encoder, texts, rows, None, reading.model_copy(update={"segments": on})).values()))
+        for on in (False, True)
+    )
+    assert np.abs(plain - segmented).max(1).min() > 1e-3  # every pair's
+    second = int(texts.second[5])
+    pieces = torch.tensor(texts.pieces[None, texts.piece_offsets[5] : texts.piece_offsets[6]].astype(np.int64))
+    with torch.inference_mode():
+        output = encoder(input_ids=pieces, token_type_ids=(torch.arange(pieces.shape[1]) >= second).long()[None])
+    expected = output.pooler_output[0] if reading.state == "pooler" else output.last_hidden_state[0, 0]
+    assert np.allclose(segmented[5], expected.numpy(), atol=1e-5)
 
 
 # Which words.
@@ -67,7 +154,7 @@ def texts_of(labels, lengths):
     return Texts(
         [str(i) for i in range(len(lengths))], ["en"] * len(lengths), np.arange(n, dtype=np.int32), offsets,
         np.concatenate([np.arange(k) for k in lengths]), offsets, ["w"] * n,
-        {"task": np.asarray(labels), "language": np.zeros(n, int)},
+        {"task": np.asarray(labels), "language": np.zeros(n, int)}, np.zeros(len(lengths), int),
     )  # fmt: skip
 
 
@@ -123,10 +210,10 @@ def test_splits_of_a_draw():
 # Files.
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_files_round_trip(tmp_path, dtype):
+@pytest.mark.parametrize(("dtype", "last"), [("float16", "layer_10"), ("float32", "pooler")])
+def test_files_round_trip(tmp_path, dtype, last):
     generator = np.random.default_rng(0)
-    vectors = {layer: generator.normal(size=(4, 6)).astype(np.float32) for layer in (0, 10, 9)}
+    vectors = {name: generator.normal(size=(4, 6)).astype(np.float32) for name in ("layer_0", "layer_9", last)}
     for language in ("de", "zh"):
         columns = {"id": ["a", "a", "b", "c"], "word": ["x", "y", "汉", ""], "label": ["NOUN", "", "X", "X"],
                    "language": [language] * 4, "split": ["test"] * 4, "sample": [True, False, True, True],
@@ -134,8 +221,8 @@ def test_files_round_trip(tmp_path, dtype):
         states_files.write(columns, vectors, tmp_path / f"{language}.parquet", dtype)
     states = states_files.read(tmp_path)
     assert states.vectors.dtype == np.float32
-    assert np.array_equal(states.vectors, np.concatenate([vectors[10]] * 2).astype(dtype).astype(np.float32))  # the highest
-    assert np.array_equal(states_files.read(tmp_path, 0).vectors[:4], vectors[0].astype(dtype).astype(np.float32))
+    assert np.array_equal(states.vectors, np.concatenate([vectors[last]] * 2).astype(dtype).astype(np.float32))
+    assert np.array_equal(states_files.read(tmp_path, 0).vectors[:4], vectors["layer_0"].astype(dtype).astype(np.float32))
     assert states.languages.tolist() == ["de"] * 4 + ["zh"] * 4
     assert states.words[2] == "汉"
     few = states.take(states.sample & (states.languages == "zh"))
@@ -145,8 +232,6 @@ def test_files_round_trip(tmp_path, dtype):
 
 
 def test_states_from_files_to_files(bench, tokens, tmp_path, log):
-    from crosslens.training.model import EncoderWithHeads, save
-
     encoder = bench.encoder()
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight.mul_(2)
@@ -155,7 +240,7 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log):
     run(
         bench.encoder_folder, tmp_path / "model.safetensors", {"sentences": tokens / "sentences"}, tmp_path / "states",
         languages={"sentences": LANGUAGES[:2]}, labels=UPOS, draws={"sentences": settings}, layers=[0, 2],
-        precision="float32", stored="float32", threads=1, log=log,
+        reading=WORDS, precision="float32", stored="float32", threads=1, log=log,
     )  # fmt: skip
     states = states_files.read(tmp_path / "states" / "sentences")
     for language in LANGUAGES[:2]:
@@ -168,3 +253,37 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log):
             assert [UPOS.index(label) for label in here.labels] == texts.labels["task"][rows].tolist()
             assert np.allclose(here.vectors, naive(encoder, texts, rows)[2], atol=1e-5)
             assert all(text.startswith(f"{language}/{language}_phrasebook/{split}") or split == "train" for text in here.texts)
+
+
+@pytest.mark.parametrize(("layers", "column"), [(None, "pooler"), ([2], "layer_2")])
+def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, layers, column):
+    encoder = bench.encoder(pooler=True)
+    with torch.no_grad():
+        encoder.pooler.dense.weight.mul_(2)
+    save(EncoderWithHeads(encoder, {"task": NLI}, 0.1, POOLER), tmp_path / "model.safetensors", with_encoder=True)
+    assert "encoder.pooler.dense.weight" in load_file(tmp_path / "model.safetensors")
+    run(
+        bench.pooler_folder, tmp_path / "model.safetensors", {"pairs": tokens / "pairs"}, tmp_path / "states",
+        languages={"pairs": ["en"]}, labels=NLI, draws={"pairs": Draw(random_words={"test": 9}, sample_per_label=2)},
+        layers=layers, reading=POOLER, precision="float32", stored="float32", threads=1, log=log,
+    )  # fmt: skip
+    states = states_files.read(tmp_path / "states" / "pairs")
+    assert states.random.sum() == 9
+    assert sorted(states.labels[states.sample]) == sorted([*NLI] * 2)
+    texts = bench.texts(PAIRS.model_copy(update={"languages": ("en",)}), "text")
+    rows = [texts.ids.index(name.removeprefix("en/")) for name in states.texts]
+    assert [texts.words[row] for row in rows] == states.words.tolist()
+    assert np.allclose(states.vectors, extract(encoder, texts, np.array(rows), layers, POOLER)[column], atol=1e-5)
+
+
+def test_a_text_is_one_unit_with_its_own_label(bench, corpora):
+    texts = bench.texts(PAIRS, "text")
+    source = [row for code in LANGUAGES for row in pq.read_table(corpora / "pairs" / f"{code}.test.parquet").to_pylist()]
+    assert [NLI[label] for label in texts.labels["task"]] == [row["label"] for row in source]
+    assert [LANGUAGES[label] for label in texts.labels["language"]] == [row["language"] for row in source]
+    assert texts.word_offsets.tolist() == list(range(len(source) + 1))
+    assert len(texts.words) == len(texts.positions) == len(source)
+    paragraphs = bench.texts(PAIRS.model_copy(update={"corpus": "paragraphs"}), "text")
+    assert set(paragraphs.labels["task"]) == {-100}
+    assert sorted(set(paragraphs.labels["language"])) == [0, 1, 2]
+    assert not paragraphs.second.any()

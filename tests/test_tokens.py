@@ -5,12 +5,14 @@ import pytest
 from conftest import LANGUAGES, SIZES
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema
+from crosslens.corpora.words import words
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise, write_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 
 def wordpiece() -> Tokenizer:
@@ -86,7 +88,7 @@ def test_tokens_of_a_sentence():
     assert table.schema == TOKENS
     assert table.to_pylist() == [
         {"id": "s", "language": "en", "pieces": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"], "positions": [1, 4],
-         "labels": ["ADJ", "NOUN"]}
+         "labels": ["ADJ", "NOUN"], "label": "", "second": 0}
     ]  # fmt: skip
     assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
 
@@ -115,6 +117,79 @@ def test_unknown_pieces_drop_the_text_even_where_it_is_cut():
     assert (len(table), counts["unknown"]) == (3, 0)
     table, counts = tokenise(unigram(), rows, Tokens(labelled_piece="first_visible"))
     assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 2)
+
+
+def pair(premise, hypothesis, label="neutral", id="p"):
+    return {"id": id, "language": "en", "premise": premise, "hypothesis": hypothesis, "label": label}
+
+
+def test_tokens_of_a_pair():
+    table, counts = tokenise(wordpiece(), [pair("a-b plays", "a b", "entailment")], Tokens())
+    assert table.schema == TOKENS
+    assert table.to_pylist() == [
+        {"id": "p", "language": "en", "pieces": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3], "words": ["a", "-", "b", "plays", "a", "b"],
+         "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "label": "entailment", "second": 7}
+    ]  # fmt: skip
+    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
+
+
+def test_xlmr_has_two_special_pieces_between_the_texts():
+    tokenizer = unigram()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
+    )
+    for post_processor in (tokenizer.post_processor, processors.RobertaProcessing(("</s>", 1), ("<s>", 0))):
+        tokenizer.post_processor = post_processor
+        row = tokenise(tokenizer, [pair("playing a", "a")], Tokens())[0].to_pylist()[0]
+        assert (row["pieces"], row["second"]) == ([0, 4, 5, 9, 1, 1, 9, 1], 6)
+        assert (row["words"], row["positions"]) == (["playing", "a", "a"], [1, 3, 6])
+
+
+PAIR_TEXT = st.text("ab- ", min_size=1, max_size=24)
+
+
+@given(PAIR_TEXT, PAIR_TEXT, st.integers(8, 16), st.sampled_from(["first", "word_starts"]))
+def test_pairs_are_cut_as_transformers_cuts_them(premise, hypothesis, maximum, option):
+    theirs = PreTrainedTokenizerFast(tokenizer_object=wordpiece(), unk_token="[UNK]", pad_token="[PAD]")
+    expected = theirs(premise, hypothesis, truncation="longest_first", max_length=maximum)
+    table, counts = tokenise(wordpiece(), [pair(premise, hypothesis)], Tokens(maximum=maximum, labelled_piece=option))
+    row = table.to_pylist()[0]
+    assert row["pieces"] == expected["input_ids"]
+    sides = expected.sequence_ids()
+    assert row["second"] == (sides.index(1) if 1 in sides else 0)
+    assert counts["cut_texts"] == (len(theirs(premise, hypothesis)["input_ids"]) > maximum)
+    pieces = theirs.convert_ids_to_tokens(row["pieces"])
+    assert row["positions"] == [i for i, side in enumerate(sides) if side is not None and not pieces[i].startswith("##")]
+    assert row["words"] == [*words(premise), *words(hypothesis)] or counts["cut_words"]
+    assert all(word.startswith(pieces[position]) for word, position in zip(row["words"], row["positions"], strict=True))
+
+
+def test_pairs_under_a_real_tokenizer(encoder_folder):
+    theirs = AutoTokenizer.from_pretrained(encoder_folder)
+    rows = [
+        pair("I see the dog. The old house is small, and the dog sees it.", "The dog is here!"),
+        pair("Yes", "I see the dog " * 9),
+    ]
+    for maximum in (12, 16, 128):
+        table, _ = tokenise(load_tokenizer(encoder_folder), rows, Tokens(maximum=maximum, drop_unknown=False))
+        for row, found in zip(rows, table.to_pylist(), strict=True):
+            expected = theirs(row["premise"], row["hypothesis"], truncation=True, max_length=maximum, return_token_type_ids=True)
+            assert found["pieces"] == expected["input_ids"]
+            assert [int(i >= found["second"]) for i in range(len(found["pieces"]))] == expected["token_type_ids"]
+
+
+def test_unknown_pieces_of_either_text_drop_the_pair_even_where_it_is_cut():
+    rows = [pair("a", "b", id="good"), pair("a ξ", "b"), pair("a", "b ξ"), pair("b", "a " * 20 + "ξ"), pair("a " * 20 + "ξ", "b")]
+    table, counts = tokenise(wordpiece(), rows, Tokens(maximum=8))
+    assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 4)
+
+
+def test_a_text_of_which_nothing_is_left():
+    rows = [pair("\u200d", "a b"), pair("a b", "\u200d"), pair("\u200d", "\u200d")]
+    table, _ = tokenise(wordpiece(), rows, Tokens())
+    assert table["pieces"].to_pylist() == [[2, 3, 10, 11, 3], [2, 10, 11, 3, 3], [2, 3, 3]]
+    assert table["positions"].to_pylist() == [[2, 3], [1, 2], []]
+    assert table["second"].to_pylist() == [2, 0, 0]
 
 
 def test_words_without_a_piece_are_counted():

@@ -14,14 +14,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import LANGUAGES, SIZES, UPOS
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Recipe, Score, Stage, Term
+from conftest import LANGUAGES, NLI, SIZES, UPOS
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Reading, Recipe, Score, Stage, Term
 from crosslens.training import checkpoint
 from crosslens.training.loop import Interrupted, Loop
 from crosslens.training.model import load_trained_encoder
-from crosslens.training.predict import hidden_states, predict
+from crosslens.training.predict import hidden_states, predict, selection_score
 from crosslens.training.run import run
 from crosslens.training.texts import collate, shuffled_batches, sorted_batches
+from sklearn.metrics import f1_score
 
 SOURCE = ("en",)
 TRAIN = Data(corpus="sentences", split="train", languages=SOURCE)
@@ -63,10 +64,35 @@ def recipe(objective="finetuned", **changes) -> Recipe:
     return Recipe(**settings)
 
 
+def inference(objective="reversal", state="hidden", **changes) -> Recipe:
+    """The same recipe for whole texts: labels of pairs, languages of paragraphs."""
+
+    def moved(data):
+        return data.model_copy(update={"corpus": "pairs" if data.corpus == "sentences" else data.corpus})
+
+    of = recipe(objective, **changes)
+    stages = []
+    for stage in of.stages:
+        phases = []
+        for phase in stage.phases:
+            terms = tuple(term.model_copy(update={"data": moved(term.data)}) for term in phase.terms)
+            phases.append(phase.model_copy(update={"terms": terms}))
+        stages.append(stage.model_copy(update={"phases": tuple(phases), "select_data": moved(stage.select_data)}))
+    return of.model_copy(
+        update={
+            "reading": Reading(unit="text", state=state, segments=True),
+            "labels": of.labels | {TASK: NLI},
+            "stages": tuple(stages),
+            "scores": tuple(score.model_copy(update={"data": moved(score.data)}) for score in of.scores),
+        }
+    )
+
+
 def loop(bench, of: Recipe, *, seed=0, texts=None, dropout=None, **options) -> Loop:
-    texts = texts or {data: bench.texts(data) for data in of.data()}
-    return Loop(of, texts, bench.encoder(dropout), seed=seed, log=logging.getLogger("crosslens.tests"),
-                device=torch.device("cpu"), **options)  # fmt: skip
+    texts = texts or {data: bench.texts(data, of.reading.unit) for data in of.data()}
+    encoder = bench.encoder(dropout, of.reading.state == "pooler")
+    log = logging.getLogger("crosslens.tests")
+    return Loop(of, texts, encoder, seed=seed, log=log, device=torch.device("cpu"), **options)
 
 
 def weights(model) -> dict[str, torch.Tensor]:
@@ -222,6 +248,115 @@ def test_second_stage_leaves_the_task_alone_and_draws_its_head_anew(bench):
     assert trainer.features  # the second stage cached
 
 
+# Whole texts.
+
+
+def test_a_text_level_reversal_moves_encoder_and_heads(bench):
+    trainer = loop(bench, inference(state="pooler"))
+    trained = trainer.run()
+    start, end = weights(bench.encoder(pooler=True)), weights(trained.model.encoder)
+    assert differs(start, end, "pooler.dense")
+    assert differs(start, end, "embeddings.token_type_embeddings")
+    assert list(trained.history[0])[3:5] == ["loss 0 task cross_entropy", "loss 1 language cross_entropy"]
+    n = len(LANGUAGES) * SIZES["test"]
+    assert [[(head, len(classes)) for head, classes in found.items()] for found in trained.predictions] == [
+        [(TASK, n)],
+        [(LANGUAGE, n)],
+    ]
+
+
+@pytest.mark.parametrize("state", ["hidden", "pooler"])
+def test_labels_of_pairs_are_learnt(bench, state):
+    """The tests' pairs are easy to tell: a copy, another sentence, the words the other way round."""
+    trained = loop(bench, inference("finetuned", state, epochs=40, dropout=0.0), dropout=0.0).run()
+    losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task"]
+    assert losses[0] == pytest.approx(math.log(3), abs=0.15)
+    assert losses[-1] < 0.5
+
+
+@pytest.mark.parametrize("state", ["hidden", "pooler"])
+def test_heads_read_the_first_piece_or_the_pooler_with_segments(bench, state):
+    texts, trainer = bench.texts(TEST.model_copy(update={"corpus": "pairs"}), "text"), loop(bench, inference(state=state))
+    model = trainer.model.eval()
+    found = hidden_states(model, texts)
+    assert found.shape == (len(texts), 32)
+    for text in (0, 31, len(texts) - 1):
+        pieces = torch.tensor(texts.pieces[None, texts.piece_offsets[text] : texts.piece_offsets[text + 1]].astype(np.int64))
+        types = (torch.arange(pieces.shape[1]) >= int(texts.second[text])).long()[None]
+        with torch.inference_mode():
+            output = model.encoder(input_ids=pieces, token_type_ids=types)
+        expected = output.pooler_output[0] if state == "pooler" else output.last_hidden_state[0, 0]
+        assert torch.allclose(found[text], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [("true", "token"), ("union", "paper")], ids=["token", "paper"])
+def test_texts_are_selected_by_scikit_learns_macro_f1(bench, classes):
+    kind, by = classes
+    texts = bench.texts(TEST.model_copy(update={"corpus": "pairs"}), "text")
+    gold = np.where(texts.labels[TASK] == 2, 1, texts.labels[TASK])  # one class is only ever predicted
+    gold[::7] = -100
+    predicted = np.random.default_rng(0).integers(0, 3, len(texts))
+    known = gold >= 0
+    labels = np.unique(gold[known]) if kind == "true" else None
+    expected = f1_score(gold[known], predicted[known], average="macro", labels=labels)
+    assert selection_score(gold, predicted, texts, NLI, by, "text") == pytest.approx(expected, abs=1e-12)
+
+
+# Further language heads.
+
+
+def with_heads(of: Recipe, rates) -> Recipe:
+    """A recipe with more language heads, each in a stage of its own after the main one."""
+    (language,) = (stage for stage in of.stages if stage.name == LANGUAGE)
+    heads = {f"{LANGUAGE} {rate:.0e}": rate for rate in rates}
+    stages = [
+        language.model_copy(
+            update={
+                "name": head, "head_rate": rate, "new_heads": (head,), "select_head": head,
+                "phases": (Phase(terms=(Term(head=head, data=WIKI),), update=(head,)),),
+            }
+        )
+        for head, rate in heads.items()
+    ]  # fmt: skip
+    return of.model_copy(
+        update={
+            "labels": of.labels | dict.fromkeys(heads, LANGUAGES),
+            "stages": (*of.stages, *stages),
+            "scores": (*of.scores, *(Score(head=head, data=TEST) for head in heads)),
+        }
+    )
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_further_language_heads_change_nothing_for_the_others(bench, objective):
+    plain = recipe(objective)
+    alone, more = loop(bench, plain).run(), loop(bench, with_heads(plain, [1e-1, 1e-3])).run()
+    for part in ("encoder.", "heads.task.", "heads.language."):
+        kept = [{name: value for name, value in weights(run.model).items() if name.startswith(part)} for run in (alone, more)]
+        assert kept[0] and same(*kept), part
+    assert tidy(more.history)[: len(alone.history)] == tidy(alone.history)
+    for one, other in zip(alone.predictions, more.predictions, strict=False):
+        assert all(np.array_equal(one[head], other[head]) for head in one)
+    assert [list(found) for found in more.predictions] == [[TASK], [LANGUAGE], ["language 1e-01"], ["language 1e-03"]]
+
+
+def test_further_language_heads_have_rates_and_weights_of_their_own(bench):
+    trainer = loop(bench, with_heads(recipe("finetuned", warmup=0.0, decay="none"), [1e-1, 1e-3]))
+    rates, states, original = {}, {}, trainer._set_rates
+
+    def watch(optimiser, stage, *arguments):
+        original(optimiser, stage, *arguments)
+        rates.setdefault(stage.name, set()).update(group["lr"] for group in optimiser.param_groups)
+
+    trainer._set_rates = watch
+    trainer.after_step = lambda position: states.setdefault(position.stage, []).append(weights(trainer.model))
+    trainer.run()
+    assert rates == {"task": {5e-3, 2e-3}, "language": {2e-2}, "language 1e-01": {1e-1}, "language 1e-03": {1e-3}}
+    for stage, head in ((2, "language 1e-01"), (3, "language 1e-03")):
+        first, last = states[stage][0], states[stage][-1]
+        assert {name.rsplit(".", 2)[0] for name in first if not torch.equal(first[name], last[name])} == {f"heads.{head}"}
+
+
 # Best epoch.
 
 
@@ -346,6 +481,23 @@ def test_resume_is_exact(bench, objective, tmp_path):
         assert list(tmp_path.iterdir()) == []  # nothing is left
 
 
+@pytest.mark.parametrize("state", ["hidden", "pooler"])
+def test_resume_is_exact_for_whole_texts(bench, state, tmp_path):
+    of = inference("reversal", state)
+    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
+    for stop in (2, total // 2, total - 1):
+        interrupted(bench, of, tmp_path / "checkpoint", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+
+
+def test_resume_is_exact_with_further_language_heads(bench, tmp_path):
+    of = with_heads(recipe("frozen"), [1e-1, 1e-3])
+    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
+    for stop in (total // 2, total - 8, total - 1):
+        interrupted(bench, of, tmp_path / "checkpoint", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+
+
 def test_resume_after_several_interruptions(bench, tmp_path):
     of = recipe("entropy")
     whole = loop(bench, of).run()
@@ -359,7 +511,11 @@ def other_labels(texts):
     return type(texts)(**{**vars(texts), "labels": labels})
 
 
-@pytest.mark.parametrize("other", ["settings", "seed", "labels", "encoder"])
+def other_second(texts):
+    return type(texts)(**{**vars(texts), "second": texts.second + 1})
+
+
+@pytest.mark.parametrize("other", ["settings", "seed", "labels", "segments", "encoder"])
 def test_a_checkpoint_of_something_else_is_ignored(bench, tmp_path, other):
     mine = recipe("finetuned")
     interrupted(bench, mine, tmp_path / "checkpoint", 7)
@@ -369,6 +525,8 @@ def test_a_checkpoint_of_something_else_is_ignored(bench, tmp_path, other):
         of = recipe("finetuned", clip=2.0)
     if other == "labels":
         texts = {data: other_labels(each) for data, each in texts.items()}
+    if other == "segments":
+        texts = {data: other_second(each) for data, each in texts.items()}
     started = []
 
     def make(**more):
@@ -541,9 +699,10 @@ def files_of_run(bench, tokens, folder, of, **options):
         "history": "history.csv",
         "record": "record.json",
     }
-    paths = {name: folder / file for name, file in names.items()}
-    corpora = {corpus: tokens / corpus for corpus in ("sentences", "paragraphs")}
-    run(of, 0, bench.encoder_folder, corpora, **paths, threads=1, log=logging.getLogger("crosslens.tests"))
+    paths = {name: folder / file for name, file in names.items()} | options
+    corpora = {corpus: tokens / corpus for corpus in ("sentences", "paragraphs", "pairs")}
+    encoder = bench.pooler_folder if of.reading.state == "pooler" else bench.encoder_folder
+    run(of, 0, encoder, corpora, **paths, threads=1, log=logging.getLogger("crosslens.tests"))
     return paths
 
 
@@ -578,6 +737,40 @@ def test_files_of_a_training(bench, tokens, tmp_path, objective):
     assert same(weights(again), weights(trained.model.encoder))
     assert (paths["model"].stat().st_size > 100_000) == (objective != "frozen")
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths.values()}
+
+
+@pytest.mark.parametrize("state", ["hidden", "pooler"])
+def test_files_of_a_training_on_pairs(bench, tokens, corpora, tmp_path, state):
+    of = inference("reversal", state)
+    paths = files_of_run(bench, tokens, tmp_path, of)
+    trained = loop(bench, of).run()
+    table = pq.read_table(paths["predictions"]).to_pandas()
+    source = [row for code in LANGUAGES for row in pq.read_table(corpora / "pairs" / f"{code}.test.parquet").to_pylist()]
+    for score, predicted in zip(of.scores, trained.predictions, strict=True):
+        part = table[table["head"] == score.head]
+        assert set(part["corpus"]) == {"pairs"}
+        assert part[["language", "id"]].to_numpy().tolist() == [[row["language"], row["id"]] for row in source]
+        kind, classes = ("label", NLI) if score.head == TASK else ("language", LANGUAGES)
+        assert [[classes[label] for label in labels] for labels in part["gold"]] == [[row[kind]] for row in source]  # one a text
+        assert np.concatenate(part["predicted"].to_numpy()).tolist() == predicted[score.head].tolist()
+    again = load_trained_encoder(bench.pooler_folder, paths["model"], pooler=True) if state == "pooler" else None
+    again = again or load_trained_encoder(bench.encoder_folder, paths["model"])
+    assert same(weights(again), weights(trained.model.encoder))
+
+
+def test_predictions_of_further_heads_stand_under_their_names(bench, tokens, tmp_path):
+    of = with_heads(recipe("frozen"), [1e-1])
+    table = pq.read_table(files_of_run(bench, tokens, tmp_path, of)["predictions"]).to_pandas()
+    assert list(dict.fromkeys(table["head"])) == [TASK, LANGUAGE, "language 1e-01"]
+    gold = [np.concatenate(table[table["head"] == head]["gold"].to_numpy()) for head in (LANGUAGE, "language 1e-01")]
+    assert np.array_equal(*gold)
+
+
+def test_weights_that_nobody_needs_are_not_written(bench, tokens, tmp_path):
+    of = recipe("finetuned")
+    of = of.model_copy(update={"stages": of.stages[:1], "scores": of.scores[:1]})
+    files_of_run(bench, tokens, tmp_path, of, model=None)
+    assert {path.name for path in tmp_path.iterdir()} == {"predictions.parquet", "history.csv", "record.json"}
 
 
 def test_untrained_control_has_other_weights_that_are_kept(bench):

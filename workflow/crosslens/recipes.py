@@ -12,6 +12,19 @@ from crosslens.config.base import Section, Split
 TASK, LANGUAGE, ENCODER = "task", "language", "encoder"  # module names
 
 
+def label_kind(head: str) -> str:
+    """Which labels of a text a head learns, by its first word: `language 1e-01` is one more head for languages."""
+    return head.split(" ")[0]
+
+
+class Reading(Section):
+    """What of a text has a label, and which state of the encoder a head sees of it."""
+
+    unit: Literal["word", "text"] = "word"
+    state: Literal["hidden", "pooler"] = "hidden"  # last hidden state (of a text: its first piece's), or the pooler's output
+    segments: bool = False  # token type 1 for the second text of a pair
+
+
 class Data(Section):
     """Texts that a term, a selection or a score reads."""
 
@@ -25,7 +38,7 @@ class Data(Section):
 
 
 class Term(Section):
-    """One summand of a loss, a mean over labelled positions."""
+    """One summand of a loss, a mean over labelled units."""
 
     head: str
     data: Data
@@ -71,6 +84,7 @@ class Recipe(Section):
 
     name: str
     encoder: str
+    reading: Reading = Reading()
     reinitialise: Literal["none", "all"] = "none"
     labels: dict[str, tuple[str, ...]]  # of each head
     stages: tuple[Stage, ...]

@@ -1,4 +1,4 @@
-"""Write the phrasebook's treebanks and dumps in their official formats."""
+"""Write the phrasebook's treebanks, dumps and sentence pairs in their official formats."""
 
 from pathlib import Path
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from crosslens import logs
 from crosslens.config.states import Draw
+from crosslens.recipes import Reading
 from crosslens.states.run import run
 
 
@@ -20,6 +21,7 @@ def main(snakemake):
         labels=settings["labels"],
         draws={corpus: Draw.model_validate(draw) for corpus, draw in settings["draws"].items()},
         layers=settings["layers"],
+        reading=Reading.model_validate(settings["reading"]),
         precision=settings["precision"],
         stored=settings["stored"],
         threads=snakemake.threads,

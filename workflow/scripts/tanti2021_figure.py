@@ -15,7 +15,7 @@ def main(snakemake):
     logs.start(snakemake.log[0], title=snakemake.wildcards.figure)
     settings = snakemake.params.settings
     points = {run: pd.read_parquet(path) for run, path in zip(settings["runs"], snakemake.input.points, strict=True)}
-    drawn = figure(snakemake.wildcards.figure, points, read(snakemake.input.scores), settings["title"])
+    drawn = figure(snakemake.wildcards.figure, points, read(snakemake.input.scores), settings["languages"], settings["title"])
     save(drawn, Path(snakemake.output.figure))
     write_record(Path(snakemake.output.record), Path(snakemake.output.figure), settings, snakemake.input.records)
 

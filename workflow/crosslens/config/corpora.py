@@ -1,4 +1,4 @@
-"""Corpora: treebanks and paragraphs."""
+"""Corpora: treebanks, paragraphs and sentence pairs."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal, Self
@@ -39,6 +39,7 @@ class TreebankCorpus(Section):
     files: dict[Split, str | dict[Language, list[str]]] = Field(
         description="by split: a pattern with {code} and {name}, or for each language a list of files of the source"
     )
+    without: dict[Split, list[Language]] = Field({}, description="languages that have no file of a split, whatever the pattern")
     validation_share: Share = Field(0.1, description="share of train that becomes validation where no file is given")
     limits: dict[Split, Count] = Field({}, description="at most so many sentences a language, drawn with the seed")
     withheld: Literal["paper", "clean"] = Field(
@@ -64,11 +65,19 @@ class TreebankCorpus(Section):
             if language in self.source_languages:
                 yield language, "train"
                 yield language, "validation"
+            if self.files_of(language, "dev"):
+                yield language, "dev"
             yield language, "test"
+
+    def sources(self) -> set[str]:
+        """Entries of resources/sources.yaml that it reads."""
+        return {self.source}
 
     def files_of(self, language: str, split: str) -> list[str]:
         """Files of the source, or glob patterns in its archive, for a language and split."""
         files = self.files.get(split, {})  # type: ignore[call-overload]
+        if language in self.without.get(split, []):  # type: ignore[call-overload]
+            return []
         if isinstance(files, str):
             return [_fill(files, code=language, name=languages_table()[language]["name"])]
         return list(files.get(language, []))
@@ -106,10 +115,63 @@ class ParagraphCorpus(Section):
             for split in self.shares:
                 yield language, split
 
+    def sources(self) -> set[str]:
+        """Entries of resources/sources.yaml that it reads."""
+        return {self.source}
+
     def file_of(self, language: str) -> str:
         """File of the source for a language."""
         row = languages_table()[language]
         return _fill(self.files.get(language, self.file), code=language, name=row["name"], wiki=row["wikipedia"])
 
 
-Corpus = Annotated[TreebankCorpus | ParagraphCorpus, Field(discriminator="kind")]
+class PairCorpus(Section):
+    """Sentence pairs of natural language inference: XNLI, and MultiNLI to train on."""
+
+    kind: Literal["pairs"]
+    source: str = Field(description="entry of resources/sources.yaml for dev and test")
+    archive: str | None = Field(None, description="archive of the source that holds the files")
+    languages: list[Language] = Field(min_length=1, description="languages of the test split")
+    files: dict[Literal["dev", "test"], str] = Field(
+        description="file of the source, or member of its archive, with {code} and {name} where each language has its own"
+    )
+    source_languages: list[Language] = Field(["en"], description="languages that also have train and validation")
+    train_source: str = Field(description="entry of resources/sources.yaml for train and validation")
+    train_archive: str | None = Field(None, description="archive of the train source that holds the files")
+    train_file: str = Field(description="like files, for train")
+    validation_file: str | None = Field(None, description="like files, for validation; null: a share of train")
+    validation_share: Share = Field(0.1, description="share of train that becomes validation (tanti2021, appendix A)")
+    limits: dict[Split, Count] = Field({}, description="at most so many pairs a language, drawn with the seed")
+    note: str | None = Field(None, description="what a reader of a table should know of these pairs")
+    seed: int = Field(0, ge=0, description="seed of the samples")
+
+    @model_validator(mode="after")
+    def _files_for_every_language(self) -> Self:
+        _check_languages(self.languages)
+        for language, split in self.parts():
+            if split != "validation" and not self.files_of(language, split):
+                raise ValueError(f"no file for {split}: name it under files")
+        return self
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """(language, split) of every file that the corpus is made of."""
+        for language in self.languages:
+            if language in self.source_languages:
+                yield language, "train"
+                yield language, "validation"
+            if self.files_of(language, "dev"):
+                yield language, "dev"
+            yield language, "test"
+
+    def sources(self) -> set[str]:
+        """Entries of resources/sources.yaml that it reads."""
+        return {self.source, self.train_source}
+
+    def files_of(self, language: str, split: str) -> list[str]:
+        """The file of a source, or the member of its archive, for a language and split; [] if there is none."""
+        dev, test = self.files.get("dev"), self.files.get("test")
+        file = {"train": self.train_file, "validation": self.validation_file, "dev": dev, "test": test}[split]
+        return [_fill(file, code=language, name=languages_table()[language]["name"])] if file else []
+
+
+Corpus = Annotated[TreebankCorpus | ParagraphCorpus | PairCorpus, Field(discriminator="kind")]

@@ -95,7 +95,8 @@ class _Pages:
         if self.resolve(node).get("properties"):
             return path, [self.resolve(node)]
         values = self.values(node)
-        models = [self.resolve(each) for each in values.get("oneOf", [values])]
+        either = values.get("oneOf", values.get("anyOf", [values]))
+        models = [self.resolve(each) for each in either if each.get("type") != "null"]
         return f"{path}.NAME", models if all("properties" in model for model in models) else []
 
     def values(self, node: Node) -> Node:

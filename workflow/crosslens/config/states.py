@@ -1,4 +1,4 @@
-"""Which words of a corpus get their hidden states stored, and how."""
+"""Which words (or whole texts) of a corpus get their hidden states stored, and how."""
 
 from typing import Annotated, Literal
 
@@ -25,6 +25,8 @@ class Draw(Section):
 class States(Section):
     """Hidden states on disk."""
 
-    layers: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="0 is the embedding output; null: the last layer")
+    layers: list[Annotated[int, Field(ge=0)]] | None = Field(
+        None, description="0 is the embedding output; null: what the heads read, the last layer or the pooler"
+    )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="of the forward pass")
     stored: Literal["float16", "float32"] = Field("float32", description="on disk")

@@ -1,10 +1,16 @@
 """tanti2021: hyperparameters and measures, each with its place in the paper."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from crosslens.config.base import Count, Language, Rate, Section, Share
+
+PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
+RunName = Literal[
+    "frozen", "finetuned", "gradient_reversal", "entropy_maximisation",
+    "untrained", "no_adversary", "true_entropy",  # controls of ours
+]  # fmt: skip
 
 
 class Run(Section):
@@ -16,6 +22,10 @@ class Run(Section):
     head_rate: Rate = Field(1e-3, description="learning rate of the heads")
     reversal: Annotated[float, Field(gt=0)] | None = Field(None, description="lambda of gradient reversal")
     uniformity: Annotated[float, Field(gt=0)] | None = Field(None, description="weight of entropy maximisation")
+    entropy: Literal["equation_1", "negative_entropy"] = Field(
+        "equation_1",
+        description="entropy maximisation by equation 1 (minus the sum of log probabilities) or by the entropy itself",
+    )
     language_head_rate: Rate | None = Field(
         None, description="learning rate of the language head trained after; null: head_rate, as the authors' code did"
     )
@@ -27,14 +37,14 @@ class Training(Section):
 
     epochs: Count = Field(5, description="epochs of the task (tanti2021, appendix C)")
     language_epochs: Count = Field(5, description="epochs of the language head (tanti2021, appendix C)")
+    language_head_rates: list[Rate] = Field(
+        [], description="rates of further language heads that are trained alike on the same encoder, for results/findings.csv"
+    )
     dropout: Share = Field(0.1, description="before each head (tanti2021, appendix C)")
     warmup: Share = Field(0.0, description="share of the steps in which the rates rise from 0")
     decay: Literal["none", "linear"] = Field("none", description="how the rates fall after that")
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="AdamW's decoupled decay of the encoder")
     clip: Annotated[float, Field(gt=0)] | None = Field(None, description="largest norm of the gradient")
-    entropy: Literal["paper", "entropy"] = Field(
-        "paper", description="entropy maximisation by equation 1 (minus the sum of log probabilities) or by true entropy"
-    )
     select_by: Literal["paper", "token"] = Field("token", description="macro F1 that picks the best epoch")
     encoder_dropout_when_frozen: bool = Field(
         False, description="true: as the authors' code, the frozen encoder drops out while heads train on it; no caching"
@@ -42,11 +52,58 @@ class Training(Section):
     precision: Literal["float32", "bfloat16", "float16"] = Field("float32", description="of matrix products in training")
 
 
+def _or_null(schema: dict[str, Any]) -> None:
+    """Let the values of a mapping be null in its JSON schema."""
+    schema["additionalProperties"] = {"anyOf": [schema["additionalProperties"], {"type": "null"}]}
+
+
+class Task(Section):
+    """One of the paper's two tasks: its corpus, how a text is read, and the trainings."""
+
+    corpus: str = Field(description="key of corpora: treebanks for pos, pairs for nli")
+    state: Literal["hidden", "pooler"] = Field(
+        "hidden", description="what heads read of a pair: the first piece's last hidden state, or the pooler (authors' code)"
+    )
+    segments: bool = Field(False, description="token type 1 for the hypothesis; the authors' code passes none")
+    points_per_label: Count = Field(10, description="points of a language and label in the samples (tanti2021, appendix B)")
+    runs: dict[RunName, Run] = Field(
+        description="hyperparameters of each training (table 5); null leaves one out", json_schema_extra=_or_null
+    )
+
+    @field_validator("runs", mode="before")
+    @classmethod
+    def _without_null(cls, runs: Any) -> Any:
+        return {name: run for name, run in runs.items() if run is not None} if isinstance(runs, dict) else runs
+
+    @model_validator(mode="after")
+    def _paper_runs(self) -> Self:
+        missing = [run for run in PAPER_RUNS if run not in self.runs]
+        if missing:
+            raise ValueError(f"runs: {', '.join(missing)} missing; the paper's four are expected, controls may be left out")
+        return self
+
+
+class Search(Section):
+    """Random search for hyperparameters over table 4's grid (appendix D): results/table5_search.csv."""
+
+    experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
+        [], description="what is searched, task/run, e.g. pos/finetuned"
+    )
+    trials: Count = Field(20, description="random sets of hyperparameters for each (tanti2021, appendix D)")
+    init_sd: list[Annotated[float, Field(gt=0)]] = Field([1e-1, 1e-2, 1e-3], description="table 4")
+    batch: list[Count] = Field([64, 32, 16], description="table 4")
+    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="table 4")
+    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="table 4; runs that train the encoder")
+    reversal: list[Annotated[float, Field(gt=0)]] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; gradient reversal")
+    uniformity: list[Annotated[float, Field(gt=0)]] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; entropy maximisation")
+    seed: int = Field(0, ge=0, description="seed of the draw")
+
+
 class Probe(Section):
     """The converged logistic regression beside the recipe's head, and its controls."""
 
-    train_words: Count = Field(500, description="training words a language")
-    test_words: Count = Field(400, description="test words a language, from other sentences")
+    train_words: Count = Field(500, description="training words (nli: texts) a language")
+    test_words: Count = Field(400, description="test words (nli: texts) a language, from other sentences")
     penalties: list[Rate] = Field([0.01, 0.1, 1.0], min_length=1, description="C, chosen by validation")
 
 
@@ -54,7 +111,6 @@ class Clustering(Section):
     """V-measure of k-means on the appendix's samples."""
 
     runs: Count = Field(10, description="k-means runs that are averaged (tanti2021, section 4.1)")
-    points_per_label: Count = Field(10, description="points of a language and label (tanti2021, appendix B)")
     points_per_language: Count = Field(100, description="Wikipedia points of a language (tanti2021, appendix B)")
     language_clusters: Count | None = Field(None, description="k for languages; null: as many as there are")
 
@@ -72,13 +128,11 @@ class Tanti2021(Section):
     """On the language-specificity of multilingual BERT and the impact of fine-tuning (Tanti et al. 2021)."""
 
     encoder: str = Field(description="key of encoders")
-    corpus: str = Field(description="key of corpora: the task's sentences")
     language_corpus: str = Field(description="key of corpora: the paragraphs that the language head learns from")
     source_language: Language = Field("en", description="language of the task's training data")
     training: Training = Field(Training(), description="what all trainings share")
-    runs: dict[Literal["frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"], Run] = Field(
-        description="hyperparameters of each training (table 5)"
-    )
+    tasks: dict[Literal["pos", "nli"], Task] = Field(min_length=2, description="the paper's two tasks")
+    search: Search = Field(Search(), description="random search")
     probe: Probe = Field(Probe(), description="the converged probe")
     clustering: Clustering = Field(Clustering(), description="k-means")
     tsne: Tsne = Field(Tsne(), description="t-SNE")

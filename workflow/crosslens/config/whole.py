@@ -47,12 +47,13 @@ class Config(Section):
         if unknown:
             raise ValueError(f"phrasebook.languages: {', '.join(unknown)} not in resources/languages.csv: add a line for each")
         for name, corpus in self.corpora.items():
-            trained = {code for code, split in corpus.parts() if split == "train"} if corpus.kind == "treebank" else set()
-            for key, wanted, written in (
-                ("languages", set(corpus.languages), self.phrasebook.languages),
-                ("source_languages", trained, self.phrasebook.train_languages),
+            trained = {code for code, split in corpus.parts() if split == "train"} if corpus.kind != "paragraphs" else set()
+            train_source = corpus.train_source if corpus.kind == "pairs" else corpus.source
+            for key, wanted, source, written in (
+                ("languages", set(corpus.languages), corpus.source, self.phrasebook.languages),
+                ("source_languages", trained, train_source, self.phrasebook.train_languages),
             ):
-                missing = sorted(wanted - set(written)) if corpus.source == "phrasebook" else []
+                missing = sorted(wanted - set(written)) if source == "phrasebook" else []
                 if missing:
                     other = "languages" if key == "languages" else "train_languages"
                     raise ValueError(f"corpora.{name}.{key}: phrasebook.{other} has no {', '.join(missing)}: name them there too")
@@ -61,23 +62,39 @@ class Config(Section):
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
         paper = self.papers.tanti2021
-        tables: dict[str, list[str]] = {
-            "encoder": list(self.encoders), "corpus": list(self.corpora), "language_corpus": list(self.corpora)
-        }  # fmt: skip
-        for key, names in tables.items():
-            name = getattr(paper, key)
+        named = {"encoder": (paper.encoder, list(self.encoders)), "language_corpus": (paper.language_corpus, list(self.corpora))}
+        named |= {f"tasks.{task}.corpus": (of.corpus, list(self.corpora)) for task, of in paper.tasks.items()}
+        for key, (name, names) in named.items():
             if name not in names:
                 raise ValueError(
                     f"papers.tanti2021.{key}: one of {', '.join(names)} expected, found '{name}'{nearest(name, names)}"
                 )
-        for name, kind in ((paper.corpus, "treebank"), (paper.language_corpus, "paragraphs")):
+        kinds = {"pos": "treebank", "nli": "pairs"}
+        for name, kind in [
+            (paper.language_corpus, "paragraphs"), *((of.corpus, kinds[task]) for task, of in paper.tasks.items())
+        ]:  # fmt: skip
             if self.corpora[name].kind != kind:
                 raise ValueError(f"corpora.{name}: kind '{kind}' expected by papers.tanti2021")
-        if (paper.source_language, "train") not in self.corpora[paper.corpus].parts():
-            raise ValueError(
-                f"papers.tanti2021.source_language: corpora.{paper.corpus} has no training data of '{paper.source_language}': "
-                "name it there under languages and source_languages, or take another"
-            )
+        for task, of in paper.tasks.items():
+            if (paper.source_language, "train") not in self.corpora[of.corpus].parts():
+                raise ValueError(
+                    f"papers.tanti2021.source_language: corpora.{of.corpus} has no training data of '{paper.source_language}': "
+                    "name it there under languages and source_languages, or take another"
+                )
+            if task == "pos" and of.state == "pooler":
+                raise ValueError("papers.tanti2021.tasks.pos.state: 'hidden' expected, words have no pooler")
+        known = {f"{task}/{run}": of.corpus for task, of in paper.tasks.items() for run in of.runs}
+        for name in paper.search.experiments:
+            if name not in known:
+                raise ValueError(
+                    f"papers.tanti2021.search.experiments: a task/run of tasks expected, found '{name}'{nearest(name, known)}"
+                )
+            corpus = self.corpora[known[name]]
+            if all(split != "dev" for _, split in corpus.parts()):
+                raise ValueError(
+                    f"papers.tanti2021.search.experiments: '{name}' scores dev sets, and corpora.{known[name]} has none: name "
+                    "them under files"
+                )
         return self
 
 

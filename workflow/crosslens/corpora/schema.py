@@ -33,6 +33,15 @@ PARAGRAPHS = pa.schema(
         ("text", pa.string()),
     ]
 )
+PAIRS = pa.schema(
+    [
+        ("id", pa.string()),  # the official pairID, the same for the translations of a pair; else the line's number
+        ("language", pa.string()),
+        ("premise", pa.string()),
+        ("hypothesis", pa.string()),
+        ("label", pa.string()),  # entailment, neutral or contradiction
+    ]
+)
 KEY = b"crosslens"  # of our JSON among a file's metadata
 
 

@@ -4,15 +4,15 @@ A strict reader of our own: the conllu library names no line in its errors, take
 is several times slower; the tests compare the two.
 """
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn
 
+from crosslens.corpora.lines import read_lines, refuse
 from crosslens.corpora.schema import SENTENCES, write
-from crosslens.errors import DataError
-from crosslens.files import open_binary
+from crosslens.corpora.splits import draw_splits
 from crosslens.upos import UPOS
 
 UNTAGGED = "_"  # UPOS of treebanks that leave words untagged; also the form of withheld words
@@ -49,20 +49,12 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
     spaces. A sentence without `# sent_id` is named by its number in the file.
     Raises DataError, `path:line: what, expected, remedy`, for anything that is not CoNLL-U: see _Reader.
     """
-    with open_binary(path) as stream:
-        lines = enumerate(stream, start=1)
-        reader = _Reader(path)
-        while True:
-            try:
-                number, line = next(lines)
-            except StopIteration:
-                break
-            except (EOFError, OSError, ValueError) as error:  # a compressed file cut short or damaged
-                reader.fail(f"damaged compressed file ({error})", "a whole file")
-            sentence = reader.take(number, line)
-            if sentence is not None:
-                yield sentence
-        reader.end()
+    reader = _Reader(path)
+    for number, line in read_lines(path):
+        sentence = reader.take(number, line)
+        if sentence is not None:
+            yield sentence
+    reader.end()
 
 
 class _Reader:
@@ -88,16 +80,11 @@ class _Reader:
 
     def fail(self, what: str, expected: str, line: int | None = None) -> NoReturn:
         """One readable line, whatever is wrong."""
-        place = f"{self.path}:{line or self.line}"
-        raise DataError(f"{place}: {what}, {expected} expected; fetch the file again or correct the line") from None
+        refuse(self.path, line or self.line, what, expected)
 
-    def take(self, number: int, raw: bytes) -> Sentence | None:
+    def take(self, number: int, line: str) -> Sentence | None:
         """Read one line; a blank one ends the sentence and gives it."""
         self.line = number
-        try:
-            line = raw.decode("utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            self.fail(f"byte {error.start + 1} is not UTF-8", "UTF-8")
         if not line:
             return self.finish() if self.first_line else None
         self.first_line = self.first_line or number
@@ -241,16 +228,8 @@ def reason_to_drop(sentence: Sentence, rule: Literal["paper", "clean"]) -> str |
     return "untagged" if UNTAGGED in sentence.upos else None
 
 
-class _Split(NamedTuple):
-    """Rows of a split, and what happened on the way."""
-
-    rows: list[tuple[str, Sentence]]  # treebank, sentence
-    dropped: dict[str, int]
-    files: list[str]
-
-
-def _read_split(paths: Sequence[Path], rule: Literal["paper", "clean"]) -> _Split:
-    """All kept sentences of some files, in order."""
+def _read_files(paths: Sequence[Path], rule: Literal["paper", "clean"]) -> tuple[list[tuple[str, Sentence]], dict[str, int]]:
+    """(treebank, sentence) of all kept sentences of some files, in order; how many were dropped."""
     rows: list[tuple[str, Sentence]] = []
     dropped = {"withheld": 0, "untagged": 0}
     for path in paths:
@@ -261,7 +240,7 @@ def _read_split(paths: Sequence[Path], rule: Literal["paper", "clean"]) -> _Spli
                 dropped[reason] += 1
             else:
                 rows.append((treebank, sentence))
-    return _Split(rows, dropped, [path.name for path in paths])
+    return rows, dropped
 
 
 def write_treebank(
@@ -276,52 +255,24 @@ def write_treebank(
 ) -> dict[str, int]:
     """Write the splits of a language's treebanks; returns sentences by split.
 
-    files: split -> CoNLL-U files; outputs: split -> Parquet file. Where `validation` is asked for and has no files, it
-    is a share of train, drawn at random, and train is the rest (tanti2021: 10 % of English train). limits: at most so
-    many sentences of a split, drawn at random after that. Samples keep the order of the files; they depend on the seed,
-    the language and the split alone. withheld: see `reason_to_drop`. A row's id is TREEBANK/SENT_ID.
+    files: split -> CoNLL-U files; outputs: split -> Parquet file. validation_share, limits and seed: see `draw_splits`;
+    withheld: see `reason_to_drop`. A row's id is TREEBANK/SENT_ID.
     Raises DataError where a file is not CoNLL-U or a split ends up empty; then nothing is written.
     """
-    drawn = "validation" in outputs and not files.get("validation")
-    needed = {("train" if drawn and split == "validation" else split) for split in outputs}
-    for split in sorted(needed):
-        if not files.get(split):
-            raise DataError(f"{language}.{split}: no files; name some for this split in the configuration")
-    splits = {split: _read_split(files[split], withheld) for split in sorted(needed)}
-    if drawn:
-        train = splits["train"]
-        order = list(range(len(train.rows)))
-        random.Random(f"{seed}/{language}/validation").shuffle(order)
-        chosen = set(order[: round(validation_share * len(order))])
-        splits["validation"] = train._replace(rows=[row for i, row in enumerate(train.rows) if i in chosen])
-        splits["train"] = train._replace(rows=[row for i, row in enumerate(train.rows) if i not in chosen])
-    samples = {}
-    for split in outputs:
-        rows = splits[split].rows
-        limit = limits.get(split, len(rows))
-        if limit < len(rows):
-            kept = sorted(random.Random(f"{seed}/{language}/{split}/limit").sample(range(len(rows)), limit))
-            rows = [rows[i] for i in kept]
-        if not rows:
-            part = splits[split]
-            raise DataError(
-                f"{', '.join(part.files)}: no sentences for {language}.{split} (dropped: {part.dropped}, "
-                f"limit {limits.get(split)}, validation share {validation_share:g}); name other files or change these"
-            )
-        samples[split] = rows
-    for split, path in outputs.items():
-        part = splits[split]
-        metadata = {
-            "files": part.files,
-            "dropped": part.dropped,
-            "withheld": withheld,
-            "drawn_from": "train" if drawn and split == "validation" else split,
-            "available": len(part.rows),
-            "empty_nodes": sum(sentence.empty_nodes for _, sentence in samples[split]),
-            "seed": seed,
-        }
-        write((_row(treebank, sentence, language) for treebank, sentence in samples[split]), path, SENTENCES, metadata)
-    return {split: len(rows) for split, rows in samples.items()}
+    parts = draw_splits(
+        partial(_read_files, rule=withheld),
+        files,
+        outputs,
+        language=language,
+        validation_share=validation_share,
+        limits=limits,
+        seed=seed,
+    )
+    for split, part in parts.items():
+        empty_nodes = sum(sentence.empty_nodes for _, sentence in part.rows)
+        metadata = part.metadata() | {"withheld": withheld, "empty_nodes": empty_nodes, "seed": seed}
+        write((_row(treebank, sentence, language) for treebank, sentence in part.rows), outputs[split], SENTENCES, metadata)
+    return {split: len(part.rows) for split, part in parts.items()}
 
 
 def _row(treebank: str, sentence: Sentence, language: str) -> dict[str, object]:

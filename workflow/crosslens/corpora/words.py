@@ -22,8 +22,13 @@ def words(text: str) -> list[str]:
     return [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
 
 
-def text_words(row: dict[str, Any]) -> tuple[list[str], list[str] | None]:
-    """Words and labels of a row of a corpus: a treebank's own, or those of running text."""
+def text_words(row: dict[str, Any]) -> tuple[list[list[str]], list[str] | None]:
+    """Words of each text of a row of a corpus, one or a pair's two, and UPOS labels where the corpus has them.
+
+    The words are a treebank's own, or those of running text.
+    """
     if "forms" in row:
-        return row["forms"], row["upos"]
-    return words(row["text"]), None
+        return [row["forms"]], row["upos"]
+    if "premise" in row:
+        return [words(row["premise"]), words(row["hypothesis"])], None
+    return [words(row["text"])], None

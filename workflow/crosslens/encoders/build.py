@@ -4,6 +4,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -41,7 +42,7 @@ def build(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logging
 def _texts(corpora: Sequence[Path]) -> Iterator[list[str]]:
     for path in corpora:
         for row in pq.read_table(path).to_pylist():
-            yield text_words(row)[0]
+            yield list(chain.from_iterable(text_words(row)[0]))
 
 
 def _files(settings: Encoder, corpora: Sequence[Path], folder: Path) -> tuple[EncoderFiles, dict[str, object]]:

@@ -104,6 +104,19 @@ def macro_f1(counts: Counts, classes: Literal["true", "union"]) -> np.ndarray:
     return mean
 
 
+def micro_f1(counts: Counts) -> np.ndarray:
+    """F1 of all classes together, a fraction; counts (..., k)."""
+    total = (counts.true + counts.predicted).sum(-1)
+    f1: np.ndarray = 2 * counts.correct.sum(-1) / np.maximum(total, 1)
+    return f1
+
+
+def true_share(counts: Counts) -> np.ndarray:
+    """Share of the true classes among those that are true or predicted: the most that macro F1 over the union can be."""
+    share: np.ndarray = (counts.true > 0).sum(-1) / np.maximum((counts.true + counts.predicted > 0).sum(-1), 1)
+    return share
+
+
 def accuracy(counts: Counts) -> np.ndarray:
     """Share of the true items that were found, a fraction; for tokens the accuracy."""
     share: np.ndarray = counts.correct.sum(-1) / np.maximum(counts.true.sum(-1), 1)

@@ -7,12 +7,16 @@ from crosslens.recipes import Recipe
 
 def resolve(name: str, config: Config) -> Recipe:
     """The recipe of a path-like name, such as tanti2021/pos/finetuned. Raises KeyError for a name that is none."""
-    paper, task, run = name.split("/")
-    if (paper, task) == ("tanti2021", "pos"):
-        return tanti2021.pos(name, run, config)
+    if name.split("/")[0] == "tanti2021":
+        return tanti2021.recipe(name, config)
     raise KeyError(f"no recipe '{name}'")
 
 
 def names(config: Config) -> list[str]:
-    """Names of all recipes of the configuration."""
-    return [f"tanti2021/pos/{run}" for run in config.papers.tanti2021.runs]
+    """Names of all recipes whose weights are kept."""
+    return list(tanti2021.names(config))
+
+
+def trial_names(config: Config) -> list[str]:
+    """Names of the trials of hyperparameter searches, whose predictions on dev sets are all that is kept."""
+    return list(tanti2021.trials(config))

@@ -24,6 +24,7 @@ from crosslens.phrasebook.tables import (
     read_concepts,
     read_frames,
     read_languages,
+    read_related,
     rows,
 )
 from crosslens.upos import UPOS
@@ -121,6 +122,8 @@ class Grammar:
     concepts: Mapping[str, Concept]
     frames: Mapping[str, Frame]
     animals: Mapping[str, Animal]
+    opposites: Mapping[str, tuple[str, ...]]
+    overlaps: Mapping[str, tuple[str, ...]]
     lexicon: Mapping[str, Lexeme]
     templates: Mapping[str, tuple[Template, ...]]
 
@@ -147,7 +150,8 @@ def read_grammar(language: str, tables: Path = TABLES) -> Grammar:
     concepts, frames = read_concepts(tables), read_frames(tables)
     lexicon = _read_lexicon(tables / language / "lexicon.csv", concepts)
     templates = _read_templates(tables / language / "frames.txt", frames, lexicon)
-    return Grammar(languages[language], concepts, frames, read_animals(tables), lexicon, templates)
+    opposites, overlaps = read_related("opposites", tables), read_related("overlaps", tables)
+    return Grammar(languages[language], concepts, frames, read_animals(tables), opposites, overlaps, lexicon, templates)
 
 
 def _read_lexicon(path: Path, concepts: Mapping[str, Concept]) -> dict[str, Lexeme]:

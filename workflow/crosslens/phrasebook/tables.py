@@ -134,6 +134,21 @@ def read_animals(tables: Path = TABLES) -> Mapping[str, Animal]:
 
 
 @cache
+def read_related(relation: str, tables: Path = TABLES) -> Mapping[str, tuple[str, ...]]:
+    """The concepts that each is related to, from opposites.csv or overlaps.csv; a pair stands there once, holds both ways."""
+    concepts = read_concepts(tables)
+    related: dict[str, tuple[str, ...]] = {}
+    for place, (name, others) in rows(tables / f"{relation}.csv", f"concept,{relation}"):
+        for other in others.split() or [""]:
+            known = name in concepts and other in concepts
+            if not known or not set(concepts[name].kinds) & set(concepts[other].kinds) or other in (name, *related.get(name, ())):
+                raise DataError(f"{place}: `{name}` and `{other}`, expected two concepts of one kind, each pair once; correct it")
+            related[name] = (*related.get(name, ()), other)
+            related[other] = (*related.get(other, ()), name)
+    return related
+
+
+@cache
 def read_languages(tables: Path = TABLES) -> Mapping[str, Language]:
     """Languages by code, from languages.csv."""
     header = "language,name,spaces,file,category,talk,redirect"

@@ -1,4 +1,4 @@
-"""The phrasebook as a folder of sources: UD treebanks and Wikipedia dumps under their official names."""
+"""The phrasebook as a folder of sources under their official names: UD treebanks, Wikipedia dumps, MultiNLI and XNLI."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from crosslens.files import written
 from crosslens.phrasebook.dumps import dump
 from crosslens.phrasebook.generate import articles, treebank
 from crosslens.phrasebook.grammar import read_grammar
+from crosslens.phrasebook.inference import prompts
+from crosslens.phrasebook.pairs import multinli, xnli
 from crosslens.phrasebook.tables import TABLES
 from crosslens.phrasebook.treebanks import conllu, treebank_path
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much to write: sentences of each split and of the parallel set, articles of each language.
+    """How much to write: sentences of each split and of the parallel set, articles of each language, prompts of inference.
 
-    train and dev are written in `train_languages` only. About 150 paragraphs need 60 articles.
+    train is written in `train_languages` only. About 150 paragraphs need 60 articles. A prompt is a premise with three
+    hypotheses; those of train are in English only, those of dev and test in every language of XNLI.
     """
 
     train: int = 800
@@ -27,31 +30,41 @@ class Sizes:
     test: int = 150
     parallel: int = 150
     articles: int = 80
+    inference_train: int = 300
+    inference_dev: int = 50
+    inference_test: int = 50
     train_languages: tuple[str, ...] = ("en",)
 
 
 def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Sizes, tables: Path = TABLES) -> None:
-    """Write folder/ud/UD_NAME-Phrasebook/... and folder/wikipedia/CODEwiki/DATE/... for each language.
+    """Write folder/ud/UD_NAME-Phrasebook/... and folder/wikipedia/CODEwiki/DATE/... for each language, and
+    folder/multinli/multinli_1.0.zip and folder/xnli/XNLI-1.0.zip.
 
     The same arguments give the same bytes. A file is whole or absent.
     """
     # All tables are read before anything is written: a bad line leaves nothing behind.
     grammars = [read_grammar(language, tables) for language in languages]
-    english = treebank(read_grammar("en", tables), "parallel", sizes.parallel, seed)
+    english = read_grammar("en", tables)
+    translations = treebank(english, "parallel", sizes.parallel, seed)
     for grammar in grammars:
         language = grammar.language
-        splits = {"test": sizes.test, "parallel": sizes.parallel}
+        splits = {"dev": sizes.dev, "test": sizes.test, "parallel": sizes.parallel}
         if language.code in sizes.train_languages:
-            splits = {"train": sizes.train, "dev": sizes.dev} | splits
+            splits = {"train": sizes.train} | splits
         for split, n in splits.items():
             sentences = treebank(grammar, split, n, seed)
-            text = conllu(sentences, split, english if split == "parallel" else None)
+            text = conllu(sentences, split, translations if split == "parallel" else None)
             _write(folder / "ud" / treebank_path(language, split), text.encode())
         wiki = f"{language.code}wiki"
         files = dump(grammar, articles(grammar, sizes.articles, seed), seed)
         stem = folder / "wikipedia" / wiki / DATE / f"{wiki}-{DATE}-pages-articles-multistream"
         _write(stem.with_name(stem.name + ".xml.bz2"), files.pages)
         _write(stem.with_name(stem.name + "-index.txt.bz2"), files.index)
+    train = prompts(english, "train", sizes.inference_train, seed)
+    dev = prompts(english, "dev", sizes.inference_dev, seed)
+    test = prompts(english, "test", sizes.inference_test, seed)
+    _write(folder / "multinli" / "multinli_1.0.zip", multinli(english, train, dev))
+    _write(folder / "xnli" / "XNLI-1.0.zip", xnli(grammars, dev, test))
 
 
 def _write(path: Path, content: bytes) -> None:

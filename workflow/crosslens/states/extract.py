@@ -1,11 +1,14 @@
 """Hidden states of chosen words and layers, in one pass over length-sorted batches."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import nn
 
+from crosslens.recipes import Reading
+from crosslens.training.model import unit_states
 from crosslens.training.predict import for_each_batch
 from crosslens.training.texts import Batch, Texts
 
@@ -14,34 +17,32 @@ def extract(
     encoder: nn.Module,
     texts: Texts,
     rows: np.ndarray,
-    layers: Sequence[int],
-) -> dict[int, np.ndarray]:
-    """States of the labelled words `rows` (ascending indices) at each layer: layer -> (n_rows, d) float32.
+    layers: Sequence[int] | None,
+    reading: Reading,
+) -> dict[str, np.ndarray]:
+    """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
 
-    Layer 0 is the embedding output, 1 .. L the blocks. Texts without a chosen word are not read.
+    layers None: what heads read, `pooler` or the last `layer_L`; else `layer_I` for each, 0 the embedding output. Texts
+    without a chosen word are not read, but for one where no word is chosen.
     """
     n_words = int(texts.word_offsets[-1])
     slots = np.full(n_words, -1)
     slots[rows] = np.arange(len(rows))
-    used = np.unique(np.searchsorted(texts.word_offsets, rows, side="right") - 1)
+    used = np.unique(np.searchsorted(texts.word_offsets, rows, side="right") - 1) if len(rows) else np.zeros(1, np.int64)
     part = _subset(texts, used)
     part_words = texts.word_rows(used)
-    config = encoder.config
-    states = {layer: np.empty((len(rows), int(config.hidden_size)), np.float32) for layer in layers}  # type: ignore[union-attr, arg-type]
-    device = next(encoder.parameters()).device
-    last_only = list(layers) == [int(config.num_hidden_layers)]  # type: ignore[union-attr, arg-type]
+    size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+    states: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:
         wanted = slots[part_words[batch.words]]
         here = torch.from_numpy(np.flatnonzero(wanted >= 0))
-        mask = None if batch.attention_mask is None else batch.attention_mask.to(device)
-        output = encoder(input_ids=batch.input_ids.to(device), attention_mask=mask, output_hidden_states=not last_only)
-        places = batch.rows[here].to(device), batch.columns[here].to(device)
-        for layer in layers:
-            hidden = output.last_hidden_state if last_only else output.hidden_states[layer]
-            states[layer][wanted[wanted >= 0]] = hidden[places].float().cpu().numpy()
+        chosen = replace(batch, rows=batch.rows[here], columns=batch.columns[here])
+        for name, values in unit_states(encoder, chosen, reading, layers).items():
+            column = states.setdefault(name, np.empty((len(rows), size), np.float32))
+            column[wanted[wanted >= 0]] = values.float().cpu().numpy()
 
-    for_each_batch(part, int(config.pad_token_id or 0), device, step)  # type: ignore[union-attr, arg-type]
+    for_each_batch(part, encoder, reading.segments, step)
     return states
 
 
@@ -59,5 +60,6 @@ def _subset(texts: Texts, chosen: np.ndarray) -> Texts:
         texts.positions[words],
         np.concatenate([[0], np.cumsum(np.diff(texts.word_offsets)[chosen])]),
         [texts.words[i] for i in words],
-        {head: values[words] for head, values in texts.labels.items()},
+        {kind: values[words] for kind, values in texts.labels.items()},
+        texts.second[chosen],
     )

@@ -1,4 +1,4 @@
-"""Hidden states on disk: one Parquet file a language, a row a word, a fixed-size list a layer."""
+"""Hidden states on disk: one Parquet file a language, a row a labelled word or text, a fixed-size list a layer."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from crosslens.files import written
 
 @dataclass(frozen=True)
 class States:
-    """n words with their hidden states at one layer."""
+    """n labelled words, or whole texts, with their hidden states at one layer."""
 
     vectors: np.ndarray  # (n, d) float32
     texts: np.ndarray  # (n,) id of the text
-    words: np.ndarray  # (n,) the word form
-    labels: np.ndarray  # (n,) UPOS, '' where the corpus has none
+    words: np.ndarray  # (n,) the word form, or the text
+    labels: np.ndarray  # (n,) the task's label, '' where the corpus has none
     languages: np.ndarray  # (n,)
     splits: np.ndarray  # (n,)
     sample: np.ndarray  # (n,) bool: in the figure's sample
@@ -29,25 +29,24 @@ class States:
         return States(**{name: getattr(self, name)[chosen] for name in self.__dataclass_fields__})
 
 
-def write(columns: Mapping[str, Sequence[object]], layers: Mapping[int, np.ndarray], path: Path, dtype: str) -> None:
-    """Write words and their states; dtype float16 or float32."""
+def write(columns: Mapping[str, Sequence[object]], states: Mapping[str, np.ndarray], path: Path, dtype: str) -> None:
+    """Write words and their states by column name (`layer_12`, `pooler`); dtype float16 or float32."""
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
-    for layer, values in layers.items():
+    for name, values in states.items():
         flat = pa.array(np.ascontiguousarray(values, dtype).reshape(-1))
-        table = table.append_column(f"layer_{layer}", pa.FixedSizeListArray.from_arrays(flat, values.shape[1]))
+        table = table.append_column(name, pa.FixedSizeListArray.from_arrays(flat, values.shape[1]))
     with written(path) as temporary:
         # States do not compress; plain pages read fastest.
         pq.write_table(table, temporary, compression="none", use_dictionary=["language", "split", "label"])
 
 
 def read(folder: str | Path, layer: int | None = None) -> States:
-    """Words of all languages of a corpus, by language, with their states at a layer; None: the highest that is stored."""
+    """Words of all languages of a corpus, by language, with their states at a layer; None: the last column that is stored."""
     paths = sorted(Path(folder).glob("*.parquet"))
-    if layer is None:
-        layer = max(int(name.removeprefix("layer_")) for name in pq.read_schema(paths[0]).names if name.startswith("layer_"))
+    stored = pq.read_schema(paths[0]).names[-1] if layer is None else f"layer_{layer}"
     names = ["id", "word", "label", "language", "split", "sample", "random"]
-    table = pa.concat_tables([pq.read_table(path, columns=[*names, f"layer_{layer}"]) for path in paths]).combine_chunks()
-    column = table[f"layer_{layer}"].combine_chunks()
+    table = pa.concat_tables([pq.read_table(path, columns=[*names, stored]) for path in paths]).combine_chunks()
+    column = table[stored].combine_chunks()
     vectors = column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size)
     columns = {name: np.array(table[name].to_pylist()) for name in names}
     # Two languages may have a text of the same name.

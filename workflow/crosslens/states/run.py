@@ -10,6 +10,7 @@ from torch import nn
 
 from crosslens.config.states import Draw
 from crosslens.logs import Progress
+from crosslens.recipes import Reading
 from crosslens.states import files as states_files
 from crosslens.states.draw import draw
 from crosslens.states.extract import extract
@@ -29,6 +30,7 @@ def run(
     labels: Sequence[str],
     draws: Mapping[str, Draw],
     layers: Sequence[int] | None,
+    reading: Reading,
     precision: str,
     stored: str,
     threads: int,
@@ -36,28 +38,29 @@ def run(
 ) -> None:
     """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once.
 
-    tokens: corpus -> its folder of tokens. layers None: the last. precision: of the forward pass; stored: float16 or float32.
+    tokens: corpus -> its folder of tokens. layers None: what heads read. precision: of the forward pass; stored: float16 or
+    float32.
     """
     torch.set_num_threads(threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = load_trained_encoder(encoder, weights, dtype=DTYPES[precision]).to(device)
-    wanted = list(layers) if layers is not None else [int(model.config.num_hidden_layers)]  # type: ignore[union-attr, arg-type]
+    model = load_trained_encoder(encoder, weights, pooler=reading.state == "pooler", dtype=DTYPES[precision]).to(device)
     files = [(corpus, language) for corpus in draws for language in languages[corpus]]
     for corpus, language in Progress(len(files), f"states of {weights.parent}: languages", log).over(files):
-        columns, states = _language(model, tokens[corpus], language, labels, draws[corpus], wanted)
+        columns, states = _language(model, tokens[corpus], language, labels, draws[corpus], layers, reading)
         states_files.write(columns, states, output / corpus / f"{language}.parquet", stored)
 
 
 def _language(
-    model: nn.Module, tokens: Path, language: str, labels: Sequence[str], settings: Draw, layers: Sequence[int]
-) -> tuple[dict[str, list[object]], dict[int, np.ndarray]]:
-    """Drawn words of all splits of a language, and their states: columns of the file, layer -> (n, d)."""
+    model: nn.Module, tokens: Path, language: str, labels: Sequence[str], settings: Draw,
+    layers: Sequence[int] | None, reading: Reading,
+) -> tuple[dict[str, list[object]], dict[str, np.ndarray]]:  # fmt: skip
+    """Drawn words of all splits of a language, and their states: columns of the file, name -> (n, d)."""
     columns: dict[str, list[object]] = {name: [] for name in ("id", "word", "label", "language", "split", "sample", "random")}
     parts = []
     for split in settings.splits():
-        texts = load([tokens / f"{language}.{split}.parquet"], labels, [language])
+        texts = load([tokens / f"{language}.{split}.parquet"], labels, [language], reading.unit)
         rows, sample, random = draw(texts, split, settings)
-        parts.append(extract(model, texts, rows, layers))
+        parts.append(extract(model, texts, rows, layers, reading))
         columns["id"] += [texts.ids[i] for i in texts.word_offsets.searchsorted(rows, side="right") - 1]
         columns["word"] += [texts.words[i] for i in rows]
         columns["label"] += [labels[value] if value >= 0 else "" for value in texts.labels["task"][rows]]
@@ -65,4 +68,4 @@ def _language(
         columns["split"] += [split] * len(rows)
         columns["sample"] += sample.tolist()
         columns["random"] += random.tolist()
-    return columns, {layer: np.concatenate([part[layer] for part in parts]) for layer in layers}
+    return columns, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

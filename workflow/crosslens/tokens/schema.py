@@ -1,4 +1,4 @@
-"""The typed rows of tokenised text."""
+"""The typed rows of tokenised text: one text, or the two of a pair one after the other."""
 
 import pyarrow as pa
 
@@ -10,5 +10,7 @@ TOKENS = pa.schema(
         ("words", pa.list_(pa.string())),  # labelled words, as long as positions
         ("positions", pa.list_(pa.int16())),  # index into pieces of each labelled word's piece
         ("labels", pa.list_(pa.string())),  # UPOS of each labelled word; '' where the corpus has none
+        ("label", pa.string()),  # of the whole text: the NLI label of a pair; '' where the corpus has none
+        ("second", pa.int16()),  # index of the first piece of a pair's second text; 0 where there is none
     ]
 )

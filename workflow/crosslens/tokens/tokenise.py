@@ -1,6 +1,7 @@
 """From words to pieces, and the piece of a word that carries its label."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ CHUNK = 2000  # texts encoded together
 
 
 def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, int]]:
-    """(word, position) of each labelled piece, in order of position.
+    """(word, position) of each labelled piece of one text, in order of position.
 
     `labelled_piece` as in the configuration. A word whose characters the tokenizer drops has no piece, and no entry.
     """
@@ -42,10 +43,11 @@ def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, 
 def tokenise(
     tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Tokens, limit: int | None = None
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Tokenise rows of a corpus until `limit` texts are kept.
+    """Tokenise rows of a corpus until `limit` texts are kept; a pair is one text, its two parts one after the other.
 
-    Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (anywhere in the whole text, as in
-    tanti2021's code), texts and words cut by the maximum, words without a piece.
+    A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first).
+    Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (anywhere in the whole text, each
+    part by itself, as in tanti2021's code), texts and words cut by the maximum, words without a piece.
     """
     if settings.labelled_piece == "word_starts" and not isinstance(tokenizer.model, models.WordPiece):
         raise DataError(
@@ -53,36 +55,64 @@ def tokenise(
             "choose first or first_visible"
         )
     unknown = _unknown_id(tokenizer)
+    joiner = _joiner(tokenizer, settings.maximum)
     counts = dict.fromkeys(("texts", "unknown", "cut_texts", "cut_words", "words_without_piece"), 0)
-    columns: dict[str, list[Any]] = {name: [] for name in TOKENS.names}
+    most = math.inf if limit is None else limit
+    tables = [TOKENS.empty_table()]
     rows = iter(rows)
-    while chunk := list(islice(rows, CHUNK)):
+    while counts["texts"] < most and (chunk := list(islice(rows, CHUNK))):
+        columns: dict[str, list[Any]] = {name: [] for name in TOKENS.names}
         split = [text_words(row) for row in chunk]
-        encodings = tokenizer.encode_batch([text for text, _ in split], is_pretokenized=True)
-        for row, (text, labels), encoding in zip(chunk, split, encodings, strict=True):
-            if limit is not None and counts["texts"] >= limit:
-                return pa.table(columns, schema=TOKENS), counts
-            if settings.drop_unknown and unknown in encoding.ids:
+        flat = [words for parts, _ in split for words in parts]
+        encodings = iter(tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
+        for row, (texts, labels) in zip(chunk, split, strict=True):
+            parts = list(islice(encodings, len(texts)))
+            if counts["texts"] >= most:
+                break
+            if settings.drop_unknown and any(unknown in part.ids for part in parts):
                 counts["unknown"] += 1
                 continue
-            labelled = labelled_pieces(encoding, settings.labelled_piece)
-            counts["words_without_piece"] += len(text) - len({word for word, _ in labelled})
-            kept = [(word, position) for word, position in labelled if position < settings.maximum - 1]
-            counts["cut_texts"] += len(encoding.ids) > settings.maximum
-            counts["cut_words"] += len(labelled) - len(kept)
+            joined = joiner.post_process(parts[0], parts[1] if len(parts) > 1 else None)
+            places = _places(joined)[: len(parts)]
+            words: list[str] = []
+            positions: list[int] = []
+            tags: list[str] = []
+            for text, part, (start, size) in zip(texts, parts, places, strict=True):
+                labelled = labelled_pieces(part, settings.labelled_piece)
+                kept = [(word, position) for word, position in labelled if position < size]
+                counts["words_without_piece"] += len(text) - len({word for word, _ in labelled})
+                counts["cut_words"] += len(labelled) - len(kept)
+                words += [text[word] for word, _ in kept]
+                positions += [start + position for _, position in kept]
+                tags += [labels[word] if labels else "" for word, _ in kept]
+            counts["cut_texts"] += sum(len(part) for part in parts) > sum(size for _, size in places)
             counts["texts"] += 1
             columns["id"].append(row["id"])
             columns["language"].append(row["language"])
-            columns["pieces"].append(_truncate(encoding.ids, settings.maximum))
-            columns["words"].append([text[word] for word, _ in kept])
-            columns["positions"].append([position for _, position in kept])
-            columns["labels"].append([labels[word] if labels else "" for word, _ in kept])
-    return pa.table(columns, schema=TOKENS), counts
+            columns["pieces"].append(joined.ids)
+            columns["words"].append(words)
+            columns["positions"].append(positions)
+            columns["labels"].append(tags)
+            columns["label"].append(row.get("label", ""))
+            columns["second"].append(places[1][0] if len(places) > 1 else 0)
+        tables.append(pa.table(columns, schema=TOKENS))
+    return pa.concat_tables(tables), counts
 
 
-def _truncate(ids: Sequence[int], maximum: int) -> list[int]:
-    """At most `maximum` pieces; the closing special piece stays."""
-    return list(ids) if len(ids) <= maximum else [*ids[: maximum - 1], ids[-1]]
+def _joiner(tokenizer: Tokenizer, maximum: int) -> Tokenizer:
+    """What cuts the pieces of one or two texts and puts special pieces around them, as this tokenizer would."""
+    joiner = Tokenizer(models.WordLevel())  # its own model is never asked
+    joiner.post_processor = tokenizer.post_processor
+    joiner.enable_truncation(maximum, strategy="longest_first")
+    return joiner
+
+
+def _places(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
+    """First piece and number of pieces of the first and of the second text; (0, 0) for one that has none."""
+    second = [position for position, text in enumerate(joined.sequence_ids) if text == 1]
+    inside = [position for position, word in enumerate(joined.word_ids) if word is not None]
+    size = len(inside) - len(second)
+    return (inside[0] if size else 0, size), (second[0] if second else 0, len(second))
 
 
 def _unknown_id(tokenizer: Tokenizer) -> int | None:
@@ -106,7 +136,8 @@ def write_tokens(encoder: Path, corpus: Path, output: Path, settings: Tokens, sp
     Returns the counts of `tokenise`. Raises DataError when no text is left.
     """
     table, nominal = corpora.read(corpus), corpora.metadata(corpus).get("nominal", {}).get(split)
-    tokens, counts = tokenise(load_tokenizer(encoder), table.to_pylist(), settings, nominal)
+    rows = (row for batch in table.to_batches(CHUNK) for row in batch.to_pylist())
+    tokens, counts = tokenise(load_tokenizer(encoder), rows, settings, nominal)
     if not counts["texts"]:
         raise DataError(
             f"{corpus}: none of {table.num_rows} texts is free of unknown pieces under {encoder.name}: "

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from crosslens.logs import Progress
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
+from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term, label_kind
 from crosslens.training import checkpoint
 from crosslens.training.checkpoint import Position
 from crosslens.training.model import EncoderWithHeads, reinitialise
@@ -64,7 +64,7 @@ class Loop:
         self.after_step = after_step
         if recipe.reinitialise == "all":
             reinitialise(encoder, seed)
-        self.model = EncoderWithHeads(encoder, recipe.labels, recipe.dropout).to(self.device)
+        self.model = EncoderWithHeads(encoder, recipe.labels, recipe.dropout, recipe.reading).to(self.device)
         self.cached = False  # whether the stage reads hidden states from `features`
         self.features: dict[Data, torch.Tensor] = {}  # hidden states under an encoder that no longer changes
         self.position = Position()
@@ -101,7 +101,9 @@ class Loop:
         """Digest of settings, seed, data and the encoder's weights; asked for before the first step."""
         digest = hashlib.sha256(json.dumps([self.recipe.model_dump(mode="json"), self.seed]).encode())
         for texts in self.texts.values():
-            for values in (texts.pieces, texts.piece_offsets, texts.positions, texts.word_offsets, *texts.labels.values()):
+            for values in (texts.pieces, texts.piece_offsets, texts.positions, texts.word_offsets, texts.second):
+                digest.update(values.tobytes())
+            for values in texts.labels.values():
                 digest.update(values.tobytes())
         for value in self.model.encoder.state_dict().values():
             digest.update(value.cpu().contiguous().view(torch.uint8).numpy())
@@ -227,7 +229,7 @@ class Loop:
     def _backward(self, term: Term, chosen: np.ndarray, phase: Phase) -> float:
         """Add a term's gradient, in micro-batches where memory is short; returns its mean loss."""
         texts = self.texts[term.data]
-        count = max(int((texts.labels[term.head][texts.word_rows(chosen)] != IGNORED).sum()), 1)
+        count = max(int((texts.labels[label_kind(term.head)][texts.word_rows(chosen)] != IGNORED).sum()), 1)
         parts = np.array_split(chosen, -(-len(chosen) // self.largest))
         return sum(self._backward_part(term, texts, part, phase, count) for part in parts)
 
@@ -244,11 +246,12 @@ class Loop:
                 states = self._features(term.data)[torch.from_numpy(words)].to(self.device)
             else:
                 with torch.set_grad_enabled(trains_encoder):
-                    states = self.model.hidden_states(collate(texts, part, self.model.padding))
+                    batch = collate(texts, part, self.model.padding, self.recipe.reading.segments)
+                    states = self.model.hidden_states(batch)
         states = states.float()
         if term.reversal is not None:
             states = reverse_gradient(states, term.reversal)
-        labels = torch.from_numpy(texts.labels[term.head][words]).to(self.device)
+        labels = torch.from_numpy(texts.labels[label_kind(term.head)][words]).to(self.device)
         loss = LOSSES[term.loss](self.model.heads[term.head](states), labels) / count
         torch.autograd.backward(self.scaler.scale(term.weight * loss))
         return float(loss.detach())
@@ -301,7 +304,8 @@ class Loop:
     def _keep_if_best(self, stage: Stage, names: Sequence[str]) -> float:
         texts, head = self.texts[stage.select_data], stage.select_head
         predicted = self._predict(stage.select_data, head)
-        score = selection_score(texts.labels[head], predicted, texts, self.recipe.labels[head], self.recipe.select_by)
+        gold, labels = texts.labels[label_kind(head)], self.recipe.labels[head]
+        score = selection_score(gold, predicted, texts, labels, self.recipe.select_by, self.recipe.reading.unit)
         if score > self.position.best_score:  # strictly: the first best wins, as in tanti2021's code
             self.position.best_score, self.position.best_epoch = score, self.position.epoch
             self.best = {name: value.clone() for name, value in self._weights(names).items()}

@@ -1,6 +1,6 @@
 """An encoder with linear heads, and its weights on disk."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -11,16 +11,38 @@ from transformers import AutoConfig, AutoModel
 
 from crosslens.errors import DataError
 from crosslens.files import written
-from crosslens.recipes import ENCODER
+from crosslens.recipes import ENCODER, Reading
 from crosslens.training.texts import Batch
 
 
-class EncoderWithHeads(nn.Module):
-    """A transformer encoder; each head is dropout and one linear layer on the last hidden states."""
+def unit_states(
+    encoder: nn.Module, batch: Batch, reading: Reading, layers: Sequence[int] | None = None
+) -> dict[str, torch.Tensor]:
+    """States of a batch's labelled units, column name -> (n_words, d).
 
-    def __init__(self, encoder: nn.Module, labels: Mapping[str, tuple[str, ...]], dropout: float):
+    layers None: what heads read, `pooler` or the last `layer_L`; else `layer_I` for each, 0 the embedding output.
+    """
+    device = next(encoder.parameters()).device
+    options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
+    given = {name: value.to(device) for name, value in options.items() if value is not None}
+    top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+    every = layers is not None and list(layers) != [top]
+    output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=every, **given)
+    rows, columns = batch.rows.to(device), batch.columns.to(device)
+    if layers is None and reading.state == "pooler":
+        return {"pooler": output.pooler_output[rows]}
+    if not every:
+        return {f"layer_{top}": output.last_hidden_state[rows, columns]}
+    return {f"layer_{layer}": output.hidden_states[layer][rows, columns] for layer in layers or ()}
+
+
+class EncoderWithHeads(nn.Module):
+    """A transformer encoder; each head is dropout and one linear layer on the states that the reading names."""
+
+    def __init__(self, encoder: nn.Module, labels: Mapping[str, tuple[str, ...]], dropout: float, reading: Reading | None = None):
         super().__init__()
         self.encoder = encoder
+        self.reading = reading or Reading()
         self.heads = nn.ModuleDict(
             {name: nn.Sequential(nn.Dropout(dropout), nn.Linear(self.hidden_size, len(of))) for name, of in labels.items()}
         )
@@ -36,12 +58,9 @@ class EncoderWithHeads(nn.Module):
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
     def hidden_states(self, batch: Batch) -> torch.Tensor:
-        """Last hidden states of the labelled words, (n_words, d)."""
-        device = next(self.parameters()).device
-        mask = None if batch.attention_mask is None else batch.attention_mask.to(device)
-        states = self.encoder(input_ids=batch.input_ids.to(device), attention_mask=mask).last_hidden_state
-        words: torch.Tensor = states[batch.rows.to(device), batch.columns.to(device)]
-        return words
+        """States of the labelled units that heads read, (n_words, d)."""
+        (states,) = unit_states(self.encoder, batch, self.reading).values()
+        return states
 
     def module(self, name: str) -> nn.Module:
         """The encoder or a head, by name."""
@@ -56,11 +75,18 @@ class EncoderWithHeads(nn.Module):
                 linear.bias.zero_()
 
 
-def load_encoder(folder: Path, *, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """An encoder of a folder, safetensors only, no remote code, no pooler; in eval mode."""
-    if not (folder / "model.safetensors").is_file():
-        raise DataError(f"{folder}/model.safetensors: missing; expected safetensors weights: convert the encoder first")
-    options = {"add_pooling_layer": False} if AutoConfig.from_pretrained(folder).model_type in ("bert", "xlm-roberta") else {}
+def load_encoder(folder: Path, *, pooler: bool = False, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """An encoder of a folder, safetensors only, no remote code, with its pooler on request; in eval mode."""
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise DataError(f"{weights}: missing; expected safetensors weights: convert the encoder first")
+    if pooler:
+        with safe_open(weights, "pt") as stored:
+            if not any(name.startswith("pooler.") for name in stored.keys()):
+                raise DataError(
+                    f"{weights}: no pooler, which `state: pooler` asks for; set `state: hidden` or take another encoder"
+                )
+    options = {"add_pooling_layer": pooler} if AutoConfig.from_pretrained(folder).model_type in ("bert", "xlm-roberta") else {}
     model: nn.Module = AutoModel.from_pretrained(
         folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True, **options
     )
@@ -92,9 +118,9 @@ def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
         save_file(state, temporary, metadata={"format": "pt", "encoder": "yes" if with_encoder else "no"})
 
 
-def load_trained_encoder(folder: Path, weights: Path, *, dtype: torch.dtype = torch.float32) -> nn.Module:
+def load_trained_encoder(folder: Path, weights: Path, *, pooler: bool = False, dtype: torch.dtype = torch.float32) -> nn.Module:
     """The encoder as a training left it: its folder's weights, replaced by those of the model file where it has any."""
-    encoder = load_encoder(folder, dtype=dtype)
+    encoder = load_encoder(folder, pooler=pooler, dtype=dtype)
     with safe_open(weights, "pt") as stored:
         changed = (stored.metadata() or {}).get("encoder") == "yes"
     if changed:

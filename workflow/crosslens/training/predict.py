@@ -13,13 +13,14 @@ from crosslens.training.texts import IGNORED, Batch, Texts, collate, sorted_batc
 PIECES = 4096  # padded pieces a batch on a CPU; 16 times as many on a GPU
 
 
-def for_each_batch(texts: Texts, padding: int, device: torch.device, step: Callable[[Batch], None]) -> None:
+def for_each_batch(texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None]) -> None:
     """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved."""
+    device, padding = next(encoder.parameters()).device, int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
     budget = PIECES * (16 if device.type == "cuda" else 1)
 
     def run(chosen: np.ndarray) -> None:
         try:
-            step(collate(texts, chosen, padding))
+            step(collate(texts, chosen, padding, segments))
         except torch.OutOfMemoryError:
             if len(chosen) == 1:
                 raise
@@ -33,14 +34,14 @@ def for_each_batch(texts: Texts, padding: int, device: torch.device, step: Calla
 
 
 def hidden_states(model: EncoderWithHeads, texts: Texts) -> torch.Tensor:
-    """Last hidden states of all labelled words in the order of the texts, (n_words, d), float32 on the CPU."""
+    """What heads read of all labelled words, in the order of the texts, (n_words, d), float32 on the CPU."""
     states = torch.empty(int(texts.word_offsets[-1]), model.hidden_size)
 
     def step(batch: Batch) -> None:
         states[torch.from_numpy(batch.words)] = model.hidden_states(batch).float().cpu()
 
     model.eval()
-    for_each_batch(texts, model.padding, next(model.parameters()).device, step)
+    for_each_batch(texts, model.encoder, model.reading.segments, step)
     return states
 
 
@@ -61,15 +62,16 @@ def predict(model: EncoderWithHeads, texts: Texts, heads: Sequence[str]) -> dict
             found[head][batch.words] = model.heads[head](states.float()).argmax(-1).cpu().numpy()
 
     model.eval()
-    for_each_batch(texts, model.padding, next(model.parameters()).device, step)
+    for_each_batch(texts, model.encoder, model.reading.segments, step)
     return found
 
 
-def selection_score(gold: np.ndarray, predicted: np.ndarray, texts: Texts, labels: Sequence[str], by: str) -> float:
-    """Macro F1 that picks the best epoch, a fraction: over chunks (`paper`) or tokens."""
+def selection_score(gold: np.ndarray, predicted: np.ndarray, texts: Texts, labels: Sequence[str], by: str, unit: str) -> float:
+    """Macro F1 that picks the best epoch, a fraction: `paper` as tanti2021's code has it, or over the true classes."""
     sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
     known = gold != IGNORED
     gold, predicted, sentences = gold[known], predicted[known], sentences[known]
-    if by == "paper":
+    if by == "paper" and unit == "word":
         return float(macro_f1(overall(chunk_counts(gold, predicted, sentences, len(texts), labels)), "union"))
-    return float(macro_f1(overall(token_counts(gold, predicted, sentences, len(texts), len(labels))), "true"))
+    counts = overall(token_counts(gold, predicted, sentences, len(texts), len(labels)))
+    return float(macro_f1(counts, "union" if by == "paper" else "true"))

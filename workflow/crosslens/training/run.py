@@ -17,7 +17,7 @@ import torch
 
 from crosslens.files import sha256, written
 from crosslens.logs import versions
-from crosslens.recipes import LANGUAGE, TASK, Data, Recipe
+from crosslens.recipes import LANGUAGE, TASK, Data, Recipe, label_kind
 from crosslens.records import write_json
 from crosslens.training.loop import Loop, Trained
 from crosslens.training.model import load_encoder, save
@@ -41,7 +41,7 @@ PREDICTIONS = pa.schema(
 def load_data(recipe: Recipe, files: Mapping[FileKey, Path]) -> dict[Data, Texts]:
     """Texts of every Data of a recipe."""
     labels = recipe.labels.get(TASK, ()), recipe.labels[LANGUAGE]
-    return {data: load([files[key] for key in data.files()], *labels) for data in recipe.data()}
+    return {data: load([files[key] for key in data.files()], *labels, recipe.reading.unit) for data in recipe.data()}
 
 
 def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trained) -> pa.Table:
@@ -55,7 +55,13 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
             return pa.ListArray.from_arrays(offsets, pa.array(values, pa.int16()))
 
         fixed = [pa.array([value] * len(of)) for value in (score.head, score.data.corpus, score.data.split)]
-        columns = [*fixed, pa.array(of.languages), pa.array(of.ids), lists(of.labels[score.head]), lists(predicted[score.head])]
+        columns = [
+            *fixed,
+            pa.array(of.languages),
+            pa.array(of.ids),
+            lists(of.labels[label_kind(score.head)]),
+            lists(predicted[score.head]),
+        ]
         parts.append(pa.Table.from_arrays(columns, schema=PREDICTIONS))
     return pa.concat_tables(parts)
 
@@ -66,7 +72,7 @@ def run(
     encoder: Path,
     tokens: Mapping[str, Path],
     *,
-    model: Path,
+    model: Path | None,
     predictions: Path,
     history: Path,
     record: Path,
@@ -75,7 +81,7 @@ def run(
 ) -> None:
     """Train a recipe with one seed; write weights, predictions, the epochs' history and a record of how it was made.
 
-    tokens: corpus -> its folder of tokens.
+    tokens: corpus -> its folder of tokens. model None: nobody needs the weights.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -85,15 +91,16 @@ def run(
         log.info("%s %s: %d texts, %d pieces, %d labelled words, %d languages",
                  data.corpus, data.split, len(of), len(of.pieces), len(of.positions), len(data.languages))  # fmt: skip
     loop = Loop(
-        recipe, texts, load_encoder(encoder), seed=seed, log=log,
-        checkpoints=model.parent / "checkpoint.safetensors",
+        recipe, texts, load_encoder(encoder, pooler=recipe.reading.state == "pooler"), seed=seed, log=log,
+        checkpoints=predictions.parent / "checkpoint.safetensors",
     )  # fmt: skip
     trained = loop.run()
     with written(predictions) as temporary:
         pq.write_table(predictions_table(recipe, texts, trained), temporary)
     with written(history) as temporary:
         pd.DataFrame(trained.history).to_csv(temporary, index=False)
-    save(trained.model, model, with_encoder=trained.encoder_changed)
+    if model:
+        save(trained.model, model, with_encoder=trained.encoder_changed)
     write_json(
         {
             "recipe": recipe.model_dump(mode="json"),

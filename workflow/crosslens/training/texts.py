@@ -1,8 +1,13 @@
-"""Tokenised texts in memory, and the batches that a phase draws from them."""
+"""Tokenised texts in memory, and the batches that a phase draws from them.
+
+A label belongs to a word or to a whole text (`Reading.unit`); the names here say word for both, and a whole text is then one
+word at its first piece.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +31,8 @@ class Texts:
     positions: np.ndarray  # (n_words,) int64, within the text
     word_offsets: np.ndarray  # (n + 1,) int64
     words: list[str]
-    labels: dict[str, np.ndarray]  # head -> (n_words,) int64, IGNORED where it has no label
+    labels: dict[str, np.ndarray]  # kind (task, language) -> (n_words,) int64, IGNORED where it has no label
+    second: np.ndarray  # (n,) int64, first piece of the second text of a pair, 0 where there is one text
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -50,8 +56,10 @@ def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     return jumps + np.arange(sizes.sum())
 
 
-def load(files: Sequence[Path], task_labels: Sequence[str], languages: Sequence[str]) -> Texts:
-    """Read token files of some languages; labels for the heads 'task' and 'language'. Raises DataError if all are empty."""
+def load(
+    files: Sequence[Path], task_labels: Sequence[str], languages: Sequence[str], unit: Literal["word", "text"] = "word"
+) -> Texts:
+    """Read token files of some languages; labels for the kinds 'task' and 'language'. Raises DataError if all are empty."""
     table = pa.concat_tables([pq.read_table(path) for path in files]).combine_chunks()
     if not table.num_rows:
         raise DataError(f"{files[0]}: no texts; expected at least one: look at the log of the step that made it")
@@ -62,19 +70,25 @@ def load(files: Sequence[Path], task_labels: Sequence[str], languages: Sequence[
         return column.flatten().to_numpy(zero_copy_only=False), offsets - offsets[0]
 
     pieces, piece_offsets = flat("pieces")
-    positions, word_offsets = flat("positions")
-    words = table["words"].combine_chunks().flatten().to_pylist()
     names = table["language"].to_pylist()
+    if unit == "text":
+        words = [" ".join(of) for of in table["words"].to_pylist()]
+        positions, word_offsets = np.zeros(len(names), np.int64), np.arange(len(names) + 1)
+        task = table["label"].to_pylist()
+    else:
+        words = table["words"].combine_chunks().flatten().to_pylist()
+        positions, word_offsets = flat("positions")
+        task = flat("labels")[0].tolist()
     known = {name: number for number, name in enumerate(languages)}
     per_text = np.array([known.get(name, IGNORED) for name in names], np.int64)
     codes = {name: number for number, name in enumerate(task_labels)}
     labels = {
         "language": np.repeat(per_text, np.diff(word_offsets)),
-        "task": np.array([codes.get(name, IGNORED) for name in flat("labels")[0].tolist()], np.int64),
+        "task": np.array([codes.get(name, IGNORED) for name in task], np.int64),
     }
     return Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
-        positions.astype(np.int64), word_offsets, words, labels,
+        positions.astype(np.int64), word_offsets, words, labels, table["second"].to_numpy().astype(np.int64),
     )  # fmt: skip
 
 
@@ -84,15 +98,18 @@ class Batch:
 
     input_ids: torch.Tensor  # (B, T)
     attention_mask: torch.Tensor | None  # (B, T); None where nothing is padded, for the fast attention kernels
+    token_types: torch.Tensor | None  # (B, T); None where all are 0
     rows: torch.Tensor  # (n_words,) text of each labelled word within the batch
     columns: torch.Tensor  # (n_words,) its piece
     words: np.ndarray  # (n_words,) its index in the Texts
 
 
-def collate(texts: Texts, chosen: np.ndarray, padding: int) -> Batch:
-    """Put texts side by side."""
-    lengths = texts.lengths[chosen]
-    inside = np.arange(lengths.max())[None, :] < lengths[:, None]
+def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:
+    """Put texts side by side; with `segments` the second text of a pair has token type 1."""
+    lengths, second = texts.lengths[chosen], texts.second[chosen, None]
+    columns = np.arange(lengths.max())[None, :]
+    inside = columns < lengths[:, None]
+    types = torch.from_numpy((inside & (columns >= second) & (second > 0)).astype(np.int64)) if segments else None
     input_ids = np.full(inside.shape, padding, np.int64)
     input_ids[inside] = texts.pieces[_ranges(texts.piece_offsets[chosen], texts.piece_offsets[chosen + 1])]
     words = texts.word_rows(chosen)
@@ -100,6 +117,7 @@ def collate(texts: Texts, chosen: np.ndarray, padding: int) -> Batch:
     return Batch(
         torch.from_numpy(input_ids),
         None if inside.all() else torch.from_numpy(inside.astype(np.int64)),
+        types,
         torch.from_numpy(rows),
         torch.from_numpy(texts.positions[words]),
         words,

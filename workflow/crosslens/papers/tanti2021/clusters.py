@@ -1,4 +1,4 @@
-"""tanti2021: V-measure of hidden states (table 3, captions of figures 3 and 5)."""
+"""tanti2021: V-measure of hidden states (table 3, captions of figures 3 to 6)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,54 +1,66 @@
-"""tanti2021: figures 3 and 5, t-SNE of hidden states before and after, by label and by language."""
+"""tanti2021: figure 2, the legends, and figures 3 to 6, t-SNE of hidden states by label and by language."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from crosslens.config.base import languages_table
-from crosslens.figures.scatter import Panel, Row, panels
-from crosslens.papers.tanti2021.items import ACCURACY, CAPTIONS, FIGURES, PAPER, V_PAPER
+from crosslens.figures.scatter import Panel, Row, legends, panels
+from crosslens.papers.tanti2021.items import ACCURACY, CAPTIONS, FIGURES, LABELS, PAPER, TASKS, V_PAPER, recipe_name
 
-ROWS = (
-    ("target", "label", "UDPOS labels", "task", "labels"),
-    ("target", "language", "UDPOS languages", "language, target", "language, target"),
-    ("wiki", "language", "Wikipedia languages", "language, wiki", "language, wiki"),
-)  # corpus, column, name, items of the score and of the clusters
-
+UNITS = {"pos": "words", "nli": "pairs and paragraphs"}
+HEADINGS = {"pos": "UPOS", "nli": "inference"}
 CAPTION = (
-    "t-SNE of last hidden states of sampled words; one model a column. In percent: F1, macro F1 of "
-    "chunks of bare tags, as the authors' code computes it (on tokens it says little: see accuracy); accuracy, of tokens; "
-    "V, V-measure of k-means on the full vectors, mean of the runs. Seeds of the scores: {seeds}; of the points: {seed}."
+    "t-SNE of what the heads read of sampled {units}; one model a column. In percent: F1, macro F1 as the authors' code "
+    "computes it ({paper}); accuracy; V, V-measure of k-means on the full vectors, mean of the runs. Seeds of the scores: "
+    "{seeds}; of the points: {seed}."
+)
+LEGEND_CAPTION = (
+    "Marks of figures 3 to 6. Languages stand by family, so that relatives are neighbours; neighbours differ in colour."
 )
 
 
-def figure(name: str, points: Mapping[str, pd.DataFrame], scores: pd.DataFrame, title: str) -> Figure:
-    """Six panels. points: run -> corpus, x, y, label, language; scores: the paper's records."""
+def figure(name: str, points: Mapping[str, pd.DataFrame], scores: pd.DataFrame, languages: Sequence[str], title: str) -> Figure:
+    """Six panels. points: run -> corpus, x, y, label, language; scores: the paper's records; languages: all of the study."""
+    task, runs = FIGURES[name]
     scores = scores[scores["language"] == "all"]
     rows, letters = [], iter("abcdef")
-    for corpus, column, kind, item, clusters in ROWS:
+    for corpus, by, kind, item, clusters in (
+        ("target", "label", f"{TASKS[task]} labels", "task", "labels"),
+        ("target", "language", f"{TASKS[task]} languages", "language, target", "language, target"),
+        ("wiki", "language", "Wikipedia languages", "language, wiki", "language, wiki"),
+    ):
         drawn = []
-        for run in FIGURES[name]:
+        for run in runs:
             here = points[run][points[run]["corpus"] == corpus]
-            of_run = scores[scores["recipe"] == f"tanti2021/pos/{run}"]
-            values = (
-                _percent(of_run, item, PAPER),
-                _percent(of_run, item, ACCURACY),
-                _percent(of_run, clusters, V_PAPER),
-            )
+            of_run = scores[scores["recipe"] == recipe_name(task, run)]
+            values = (_percent(of_run, item, PAPER), _percent(of_run, item, ACCURACY), _percent(of_run, clusters, V_PAPER))
             heading = f"({next(letters)}) {kind}, {CAPTIONS[run]}\nF1 {values[0]}, accuracy {values[1]}, V {values[2]}"
-            drawn.append(Panel(here[["x", "y"]].to_numpy(), here[column].to_numpy(), heading))
-        classes = sorted({value for panel in drawn for value in panel.classes}, key=_order)
-        names = [languages_table()[code]["name"] for code in classes] if column == "language" else classes
-        rows.append(Row(drawn, classes, names, "language" if column == "language" else "UPOS"))
-    seeds = sorted({int(seed) for seed in scores["seed"]})
-    return panels(rows, title, CAPTION.format(seeds=", ".join(map(str, seeds)), seed=seeds[0]))
+            drawn.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), heading))
+        shown = {value for panel in drawn for value in panel.classes}
+        rows.append(_languages(languages, drawn, shown) if by == "language" else _labels(task, drawn, shown))
+    seeds = sorted({int(seed) for seed in scores["seed"].dropna()})
+    paper = "UDPOS: of chunks of bare tags, see accuracy" if task == "pos" else "classes that are only predicted count as 0"
+    caption = CAPTION.format(units=UNITS[task], paper=paper, seeds=", ".join(map(str, seeds)), seed=seeds[0])
+    return panels(rows, title, caption)
 
 
-def _order(name: str) -> tuple[str, str]:
-    """Languages by family, so that relatives stand together in the legend; labels by name."""
-    row = languages_table().get(name)
-    return (row["family"], row["name"]) if row else ("", name)
+def legend(languages: Sequence[str], tasks: Sequence[str], title: str) -> Figure:
+    """Figure 2: the marks of languages and, for each task, of its labels."""
+    return legends([_languages(languages), *(_labels(task) for task in tasks)], title, LEGEND_CAPTION)
+
+
+def _languages(languages: Sequence[str], drawn: Sequence[Panel] = (), shown: Collection[str] | None = None) -> Row:
+    """Languages by family, all of the study, so that each has the same mark in every figure."""
+    table = languages_table()
+    classes = sorted(languages, key=lambda code: (table[code]["family"], table[code]["name"]))
+    return Row(drawn, {code: table[code]["name"] for code in classes}, "language", shown)
+
+
+def _labels(task: str, drawn: Sequence[Panel] = (), shown: Collection[str] | None = None) -> Row:
+    """Labels by name, all of the task."""
+    return Row(drawn, {label: label for label in sorted(LABELS[task])}, HEADINGS[task], shown)
 
 
 def _percent(scores: pd.DataFrame, item: str, definition: str) -> str:

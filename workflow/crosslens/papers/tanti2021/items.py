@@ -1,4 +1,4 @@
-"""tanti2021: names of what its tables and figures show, POS half.
+"""tanti2021: names of what its tables and figures show.
 
 Tanti, van der Plas, Borg and Gatt (2021), On the language-specificity of multilingual BERT and the impact of fine-tuning.
 Each score stands under the definition of the authors' code (`paper`) and under the usual ones.
@@ -6,10 +6,15 @@ Each score stands under the definition of the authors' code (`paper`) and under 
 
 from dataclasses import dataclass
 
-PAPER = "paper: macro F1 of chunks of bare tags"
-TOKEN_F1 = "macro F1 of tokens"
-ACCURACY = "accuracy of tokens"
-TRANSFER = "accuracy of tokens, mean of the other languages"
+from crosslens.upos import UPOS
+
+# Definitions. UDPOS is scored on words, XNLI on pairs of texts.
+PAPER = "paper: macro F1 (UDPOS: chunks of bare tags; XNLI: with stray classes)"
+CEILING = "highest macro F1 that stray classes leave"
+MACRO_F1 = "macro F1 over true classes"
+ACCURACY = "accuracy"
+TRANSFER = "accuracy, mean of the other languages"
+MICRO_F1 = "paper: micro F1 of chunks of bare tags"
 PROBE = "accuracy, converged probe trained on paragraphs"
 PROBE_INSIDE = "accuracy, converged probe trained on the same corpus"
 PROBE_RANDOM = "accuracy, converged probe trained on random labels"
@@ -17,24 +22,29 @@ V_PAPER = "paper: V-measure"
 V_CHANCE = "V-measure against shuffled truth"
 AMI = "adjusted mutual information"
 
-# Rows of the tables, and the item of the records that each shows.
-SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "Lang. ID (Wiki)": "language, wiki"}
-CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
-COLUMNS = {
-    "frozen": "UDPOS Init.",
-    "finetuned": "UDPOS Fine-T.",
-    "gradient_reversal": "UDPOS Grad.",
-    "entropy_maximisation": "UDPOS Ent.",
-    "untrained": "UDPOS Untrained",
+TASKS = {"pos": "UDPOS", "nli": "XNLI"}
+LABELS = {"pos": UPOS, "nli": ("entailment", "neutral", "contradiction")}
+RUNS = {
+    "frozen": "Init.",
+    "finetuned": "Fine-T.",
+    "gradient_reversal": "Grad.",
+    "entropy_maximisation": "Ent.",
+    "untrained": "Untrained",
+    "no_adversary": "No adversary",
+    "true_entropy": "True entropy",
     "spelling": "Spelling alone",
 }
 CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
             "entropy_maximisation": "entropy maximisation"}  # fmt: skip
 
+# Rows of the tables, and the item of the records that each shows.
+SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "Lang. ID (Wiki)": "language, wiki"}
+CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
+
 
 @dataclass(frozen=True)
 class TableOf:
-    """Which rows and runs a table shows; runs beyond the printed ones are controls."""
+    """Which rows and runs a table shows, for both tasks; runs beyond the printed ones are controls."""
 
     rows: dict[str, str]
     runs: tuple[str, ...]
@@ -43,9 +53,29 @@ class TableOf:
 
 TABLES = {
     "table1": TableOf(SCORE_ROWS, ("frozen", "finetuned", "untrained", "spelling"), {"score": "predictions", "probe": "probes"}),
-    "table2": TableOf(SCORE_ROWS, ("gradient_reversal", "entropy_maximisation"), {"score": "predictions", "probe": "probes"}),
+    "table2": TableOf(
+        SCORE_ROWS,
+        ("gradient_reversal", "entropy_maximisation", "no_adversary", "true_entropy"),
+        {"score": "predictions", "probe": "probes"},
+    ),
+    "footnote6": TableOf({}, ("finetuned",), {"score": "predictions"}),
     "table3": TableOf(
         CLUSTER_ROWS, ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"), {"clusters": "clusters"}
     ),
 }
-FIGURES = {"figure3": ("frozen", "finetuned"), "figure5": ("gradient_reversal", "entropy_maximisation")}
+FIGURES = {
+    "figure3": ("pos", ("frozen", "finetuned")),
+    "figure4": ("nli", ("frozen", "finetuned")),
+    "figure5": ("pos", ("gradient_reversal", "entropy_maximisation")),
+    "figure6": ("nli", ("gradient_reversal", "entropy_maximisation")),
+}
+
+
+def recipe_name(task: str, run: str) -> str:
+    """Name of a training, which its records carry."""
+    return f"tanti2021/{task}/{run}"
+
+
+def column(task: str, run: str) -> str:
+    """A training as the paper's tables head it: UDPOS Fine-T."""
+    return f"{TASKS[task]} {RUNS[run]}"

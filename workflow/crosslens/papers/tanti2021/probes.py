@@ -1,4 +1,4 @@
-"""tanti2021: converged probes of a word's language, and their controls (beside tables 1 and 2)."""
+"""tanti2021: converged probes of the language of a word (nli: of a text), and their controls (beside tables 1 and 2)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +15,7 @@ from crosslens.states.files import States
 
 
 def probe_records(target: States, wiki: States, settings: Probe, resamples: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Language of a word by converged probes: across corpora, within the target corpus, and on random labels."""
+    """Language by converged probes: across corpora, within the target corpus, and on random labels."""
     learn, paragraphs = wiki.take(wiki.random & (wiki.splits == "train")), wiki.take(wiki.random & (wiki.splits == "test"))
     target = target.take(target.random)
     share = settings.test_words / (settings.train_words + settings.test_words)
@@ -39,7 +39,7 @@ def probe_records(target: States, wiki: States, settings: Probe, resamples: int,
 
 
 def spelling_records(target: States, wiki: States, resamples: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Language of a word from its spelling alone, trained on paragraphs: no encoder at all."""
+    """Language from spelling alone, trained on paragraphs: no encoder at all."""
     learn, paragraphs = wiki.take(wiki.random & (wiki.splits == "train")), wiki.take(wiki.random & (wiki.splits == "test"))
     for item, test in (("language, target", target.take(target.random)), ("language, wiki", paragraphs)):
         predicted = spelling_probe(learn.words.tolist(), learn.languages, test.words.tolist())

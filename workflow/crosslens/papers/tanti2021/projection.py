@@ -1,4 +1,4 @@
-"""tanti2021: t-SNE of the appendix's samples (figures 3 and 5)."""
+"""tanti2021: t-SNE of the appendix's samples (figures 3 to 6)."""
 
 import pandas as pd
 

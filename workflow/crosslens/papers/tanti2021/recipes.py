@@ -1,61 +1,108 @@
 """The trainings of tanti2021."""
 
+from collections.abc import Iterator
+from itertools import product
+from random import Random
+
 from crosslens.config.base import Split
 from crosslens.config.tanti2021 import Run
 from crosslens.config.whole import Config
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Recipe, Score, Stage, Term
-from crosslens.upos import UPOS
+from crosslens.papers.tanti2021.items import LABELS, recipe_name
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Reading, Recipe, Score, Stage, Term
+
+TRIAL = "trial"  # and its number
 
 
-def pos(name: str, run_name: str, config: Config) -> Recipe:
-    """Part-of-speech half of tanti2021: a task stage, then a language head on the encoder as the task left it."""
+def names(config: Config) -> Iterator[str]:
+    """Recipes of the configuration, such as tanti2021/pos/finetuned."""
+    for task, of in config.papers.tanti2021.tasks.items():
+        yield from (recipe_name(task, run) for run in of.runs)
+
+
+def recipe(name: str, config: Config) -> Recipe:
+    """A training of the paper, or a trial of its search. Raises KeyError for a name that is none."""
+    _, task, run_name, *trial = name.split("/")
+    run = config.papers.tanti2021.tasks[task].runs[run_name]  # type: ignore[index]
+    if not trial:
+        return _recipe(name, task, run, config, search=False)
+    return _recipe(name, task, run.model_copy(update=trials(config)[name]), config, search=True)
+
+
+def trials(config: Config) -> dict[str, dict[str, float]]:
+    """Trials of the random search, such as tanti2021/pos/finetuned/trial03, and their hyperparameters.
+
+    Random sets of table 4's grid, none twice (tanti2021, appendix D).
+    """
+    paper, found = config.papers.tanti2021, {}
+    for experiment in paper.search.experiments:
+        task, run = experiment.split("/")
+        of = paper.tasks[task].runs[run]  # type: ignore[index]
+        keys = ["init_sd", "batch", "head_rate"]
+        keys += [key for key in ("encoder_rate", "reversal", "uniformity") if getattr(of, key) is not None]
+        grid = list(product(*(getattr(paper.search, key) for key in keys)))
+        drawn = Random(f"{paper.search.seed} {experiment}").sample(grid, min(paper.search.trials, len(grid)))
+        for number, values in enumerate(drawn):
+            found[f"{recipe_name(task, run)}/{TRIAL}{number:02d}"] = dict(zip(keys, values, strict=True))
+    return found
+
+
+def _recipe(name: str, task: str, run: Run, config: Config, search: bool) -> Recipe:
+    """A task stage, then a language head on the encoder as the task left it; a search stops after the task."""
     paper = config.papers.tanti2021
-    training, run = paper.training, paper.runs[run_name]  # type: ignore[index]
-    task_languages = tuple(config.corpora[paper.corpus].languages)
+    training, of = paper.training, paper.tasks[task]  # type: ignore[index]
+    task_languages = tuple(config.corpora[of.corpus].languages)
     known_languages = tuple(config.corpora[paper.language_corpus].languages)
     source = (paper.source_language,)
 
-    def sentences(split: Split, languages: tuple[str, ...]) -> Data:
-        return Data(corpus=paper.corpus, split=split, languages=languages)
+    def texts(split: Split, languages: tuple[str, ...]) -> Data:
+        return Data(corpus=of.corpus, split=split, languages=languages)
 
     def paragraphs(split: Split) -> Data:
         return Data(corpus=paper.language_corpus, split=split, languages=known_languages)
 
-    label = Term(head=TASK, data=sentences("train", source))
+    label = Term(head=TASK, data=texts("train", source))
     language = Term(head=LANGUAGE, data=paragraphs("train"))
     trained = (ENCODER,) if run.encoder_rate else ()
     task_stage = Stage(
         name="task",
-        phases=_phases(run, label, language, trained, training.entropy),
+        phases=_phases(run, label, language, trained),
         epochs=training.epochs,
         batch=run.batch,
         encoder_rate=run.encoder_rate or 0.0,
         head_rate=run.head_rate,
         new_heads=(TASK, LANGUAGE),
         select_head=TASK,
-        select_data=sentences("validation", source),
+        select_data=texts("validation", source),
     )
-    language_stage = Stage(
-        name="language",
-        phases=(Phase(terms=(language,), update=(LANGUAGE,)),),
-        epochs=training.language_epochs,
-        batch=run.batch,
-        head_rate=run.language_head_rate or run.head_rate,
-        new_heads=(LANGUAGE,),
-        select_head=LANGUAGE,
-        select_data=paragraphs("validation"),
-    )
+    rates = {LANGUAGE: run.language_head_rate or run.head_rate}
+    rates |= {f"{LANGUAGE} {rate:.0e}": rate for rate in training.language_head_rates}
+    language_stages = [
+        Stage(
+            name=head,
+            phases=(Phase(terms=(Term(head=head, data=paragraphs("train")),), update=(head,)),),
+            epochs=training.language_epochs,
+            batch=run.batch,
+            head_rate=rate,
+            new_heads=(head,),
+            select_head=head,
+            select_data=paragraphs("validation"),
+        )
+        for head, rate in rates.items()
+    ]
+    scores = [Score(head=TASK, data=texts("test", task_languages))]
+    scores += [Score(head=head, data=data) for head in rates for data in (texts("test", task_languages), paragraphs("test"))]
+    if search:
+        # Departure that is the paper's: dev is multilingual, so that the search is not strictly zero-shot.
+        developed = tuple(language for language, split in config.corpora[of.corpus].parts() if split == "dev")
+        rates, language_stages, scores = {LANGUAGE: 0.0}, [], [Score(head=TASK, data=texts("dev", developed))]
     return Recipe(
         name=name,
         encoder=paper.encoder,
+        reading=Reading(unit="word" if task == "pos" else "text", state=of.state, segments=of.segments),
         reinitialise=run.reinitialise,
-        labels={TASK: UPOS, LANGUAGE: known_languages},
-        stages=(task_stage, language_stage),
-        scores=(
-            Score(head=TASK, data=sentences("test", task_languages)),
-            Score(head=LANGUAGE, data=sentences("test", task_languages)),
-            Score(head=LANGUAGE, data=paragraphs("test")),
-        ),
+        labels={TASK: LABELS[task]} | dict.fromkeys(rates, known_languages),
+        stages=(task_stage, *language_stages),
+        scores=tuple(scores),
         init_sd=run.init_sd,
         dropout=training.dropout,
         warmup=training.warmup,
@@ -68,14 +115,14 @@ def pos(name: str, run_name: str, config: Config) -> Recipe:
     )
 
 
-def _phases(run: Run, label: Term, language: Term, trained: tuple[str, ...], entropy: str) -> tuple[Phase, ...]:
+def _phases(run: Run, label: Term, language: Term, trained: tuple[str, ...]) -> tuple[Phase, ...]:
     """The objective of a run, composed of terms (tanti2021, section 3)."""
     if run.reversal is not None:
         reversed_language = language.model_copy(update={"reversal": run.reversal})
         return (Phase(terms=(label, reversed_language), update=(*trained, TASK, LANGUAGE)),)
     if run.uniformity is not None:
         # The language head learns first, alone; then the encoder learns to make its output uniform (the head does not move).
-        loss = "uniformity" if entropy == "paper" else "entropy"
+        loss = "uniformity" if run.entropy == "equation_1" else "entropy"
         uniform = language.model_copy(update={"loss": loss, "weight": run.uniformity})
         return (
             Phase(terms=(language,), update=(LANGUAGE,)),

@@ -1,4 +1,4 @@
-"""tanti2021: scores of predictions under every definition (tables 1 and 2)."""
+"""tanti2021: scores of predictions under every definition (tables 1, 2 and 5, footnote 6)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 
-from crosslens.measures.f1 import Counts, accuracy, chunk_counts, macro_f1, token_counts
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, macro_f1, micro_f1, token_counts, true_share
 from crosslens.measures.intervals import bootstrap
-from crosslens.papers.tanti2021.items import ACCURACY, PAPER, TOKEN_F1, TRANSFER
+from crosslens.papers.tanti2021.items import ACCURACY, CEILING, MACRO_F1, MICRO_F1, PAPER, TRANSFER
 from crosslens.recipes import TASK, Recipe
 
 
@@ -23,20 +24,22 @@ def prediction_records(
     """
     table = pq.read_table(path).to_pandas()
     for (head, corpus, split), part in table.groupby(["head", "corpus", "split"], sort=False):
-        item = "task" if head == TASK else f"language, {'target' if corpus == target else 'wiki'}"
-        gold, predicted = (np.concatenate(part[name].to_numpy()).astype(np.int64) for name in ("gold", "predicted"))
-        sentences = np.repeat(np.arange(len(part)), part["gold"].map(len))
-        known = gold >= 0
-        gold, predicted, sentences = gold[known], predicted[known], sentences[known]
+        item = TASK if head == TASK else f"{head}, {'target' if corpus == target else 'wiki'}"
+        gold, predicted, sentences = sequences(part)
         labels = recipe.labels[head]
         tokens = token_counts(gold, predicted, sentences, len(part), len(labels))
-        chunks = chunk_counts(gold, predicted, sentences, len(part), labels)
         common = {"item": item, "corpus": corpus, "split": split}
-        definitions: list[tuple[str, Counts, Callable[[Counts], np.ndarray]]] = [
-            (PAPER, chunks, partial(macro_f1, classes="union")),
-            (TOKEN_F1, tokens, partial(macro_f1, classes="true")),
-            (ACCURACY, tokens, accuracy),
-        ]
+        definitions: list[tuple[str, Counts, Callable[[Counts], np.ndarray]]] = []
+        if recipe.reading.unit == "word":
+            chunks = chunk_counts(gold, predicted, sentences, len(part), labels)
+            definitions.append((PAPER, chunks, partial(macro_f1, classes="union")))
+            if head == TASK:
+                definitions.append((MICRO_F1, chunks, micro_f1))
+        else:
+            definitions.append((PAPER, tokens, partial(macro_f1, classes="union")))
+            if head != TASK:
+                definitions.append((CEILING, tokens, true_share))
+        definitions += [(MACRO_F1, tokens, partial(macro_f1, classes="true")), (ACCURACY, tokens, accuracy)]
         languages = part["language"].to_numpy()
         for language in ["all", *dict.fromkeys(languages)]:
             chosen = np.ones(len(part), bool) if language == "all" else languages == language
@@ -52,6 +55,14 @@ def prediction_records(
             value, low, high = by_language_interval(by_language, resamples, seed)
             yield common | {"language": "all", "measure": "score", "definition": TRANSFER, "value": value, "low": low,
                             "high": high, "n": int(tokens.true[languages != source_language].sum())}  # fmt: skip
+
+
+def sequences(part: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gold and predicted classes of all labelled units, and the row of each, from rows of predictions."""
+    gold, predicted = (np.concatenate(part[name].to_numpy()).astype(np.int64) for name in ("gold", "predicted"))
+    sentences = np.repeat(np.arange(len(part)), part["gold"].map(len))
+    known = gold >= 0
+    return gold[known], predicted[known], sentences[known]
 
 
 def _rows(counts: Counts, chosen: np.ndarray) -> Counts:

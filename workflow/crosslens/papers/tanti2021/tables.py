@@ -1,57 +1,76 @@
-"""tanti2021: tables 1 to 3."""
+"""tanti2021: tables 1 to 3 and footnote 6."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pandas as pd
 
 from crosslens.measures.intervals import mean_interval
-from crosslens.papers.tanti2021.items import CAPTIONS, COLUMNS, TABLES
+from crosslens.papers.tanti2021.items import ACCURACY, CAPTIONS, MICRO_F1, PAPER, TABLES, TASKS, V_PAPER, column, recipe_name
 
 
-def table(name: str, scores: pd.DataFrame, published: pd.DataFrame, runs: Sequence[str]) -> pd.DataFrame:
+def table(name: str, scores: pd.DataFrame, published: pd.DataFrame, runs: Mapping[str, Collection[str]]) -> pd.DataFrame:
     """A table in percent: a line for each row and definition; for each run its value, 95 % interval and the published value.
 
-    scores: the paper's records; published: resources/published/tanti2021.csv; runs: those that were configured.
+    scores: the paper's records; published: resources/published/tanti2021.csv; runs: those that were configured, by task.
     """
     spec = TABLES[name]
     scores = scores[scores["language"] == "all"]
+    if name == "footnote6":
+        return _footnote6(scores, published, runs)
     lines = []
     for row, item in spec.rows.items():
         here = scores[(scores["item"] == item) & scores["measure"].isin(spec.measures)]
         for definition in dict.fromkeys(here["definition"]):
             line: dict[str, Any] = {"row": row, "definition": definition}
-            for run in spec.runs:
-                if run not in runs and run != "spelling":
-                    continue
-                found = here[(here["definition"] == definition) & (here["recipe"] == f"tanti2021/pos/{run}")]
-                line |= _cells(COLUMNS[run], found)
-                printed = _published(published, name, row, run) if definition.startswith("paper") else None
-                if run in CAPTIONS:
-                    line[f"{COLUMNS[run]} published"] = printed
+            for task in runs:
+                for run in spec.runs:
+                    if run not in runs[task] and run != "spelling":
+                        continue
+                    of_run = (here["definition"] == definition) & (here["recipe"] == recipe_name(task, run))
+                    line |= cells(column(task, run), here[of_run])
+                    if run in CAPTIONS:
+                        printed = _published(published, name, row, task, run) if definition in (PAPER, V_PAPER) else None
+                        line[f"{column(task, run)} published"] = printed
             lines.append(line)
     return pd.DataFrame(lines)
 
 
-def _cells(column: str, found: pd.DataFrame) -> dict[str, Any]:
+def _footnote6(scores: pd.DataFrame, published: pd.DataFrame, tasks: Collection[str]) -> pd.DataFrame:
+    """Footnote 6 in percent: the fine-tuned model under the scores that others print, beside the published values."""
+    lines = []
+    for task in tasks:
+        definition = MICRO_F1 if task == "pos" else ACCURACY
+        chosen = (scores["recipe"] == recipe_name(task, "finetuned")) & (scores["item"] == "task")
+        chosen &= scores["definition"] == definition
+        line: dict[str, Any] = {"row": TASKS[task], "definition": definition} | cells("Fine-T.", scores[chosen])
+        for name, printed in (("published", "fine-tuned (this paper)"), ("XTREME published", "XTREME (Hu et al. 2020)")):
+            cell = published[(published["row"] == TASKS[task]) & (published["column"] == printed)]
+            line[name] = float(cell["value"].iloc[0])
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def cells(name: str, found: pd.DataFrame) -> dict[str, Any]:
     """Mean over seeds in percent; interval: of one seed's bootstrap, or t over several seeds."""
     if found.empty:
-        return {column: None, f"{column} low": None, f"{column} high": None}
+        return {name: None, f"{name} low": None, f"{name} high": None}
     if len(found) == 1:
         value, low, high = found[["value", "low", "high"]].iloc[0]
     else:
         value, low, high = mean_interval(found["value"].to_numpy())
-    return {column: round(100 * value, 2), f"{column} low": round(100 * low, 2), f"{column} high": round(100 * high, 2)}
+    return {name: round(100 * value, 2), f"{name} low": round(100 * low, 2), f"{name} high": round(100 * high, 2)}
 
 
-def _published(published: pd.DataFrame, name: str, row: str, run: str) -> float | None:
-    """The printed value of a cell; V-measures of the table 1 runs are printed in the captions of figure 3."""
-    cell = published[(published["item"] == name) & (published["row"] == row) & (published["column"] == COLUMNS[run])]
-    if cell.empty and name == "table3" and run in CAPTIONS:
+def _published(published: pd.DataFrame, name: str, row: str, task: str, run: str) -> float | None:
+    """The printed value of a cell; V-measures of the table 1 runs are printed in the captions of figures 3 and 4."""
+    cell = published[(published["item"] == name) & (published["row"] == row) & (published["column"] == column(task, run))]
+    if cell.empty and name == "table3":
         kind = {
-            "Target labels": "UDPOS labels",
-            "Language (Target)": "UDPOS languages",
+            "Target labels": f"{TASKS[task]} labels",
+            "Language (Target)": f"{TASKS[task]} languages",
             "Language (Wiki)": "Wikipedia languages",
         }[row]
-        cell = published[(published["row"] == f"{kind} {CAPTIONS[run]}") & (published["metric"] == "V-measure")]
+        figure = published["item"].str.startswith("figure3" if task == "pos" else "figure4")
+        cell = published[figure & (published["row"] == f"{kind} {CAPTIONS[run]}") & (published["metric"] == "V-measure")]
     return None if cell.empty else float(cell["value"].iloc[0])

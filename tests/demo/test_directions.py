@@ -1,0 +1,85 @@
+"""The findings of tanti2021 that hold on the demo, over three seeds: `make test-demo` (a quarter of an hour, after `make demo`).
+
+What does not hold there under a sound measure stands in docs/findings.md, with the numbers.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from crosslens.papers.tanti2021.items import ACCURACY, PROBE, TRANSFER, V_PAPER, recipe_name
+from crosslens.records import read
+from scipy import stats
+
+pytestmark = pytest.mark.demo
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results/demo"
+SEEDS = (0, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def scores() -> pd.DataFrame:
+    """All records of the demo with three seeds; trainings of a seed that is there already are not repeated."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(
+        [sys.executable, "-m", "snakemake", "--profile", "demo", "--config", f"seeds={list(SEEDS)}", "--quiet", "reason", "host",
+         "--", "results/demo/scores/tanti2021.parquet"],
+        cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
+    )  # fmt: skip
+    found = read([RESULTS / "scores/tanti2021.parquet"])
+    return found[found["language"] == "all"]
+
+
+def values(scores: pd.DataFrame, task: str, run: str, item: str, definition: str) -> np.ndarray:
+    """A score of each seed, in the order of the seeds."""
+    chosen = (scores["recipe"] == recipe_name(task, run)) & (scores["item"] == item) & (scores["definition"] == definition)
+    found = scores[chosen].sort_values("seed")
+    assert tuple(found["seed"]) == SEEDS
+    return found["value"].to_numpy()
+
+
+def below(lower: np.ndarray, higher: np.ndarray) -> bool:
+    """Whether the differences of the seeds, paired, are below zero in every seed and by a one-sided t test at 5 %."""
+    return bool((lower < higher).all() and stats.ttest_rel(lower, higher, alternative="less").pvalue < 0.05)
+
+
+@pytest.mark.parametrize("task", ["pos", "nli"])
+def test_transfer_is_above_the_majority_class(scores, task):
+    transfer = values(scores, task, "finetuned", "task", TRANSFER)
+    for seed, value in zip(SEEDS, transfer, strict=True):
+        predictions = pd.read_parquet(RESULTS / f"models/tanti2021/{task}/finetuned/seed{seed}/predictions.parquet")
+        others = predictions[(predictions["head"] == "task") & (predictions["language"] != "en")]
+        # The most frequent class of each language, by itself: what a guess could reach at most.
+        majority = np.mean([
+            np.unique(np.concatenate(part["gold"].to_numpy()), return_counts=True)[1].max() / part["gold"].map(len).sum()
+            for _, part in others.groupby("language")
+        ])  # fmt: skip
+        assert value > majority
+
+
+@pytest.mark.parametrize("where", ["target", "wiki"])
+def test_language_is_harder_to_identify_after_entropy_maximisation(scores, where):
+    item = f"language, {where}"
+    for definition in (ACCURACY, PROBE):  # a head that trained alike before and after, and a converged probe
+        before, after = (values(scores, "pos", run, item, definition) for run in ("frozen", "entropy_maximisation"))
+        assert below(after, before), definition
+
+
+@pytest.mark.parametrize("run", ["frozen", "entropy_maximisation"])
+def test_the_language_head_trained(run):
+    for seed in SEEDS:
+        history = pd.read_csv(RESULTS / f"models/tanti2021/pos/{run}/seed{seed}/history.csv")
+        losses = history[history["stage"] == "language"]["loss 0 language cross_entropy"]
+        assert losses.iloc[-1] < 0.8 * losses.iloc[0]
+
+
+def test_clusters_by_label_rise_and_by_language_fall_after_fine_tuning(scores):
+    before, after = (values(scores, "pos", run, "labels", V_PAPER) for run in ("frozen", "finetuned"))
+    assert below(before, after)
+    for item in ("language, target", "language, wiki"):
+        before, after = (values(scores, "pos", run, item, V_PAPER) for run in ("frozen", "finetuned"))
+        assert below(after, before), item

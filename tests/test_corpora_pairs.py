@@ -1,0 +1,231 @@
+"""Sentence pairs: official layouts, refused in one line with the place, and split without leaks."""
+
+import gzip
+import json
+import lzma
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from crosslens.config.corpora import PairCorpus
+from crosslens.corpora import schema
+from crosslens.corpora.pairs import LABELS, read_pairs, write_pairs
+from crosslens.errors import DataError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
+needs_mirror = pytest.mark.skipif(not (MIRROR / "xnli").is_dir(), reason="needs real pairs in ../shared/mirror/xnli")
+
+HEADER = (
+    "language gold_label sentence1_binary_parse sentence2_binary_parse sentence1_parse sentence2_parse sentence1 sentence2 "
+    "promptID pairID genre label1 label2 label3 label4 label5 sentence1_tokenized sentence2_tokenized match"
+).split()
+XNLI = [
+    ("de", "neutral", 'Er sagte: "Mama!', "Er rief an.", "1"),
+    ("en", "entailment", 'He said: "Mama!', "He called\u2028her.", "1"),
+    ("de", "contradiction", "n/a", "Nichts.", "2"),
+]
+
+
+def table(rows=XNLI) -> str:
+    lines = [HEADER]
+    for language, label, premise, hypothesis, pair in rows:
+        known = {"language": language, "gold_label": label, "sentence1": premise, "sentence2": hypothesis, "pairID": pair}
+        lines.append([known.get(name, "") for name in HEADER])
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def official(n: int = 3) -> str:
+    rows = [
+        {
+            "annotator_labels": [],
+            "gold_label": LABELS[i % 3],
+            "pairID": f"{i}n",
+            "sentence1": f"Premise {i}.",
+            "sentence2": "Yes.",
+        }
+        for i in range(n)
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+BARE = '{"premise": "Ja.", "hypothesis": "n/a", "label": 2}\n{"premise": "A\\u00e4.", "hypothesis": "B", "label": "neutral"}\n'
+
+
+def save(folder: Path, text: str | bytes, name: str) -> Path:
+    path = folder / name
+    content = text.encode() if isinstance(text, str) else text
+    path.write_bytes({".xz": lzma.compress, ".gz": gzip.compress}.get(path.suffix, bytes)(content))
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
+def test_layouts(tmp_path: Path, suffix: str) -> None:
+    path = save(tmp_path, table(), f"xnli.test.tsv{suffix}")
+    assert list(read_pairs(path, "de")) == [
+        ("1", 'Er sagte: "Mama!', "Er rief an.", "neutral"),
+        ("2", "n/a", "Nichts.", "contradiction"),
+    ]
+    assert list(read_pairs(path, "en")) == [("1", 'He said: "Mama!', "He called\u2028her.", "entailment")]
+    path = save(tmp_path, official(2), f"train.jsonl{suffix}")
+    assert list(read_pairs(path, "en")) == [("0n", "Premise 0.", "Yes.", "entailment"), ("1n", "Premise 1.", "Yes.", "neutral")]
+    path = save(tmp_path, BARE, f"dev.jsonl{suffix}")
+    assert list(read_pairs(path, "fi")) == [("1", "Ja.", "n/a", "contradiction"), ("2", "Aä.", "B", "neutral")]
+
+
+BAD = {  # text, what is replaced in it, by what, the line that is named, and what the message says
+    "no column": (table, "\tgold_label", "\tgold", 1, "no column gold_label"),
+    "another file": (table, table(), "PK\x03\x04", 1, "no column language"),
+    "empty file": (table, table(), "", 1, "no column language"),
+    "columns": (table, "n/a\t", "n/a", 4, "18 columns, 19"),
+    "cut short": (table, "\tNichts.\t\t2\t\t\t\t\t\t\t\t\t\n", "", 4, "7 columns"),
+    "label": (table, "contradiction", "Widerspruch", 4, "gold_label 'Widerspruch'"),
+    "empty premise": (table, "n/a", " ", 4, "sentence1 is empty"),
+    "empty hypothesis": (table, "Nichts.", "", 4, "sentence2 is empty"),
+    "empty id": (table, "\t2\t", "\t\t", 4, "pairID is empty"),
+    "language": (table, "de", "sw", 1, "no rows of 'de', one of en, sw expected"),
+    "JSON": (official, '"gold_label": "contr', '"gold_label: "contr', 3, "no JSON"),
+    "JSON cut short": (official, '"Yes."}\n', '"Ye', 3, "no JSON"),
+    "JSON that nests": (official, '{"annotator_labels": [], "gold_label": "contr', "[" * 10**5, 3, "no JSON"),
+    "a list": (official, official().splitlines()[2], "[1]", 3, "JSON of type list"),
+    "a blank line": (official, official().splitlines()[2], "", 3, "no JSON"),
+    "no key": (official, "pairID", "pair", 3, "no pairID, pairID, sentence1, sentence2, gold_label expected"),
+    "no text": (official, '"Yes."', "null", 3, "sentence2 is NoneType"),
+    "half a character": (official, "Yes.", "\\ud83d", 3, "half a character in sentence2"),
+    "number": (lambda: BARE, '"neutral"', "3", 2, "label '3'"),
+    "true": (lambda: BARE, '"neutral"', "true", 2, "label 'True'"),
+    "another layout": (lambda: BARE, "premise", "sentence1", 2, "no premise"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
+    text, old, new, line, what = BAD[case]
+    good = text()
+    if case == "language":
+        bad = good.replace("\nde", "\nsw")
+    else:
+        bad = good[: good.rindex(old)] + new + good[good.rindex(old) + len(old) :]
+    path, output = save(tmp_path, bad, "pairs"), tmp_path / "out" / "de.test.parquet"
+    with pytest.raises(DataError) as error:
+        write_pairs({"test": [path]}, {"test": output}, language="de", validation_share=0.1, limits={}, seed=0)
+    message = str(error.value)
+    assert message.startswith(f"{path}:{line}: ") and what in message and "expected; " in message.replace(", en, sw", "")
+    assert "\n" not in message and not output.parent.exists()
+
+
+def test_not_utf8_and_damaged(tmp_path: Path) -> None:
+    path = save(tmp_path, table([("de", "neutral", "Öl.", "Ja.", "1")]).encode("latin-1"), "xnli.tsv")
+    with pytest.raises(DataError, match=f"{path}:2: byte .* UTF-8 expected"):
+        list(read_pairs(path, "de"))
+    path = save(tmp_path, official(), "train.jsonl.xz")
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(DataError, match="damaged compressed file"):
+        list(read_pairs(path, "en"))
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n"), min_size=1, max_size=9).filter(str.strip)
+ROWS = st.lists(st.tuples(st.just("xx"), st.sampled_from(LABELS), TEXT, TEXT, st.from_regex("[0-9]{1,4}[enc]?", fullmatch=True)),
+                min_size=1, max_size=5)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None)
+@given(ROWS)
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, ...]]) -> None:
+    folder = tmp_path_factory.mktemp("p")
+    expected = [(pair, premise, hypothesis, label) for _, label, premise, hypothesis, pair in rows]
+    assert list(read_pairs(save(folder, table(rows), "t.tsv"), "xx")) == expected
+    lines = [dict(zip(("gold_label", "sentence1", "sentence2", "pairID"), row[1:], strict=True)) for row in rows]
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    assert list(read_pairs(save(folder, text, "t.jsonl"), "xx")) == expected
+
+
+def splits(
+    tmp_path: Path, files: dict[str, Path] | None = None, **changes: object
+) -> tuple[dict[str, int], dict[str, list[str]]]:
+    train = save(tmp_path, official(100), "train.jsonl")
+    outputs = {split: tmp_path / "out" / f"en.{split}.parquet" for split in ("train", "validation")}
+    plan = {"language": "en", "validation_share": 0.1, "limits": {}, "seed": 0} | changes
+    counts = write_pairs({"train": [train]} | {split: [path] for split, path in (files or {}).items()}, outputs, **plan)  # type: ignore[arg-type]
+    return counts, {split: [row["id"] for row in schema.read(path).to_pylist()] for split, path in outputs.items()}
+
+
+def test_validation_is_drawn_from_train(tmp_path: Path) -> None:
+    counts, ids = splits(tmp_path)
+    assert counts == {"train": 90, "validation": 10}
+    assert len({*ids["train"], *ids["validation"]}) == 100
+    assert ids["train"] == sorted(ids["train"], key=lambda name: int(name[:-1]))
+    assert splits(tmp_path)[1] == ids != splits(tmp_path, seed=1)[1]
+
+
+def test_validation_of_its_own_and_limits(tmp_path: Path) -> None:
+    counts, ids = splits(tmp_path, {"validation": save(tmp_path, BARE, "dev.jsonl")}, limits={"train": 20, "validation": 20})
+    assert counts == {"train": 20, "validation": 2}
+    assert ids["validation"] == ["1", "2"]
+    assert ids["train"] == sorted(ids["train"], key=lambda name: int(name[:-1])) and len(set(ids["train"])) == 20
+    metadata = schema.metadata(tmp_path / "out" / "en.train.parquet")
+    assert metadata == {
+        "files": ["train.jsonl"], "dropped": {"no_agreement": 0}, "drawn_from": "train", "available": 100, "seed": 0
+    }  # fmt: skip
+
+
+def test_pairs_without_agreement_are_dropped(tmp_path: Path) -> None:
+    path, output = save(tmp_path, official(4).replace("neutral", "-"), "dev.jsonl"), tmp_path / "en.dev.parquet"
+    assert write_pairs({"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0) == {"dev": 3}
+    assert schema.metadata(output)["dropped"] == {"no_agreement": 1}
+    rows = schema.read(output)
+    assert rows.schema.names == schema.PAIRS.names and rows["language"].to_pylist() == ["en"] * 3
+    path.write_text(official(1).replace("entailment", "-"))
+    with pytest.raises(DataError, match=r"dev.jsonl: no sentences for en.dev \(dropped: {'no_agreement': 1}"):
+        write_pairs({"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0)
+
+
+PLAN = {
+    "kind": "pairs", "source": "xnli", "languages": ["de", "en"], "train_source": "multinli", "train_file": "{code}.jsonl",
+    "files": {"test": "xnli.test.tsv"},
+}  # fmt: skip
+
+
+def test_configuration() -> None:
+    corpus = PairCorpus.model_validate(PLAN)
+    assert list(corpus.parts()) == [("de", "test"), ("en", "train"), ("en", "validation"), ("en", "test")]
+    assert corpus.sources() == {"xnli", "multinli"}
+    assert (corpus.files_of("en", "train"), corpus.files_of("en", "validation")) == (["en.jsonl"], [])
+    corpus = PairCorpus.model_validate(PLAN | {"files": {"dev": "{name}.dev", "test": "x"}, "validation_file": "v"})
+    assert [split for language, split in corpus.parts() if language == "en"] == ["train", "validation", "dev", "test"]
+    assert (corpus.files_of("de", "dev"), corpus.files_of("en", "validation")) == (["German.dev"], ["v"])
+    for change, what in (
+        ({"files": {"dev": "x"}}, "no file for test"),
+        ({"files": {"train": "x", "test": "x"}}, "'dev' or 'test'"),
+        ({"languages": ["qq"]}, "qq not in"),
+        ({"train_file": "{lang}"}, "pattern '{lang}'"),
+    ):
+        with pytest.raises(ValidationError, match=what):
+            PairCorpus.model_validate(PLAN | change)
+
+
+# Real data
+
+
+@needs_mirror
+@pytest.mark.parametrize(("split", "pairs"), [("dev", 2490), ("test", 5010)])
+def test_real_xnli(split: str, pairs: int) -> None:
+    path = MIRROR / "xnli" / "XNLI-1.0" / f"xnli.{split}.tsv.xz"
+    labels = {}
+    for language in "ar bg de el en es fr hi ru sw th tr ur vi zh".split():
+        found = list(read_pairs(path, language))
+        assert Counter(pair.label for pair in found) == dict.fromkeys(LABELS, pairs // 3), language
+        labels[language] = [(pair.id, pair.label) for pair in found]
+    assert all(each == labels["en"] for each in labels.values())
+
+
+@needs_mirror
+def test_real_multinli(tmp_path: Path) -> None:
+    path = MIRROR / "multinli" / "en.train.jsonl.xz"
+    outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
+    counts = write_pairs({"train": [path]}, outputs, language="en", validation_share=0.1, limits={}, seed=0)
+    assert counts == {"train": 8100, "validation": 900}
+    found = Counter(pair.label for pair in read_pairs(MIRROR / "multinli" / "dev.jsonl.xz", "en"))
+    assert found == {"entailment": 3479, "neutral": 3123, "contradiction": 3213}

@@ -1,0 +1,146 @@
+"""Sentence pairs of natural language inference: XNLI and MultiNLI, from their official files to rows."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from crosslens.corpora.lines import read_lines, refuse
+from crosslens.corpora.schema import PAIRS, write
+from crosslens.corpora.splits import draw_splits
+from crosslens.errors import DataError
+
+LABELS = ("entailment", "neutral", "contradiction")  # their order is the numbers' of label
+NO_AGREEMENT = "-"  # gold_label where the annotators did not agree
+KNOWN = {name: name for name in (*LABELS, NO_AGREEMENT)} | {str(number): name for number, name in enumerate(LABELS)}
+
+
+class Pair(NamedTuple):
+    """One pair. label: one of LABELS, or NO_AGREEMENT."""
+
+    id: str
+    premise: str
+    hypothesis: str
+    label: str
+
+
+class _Keys(NamedTuple):
+    """Where a layout has what."""
+
+    id: str | None  # None: the number of the line
+    premise: str
+    hypothesis: str
+    label: str
+
+
+OFFICIAL = _Keys("pairID", "sentence1", "sentence2", "gold_label")
+BARE = _Keys(None, "premise", "hypothesis", "label")
+
+
+def read_pairs(path: Path, language: str) -> Iterator[Pair]:
+    """Pairs of one language of a file, plain or compressed (.xz, .gz, .bz2), in order.
+
+    Three layouts, told apart by their keys: the table of XNLI 1.0 (a header; tab-separated, quotes are literal; all
+    languages in one file), the JSON lines of MultiNLI 1.0 (gold_label, sentence1, sentence2, pairID) and JSON lines with
+    premise, hypothesis and label, a name or a number in the order of LABELS. JSON lines have one language, the asked one.
+    A sentence that is `n/a` stays: the official files have some.
+    Raises DataError, `path:line: what, expected, remedy`, for anything else.
+    """
+    lines = read_lines(path)
+    first = next(lines, (1, ""))
+    if not first[1].startswith("{"):
+        yield from _table(path, language, first[1].split("\t"), lines)
+        return
+    keys = None
+    for number, line in chain([first], lines):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            refuse(path, number, f"no JSON ({error})", "a JSON object")
+        if not isinstance(row, dict):
+            refuse(path, number, f"JSON of type {type(row).__name__}", "a JSON object")
+        keys = keys or (BARE if BARE.premise in row else OFFICIAL)
+        yield _pair(path, number, row, keys)
+
+
+def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tuple[int, str]]) -> Iterator[Pair]:
+    """Rows of one language of XNLI's table."""
+    missing = [name for name in ("language", *OFFICIAL) if name and name not in header]
+    if missing:
+        refuse(path, 1, f"no column {', '.join(missing)}", "the header of XNLI 1.0 or JSON lines")
+    place = header.index("language")
+    found: set[str] = set()
+    for number, line in lines:
+        cells = line.split("\t")
+        if len(cells) != len(header):
+            refuse(path, number, f"{len(cells)} columns", f"{len(header)} tab-separated columns")
+        found.add(cells[place])
+        if cells[place] == language:
+            yield _pair(path, number, dict(zip(header, cells, strict=True)), OFFICIAL)
+    if language not in found:
+        raise DataError(
+            f"{path}:1: no rows of '{language}', one of {', '.join(sorted(found))} expected; "
+            "leave the language out or name another file"
+        )
+
+
+def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys) -> Pair:
+    """One checked pair."""
+
+    def fail(what: str, expected: str) -> NoReturn:
+        refuse(path, number, what, expected)
+
+    missing = [key for key in keys if key is not None and key not in row]
+    if missing:
+        fail(f"no {', '.join(missing)}", ", ".join(filter(None, keys)))
+    label = KNOWN.get(str(row[keys.label]))
+    if label is None:
+        fail(f"{keys.label} '{row[keys.label]!s:.40}'", f"{', '.join(LABELS)}, 0 to {len(LABELS) - 1} or {NO_AGREEMENT}")
+    for key in (keys.premise, keys.hypothesis):
+        text = row[key]
+        if not isinstance(text, str) or not text.strip():
+            fail(f"{key} is {'empty' if isinstance(text, str) else type(text).__name__}", "a sentence")
+        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+            fail(f"half a character in {key}", "UTF-8")
+    identity = str(number if keys.id is None else row[keys.id])
+    if not identity:
+        fail(f"{keys.id} is empty", "an id")
+    return Pair(identity, row[keys.premise], row[keys.hypothesis], label)
+
+
+def _read_files(paths: Sequence[Path], language: str) -> tuple[list[Pair], dict[str, int]]:
+    """All pairs of some files whose annotators agreed, in order; how many were dropped."""
+    pairs = [pair for path in paths for pair in read_pairs(path, language)]
+    kept = [pair for pair in pairs if pair.label != NO_AGREEMENT]
+    return kept, {"no_agreement": len(pairs) - len(kept)}
+
+
+def write_pairs(
+    files: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    language: str,
+    validation_share: float,
+    limits: Mapping[str, int],
+    seed: int,
+) -> dict[str, int]:
+    """Write the splits of a language's pairs; returns pairs by split.
+
+    files: split -> official files; outputs: split -> Parquet file. validation_share, limits and seed: see `draw_splits`.
+    Raises DataError where a file is not as `read_pairs` expects or a split ends up empty; then nothing is written.
+    """
+    parts = draw_splits(
+        partial(_read_files, language=language),
+        files,
+        outputs,
+        language=language,
+        validation_share=validation_share,
+        limits=limits,
+        seed=seed,
+    )
+    for split, part in parts.items():
+        rows = ({"language": language, **pair._asdict()} for pair in part.rows)
+        write(rows, outputs[split], PAIRS, part.metadata() | {"seed": seed})
+    return {split: len(part.rows) for split, part in parts.items()}

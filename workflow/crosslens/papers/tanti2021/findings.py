@@ -1,0 +1,140 @@
+"""tanti2021: what the fall of language identification after fine-tuning is made of (docs/findings.md).
+
+One line a number that stands on one definition or setting, before and after: the metric, the learning rate of the head,
+classes that the truth lacks, and the scale of the entropy objective.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, macro_f1, token_counts
+from crosslens.measures.intervals import bootstrap
+from crosslens.papers.tanti2021.items import ACCURACY, CEILING, MACRO_F1, PAPER, PROBE, PROBE_INSIDE, TASKS, TRANSFER, recipe_name
+from crosslens.papers.tanti2021.scores import sequences
+from crosslens.papers.tanti2021.tables import cells
+
+LANGUAGE_ITEMS = ("language, target", "language, wiki")
+Runs = Mapping[str, Sequence[str]]  # task -> runs that were configured
+
+
+def findings(
+    scores: pd.DataFrame,
+    predictions: Mapping[tuple[str, int], pd.DataFrame],
+    histories: Mapping[tuple[str, str, int], pd.DataFrame],
+    runs: Runs,
+    target: str,
+    languages: Sequence[str],
+    weights: Mapping[str, float],
+    resamples: int,
+) -> pd.DataFrame:
+    """The table in percent, values of several seeds as in the other tables.
+
+    scores: the paper's records; predictions: (run, seed) of pos -> rows of predictions.parquet; histories: (task, run, seed) ->
+    history.csv; target: corpus of pos; languages: classes of the language heads; weights: task -> weight of the entropy term.
+    """
+    scores = scores[scores["language"] == "all"]
+    rows = [*_metric(predictions, target, languages, resamples)] if "pos" in runs else []
+    rows += [*_head_rate(scores, runs), *_absent_classes(scores, runs), *_objective(scores, histories, runs, weights)]
+    return pd.DataFrame(rows)
+
+
+def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
+    """before, after: records of the same definition, one a seed."""
+    line = {
+        "part": part,
+        "task": TASKS[task],
+        "item": item,
+        "setting": setting,
+        **cells("before", before),
+        **cells("after", after),
+    }
+    difference = None if before.empty or after.empty else round(line["after"] - line["before"], 2)
+    return line | {"difference": difference}
+
+
+def _pick(scores: pd.DataFrame, task: str, run: str, item: str, definition: str) -> pd.DataFrame:
+    chosen = (scores["recipe"] == recipe_name(task, run)) & (scores["item"] == item) & (scores["definition"] == definition)
+    return scores[chosen]
+
+
+def _metric(
+    predictions: Mapping[tuple[str, int], pd.DataFrame], target: str, languages: Sequence[str], resamples: int
+) -> Iterator[dict[str, Any]]:
+    """The same predictions under metrics that differ in one thing: the unit (chunk or word), and classes that collapse."""
+    kinds = chunk_types(languages)
+    second_letters = np.array([sorted(set(kinds)).index(kind) for kind in kinds])
+    union, true = partial(macro_f1, classes="union"), partial(macro_f1, classes="true")
+
+    def words(gold: np.ndarray, predicted: np.ndarray, rows: np.ndarray, n: int) -> Counts:
+        return token_counts(gold, predicted, rows, n, len(languages))
+
+    settings: dict[str, tuple[Callable[..., Counts], Callable[[Counts], np.ndarray]]] = {
+        "chunks, codes collapsed by their second letter: as published": (partial(chunk_counts, labels=languages), union),
+        "chunks, whole codes": (partial(chunk_counts, labels=[f"I-{code}" for code in languages]), union),
+        "words, codes collapsed by their second letter": (
+            lambda gold, predicted, rows, n: words(second_letters[gold], second_letters[predicted], rows, n), true),
+        "words, whole codes": (words, true),
+        "words, accuracy": (words, accuracy),
+    }  # fmt: skip
+    for item in LANGUAGE_ITEMS:
+        for setting, (count, score) in settings.items():
+            found: dict[str, list[dict[str, float]]] = {"frozen": [], "finetuned": []}
+            for (run, seed), table in predictions.items():
+                part = table[(table["head"] == "language") & ((table["corpus"] == target) == (item == LANGUAGE_ITEMS[0]))]
+                values = bootstrap(count(*sequences(part), len(part)), score, resamples, seed)
+                found[run].append(dict(zip(("value", "low", "high"), values, strict=True)))
+            yield _row("metric", "pos", item, setting, pd.DataFrame(found["frozen"]), pd.DataFrame(found["finetuned"]))
+
+
+def _head_rate(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
+    """The same encoders under language heads that differ in their learning rate only, and under a converged probe."""
+    heads = sorted({item.split(",")[0] for item in scores["item"] if item.startswith("language ")})
+    for task in runs:
+        for where in ("target", "wiki"):
+            for definition in (PAPER, ACCURACY):
+                for head in ["language", *heads]:
+                    before, after = (_pick(scores, task, run, f"{head}, {where}", definition) for run in ("frozen", "finetuned"))
+                    name = f"rate {head.split(' ')[1]}" if " " in head else "the recipe's rate"
+                    yield _row("head's rate", task, f"language, {where}", f"{name}: {definition}", before, after)
+            for definition in (PROBE, PROBE_INSIDE):
+                before, after = (_pick(scores, task, run, f"language, {where}", definition) for run in ("frozen", "finetuned"))
+                if len(before):
+                    yield _row("head's rate", task, f"language, {where}", definition, before, after)
+
+
+def _absent_classes(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
+    """XNLI: the same predictions with and without classes that the truth lacks, and the ceiling that these leave."""
+    for definition in (PAPER, CEILING, MACRO_F1, ACCURACY) if "nli" in runs else ():
+        before, after = (_pick(scores, "nli", run, LANGUAGE_ITEMS[0], definition) for run in ("frozen", "finetuned"))
+        yield _row("absent classes", "nli", LANGUAGE_ITEMS[0], definition, before, after)
+
+
+def _objective(
+    scores: pd.DataFrame, histories: Mapping[tuple[str, str, int], pd.DataFrame], runs: Runs, weights: Mapping[str, float]
+) -> Iterator[dict[str, Any]]:
+    """Without an adversary (before) and with the entropy objective (after): equation 1, and the entropy itself."""
+    for task in runs:
+        plain = "no_adversary" if "no_adversary" in runs[task] else "finetuned"
+        for run, name in (("entropy_maximisation", "equation 1"), ("true_entropy", "the entropy itself")):
+            if run not in runs[task]:
+                continue
+            measures = [("task", TRANSFER), *((item, of) for item in LANGUAGE_ITEMS for of in (ACCURACY, PROBE))]
+            for item, definition in measures:
+                before, after = (_pick(scores, task, each, item, definition) for each in (plain, run))
+                yield _row("objective's scale", task, item, f"{name}: {definition}", before, after)
+        shares = [_share(table, weights[task]) for (of, run, _), table in histories.items()
+                  if (of, run) == (task, "entropy_maximisation")]  # fmt: skip
+        after = pd.DataFrame([{"value": share, "low": share, "high": share} for share in shares])
+        yield _row("objective's scale", task, "loss", "equation 1: its share of the loss, last epoch", pd.DataFrame(), after)
+
+
+def _share(history: pd.DataFrame, weight: float) -> float:
+    """Share of the weighted entropy term in the sum of losses, last epoch of the task's stage."""
+    last = history[history["stage"] == "task"].iloc[-1]
+    label = next(last[name] for name in history.columns if name.endswith("task cross_entropy"))
+    entropy = weight * next(last[name] for name in history.columns if name.endswith("language uniformity"))
+    return float(entropy / (entropy + label))

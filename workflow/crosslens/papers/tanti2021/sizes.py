@@ -1,0 +1,187 @@
+"""tanti2021: appendices A and B, the sizes of splits and samples, and what explains each difference from the printed ones."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import TypeAdapter
+
+from crosslens.config.base import Split
+from crosslens.config.corpora import Corpus, ParagraphCorpus, TreebankCorpus
+from crosslens.config.states import Draw
+from crosslens.corpora.schema import metadata
+from crosslens.papers.tanti2021.items import LABELS, TASKS
+from crosslens.states.draw import draw
+from crosslens.training.texts import load
+
+WIKIPEDIA = "Wikipedia"
+SPLITS: dict[str, Split] = {"train": "train", "validation": "validation", "development": "dev", "test": "test"}  # paper, here
+SAMPLE = "t-SNE/V-measure sample"
+COUNTS = ["here", "published", "difference", "languages", "texts read", "dropped for unknown pieces"]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a corpus of the paper is (section 2, appendix A and the authors' code)."""
+
+    name: str
+    sources: tuple[str, ...]  # entries of resources/sources.yaml that hold it
+    languages: int
+    points: int  # cap of appendix B
+    rest: str  # what may still differ where the configuration is the paper's
+
+
+PAPER = {
+    "UDPOS": Paper(
+        "UD 2.7", ("ud-2.7-archive", "ud-2.7"), 33, 10,
+        "the paper does not say which sentences without text or with unknown pieces it counts",
+    ),
+    "XNLI": Paper(
+        "XNLI 1.0 and MultiNLI 1.0", ("xnli", "multinli"), 14, 50,
+        "printed is what unknown pieces left of 392,702 English pairs to train on and, in 14 of the 15 languages, "
+        "of 2,490 in dev and 5,010 in test",
+    ),
+    WIKIPEDIA: Paper(
+        "Wikipedia's dumps of 20 April 2020", ("wikipedia",), 33, 100,
+        "the paper's paragraphs are another sample",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Data:
+    """A corpus of the paper as it is configured here. draws: task -> words whose states are stored."""
+
+    corpus: Corpus
+    tokens: Path
+    draws: dict[str, Draw]
+
+
+def configured(
+    corpora: Mapping[str, Mapping[str, Any]], draws: Mapping[str, Mapping[str, Mapping[str, Any]]], folders: Iterable[str]
+) -> dict[str, Data]:
+    """UDPOS, XNLI and Wikipedia, as far as they are configured.
+
+    corpora: key of the configuration -> its settings; draws: task -> key -> draw, the task's corpus first; folders: the tokens
+    of each of `corpora`.
+    """
+    tokens = dict(zip(corpora, map(Path, folders), strict=True))
+    found: dict[str, Data] = {}
+    for task, of in draws.items():
+        for name, (key, drawn) in zip((TASKS[task], WIKIPEDIA), of.items(), strict=True):
+            data = found.setdefault(name, Data(TypeAdapter(Corpus).validate_python(corpora[key]), tokens[key], {}))
+            data.draws[task] = Draw.model_validate(drawn)
+    return found
+
+
+def sizes(published: pd.DataFrame, data: Mapping[str, Data], drop_unknown: bool) -> pd.DataFrame:
+    """A line for each size that appendices A and B print; a sample of Wikipedia for each task.
+
+    published: resources/published/tanti2021.csv; data: see `configured`.
+    """
+    printed = published[(published["item"] == "text") & ((published["metric"] == "size") | (published["column"] == SAMPLE))]
+    lines: list[dict[str, Any]] = []
+    for row in printed.to_dict("records"):
+        name, part, total = row["row"], row["column"], row["metric"] == "total points"
+        line = {"corpus": name, "part": part, "unit": row["unit"], "published": round(float(row["value"]))}
+        if name not in data:
+            lines.append(line | {"here": 0, "explanation": f"{name} is not configured"})
+        elif part in SPLITS:
+            lines.append(line | _split(name, SPLITS[part], row["unit"], data[name], drop_unknown))
+        else:
+            for task, settings in data[name].draws.items():
+                unit = f"{_unit(name, task)}s ({task})" if total else f"points a {_cell(name)} ({task})"
+                size = _sample(name, task, settings, data[name]) if total else {"here": _cap(settings)}
+                lines.append(line | {"unit": unit, "explanation": "as configured"} | size)
+    for line in lines:
+        line["difference"] = line["here"] - line["published"]
+        line["explanation"] = line["explanation"] if line["difference"] else "equal"
+    columns = ["corpus", "part", "unit", *COUNTS, "explanation"]
+    return pd.DataFrame(lines, columns=columns).astype(dict.fromkeys(COUNTS, "Int64"))
+
+
+def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -> dict[str, Any]:
+    """Appendix A: the size of a split after tokenising."""
+    corpus, stored = data.corpus, [metadata(path) for path in sorted(data.tokens.glob(f"*.{split}.parquet"))]
+    kept, dropped = (sum(counts[key] for counts in stored) for key in ("texts", "unknown"))
+    line = {"here": kept, "languages": len(stored), "texts read": kept + dropped, "dropped for unknown pieces": dropped}
+    if not stored:
+        return line | {"explanation": f"{split} is not configured"}
+    reasons = _source(name, split, data)
+    if isinstance(corpus, ParagraphCorpus):
+        reasons += _languages(name, len(stored))
+        if corpus.paragraphs != 5000:
+            reasons.append(f"{corpus.paragraphs:,} of 5,000 paragraphs a language")
+        share, printed = corpus.shares[split], 0.7 if split == "train" else 0.1
+        if share != printed:
+            reasons.append(f"{share:.0%} of them, not {printed:.0%}")
+        asked = round(len(stored) * corpus.paragraphs * share)
+        if kept < asked:
+            reasons.append(f"too little text for {asked - kept:,} of {asked:,} paragraphs")
+    else:
+        if split in ("dev", "test"):
+            reasons += _languages(name, len(stored))
+        elif corpus.validation_share != 0.1:
+            reasons.append(f"validation is {corpus.validation_share:.0%} of train, not 10%")
+        elif corpus.files_of(corpus.source_languages[0], "validation"):
+            reasons.append("validation has a file of its own, it is not 10% of train")
+        if split in corpus.limits:
+            reasons.append(f"at most {corpus.limits[split]:,} {unit} a language (limit)")
+        if not drop_unknown:
+            reasons.append("texts with unknown pieces are kept")
+        reasons = reasons or [PAPER[name].rest]
+        if dropped:
+            reasons.append(f"{dropped:,} texts dropped for unknown pieces")
+    return line | {"explanation": "; ".join(reasons)}
+
+
+def _sample(name: str, task: str, settings: Draw, data: Data) -> dict[str, Any]:
+    """Appendix B: the size of a sample, drawn as for the hidden states."""
+    languages, split, labels = data.corpus.languages, settings.sample_split, LABELS[task]
+    drawn = 0
+    for language in languages:
+        texts = load([data.tokens / f"{language}.{split}.parquet"], labels, [language], "word" if task == "pos" else "text")
+        _, sample, _ = draw(texts, split, settings)
+        drawn += int(sample.sum())
+    reasons = _source(name, split, data) + _languages(name, len(languages))
+    cap, cell = _cap(settings), _cell(name)
+    if cap != PAPER[name].points:
+        reasons.append(f"{cap} points a {cell}, not {PAPER[name].points}")
+    most = cap * len(languages) * (len(labels) if settings.sample_per_label else 1)
+    if drawn < most:
+        reasons.append(f"{most - drawn:,} of {most:,} points missing, where a {cell} has too few {_unit(name, task)}s")
+    return {"here": drawn, "languages": len(languages), "explanation": "; ".join(reasons or [PAPER[name].rest])}
+
+
+def _source(name: str, split: Split, data: Data) -> list[str]:
+    """Where the texts come from, unless it is where the paper's do."""
+    corpus, paper = data.corpus, PAPER[name]
+    source = corpus.train_source if corpus.kind == "pairs" and split in ("train", "validation") else corpus.source
+    if source not in paper.sources:
+        return [f"the phrasebook's texts, not {paper.name}" if source == "phrasebook" else f"texts of {source}, not {paper.name}"]
+    if isinstance(corpus, ParagraphCorpus) and "20200420" not in corpus.file:
+        return ["another dump than 20200420"]
+    if isinstance(corpus, TreebankCorpus) and split in ("dev", "test") and corpus.withheld != "paper":
+        chosen = ["only the treebanks that are listed"] * isinstance(corpus.files[split], dict)
+        return [*chosen, "sentences without text are dropped, which the authors' code does in part"]
+    return []
+
+
+def _languages(name: str, number: int) -> list[str]:
+    printed = PAPER[name].languages
+    return [f"{number} of {printed} languages"] if number != printed else []
+
+
+def _cap(settings: Draw) -> int:
+    return settings.sample_per_label or settings.sample_per_language or 0
+
+
+def _cell(name: str) -> str:
+    return "language" if name == WIKIPEDIA else "label and language"
+
+
+def _unit(name: str, task: str) -> str:
+    """What a point of a sample is."""
+    return "word" if task == "pos" else "paragraph" if name == WIKIPEDIA else "pair"

@@ -46,7 +46,7 @@ lint: install ## ruff, snakefmt, snakemake --lint, mypy, generated files
 format: install ## Format Python and rule files
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
-	$(BIN)/snakefmt --quiet Snakefile rules
+	$(BIN)/snakefmt Snakefile rules
 
 config-docs: install ## Write docs/config.md and the JSON schema anew
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs

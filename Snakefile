@@ -13,6 +13,7 @@ report: "workflow/report/workflow.rst"
 
 include: "rules/common.smk"
 include: "rules/inputs.smk"
+include: "rules/report.smk"
 include: "rules/sources.smk"
 include: "rules/corpora.smk"
 include: "rules/encoders.smk"

@@ -9,6 +9,7 @@ from crosslens.measures.clusters import kmeans_agreement
 from crosslens.measures.probes import logistic_probe, spelling_probe, split_by_text
 from crosslens.measures.projection import tsne
 from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.manifold import TSNE
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
@@ -120,9 +121,11 @@ def test_tsne_is_the_same_again_and_keeps_clusters_apart():
 
 def test_tsne_is_scikit_learns_with_the_stated_settings():
     vectors, _, _ = planted(n=120, noise=1.0)
+    # The start as scikit-learn 0.23 had it, before it was scaled down.
+    start = PCA(n_components=2, svd_solver="randomized", random_state=3).fit_transform(vectors).astype(np.float32)
     stated = TSNE(
         n_components=2, perplexity=30.0, early_exaggeration=12.0, learning_rate=200.0, max_iter=300, min_grad_norm=1e-7,
-        metric="euclidean", init="pca", method="barnes_hut", angle=0.5, random_state=3,
+        metric="euclidean", init=start, method="barnes_hut", angle=0.5, random_state=3,
     )  # fmt: skip
     points = tsne(vectors, perplexity=30.0, learning_rate=200.0, iterations=300, seed=3)
     assert np.array_equal(points, stated.fit_transform(vectors))

@@ -255,7 +255,7 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log):
             assert all(text.startswith(f"{language}/{language}_phrasebook/{split}") or split == "train" for text in here.texts)
 
 
-@pytest.mark.parametrize(("layers", "column"), [(None, "pooler"), ([2], "layer_2")])
+@pytest.mark.parametrize(("layers", "column"), [(None, "pooler"), ([2], "pooler")])
 def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, layers, column):
     encoder = bench.encoder(pooler=True)
     with torch.no_grad():

@@ -39,23 +39,6 @@ TANTI2021_SHOWN = {
 }
 
 
-def tanti2021_shown(path):
-    """Mark an item for `snakemake --report`; workflow/report/ has the captions."""
-    stem, form = Path(path).stem, Path(path).suffix[1:]
-    caption = {"svg": "figure", "parquet": "scores"}.get(form, "table")
-
-    def labels(wildcards):
-        _, item, shows = TANTI2021_SHOWN[stem.format(**dict(wildcards.items()))]
-        return {"item": item, "shows": shows, "type": "to read" if form == "html" else form}
-
-    return report(
-        path,
-        caption=f"../../workflow/report/{caption}.rst",
-        category=lambda wildcards: TANTI2021_SHOWN[stem.format(**dict(wildcards.items()))][0],
-        labels=labels,
-    )
-
-
 rule tanti2021_predictions:
     """Score a training's predictions under every definition."""
     input:
@@ -189,7 +172,7 @@ rule tanti2021_scores:
     input:
         tanti2021_measures([*RUNS, "spelling"], ["predictions", "probes", "clusters"]),
     output:
-        tanti2021_shown(f"{RESULTS}/scores/tanti2021.parquet"),
+        shown(f"{RESULTS}/scores/tanti2021.parquet", TANTI2021_SHOWN),
     log:
         f"{LOGS}/scores/tanti2021.log",
     conda:
@@ -211,7 +194,7 @@ rule tanti2021_table:
         published="resources/published/tanti2021.csv",
         records=lambda wildcards: tanti2021_records(TABLES[wildcards.table].runs),
     output:
-        table=tanti2021_shown(f"{RESULTS}/{{table}}.csv"),
+        table=shown(f"{RESULTS}/{{table}}.csv", TANTI2021_SHOWN),
         record=f"{RESULTS}/{{table}}.csv.json",
     log:
         f"{LOGS}/{{table}}.log",
@@ -241,7 +224,7 @@ rule tanti2021_figure:
         ],
         records=lambda wildcards: tanti2021_records(FIGURES[wildcards.figure][1], FIGURES[wildcards.figure][:1]),
     output:
-        figure=tanti2021_shown(f"{RESULTS}/{{figure}}.svg"),
+        figure=shown(f"{RESULTS}/{{figure}}.svg", TANTI2021_SHOWN),
         png=f"{RESULTS}/{{figure}}.png",
         record=f"{RESULTS}/{{figure}}.svg.json",
     log:
@@ -268,7 +251,7 @@ rule tanti2021_figure:
 rule tanti2021_legend:
     """Figure 2: the marks of languages and labels."""
     output:
-        figure=tanti2021_shown(f"{RESULTS}/figure2.svg"),
+        figure=shown(f"{RESULTS}/figure2.svg", TANTI2021_SHOWN),
         png=f"{RESULTS}/figure2.png",
         record=f"{RESULTS}/figure2.svg.json",
     log:
@@ -294,7 +277,7 @@ rule tanti2021_hyperparameters:
     input:
         published="resources/published/tanti2021.csv",
     output:
-        table=tanti2021_shown(f"{RESULTS}/{{table}}.csv"),
+        table=shown(f"{RESULTS}/{{table}}.csv", TANTI2021_SHOWN),
         record=f"{RESULTS}/{{table}}.csv.json",
     log:
         f"{LOGS}/{{table}}.log",
@@ -322,7 +305,7 @@ rule tanti2021_search:
         records=[f"{RESULTS}/models/{trial}/seed{CONFIG.seeds[0]}/record.json" for trial in trial_names(CONFIG)],
         published="resources/published/tanti2021.csv",
     output:
-        table=tanti2021_shown(f"{RESULTS}/table5_search.csv"),
+        table=shown(f"{RESULTS}/table5_search.csv", TANTI2021_SHOWN),
         record=f"{RESULTS}/table5_search.csv.json",
     log:
         f"{LOGS}/table5_search.log",
@@ -344,7 +327,7 @@ rule tanti2021_sizes:
         tokens=[f"{RESULTS}/tokens/{TANTI2021.encoder}/{corpus}" for corpus in TANTI2021_CORPORA],
         published="resources/published/tanti2021.csv",
     output:
-        table=tanti2021_shown(f"{RESULTS}/dataset_sizes.csv"),
+        table=shown(f"{RESULTS}/dataset_sizes.csv", TANTI2021_SHOWN),
         record=f"{RESULTS}/dataset_sizes.csv.json",
     log:
         f"{LOGS}/dataset_sizes.log",
@@ -376,7 +359,7 @@ rule tanti2021_findings:
         histories=[f"{RESULTS}/models/{model}/history.csv" for model in tanti2021_models(["entropy_maximisation"])],
         records=tanti2021_records(RUNS),
     output:
-        table=tanti2021_shown(f"{RESULTS}/findings.csv"),
+        table=shown(f"{RESULTS}/findings.csv", TANTI2021_SHOWN),
         record=f"{RESULTS}/findings.csv.json",
     log:
         f"{LOGS}/findings.log",
@@ -403,7 +386,7 @@ rule tanti2021_page:
     input:
         table=f"{RESULTS}/{{table}}.csv",
     output:
-        tanti2021_shown(f"{RESULTS}/{{table}}.html"),
+        shown(f"{RESULTS}/{{table}}.html", TANTI2021_SHOWN),
     log:
         f"{LOGS}/{{table}}.html.log",
     wildcard_constraints:

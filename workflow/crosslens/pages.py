@@ -1,4 +1,4 @@
-"""A CSV table as a page of HTML to read: a value, its interval and what was published side by side."""
+"""A CSV table as a page of HTML to read: a value, its interval and what was published in one cell."""
 
 import csv
 from collections.abc import Mapping
@@ -11,19 +11,20 @@ table { border-collapse: collapse; }
 th { position: sticky; top: 0; background: #d6e8f4; text-align: left; vertical-align: bottom; }
 th, td { padding: 0.3em 0.7em; border-bottom: 1px solid #ddd; }
 td { vertical-align: top; max-width: 32em; }
+.text { min-width: 7em; }
 .number { text-align: right; white-space: nowrap; }
-.published { color: #b34e00; }
-small { color: #666; }
+.published { color: #b34e00; display: block; }
+small { color: #666; display: block; }
 """
 
 
 def page(path: Path, title: str) -> str:
-    """The page of a CSV file; columns `X low` and `X high` go into the cells of X, as its interval."""
+    """The page of a CSV file; columns `X low`, `X high` and `X published` go into the cells of X."""
     with path.open(newline="", encoding="utf-8") as stream:
         reader = csv.DictReader(stream)
         columns, rows = list(reader.fieldnames or ()), list(reader)
-    bounds = {f"{name} {end}" for name in columns for end in ("low", "high")}
-    shown = [name for name in columns if name not in bounds]
+    inside = {f"{name} {end}" for name in columns for end in ("low", "high", "published")}
+    shown = [name for name in columns if name not in inside]
     head = "".join(f"<th>{escape(name)}</th>" for name in shown)
     body = "\n".join(f"<tr>{''.join(_cell(row, name) for name in shown)}</tr>" for row in rows)
     return (
@@ -34,10 +35,14 @@ def page(path: Path, title: str) -> str:
 
 
 def _cell(row: Mapping[str, str], name: str) -> str:
-    value, low, high = row[name], row.get(f"{name} low"), row.get(f"{name} high")
-    kinds = ["number"] * _is_number(value) + ["published"] * name.endswith("published")
-    interval = f" <small>[{escape(low)}, {escape(high)}]</small>" if low and high else ""
-    return f'<td class="{" ".join(kinds)}">{escape(value)}{interval}</td>'
+    value, low, high, published = row[name], *(row.get(f"{name} {end}") for end in ("low", "high", "published"))
+    kind = "number" if not value or _is_number(value) else "text"
+    lines = [escape(value)]
+    if low and high:
+        lines.append(f"<small>{escape(low)} to {escape(high)}</small>")
+    if published:
+        lines.append(f'<span class="published">paper {escape(published)}</span>')
+    return f'<td class="{kind}">{"".join(lines)}</td>'
 
 
 def _is_number(text: str) -> bool:

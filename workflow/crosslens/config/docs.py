@@ -95,7 +95,7 @@ class _Pages:
         if self.resolve(node).get("properties"):
             return path, [self.resolve(node)]
         values = self.values(node)
-        either = values.get("oneOf", values.get("anyOf", [values]))
+        either = values.get("oneOf") or values.get("anyOf") or [values]
         models = [self.resolve(each) for each in either if each.get("type") != "null"]
         return f"{path}.NAME", models if all("properties" in model for model in models) else []
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from crosslens.config.base import Count, Section, Split
 
@@ -26,7 +26,14 @@ class States(Section):
     """Hidden states on disk."""
 
     layers: list[Annotated[int, Field(ge=0)]] | None = Field(
-        None, description="0 is the embedding output; null: what the heads read, the last layer or the pooler"
+        None, description="0 is the embedding output, in rising order; null: what the heads read, the last layer or the pooler"
     )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="of the forward pass")
     stored: Literal["float16", "float32"] = Field("float32", description="on disk")
+
+    @field_validator("layers")
+    @classmethod
+    def _rising(cls, layers: list[int] | None) -> list[int] | None:
+        if layers is not None and (not layers or layers != sorted(set(layers))):
+            raise ValueError("layers in rising order expected, each once: measures are taken on the last")
+        return layers

@@ -1,6 +1,6 @@
 """tanti2021: hyperparameters and measures, each with its place in the paper."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -38,7 +38,7 @@ class Training(Section):
     epochs: Count = Field(5, description="epochs of the task (tanti2021, appendix C)")
     language_epochs: Count = Field(5, description="epochs of the language head (tanti2021, appendix C)")
     language_head_rates: list[Rate] = Field(
-        [], description="rates of further language heads that are trained alike on the same encoder, for results/findings.csv"
+        [], description="rates, of one digit, of further language heads on the same encoder, for results/findings.csv"
     )
     dropout: Share = Field(0.1, description="before each head (tanti2021, appendix C)")
     warmup: Share = Field(0.0, description="share of the steps in which the rates rise from 0")
@@ -50,6 +50,14 @@ class Training(Section):
         False, description="true: as the authors' code, the frozen encoder drops out while heads train on it; no caching"
     )
     precision: Literal["float32", "bfloat16", "float16"] = Field("float32", description="of matrix products in training")
+
+    @field_validator("language_head_rates")
+    @classmethod
+    def _one_digit(cls, rates: list[float]) -> list[float]:
+        names = {f"{rate:.0e}" for rate in rates}
+        if len(names) < len(rates) or {float(name) for name in names} != set(rates):
+            raise ValueError("rates of one digit such as 1.0e-3 expected, each once: heads are named by them")
+        return rates
 
 
 def _or_null(schema: dict[str, Any]) -> None:
@@ -73,7 +81,10 @@ class Task(Section):
     @field_validator("runs", mode="before")
     @classmethod
     def _without_null(cls, runs: Any) -> Any:
-        return {name: run for name, run in runs.items() if run is not None} if isinstance(runs, dict) else runs
+        if not isinstance(runs, dict):
+            return runs
+        # A name that is none stays, so that it is told.
+        return {name: run or {} for name, run in runs.items() if run is not None or name not in get_args(RunName)}
 
     @model_validator(mode="after")
     def _paper_runs(self) -> Self:

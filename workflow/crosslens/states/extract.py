@@ -22,8 +22,7 @@ def extract(
 ) -> dict[str, np.ndarray]:
     """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
 
-    layers None: what heads read, `pooler` or the last `layer_L`; else `layer_I` for each, 0 the embedding output. Texts
-    without a chosen word are not read, but for one where no word is chosen.
+    layers: as for `unit_states`. Texts without a chosen word are not read, but for one where no word is chosen.
     """
     n_words = int(texts.word_offsets[-1])
     slots = np.full(n_words, -1)

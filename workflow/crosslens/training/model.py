@@ -20,7 +20,8 @@ def unit_states(
 ) -> dict[str, torch.Tensor]:
     """States of a batch's labelled units, column name -> (n_words, d).
 
-    layers None: what heads read, `pooler` or the last `layer_L`; else `layer_I` for each, 0 the embedding output.
+    layers None: what heads read, `pooler` or the last `layer_L`; else `layer_I` for each, 0 the embedding output, and the
+    pooler last where heads read it.
     """
     device = next(encoder.parameters()).device
     options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
@@ -29,11 +30,10 @@ def unit_states(
     every = layers is not None and list(layers) != [top]
     output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=every, **given)
     rows, columns = batch.rows.to(device), batch.columns.to(device)
-    if layers is None and reading.state == "pooler":
-        return {"pooler": output.pooler_output[rows]}
-    if not every:
-        return {f"layer_{top}": output.last_hidden_state[rows, columns]}
-    return {f"layer_{layer}": output.hidden_states[layer][rows, columns] for layer in layers or ()}
+    pooled = {"pooler": output.pooler_output[rows]} if reading.state == "pooler" else {}
+    if every:
+        return {f"layer_{layer}": output.hidden_states[layer][rows, columns] for layer in layers or ()} | pooled
+    return pooled if pooled and layers is None else {f"layer_{top}": output.last_hidden_state[rows, columns]} | pooled
 
 
 class EncoderWithHeads(nn.Module):
@@ -43,6 +43,8 @@ class EncoderWithHeads(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.reading = reading or Reading()
+        if self.reading.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
+            raise DataError("segments: true expected an encoder with two token types, this one has none: set segments to false")
         self.heads = nn.ModuleDict(
             {name: nn.Sequential(nn.Dropout(dropout), nn.Linear(self.hidden_size, len(of))) for name, of in labels.items()}
         )

@@ -58,20 +58,20 @@ def searched(
     trials: name of the recipe -> hyperparameters; scores: records of the dev sets; definition: the score that selects.
     """
     scores = scores[(scores["language"] == "all") & (scores["definition"] == definition)].set_index("recipe")
-    lines: dict[str, list[dict[str, Any]]] = {}
+    lines: dict[str, list[tuple[Any, dict[str, Any]]]] = {}  # experiment -> exact score and line
     for recipe, values in trials.items():
         _, task, run, trial = recipe.split("/")
         found = scores.loc[recipe]
         line = {"experiment": f"{TASKS[task]} {EXPERIMENTS.get(run, run)}", "trial": trial, **_row(values),
                 "definition": definition, "score": round(100 * found["value"], 2), "low": round(100 * found["low"], 2),
                 "high": round(100 * found["high"], 2)}  # fmt: skip
-        lines.setdefault(f"{task}/{run}", []).append(line)
+        lines.setdefault(f"{task}/{run}", []).append((found["value"], line))
     ordered: list[dict[str, Any]] = []
     for experiment, group in lines.items():
-        group.sort(key=lambda line: -line["score"])  # stable: the first best wins
+        group.sort(key=lambda each: -each[0])  # stable: the first best wins
         printed = published_run(published, *experiment.split("/"))
-        ordered += [line | {"selected": line is group[0]} for line in group]
-        ordered.append({"experiment": group[0]["experiment"], "trial": "published", **_row(printed)})
+        ordered += [line | {"selected": line is group[0][1]} for _, line in group]
+        ordered.append({"experiment": group[0][1]["experiment"], "trial": "published", **_row(printed)})
     return pd.DataFrame(ordered)
 
 

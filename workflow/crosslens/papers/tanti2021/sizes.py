@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from crosslens.config.base import Split
-from crosslens.config.corpora import Corpus, ParagraphCorpus, TreebankCorpus
+from crosslens.config.corpora import Corpus, PairCorpus, ParagraphCorpus, TreebankCorpus
 from crosslens.config.states import Draw
 from crosslens.corpora.schema import metadata
 from crosslens.papers.tanti2021.items import LABELS, TASKS
@@ -39,7 +39,7 @@ PAPER = {
         "the paper does not say which sentences without text or with unknown pieces it counts",
     ),
     "XNLI": Paper(
-        "XNLI 1.0 and MultiNLI 1.0", ("xnli", "multinli"), 14, 50,
+        "XNLI 1.0", ("xnli", "multinli"), 14, 50,
         "printed is what unknown pieces left of 392,702 English pairs to train on and, in 14 of the 15 languages, "
         "of 2,490 in dev and 5,010 in test",
     ),
@@ -157,10 +157,11 @@ def _sample(name: str, task: str, settings: Draw, data: Data) -> dict[str, Any]:
 
 def _source(name: str, split: Split, data: Data) -> list[str]:
     """Where the texts come from, unless it is where the paper's do."""
-    corpus, paper = data.corpus, PAPER[name]
-    source = corpus.train_source if corpus.kind == "pairs" and split in ("train", "validation") else corpus.source
-    if source not in paper.sources:
-        return [f"the phrasebook's texts, not {paper.name}" if source == "phrasebook" else f"texts of {source}, not {paper.name}"]
+    corpus, source, printed = data.corpus, data.corpus.source, PAPER[name].name
+    if isinstance(corpus, PairCorpus) and split in ("train", "validation"):
+        source, printed = corpus.train_source, "MultiNLI 1.0"
+    if source not in PAPER[name].sources:
+        return [f"the phrasebook's texts, not {printed}" if source == "phrasebook" else f"texts of {source}, not {printed}"]
     if isinstance(corpus, ParagraphCorpus) and "20200420" not in corpus.file:
         return ["another dump than 20200420"]
     if isinstance(corpus, TreebankCorpus) and split in ("dev", "test") and corpus.withheld != "paper":

@@ -1,0 +1,252 @@
+"""tanti2021: the random search of hyperparameters and tables 4 and 5."""
+
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from crosslens.config.whole import load
+from crosslens.papers.recipes import names, resolve, trial_names
+from crosslens.papers.tanti2021.items import ACCURACY, MACRO_F1, PAPER
+from crosslens.papers.tanti2021.recipes import trials
+from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, searched, used
+from crosslens.recipes import LANGUAGE, TASK
+
+ROOT = Path(__file__).parents[1]
+PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
+OWN = {"frozen": (), "finetuned": ("encoder_rate",), "gradient_reversal": ("encoder_rate", "reversal"),
+       "entropy_maximisation": ("encoder_rate", "uniformity")}  # fmt: skip
+SHARED = ("init_sd", "batch", "head_rate")
+
+
+@pytest.fixture(scope="module")
+def values():
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def config(values):
+    return load(values)
+
+
+@pytest.fixture(scope="module")
+def published():
+    return pd.read_csv(ROOT / "resources" / "published" / "tanti2021.csv")
+
+
+def searching(values, **search):
+    """The configuration with another search."""
+    paper = values["papers"]["tanti2021"]
+    return load(values | {"papers": {"tanti2021": paper | {"search": paper["search"] | search}}})
+
+
+# The draw.
+
+
+def test_every_printed_experiment_has_twenty_trials(config):
+    drawn = trials(config)
+    assert trial_names(config) == list(drawn)
+    assert list(drawn) == [
+        f"tanti2021/{task}/{run}/trial{i:02d}" for task in ("pos", "nli") for run in PRINTED for i in range(20)
+    ]
+    assert not set(drawn) & set(names(config))  # their weights are not kept
+
+
+@pytest.mark.parametrize("run", PRINTED)
+def test_trials_are_different_points_of_the_runs_own_grid(config, run):
+    search = config.papers.tanti2021.search
+    keys = (*SHARED, *OWN[run])
+    every = set(product(*(getattr(search, key) for key in keys)))
+    for task in ("pos", "nli"):
+        points = [tuple(each.values()) for name, each in trials(config).items() if name.startswith(f"tanti2021/{task}/{run}/")]
+        assert all(tuple(each) == keys for name, each in trials(config).items() if f"/{task}/{run}/" in name)
+        assert len(points) == len(set(points)) == 20
+        assert set(points) <= every
+        assert all(len({point[i] for point in points}) > 1 for i in range(len(keys)))
+
+
+def test_a_search_as_large_as_the_grid_takes_it_whole(values):
+    small = {"init_sd": [0.1, 0.01], "batch": [64], "head_rate": [0.1, 0.001, 0.01], "encoder_rate": [1e-4, 1e-5]}
+    drawn = trials(searching(values, experiments=["pos/frozen", "nli/finetuned"], trials=99, **small))
+    points = {run: [tuple(each.values()) for name, each in drawn.items() if run in name] for run in ("frozen", "finetuned")}
+    assert sorted(points["frozen"]) == sorted(product([0.1, 0.01], [64], [0.1, 0.001, 0.01]))
+    assert sorted(points["finetuned"]) == sorted(product([0.1, 0.01], [64], [0.1, 0.001, 0.01], [1e-4, 1e-5]))
+
+
+def test_a_draw_depends_on_its_seed_and_experiment_alone(values, config):
+    every = trials(config)
+    assert trials(config) == every
+    one = trials(searching(values, experiments=["nli/frozen"]))
+    assert one == {name: each for name, each in every.items() if name.startswith("tanti2021/nli/frozen/")}
+    assert trials(searching(values, seed=1)) != every
+    frozen = [[each for name, each in every.items() if f"/{task}/frozen/" in name] for task in ("pos", "nli")]
+    assert frozen[0] != frozen[1]
+
+
+def test_the_draw_is_the_same_on_every_machine(config):
+    """Pinned: trials that were trained before must keep their names."""
+    drawn = trials(config)
+    assert drawn["tanti2021/pos/frozen/trial00"] == {"init_sd": 1e-3, "batch": 64, "head_rate": 1e-2}
+    assert drawn["tanti2021/nli/entropy_maximisation/trial19"] == {
+        "init_sd": 1e-3, "batch": 32, "head_rate": 1e-3, "encoder_rate": 1e-6, "uniformity": 0.1,
+    }  # fmt: skip
+
+
+def test_no_search_has_no_trials(values):
+    assert trials(searching(values, experiments=[])) == {}
+
+
+# The trainings.
+
+
+@pytest.mark.parametrize(("task", "corpus", "languages"), [("pos", "udpos", 29), ("nli", "xnli", 14)])
+@pytest.mark.parametrize("run", PRINTED)
+def test_a_trial_is_the_task_stage_alone_scored_on_dev(config, task, corpus, languages, run):
+    name = f"tanti2021/{task}/{run}/trial07"
+    of, plain, point = resolve(name, config), resolve(f"tanti2021/{task}/{run}", config), trials(config)[name]
+    (stage,) = of.stages
+    assert of.name == name and stage.name == "task"
+    assert [(score.head, score.data.corpus, score.data.split, len(score.data.languages)) for score in of.scores] == [
+        (TASK, corpus, "dev", languages)
+    ]
+    assert not [file for file in of.files() if file[2] == "test"]
+    assert list(of.labels) == [TASK, LANGUAGE]
+    assert (of.init_sd, stage.batch, stage.head_rate) == tuple(point[key] for key in SHARED)
+    assert stage.encoder_rate == point.get("encoder_rate", 0)
+    terms = [term for phase in stage.phases for term in phase.terms]
+    assert [term.reversal for term in terms if term.reversal] == [point[key] for key in ("reversal",) if key in point]
+    assert [term.weight for term in terms if term.loss == "uniformity"] == [point[key] for key in ("uniformity",) if key in point]
+    # All else is the training that is searched for.
+    assert [phase.update for phase in stage.phases] == [phase.update for phase in plain.stages[0].phases]
+    assert (stage.epochs, stage.select_data) == (plain.stages[0].epochs, plain.stages[0].select_data)
+    assert (of.reading, of.dropout, of.select_by) == (plain.reading, plain.dropout, plain.select_by)
+
+
+def test_further_language_heads_are_not_in_a_trial(values):
+    paper = values["papers"]["tanti2021"]
+    training = paper["training"] | {"language_head_rates": [1e-1]}
+    config = load(values | {"papers": {"tanti2021": paper | {"training": training}}})
+    assert list(resolve("tanti2021/pos/frozen/trial00", config).labels) == [TASK, LANGUAGE]
+    assert "language 1e-01" in resolve("tanti2021/pos/frozen", config).labels
+
+
+# Tables 4 and 5.
+
+
+def test_table_4_is_the_printed_grid(config, published):
+    made = grid(config.papers.tanti2021.search.model_dump(), published)
+    assert len(made) == 22
+    assert made["value"].tolist() == made["published"].tolist()
+    assert made.groupby("hyperparameter", sort=False).size().to_dict() == dict(
+        zip(HYPERPARAMETERS.values(), (3, 3, 4, 4, 4, 4), strict=True)
+    )
+    printed = published[published["item"] == "table4"]
+    assert made["published"].tolist() == printed["value"].astype(float).tolist()
+
+
+def test_table_4_shows_where_the_grid_is_another(values, published):
+    search = searching(values, batch=[8], head_rate=[1e-1, 1e-2, 1e-3, 1e-4, 1e-5]).papers.tanti2021.search
+    made = grid(search.model_dump(), published).set_index(["hyperparameter", "number"])
+    batch, rate = (made.loc[HYPERPARAMETERS[key]] for key in ("batch", "head_rate"))
+    assert batch["published"].tolist() == [64, 32, 16]
+    assert batch["value"].dropna().tolist() == [8]
+    assert rate["published"].dropna().tolist() == [1e-1, 1e-2, 1e-3, 1e-4]
+    assert rate["value"].tolist() == [1e-1, 1e-2, 1e-3, 1e-4, 1e-5]
+
+
+def runs_of(config):
+    return {
+        task: {run: values.model_dump() for run, values in of.runs.items()} for task, of in config.papers.tanti2021.tasks.items()
+    }
+
+
+def test_table_5_is_the_printed_choice(config, published):
+    made = used(runs_of(config), published)
+    printed = published[published["item"] == "table5"]
+    assert len(made) == len(printed) == 34
+    assert made["value"].tolist() == made["published"].tolist()
+    cells = {(line.experiment, line.hyperparameter): line.published for line in made.itertuples()}
+    assert cells == {(cell.row, cell.column): float(cell.value) for cell in printed.itertuples()}
+
+
+def test_table_5_shows_where_a_training_is_another(config, published):
+    tasks = runs_of(config)
+    tasks["nli"]["finetuned"] |= {"batch": 8, "encoder_rate": None}
+    made = used(tasks, published).set_index(["experiment", "hyperparameter"])
+    line = made.loc["XNLI fine-tuned", "Minibatch size"]
+    assert (line["value"], line["published"]) == (8, 64)
+    line = made.loc["XNLI fine-tuned", "mBERT learning rate"]
+    assert pd.isna(line["value"]) and line["published"] == 1e-5
+
+
+# Table 5 by search.
+
+
+def record(recipe, value, definition=MACRO_F1, language="all"):
+    return {
+        "recipe": recipe,
+        "language": language,
+        "definition": definition,
+        "value": value,
+        "low": value - 0.02,
+        "high": value + 0.01,
+    }
+
+
+@pytest.fixture(scope="module")
+def search(values):
+    """Two experiments of four trials with planted dev scores; two are best to two places alike."""
+    drawn = trials(searching(values, experiments=["pos/frozen", "nli/gradient_reversal"], trials=4))
+    scores = dict(zip(drawn, [0.3, 0.51231, 0.1, 0.51234, 0.7, 0.2, 0.9, 0.9], strict=True))
+    rows = [record(name, value) for name, value in scores.items()]
+    rows += [record(name, 1 - value, PAPER) for name, value in scores.items()]
+    rows += [record(name, 0.99, ACCURACY) for name in scores] + [record(name, 0.98, language="de") for name in scores]
+    return drawn, pd.DataFrame(rows)
+
+
+def test_trials_stand_best_first_above_the_printed_choice(search, published):
+    made = searched(*search, published, MACRO_F1)
+    assert made["experiment"].tolist() == ["UDPOS frozen"] * 5 + ["XNLI grad. rev."] * 5
+    # The first of two equal trials wins.
+    assert made["trial"].tolist() == [
+        *("trial03", "trial01", "trial00", "trial02", "published"), *("trial02", "trial03", "trial00", "trial01", "published")
+    ]  # fmt: skip
+    assert made["score"].dropna().tolist() == [51.23, 51.23, 30, 10, 90, 90, 70, 20]
+    assert made["low"].dropna().tolist() == [49.23, 49.23, 28, 8, 88, 88, 68, 18]
+    assert made["high"].dropna().tolist() == [52.23, 52.23, 31, 11, 91, 91, 71, 21]
+    assert set(made["definition"].dropna()) == {MACRO_F1}
+
+
+def test_one_trial_of_each_experiment_is_selected(search, published):
+    made = searched(*search, published, MACRO_F1)
+    assert made.loc[made["selected"].eq(True), "trial"].tolist() == ["trial03", "trial02"]
+    assert made.loc[made["trial"] == "published", "selected"].isna().all()
+    assert made["selected"].eq(False).sum() == 6
+
+
+def test_another_definition_selects_another_trial(search, published):
+    made = searched(*search, published, PAPER)
+    assert made.loc[made["selected"].eq(True), "trial"].tolist() == ["trial02", "trial01"]
+
+
+def test_hyperparameters_stand_beside_the_printed_ones(search, published):
+    drawn, scores = search
+    made = searched(drawn, scores, published, MACRO_F1)
+    for line in made[made["trial"] != "published"].to_dict("records"):
+        task, run = ("pos", "frozen") if line["experiment"] == "UDPOS frozen" else ("nli", "gradient_reversal")
+        point = drawn[f"tanti2021/{task}/{run}/{line['trial']}"]
+        assert {key: line[name] for key, name in HYPERPARAMETERS.items() if not pd.isna(line[name])} == point
+    lines = made[made["trial"] == "published"].to_dict("records")
+    found = [{key: line[name] for key, name in HYPERPARAMETERS.items() if not pd.isna(line[name])} for line in lines]
+    assert found == [
+        {"init_sd": 0.1, "batch": 16, "head_rate": 1e-3},
+        {"init_sd": 1e-3, "batch": 32, "head_rate": 1e-3, "encoder_rate": 1e-6, "reversal": 0.1},
+    ]
+
+
+def test_a_control_can_be_searched_and_has_no_printed_choice(values, published):
+    drawn = trials(searching(values, experiments=["pos/untrained"], trials=2))
+    made = searched(drawn, pd.DataFrame([record(name, 0.5) for name in drawn]), published, MACRO_F1)
+    assert made["experiment"].tolist() == ["UDPOS untrained"] * 3
+    assert made[list(HYPERPARAMETERS.values())].iloc[2].isna().all()

@@ -1,0 +1,102 @@
+"""tanti2021: sizes beside the printed ones and what explains them; the page of a table."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from crosslens.config.states import Draw
+from crosslens.corpora.schema import write
+from crosslens.pages import page
+from crosslens.papers.tanti2021.sizes import configured, sizes
+from crosslens.tokens.schema import TOKENS
+
+PUBLISHED = pd.read_csv(Path(__file__).parents[1] / "resources/published/tanti2021.csv")
+UDPOS = {
+    "kind": "treebank", "source": "phrasebook", "languages": ["en", "de"], "limits": {"test": 3},
+    "files": {"train": "{code}-train.conllu", "test": "{code}-test.conllu"},
+}  # fmt: skip
+XNLI = {
+    "kind": "pairs", "source": "xnli", "languages": ["en", "de"], "files": {"test": "xnli.test.tsv"},
+    "train_source": "multinli", "train_file": "train.jsonl",
+}  # fmt: skip
+WIKIPEDIA = {
+    "kind": "paragraphs",
+    "source": "wikipedia",
+    "file": "{wiki}/20200420.xml",
+    "languages": ["en", "de"],
+    "paragraphs": 10,
+}
+
+
+def tokens(folder, sizes, unknown=0, tags=("NOUN", "VERB"), label=""):
+    """Token files of so many texts, each of two words; sizes: file -> texts."""
+    for name, n in sizes.items():
+        row = {"language": name[:2], "pieces": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2], "labels": list(tags),
+               "label": label, "second": 0}  # fmt: skip
+        rows = [{"id": str(i)} | row for i in range(n)]
+        write(rows, folder / f"{name}.parquet", TOKENS, {"texts": n, "unknown": unknown})
+    return str(folder)
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """The table of a small study, by corpus and part; a sample of Wikipedia by its unit too."""
+    folders = [
+        tokens(tmp_path / "u", {"en.train": 8, "en.validation": 2, "en.test": 3, "de.test": 3}, unknown=1),
+        tokens(tmp_path / "x", {"en.train": 351_340, "en.test": 4, "de.test": 4}, unknown=2, tags=("", ""), label="neutral"),
+        tokens(tmp_path / "w", {f"{code}.{split}": n for code in ("en", "de") for split, n in
+                                (("train", 7), ("validation", 1), ("dev", 1), ("test", 1))}, tags=("", "")),
+    ]  # fmt: skip
+    label, language = Draw(sample_per_label=2).model_dump(), Draw(sample_per_language=3).model_dump()
+    draws = {"pos": {"ud": label, "wiki": language}, "nli": {"nli": label, "wiki": language}}
+    data = configured({"ud": UDPOS, "nli": XNLI, "wiki": WIKIPEDIA}, draws, folders)
+    made = sizes(PUBLISHED, data, drop_unknown=True)
+    return {(row.corpus, row.part, row.unit): row for row in made.itertuples()}
+
+
+def test_one_line_for_each_printed_size(lines):
+    assert len(lines) == 12 + 6 + 2  # splits, samples and their caps; those of Wikipedia for each task
+    assert all(row.difference == row.here - row.published and row.explanation for row in lines.values())
+
+
+def test_splits_are_counted_and_explained(lines):
+    test = lines["UDPOS", "test", "sentences"]
+    assert (test.here, test.published, test.languages) == (6, 95065, 2)
+    assert test.explanation == (
+        "the phrasebook's texts, not UD 2.7; 2 of 33 languages; at most 3 sentences a language (limit); "
+        "2 texts dropped for unknown pieces"
+    )
+    assert lines["UDPOS", "development", "sentences"].explanation == "dev is not configured"
+    wiki = lines["Wikipedia", "train", "paragraphs"]
+    assert (wiki.here, wiki.explanation) == (14, "2 of 33 languages; 10 of 5,000 paragraphs a language")
+
+
+def test_what_is_equal_needs_no_explanation(lines):
+    train = lines["XNLI", "train", "pairs"]
+    assert (train.here, train.difference, train.explanation) == (351_340, 0, "equal")
+
+
+def test_samples_are_drawn_as_for_the_states(lines):
+    sample = "t-SNE/V-measure sample"
+    words = lines["UDPOS", sample, "words (pos)"]  # of two labels, two languages, two points each
+    assert (words.here, words.published) == (8, 5013)
+    assert "2 points a label and language, not 10" in words.explanation
+    assert f"{2 * 2 * 17 - 8} of {2 * 2 * 17} points missing" in words.explanation
+    assert lines["XNLI", sample, "pairs (nli)"].here == 4
+    assert [lines["Wikipedia", sample, unit].here for unit in ("words (pos)", "paragraphs (nli)")] == [2, 2]
+    assert lines["Wikipedia", sample, "points a language (pos)"].here == 3
+
+
+def test_a_task_that_is_left_out():
+    made = sizes(PUBLISHED, {}, drop_unknown=True)
+    assert set(made["explanation"]) == {f"{name} is not configured" for name in ("UDPOS", "XNLI", "Wikipedia")}
+
+
+def test_the_page_of_a_table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("row,low,A,A low,A high,A published\n<b>,x,1.5,1.0,2.0,3\nc,y,,,,\n")
+    made = page(path, "Table & more")
+    assert "<h1>Table &amp; more</h1>" in made and "&lt;b&gt;" in made
+    assert "<tr><th>row</th><th>low</th><th>A</th></tr>" in made
+    assert '<td class="number">1.5<small>1.0 to 2.0</small><span class="published">paper 3</span></td>' in made
+    assert "http" not in made

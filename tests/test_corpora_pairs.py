@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from crosslens.config.corpora import PairCorpus
 from crosslens.corpora import schema
-from crosslens.corpora.pairs import LABELS, read_pairs, write_pairs
+from crosslens.corpora.pairs import read_pairs, write_pairs
 from crosslens.errors import DataError
+from crosslens.labels import NLI
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -41,7 +42,7 @@ def official(n: int = 3) -> str:
     rows = [
         {
             "annotator_labels": [],
-            "gold_label": LABELS[i % 3],
+            "gold_label": NLI[i % 3],
             "pairID": f"{i}n",
             "sentence1": f"Premise {i}.",
             "sentence2": "Yes.",
@@ -127,7 +128,7 @@ def test_not_utf8_and_damaged(tmp_path: Path) -> None:
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n"), min_size=1, max_size=9).filter(str.strip)
-ROWS = st.lists(st.tuples(st.just("xx"), st.sampled_from(LABELS), TEXT, TEXT, st.from_regex("[0-9]{1,4}[enc]?", fullmatch=True)),
+ROWS = st.lists(st.tuples(st.just("xx"), st.sampled_from(NLI), TEXT, TEXT, st.from_regex("[0-9]{1,4}[enc]?", fullmatch=True)),
                 min_size=1, max_size=5)  # fmt: skip
 
 
@@ -216,7 +217,7 @@ def test_real_xnli(split: str, pairs: int) -> None:
     labels = {}
     for language in "ar bg de el en es fr hi ru sw th tr ur vi zh".split():
         found = list(read_pairs(path, language))
-        assert Counter(pair.label for pair in found) == dict.fromkeys(LABELS, pairs // 3), language
+        assert Counter(pair.label for pair in found) == dict.fromkeys(NLI, pairs // 3), language
         labels[language] = [(pair.id, pair.label) for pair in found]
     assert all(each == labels["en"] for each in labels.values())
 

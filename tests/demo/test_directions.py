@@ -19,18 +19,22 @@ pytestmark = pytest.mark.demo
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results/demo"
 SEEDS = (0, 1, 2)
+RUNS = ("frozen", "finetuned", "entropy_maximisation")
 
 
 @pytest.fixture(scope="module")
 def scores() -> pd.DataFrame:
-    """All records of the demo with three seeds; trainings of a seed that is there already are not repeated."""
+    """Records of the demo with three seeds; trainings of a seed that is there already are not repeated."""
+    wanted = [f"measures/{kind}/tanti2021/pos/{run}" for kind in ("predictions", "probes", "clusters") for run in RUNS]
+    wanted.append("measures/predictions/tanti2021/nli/finetuned")
+    files = [f"results/demo/{name}/seed{seed}.parquet" for name in wanted for seed in SEEDS]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
         [sys.executable, "-m", "snakemake", "--profile", "demo", "--config", f"seeds={list(SEEDS)}", "--quiet", "reason", "host",
-         "--", "results/demo/scores/tanti2021.parquet"],
+         "--", *files],
         cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
     )  # fmt: skip
-    found = read([RESULTS / "scores/tanti2021.parquet"])
+    found = read(ROOT / file for file in files)
     return found[found["language"] == "all"]
 
 

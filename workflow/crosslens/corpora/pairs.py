@@ -11,14 +11,14 @@ from crosslens.corpora.lines import read_lines, refuse
 from crosslens.corpora.schema import PAIRS, write
 from crosslens.corpora.splits import draw_splits
 from crosslens.errors import DataError
+from crosslens.labels import NLI
 
-LABELS = ("entailment", "neutral", "contradiction")  # their order is the numbers' of label
 NO_AGREEMENT = "-"  # gold_label where the annotators did not agree
-KNOWN = {name: name for name in (*LABELS, NO_AGREEMENT)} | {str(number): name for number, name in enumerate(LABELS)}
+KNOWN = {name: name for name in (*NLI, NO_AGREEMENT)} | {str(number): name for number, name in enumerate(NLI)}
 
 
 class Pair(NamedTuple):
-    """One pair. label: one of LABELS, or NO_AGREEMENT."""
+    """One pair. label: one of NLI, or NO_AGREEMENT."""
 
     id: str
     premise: str
@@ -44,7 +44,7 @@ def read_pairs(path: Path, language: str) -> Iterator[Pair]:
 
     Three layouts, told apart by their keys: the table of XNLI 1.0 (a header; tab-separated, quotes are literal; all
     languages in one file), the JSON lines of MultiNLI 1.0 (gold_label, sentence1, sentence2, pairID) and JSON lines with
-    premise, hypothesis and label, a name or a number in the order of LABELS. JSON lines have one language, the asked one.
+    premise, hypothesis and label, a name or a number in the order of NLI. JSON lines have one language, the asked one.
     A sentence that is `n/a` stays: the official files have some.
     Raises DataError, `path:line: what, expected, remedy`, for anything else.
     """
@@ -97,7 +97,7 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys) -> Pair:
         fail(f"no {', '.join(missing)}", ", ".join(filter(None, keys)))
     label = KNOWN.get(str(row[keys.label]))
     if label is None:
-        fail(f"{keys.label} '{row[keys.label]!s:.40}'", f"{', '.join(LABELS)}, 0 to {len(LABELS) - 1} or {NO_AGREEMENT}")
+        fail(f"{keys.label} '{row[keys.label]!s:.40}'", f"{', '.join(NLI)}, 0 to {len(NLI) - 1} or {NO_AGREEMENT}")
     for key in (keys.premise, keys.hypothesis):
         text = row[key]
         if not isinstance(text, str) or not text.strip():

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, NoReturn
 from crosslens.corpora.lines import read_lines, refuse
 from crosslens.corpora.schema import SENTENCES, write
 from crosslens.corpora.splits import draw_splits
-from crosslens.upos import UPOS
+from crosslens.labels import UPOS
 
 UNTAGGED = "_"  # UPOS of treebanks that leave words untagged; also the form of withheld words
 LONGEST = 2**15 - 1  # words of a sentence: heads are int16

@@ -12,6 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from crosslens.errors import DataError
+from crosslens.labels import UPOS
 from crosslens.phrasebook.tables import (
     DIGITS,
     TABLES,
@@ -27,7 +28,6 @@ from crosslens.phrasebook.tables import (
     read_related,
     rows,
 )
-from crosslens.upos import UPOS
 
 RELATIONS = frozenset(
     "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl "

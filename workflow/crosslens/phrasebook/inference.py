@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from crosslens.errors import DataError
+from crosslens.labels import NLI
 from crosslens.phrasebook.generate import PATIENCE, Stream, draw, split_of
 from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.realise import Meaning
 
-LABELS = ("entailment", "neutral", "contradiction")
 DENIAL = {"e01": "e20", "e04": "e21", "e05": "e22", "e19": "e12"}
 """The frames that deny plain statements."""
 DENIED = ("e01", "e04", "e19")
@@ -141,7 +141,7 @@ def _prompt(grammar: Grammar, split: str, stream: Stream) -> Prompt | None:
     things = [filler for slot, filler in fillers if slot != "act"]
     if len(set(things)) < len(things):
         return None
-    candidates: dict[str, list[Statement]] = {label: [] for label in LABELS}
+    candidates: dict[str, list[Statement]] = {label: [] for label in NLI}
     for statement in _variants(grammar, target):
         label = label_of(grammar, premise, statement)
         if label:

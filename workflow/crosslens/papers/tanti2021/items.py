@@ -6,7 +6,7 @@ Each score stands under the definition of the authors' code (`paper`) and under 
 
 from dataclasses import dataclass
 
-from crosslens.upos import UPOS
+from crosslens.labels import NLI, UPOS
 
 # Definitions. UDPOS is scored on words, XNLI on pairs of texts.
 PAPER = "paper: macro F1 (UDPOS: chunks of bare tags; XNLI: with stray classes)"
@@ -23,7 +23,7 @@ V_CHANCE = "V-measure against shuffled truth"
 AMI = "adjusted mutual information"
 
 TASKS = {"pos": "UDPOS", "nli": "XNLI"}
-LABELS = {"pos": UPOS, "nli": ("entailment", "neutral", "contradiction")}
+LABELS = {"pos": UPOS, "nli": NLI}
 RUNS = {
     "frozen": "Init.",
     "finetuned": "Fine-T.",

@@ -16,9 +16,9 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, SIZES, UPOS
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Reading, Recipe, Score, Stage, Term
-from crosslens.training import checkpoint
+from crosslens.training import checkpoint, cpu
 from crosslens.training.loop import Interrupted, Loop
-from crosslens.training.model import load_trained_encoder
+from crosslens.training.model import load_trained_encoder, unit_states
 from crosslens.training.predict import hidden_states, predict, selection_score
 from crosslens.training.run import run
 from crosslens.training.texts import collate, shuffled_batches, sorted_batches
@@ -415,7 +415,7 @@ def test_out_of_memory_halves_the_micro_batch_and_goes_on(bench, caplog):
 
     def forward(**inputs):
         if torch.is_grad_enabled():
-            sizes.append(len(inputs["input_ids"]))
+            sizes.append(len(inputs.get("packed", inputs["input_ids"])))
             if len(sizes) == 2:
                 raise torch.OutOfMemoryError("simulated")
         return original(**inputs)
@@ -861,3 +861,38 @@ def test_sorted_batches_are_a_partition_within_the_budget(n):
     batches = list(sorted_batches(lengths, 256))
     assert sorted(np.concatenate(batches)) == list(range(n))
     assert all(len(batch) == 1 or len(batch) * lengths[batch].max() <= 256 for batch in batches)
+
+
+# --- on a CPU --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("segments", [False, True])
+def test_texts_that_lie_end_to_end_have_the_states_and_gradients_of_padded_ones(bench, segments):
+    texts = bench.texts(Data(corpus="pairs", split="test", languages=LANGUAGES), "text")
+    batch = collate(texts, np.array([0, 3, 5]), 0, segments)
+    assert batch.attention_mask is not None and (batch.token_types is not None) == segments
+    found = []
+    for packed in (False, True):
+        encoder = bench.encoder(dropout=0.0).train()
+        if packed:
+            cpu.prepare(encoder)
+            states = cpu.packed_states(encoder, batch)
+        else:
+            (states,) = unit_states(encoder, batch, Reading(unit="text", segments=segments)).values()
+        (states**2).sum().backward()
+        found.append((states.detach(), [parameter.grad for parameter in encoder.parameters() if parameter.grad is not None]))
+    (padded, gradients), (end_to_end, others) = found
+    assert torch.allclose(padded, end_to_end, atol=1e-5)
+    assert len(gradients) == len(others) and all(torch.allclose(a, b, atol=1e-4) for a, b in zip(gradients, others, strict=True))
+
+
+def test_dropout_keeps_its_share_and_its_mean():
+    torch.manual_seed(0)
+    values = cpu.Dropout(0.1)(torch.ones(1000, 1001))
+    assert values.unique().tolist() == pytest.approx([0, 1 / 0.9], rel=1e-4)
+    assert (values == 0).float().mean().item() == pytest.approx(0.1, abs=2e-3)
+    assert values.mean().item() == pytest.approx(1, abs=2e-3)
+    again = cpu.Dropout(0.1)
+    torch.manual_seed(0)
+    assert torch.equal(again(torch.ones(1000, 1001)), values)
+    assert torch.equal(again.eval()(values), values)

@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import random
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import psutil
 import pytest
 from safetensors.numpy import load_file
@@ -27,17 +29,30 @@ REPOSITORY = Path(__file__).parents[1]
 PLANS = REPOSITORY / "tests/workflow/plans.json"
 PLANNED = {
     "published": [],
-    "demo": ["--profile", "demo"],
+    "published, search": ["results/table5_search.html"],
+    "demo": ["demo", "--profile", "demo"],
     "laptop": ["--profile", "laptop"],
     "slurm": ["--profile", "slurm"],
     "slurm, table 2": ["--profile", "slurm", "results/table2.csv"],
 }
 OVERLAY = "tests/workflow/overlay.yaml"
 RESULTS = "results/tiny"
-ITEMS = [f"{RESULTS}/{name}" for name in ("table1.csv", "table2.csv", "table3.csv", "figure3.svg", "figure5.svg")]
+PAGED = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "findings")
+FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
+UNTRAINED = {"table4", "table5", "dataset_sizes", "figure2"}  # items without a training behind them
+RUNS = {
+    "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"),
+    "nli": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation"),
+}
+CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
 RECIPE = "tanti2021/pos/gradient_reversal"
-RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained")
-FIGURES = ["Draw figure3 of tanti2021", "Draw figure5 of tanti2021"]
+LANGUAGES = ("de", "en", "tr")
+MESSAGES = {
+    "dataset_sizes": "Count the data sets of tanti2021",
+    "findings": "Take the headline number of tanti2021 apart",
+    "table5_search": "Make table 5 of tanti2021 by search",
+    "scores": "Gather the scores of tanti2021",
+} | {figure: f"Draw {figure} of tanti2021" for figure in FIGURES}
 
 
 def copy_repository(root: Path) -> Path:
@@ -71,13 +86,13 @@ def snakemake(root: Path, *options: str, works: bool = True) -> str:
 
 
 def tiny(root: Path, *options: str, works: bool = True) -> str:
-    """Run the tiny study."""
-    return snakemake(root, "--profile", "tests/workflow", *options, works=works)
+    """Run the tiny study, by default all of it."""
+    return snakemake(root, *(options or ["demo"]), "--profile", "tests/workflow", works=works)
 
 
-def planned(root: Path, *options: str) -> list[str]:
+def planned(root: Path) -> list[str]:
     """What would run: the messages of the rules, or name and wildcards of a rule without one."""
-    said = tiny(root, "-n", *options)
+    said = tiny(root, "demo", "-n")
     jobs = re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE)
     for rule, block in re.findall(r"^rule (\w+):\n((?:    .*\n)*)", said, re.MULTILINE):
         wildcards = re.search(r"^    wildcards: (.+)$", block, re.MULTILINE)
@@ -86,15 +101,28 @@ def planned(root: Path, *options: str) -> list[str]:
     return sorted(set(jobs))
 
 
-def counts(root: Path, *options: str) -> dict[str, int]:
-    """Jobs by rule of a dry run."""
-    said = snakemake(root, "-n", *options)
+def training(task: str, run: str) -> list[str]:
+    """Jobs of one training and of what is measured on it."""
+    recipe = f"tanti2021/{task}/{run}"
+    jobs = [f"{rule} recipe={recipe}, seed=0" for rule in ("train", "states")]
+    kinds = ("Score", "Cluster", "Probe") if run in CONTROLS else ("Score", "Cluster", "Probe", "Project")
+    return jobs + [f"{kind} {recipe}, seed 0" for kind in kinds]
+
+
+def made(*names: str) -> list[str]:
+    """Jobs of tables, with their pages, figures, and the file of all scores."""
+    jobs = [MESSAGES.get(name, f"Make {name} of tanti2021") for name in names]
+    return jobs + [f"Make the page of {name}" for name in names if name in PAGED]
+
+
+def counts(said: str) -> dict[str, int]:
+    """Jobs by rule of what a dry run said."""
     table = said[said.index("Job stats:") :]
     return {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", table.split("\n\n")[0], re.MULTILINE)}
 
 
 def all_plans(root: Path) -> dict[str, dict[str, int]]:
-    return {name: counts(root, *options) for name, options in PLANNED.items()}
+    return {name: counts(snakemake(root, "-n", *options)) for name, options in PLANNED.items()}
 
 
 @contextlib.contextmanager
@@ -131,13 +159,28 @@ def own(built: Path, tmp_path: Path) -> Path:
 
 
 def test_builds_every_table_and_figure_and_is_done(built):
-    for item in ITEMS:
-        assert (built / item).stat().st_size
-        record = json.loads((built / f"{item}.json").read_text())
-        assert record["sha256"] and record["trainings"]
+    for name in (*PAGED, *FIGURES):
+        item = built / RESULTS / f"{name}.{'csv' if name in PAGED else 'svg'}"
+        record = json.loads(Path(f"{item}.json").read_text())
+        assert record["sha256"] == hashlib.sha256(item.read_bytes()).hexdigest()
+        assert (record["trainings"] == []) == (name in UNTRAINED), name
+    assert {path.stem for path in (built / RESULTS).glob("*.html")} == set(PAGED)
+    assert {path.stem for path in (built / RESULTS).glob("*.png")} == set(FIGURES)
+    for task, runs in RUNS.items():
+        models = built.glob(f"{RESULTS}/models/tanti2021/{task}/*/seed0/model.safetensors")
+        assert {path.parts[-3] for path in models} == set(runs)
+    scored = set(pd.read_parquet(built / RESULTS / "scores/tanti2021.parquet")["recipe"])
+    assert scored == {f"tanti2021/{task}/{run}" for task, runs in RUNS.items() for run in (*runs, "spelling")}
     assert not list(built.glob("results/**/*.part-*"))
     assert not list(built.glob("results/**/checkpoint*"))
     assert "Nothing to be done" in tiny(built)
+
+
+def test_trials_of_the_search_keep_no_weights(built):
+    trials = built / RESULTS / "models/tanti2021/pos/frozen"
+    for number in range(2):
+        files = {path.name for path in (trials / f"trial{number:02d}/seed0").iterdir()}
+        assert files == {"predictions.parquet", "history.csv", "record.json"}
 
 
 # --- what reruns after a change ---------------------------------------------------------------------------------------------
@@ -152,6 +195,8 @@ def test_words_and_file_times_rerun_nothing(built):
         changed(library / "logs.py", ("EVERY = 10.0", "EVERY = 20.0")),
         changed(library / "config/tanti2021.py", ('"texts a step"', '"texts in a step"')),
         changed(library / "config/tokens.py", ('"pieces a text, ', '"pieces of a text, ')),
+        changed(library / "corpora/pairs.py", ('"""Sentence pairs of natural', '"""Pairs of sentences of natural')),
+        changed(library / "pages.py", ("STYLE = ", "# a comment\n\nSTYLE = ")),
     ):
         for file in (*built.glob("workflow/scripts/*.py"), *built.glob("resources/**/*.csv")):
             os.utime(file)
@@ -182,7 +227,10 @@ def test_another_mirror_reruns_nothing(own, tmp_path):
     assert "Nothing to be done" in said
 
 
-PROJECTIONS = sorted([*FIGURES, *(f"Project tanti2021/pos/{run}, seed 0" for run in RUNS if run != "untrained")])
+PROJECTIONS = sorted(
+    [f"Project tanti2021/{task}/{run}, seed 0" for task, runs in RUNS.items() for run in runs if run not in CONTROLS]
+    + made("figure3", "figure4", "figure5", "figure6")
+)
 
 
 def test_numerics_of_tsne_rerun_projections_and_figures(built):
@@ -195,22 +243,71 @@ def test_settings_of_tsne_rerun_projections_and_figures(built):
         assert planned(built) == PROJECTIONS
 
 
-def test_a_hyperparameter_reruns_its_branch_and_no_other_training(built):
-    with changed(built / OVERLAY, ("gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 16, reversal: 0.2 }")):
-        assert planned(built) == sorted(
-            [
-                f"train recipe={RECIPE}, seed=0",
-                f"states recipe={RECIPE}, seed=0",
-                f"Score {RECIPE}, seed 0",
-                f"Cluster {RECIPE}, seed 0",
-                f"Probe {RECIPE}, seed 0",
-                f"Project {RECIPE}, seed 0",
-                "Gather the scores of tanti2021",
-                "Make table2 of tanti2021",
-                "Make table3 of tanti2021",
-                "Draw figure5 of tanti2021",
-            ]
-        )
+@pytest.mark.parametrize(
+    ("task", "batch", "items"),
+    [("pos", 16, ("table2", "table3", "table5", "figure5")), ("nli", 8, ("table2", "table3", "table5", "figure6"))],
+)
+def test_a_hyperparameter_reruns_its_branch_and_no_other_training(built, task, batch, items):
+    run = "gradient_reversal"
+    with changed(built / OVERLAY, (f"{run}: {{ batch: {batch} }}", f"{run}: {{ batch: {batch}, reversal: 0.2 }}")):
+        assert planned(built) == sorted(training(task, run) + made(*items, "scores"))
+
+
+def test_a_control_that_is_left_out_no_longer_runs_alone(built):
+    """Trainings come in, and the items that show them are made again; the others stay."""
+    with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")):
+        new = training("pos", "no_adversary") + training("nli", "no_adversary")
+        assert planned(built) == sorted(new + made("table2", "findings", "scores"))
+
+
+def test_another_trial_reruns_no_other(built):
+    trial = "tanti2021/pos/frozen/trial02"
+    with changed(built / OVERLAY, ("trials: 2", "trials: 3")):
+        jobs = [f"trial recipe={trial}, seed=0", f"Score {trial}, seed 0", *made("table5_search")]
+        assert planned(built) == sorted(jobs)
+
+
+@pytest.mark.parametrize(
+    ("module", "edit", "jobs"),
+    [
+        ("pages.py", ("<h1>", "<h2>"), [f"Make the page of {table}" for table in PAGED]),
+        ("figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES)),
+        ("papers/tanti2021/sizes.py", ('"equal"', '"the same"'), made("dataset_sizes")),
+        ("papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
+    ],
+)
+def test_code_of_an_item_reruns_what_it_makes(built, module, edit, jobs):
+    with changed(built / "workflow/crosslens" / module, edit):
+        assert planned(built) == sorted(jobs)
+
+
+def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
+    """With an encoder that depends on no text, as the published one; a random or trimmed one follows its corpora."""
+    overlay = own / OVERLAY
+    random_encoder = re.search(r"random: \{ source: random.*\}", overlay.read_text())[0]
+    hub = f"random: {{ source: hub, id: some/encoder, revision: {'0' * 40} }}"
+    overlay.write_text(overlay.read_text().replace(random_encoder, hub))
+    tiny(own, "demo", "--touch")
+    assert planned(own) == []
+
+    def follows(task: str) -> list[str]:
+        jobs = [job for run in RUNS[task] for job in training(task, run)]
+        figures = ("figure3", "figure5") if task == "pos" else ("figure4", "figure6")
+        items = made("table1", "table2", "table3", "footnote6", "dataset_sizes", "findings", "scores", *figures)
+        return [*jobs, f"Identify languages from spelling, {task}", *items]
+
+    pairs = [f"Read {language} {split} pairs of xnli" for language in LANGUAGES for split in ("dev", "test")]
+    pairs += ["Read en training pairs of xnli", "Tokenise xnli for random"]
+    with changed(own / "workflow/crosslens/corpora/pairs.py", ('NO_AGREEMENT = "-"', 'NO_AGREEMENT = "?"')):
+        assert planned(own) == sorted(pairs + follows("nli"))
+
+    treebanks = [f"Read {language} {split} treebanks of udpos" for language in LANGUAGES for split in ("dev", "test")]
+    treebanks += ["Read en training treebanks of udpos", "Tokenise udpos for random", *made("table5_search")]
+    for number in range(2):
+        trial = f"tanti2021/pos/frozen/trial{number:02d}"
+        treebanks += [f"trial recipe={trial}, seed=0", f"Score {trial}, seed 0"]
+    with changed(overlay, ("withheld: clean", "withheld: paper")):
+        assert planned(own) == sorted(treebanks + follows("pos"))
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------------------
@@ -251,6 +348,13 @@ def test_a_truncated_dump_is_named(own):
     assert error.startswith(f"{path.relative_to(own)}: byte ")
     assert "a whole MediaWiki export expected" in error and error.endswith("fetch the file again")
     assert not list((own / RESULTS / "corpora/wikipedia").glob("de.*"))
+
+
+def test_a_truncated_archive_is_named(own):
+    path = source(own, "xnli/XNLI-1.0.zip")
+    path.write_bytes(path.read_bytes()[:-100])
+    (error,) = refused(own, f"{RESULTS}/corpora/xnli/de.test.parquet")
+    assert error.startswith(f"{path.relative_to(own)}: a whole zip archive expected") and error.endswith("to fetch it again")
 
 
 def test_a_corpus_without_paragraphs_is_named(own):
@@ -351,15 +455,15 @@ def test_plans(built):
     assert all_plans(built) == json.loads(PLANS.read_text())
 
 
-def test_plan_of_a_table_on_a_cluster_asks_for_gpus(tmp_path):
+def test_plan_of_tables_on_a_cluster_asks_for_gpus(tmp_path):
     root = copy_repository(tmp_path)
     for path in root.glob("rules/**/*.smk"):  # without messages, a dry run shows the resources
         path.write_text(re.sub(r'^    message:\n        ".*"\n', "", path.read_text(), flags=re.MULTILINE))
-    said = snakemake(root, "--profile", "slurm", "-n", "results/table2.csv")
+    said = snakemake(root, "--profile", "slurm", "-n", "results/table2.csv", "results/table5_search.csv")
     blocks = [block for block in re.split(r"^(?=(?:local)?rule )", said, flags=re.MULTILINE)[1:]]
     asks = Counter(re.match(r"(?:local)?rule (\w+):", block)[1] for block in blocks if "gpu=1" in block)
-    counted = json.loads(PLANS.read_text())["slurm, table 2"]
-    assert asks == {"train": counted["train"], "states": counted["states"]}
+    jobs = counts(said)
+    assert asks == {rule: jobs[rule] for rule in ("train", "trial", "states")}
 
 
 if __name__ == "__main__":

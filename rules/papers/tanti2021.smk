@@ -1,6 +1,7 @@
 # tanti2021: tables 1 to 5, figures 2 to 6, footnote 6. results/tableN.csv, results/figureN.svg: the headline paper's items have
 # no folder of their own.
 
+from crosslens.config.tanti2021 import PAPER_RUNS
 from crosslens.papers.tanti2021.draws import draws
 from crosslens.papers.tanti2021.items import FIGURES, RUNS, TABLES
 from crosslens.papers.tanti2021.recipes import trials
@@ -17,6 +18,8 @@ TANTI2021_ITEMS = [f"{RESULTS}/{name}.csv" for name in (*TABLES, "table4", "tabl
 TANTI2021_ITEMS += [f"{RESULTS}/{name}.svg" for name in ("figure2", *TANTI2021_FIGURES)]
 TANTI2021_ITEMS += [item.replace(".csv", ".html") for item in TANTI2021_ITEMS if item.endswith(".csv")]
 TANTI2021_ITEMS.append(f"{RESULTS}/scores/tanti2021.parquet")
+# What findings.csv reads.
+TANTI2021_COMPARED = ["frozen", "finetuned", "no_adversary", "entropy_maximisation", "true_entropy"]
 # A target of its own at the published scale: 160 trainings.
 TANTI2021_SEARCH = [f"{RESULTS}/table5_search.{form}" for form in ("csv", "html")] * bool(TANTI2021.search.experiments)
 # File of an item -> where the report has it, its name in the paper, what it shows.
@@ -204,7 +207,13 @@ rule tanti2021_table:
         "../../envs/measures.yaml"
     params:
         code=code("tanti2021_table"),
-        settings={"runs": TANTI2021_RUNS, "seeds": CONFIG.seeds, "notes": TANTI2021_NOTES},
+        settings=lambda wildcards: {
+            "runs": {
+                task: [run for run in runs if run in TABLES[wildcards.table].runs] for task, runs in TANTI2021_RUNS.items()
+            },
+            "seeds": CONFIG.seeds,
+            "notes": TANTI2021_NOTES,
+        },
         environment=environment("measures"),
     message:
         "Make {wildcards.table} of tanti2021"
@@ -287,10 +296,12 @@ rule tanti2021_hyperparameters:
         "../../envs/measures.yaml"
     params:
         code=code("tanti2021_hyperparameters"),
-        settings={
-            "search": TANTI2021.search.model_dump(),
-            "tasks": {task: {run: of.model_dump() for run, of in each.runs.items()} for task, each in TANTI2021.tasks.items()},
-        },
+        settings=lambda wildcards: {
+            "table4": {"search": TANTI2021.search.model_dump(exclude={"experiments", "trials", "seed"})},
+            "table5": {
+                "tasks": {task: {run: of.runs[run].model_dump() for run in PAPER_RUNS} for task, of in TANTI2021.tasks.items()}
+            },
+        }[wildcards.table],
         environment=environment("measures"),
     message:
         "Make {wildcards.table} of tanti2021"
@@ -352,12 +363,12 @@ rule tanti2021_sizes:
 rule tanti2021_findings:
     """What the fall of language identification is made of: docs/findings.md."""
     input:
-        scores=tanti2021_measures(RUNS, ["predictions", "probes"]),
+        scores=tanti2021_measures(TANTI2021_COMPARED, ["predictions", "probes"]),
         predictions=[
             f"{RESULTS}/models/{model}/predictions.parquet" for model in tanti2021_models(["frozen", "finetuned"], tasks=["pos"])
         ],
         histories=[f"{RESULTS}/models/{model}/history.csv" for model in tanti2021_models(["entropy_maximisation"])],
-        records=tanti2021_records(RUNS),
+        records=tanti2021_records(TANTI2021_COMPARED),
     output:
         table=shown(f"{RESULTS}/findings.csv", TANTI2021_SHOWN),
         record=f"{RESULTS}/findings.csv.json",

@@ -18,7 +18,7 @@ from torch import nn
 
 from crosslens.logs import Progress
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term, label_kind
-from crosslens.training import checkpoint
+from crosslens.training import checkpoint, cpu
 from crosslens.training.checkpoint import Position
 from crosslens.training.model import EncoderWithHeads, reinitialise
 from crosslens.training.objectives import LOSSES, reverse_gradient
@@ -64,6 +64,8 @@ class Loop:
         self.after_step = after_step
         if recipe.reinitialise == "all":
             reinitialise(encoder, seed)
+        if self.device.type == "cpu":
+            cpu.prepare(encoder)
         self.model = EncoderWithHeads(encoder, recipe.labels, recipe.dropout, recipe.reading).to(self.device)
         self.cached = False  # whether the stage reads hidden states from `features`
         self.features: dict[Data, torch.Tensor] = {}  # hidden states under an encoder that no longer changes

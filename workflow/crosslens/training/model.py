@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoModel
 from crosslens.errors import DataError
 from crosslens.files import written
 from crosslens.recipes import ENCODER, Reading
+from crosslens.training import cpu
 from crosslens.training.texts import Batch
 
 
@@ -61,6 +62,8 @@ class EncoderWithHeads(nn.Module):
 
     def hidden_states(self, batch: Batch) -> torch.Tensor:
         """States of the labelled units that heads read, (n_words, d)."""
+        if self.training and self.reading.state == "hidden" and cpu.packs(self.encoder, batch):
+            return cpu.packed_states(self.encoder, batch)
         (states,) = unit_states(self.encoder, batch, self.reading).values()
         return states
 

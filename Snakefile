@@ -23,9 +23,13 @@ include: "rules/states.smk"
 include: "rules/papers/tanti2021.smk"
 
 
+# Compute nodes often have no network: fetch and dump_sample.
 localrules:
     all,
     demo,
+    fetch,
+    dump_sample,
+    prefetch,
 
 
 rule all:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(workflow.basedir)

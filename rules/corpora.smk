@@ -55,8 +55,7 @@ rule treebank_source:
 rule paragraphs:
     """Sample a language's paragraphs and split them by page."""
     input:
-        lambda wildcards: f"{RESULTS}/sources/{CONFIG.corpora[wildcards.corpus].source}/"
-        + CONFIG.corpora[wildcards.corpus].file_of(wildcards.language),
+        lambda wildcards: dump(CONFIG.corpora[wildcards.corpus], wildcards.language),
     output:
         train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
         validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",
@@ -68,6 +67,7 @@ rule paragraphs:
         corpus=PARAGRAPHS,
     conda:
         "../envs/corpora.yaml"
+    threads: CONFIG.threads
     resources:
         mem_mb=4000,
         runtime=600,

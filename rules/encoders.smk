@@ -4,7 +4,7 @@
 rule encoder:
     """Put an encoder into a folder that transformers loads."""
     input:
-        encoder_texts,
+        unpack(encoder_sources),
     output:
         directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:

@@ -6,13 +6,59 @@ def corpus_files(corpus):
     return [f"{RESULTS}/corpora/{corpus}/{language}.{split}.parquet" for language, split in CONFIG.corpora[corpus].parts()]
 
 
+def official_file(source, path):
+    """Where an official file is, and what is known of it."""
+    known = SOURCES[source]
+    return {
+        "urls": known.urls_of(path),
+        "sha256": known.sha256_of(path),
+        "size": known.bytes_of(path),
+        "manual": known.manual,
+        "mirror": known.mirror,
+    }
+
+
 def official_files(corpus, language, splits, source, archive):
     """Files of a source by split, or the archive that holds them all."""
     folder = f"{RESULTS}/sources/{source}"
     if archive:
         return {"archive": f"{folder}/{archive}"}
-    files = {split: corpus.files_of(language, split) for split in splits}
+    files = {
+        split: [file for pattern in corpus.files_of(language, split) for file in SOURCES[source].matching(pattern)]
+        for split in splits
+    }
     return {split: [f"{folder}/{file}" for file in found] for split, found in files.items() if found}
+
+
+def dump(corpus, language):
+    """A language's dump, or the sample of it."""
+    source = f"{corpus.source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else corpus.source
+    return f"{RESULTS}/sources/{source}/{corpus.file_of(language)}"
+
+
+def encoder_files(settings):
+    """Official files of an encoder of the hub."""
+    if settings.source != "hub":
+        return []
+    return [f"{RESULTS}/sources/hub/{settings.id}/{settings.revision}/{file}" for file in settings.FILES]
+
+
+def all_official_files():
+    """Everything that is fetched for the configuration, whatever is asked for."""
+    encoders = {resolve(recipe, CONFIG).encoder for recipe in recipe_names(CONFIG)}
+    found = [file for encoder in sorted(encoders) for file in encoder_files(CONFIG.encoders[encoder])]
+    for corpus in CONFIG.corpora.values():
+        for language, split in corpus.parts():
+            if corpus.kind == "paragraphs":
+                index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
+                found += [*([index] if corpus.blocks else []), dump(corpus, language)]
+                continue
+            distribution = pair_distribution(corpus, [split]) if corpus.kind == "pairs" else (corpus.source, corpus.archive)
+            found += chain.from_iterable(
+                [files] if isinstance(files, str) else files
+                for files in official_files(corpus, language, [split], *distribution).values()
+            )
+    return [file for file in dict.fromkeys(found) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
 
 
 def treebank_sources(wildcards, splits):
@@ -73,12 +119,12 @@ def pair_settings(splits):
     return settings
 
 
-def encoder_texts(wildcards):
-    """A trimmed or random encoder depends on the text that it will read; others on none."""
+def encoder_sources(wildcards):
+    """What an encoder is made of: its files on the hub, and the text that it will read where it is trimmed to that."""
     settings = CONFIG.encoders[wildcards.encoder]
-    if settings.trim or settings.source == "random":
-        return [file for corpus in CONFIG.corpora for file in corpus_files(corpus)]
-    return []
+    trimmed = settings.trim or settings.source == "random"
+    texts = [file for corpus in CONFIG.corpora for file in corpus_files(corpus)] if trimmed else []
+    return {"hub": encoder_files(settings), "texts": texts}
 
 
 def recipe_tokens(recipe):

@@ -17,10 +17,10 @@ rule train:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
     wildcard_constraints:
         recipe=RECIPES,
+    priority: 1  # the longest jobs first: short ones fill the gaps, and no core waits for a last training
     conda:
         "../envs/encoders.yaml"
     threads: CONFIG.threads
-    priority: 1 # the longest jobs first: short ones fill the gaps, and no core waits for a last training
     resources:
         gpu=1,
         mem_mb=lambda wildcards, attempt: 48000 * attempt,

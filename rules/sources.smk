@@ -10,7 +10,9 @@ for name, corpus in CONFIG.corpora.items():
         raise WorkflowError(
             f"corpora.{name}.{key}: an entry of resources/sources.yaml expected, found '{source}'{nearest(source, SOURCES)}"
         )
-FETCHED = sorted({source for corpus in CONFIG.corpora.values() for source in corpus.sources()} - {"phrasebook"})
+FETCHED = {source for corpus in CONFIG.corpora.values() for source in corpus.sources()} - {"phrasebook"}
+if any(encoder.source == "hub" for encoder in CONFIG.encoders.values()):
+    FETCHED.add("hub")
 
 
 rule fetch:
@@ -20,23 +22,55 @@ rule fetch:
     log:
         f"{LOGS}/fetch/{{source}}/{{path}}.log",
     wildcard_constraints:
-        source="|".join(FETCHED) or "none",
+        source="|".join(sorted(FETCHED)) or "none",
         path=".+",
     conda:
         "../envs/corpora.yaml"
     params:
         code=code("fetch"),
-        settings=lambda wildcards: {
-            "url": SOURCES[wildcards.source].url_of(wildcards.path),
-            "sha256": SOURCES[wildcards.source].sha256_of(wildcards.path),
-            "manual": SOURCES[wildcards.source].manual,
-            "mirror": SOURCES[wildcards.source].mirror,
-        },
+        settings=lambda wildcards: official_file(wildcards.source, wildcards.path),
         environment=environment("corpora"),
     message:
         "Fetch {wildcards.path} of {wildcards.source}"
     script:
         "../workflow/scripts/fetch.py"
+
+
+rule dump_sample:
+    """Fetch some blocks of a Wikipedia dump: a small dump of the same form."""
+    input:
+        index=f"{RESULTS}/sources/{{source}}/{{dump}}-index.txt.bz2",
+    output:
+        f"{RESULTS}/sources/{{source}}-sample/{{blocks}}-{{seed}}/{{dump}}.xml.bz2",
+    log:
+        f"{LOGS}/fetch/{{source}}-sample/{{blocks}}-{{seed}}/{{dump}}.log",
+    wildcard_constraints:
+        source="|".join(sorted(FETCHED)) or "none",
+        dump=".+",
+        blocks=r"\d+",
+    conda:
+        "../envs/corpora.yaml"
+    params:
+        code=code("dump_sample"),
+        settings=lambda wildcards: official_file(wildcards.source, f"{wildcards.dump}.xml.bz2"),
+        environment=environment("corpora"),
+    message:
+        "Fetch {wildcards.blocks} blocks of {wildcards.dump}"
+    script:
+        "../workflow/scripts/dump_sample.py"
+
+
+rule prefetch:
+    """Every official file that the configuration reads, for a login node: compute nodes then need no network."""
+    input:
+        all_official_files(),
+
+
+if "prefetch" in sys.argv:  # a dry run tells it too, which hooks such as onstart do not see
+    from crosslens.sources.prefetch import announcement
+
+    FILES = [os.path.relpath(file, f"{RESULTS}/sources") for file in all_official_files()]
+    print(announcement(FILES, Path(RESULTS, "sources"), SOURCES, CONFIG.mirror), file=sys.stderr)
 
 
 rule phrasebook:

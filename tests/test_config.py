@@ -252,7 +252,7 @@ def test_every_wrong_key_is_named_at_once():
 
 
 def test_generated_files_are_in_step():
-    assert docs.stale() == [], "run make config-docs"
+    assert docs.stale() == [], "run make docs"
 
 
 def test_stale_files_are_named_and_rewritten(tmp_path, monkeypatch, capsys):

@@ -1,12 +1,15 @@
 """Files out of archives."""
 
+import gzip
 import io
+import re
 import stat
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from crosslens.corpora import archives
 from crosslens.corpora.archives import extracted
 from crosslens.errors import DataError
 
@@ -19,10 +22,6 @@ def archive(folder: Path) -> Path:
         for name in ("UD_English-A/en_a-ud-train.conllu", "UD_English-A/en_a-ud-test.conllu", "UD_English-B/en_b-ud-test.conllu"):
             add(tar, f"ud/{name}", name.encode())
         add(tar, "ud/UD_German-A/de_a-ud-test.conllu", b"another language")
-        link = tarfile.TarInfo("ud/UD_English-C/en_c-ud-test.conllu")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        tar.addfile(link)
-        add(tar, "../ud/x/en_out-ud-test.conllu", b"outside")
     return path
 
 
@@ -36,7 +35,7 @@ def test_members_by_split(tmp_path: Path) -> None:
     with extracted(archive(tmp_path), PATTERNS) as files:
         assert {split: [path.name for path in paths] for split, paths in files.items()} == {
             "train": ["en_a-ud-train.conllu"],
-            "test": ["en_a-ud-test.conllu", "en_b-ud-test.conllu"],  # neither the link nor what lies outside
+            "test": ["en_a-ud-test.conllu", "en_b-ud-test.conllu"],
         }
         assert files["train"][0].read_bytes() == b"UD_English-A/en_a-ud-train.conllu"
         kept = files["train"][0]
@@ -58,12 +57,8 @@ def zipped(folder: Path) -> Path:
             "XNLI-1.0/xnli.test.tsv",
             "XNLI-1.0/xnli.dev.tsv",
             "__MACOSX/XNLI-1.0/._xnli.test.tsv",
-            "../x/xnli.test.tsv",
         ):
             archive.writestr(name, f"{name}\n" * 50)
-        link = zipfile.ZipInfo("XNLI-1.0/link.tsv")
-        link.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(link, "/etc/passwd")
     return path
 
 
@@ -99,3 +94,73 @@ def test_a_damaged_zip(tmp_path: Path, damage: str) -> None:
     path.write_bytes(content)
     with pytest.raises(DataError, match=f"{path}: a whole zip archive expected"), extracted(path, {"test": ["*/xnli.test.tsv"]}):
         pass
+
+
+def test_members_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "panx.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        add(tar, "panx/de/train", b"zwei")
+        add(tar, "panx/en/train", b"two")
+    with extracted(path, {"train": ["panx/*/train"]}) as files:
+        assert [file.read_bytes() for file in files["train"]] == [b"zwei", b"two"]
+
+
+OUTSIDE = ["../x/en_x-ud-test.conllu", "/etc/en_x-ud-test.conllu", "ud/../../en_x-ud-test.conllu", "..\\x.conllu", "ud/../.."]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("form", ["tgz", "zip"])
+def test_a_path_outside(tmp_path: Path, name: str, form: str) -> None:
+    path = tmp_path / f"ud.{form}"
+    if form == "tgz":
+        with tarfile.open(path, "w:gz") as tar:
+            add(tar, name, b"x")
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, "x")
+    with pytest.raises(DataError, match=re.escape(f"{path}: member '{name}' lies outside")), extracted(path, PATTERNS):
+        pass
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_a_link_or_device(tmp_path: Path, kind: bytes) -> None:
+    path = tmp_path / "ud.tgz"
+    with tarfile.open(path, "w:gz") as tar:
+        member = tarfile.TarInfo("ud/readme")
+        member.type, member.linkname = kind, "/etc/passwd"
+        tar.addfile(member)
+    with pytest.raises(DataError, match=f"{path}: member 'ud/readme' is a link"), extracted(path, PATTERNS):
+        pass
+
+
+def test_a_link_in_a_zip(tmp_path: Path) -> None:
+    path = tmp_path / "XNLI-1.0.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        member = zipfile.ZipInfo("XNLI-1.0/link.tsv")
+        member.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(member, "/etc/passwd")
+    with pytest.raises(DataError, match=f"{path}: member 'XNLI-1.0/link.tsv' is a link"), extracted(path, PATTERNS):
+        pass
+
+
+@pytest.mark.parametrize("form", ["zip", "asked for", "not asked for", "headers"])
+def test_a_bomb(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "SMALL", 10**6)
+    path = tmp_path / ("ud.zip" if form == "zip" else "ud.tgz")
+    content = bytes(10**7)
+    name = "ud/UD_English-X/en_x-ud-test.conllu" if form == "asked for" else "ud/other"
+    if form == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("ud/other", content)
+    elif form == "headers":
+        with gzip.open(path, "wb") as stream:
+            member = tarfile.TarInfo("ud/x")
+            member.pax_headers = {"comment": "x" * 10**7}
+            stream.write(member.tobuf(tarfile.PAX_FORMAT))
+    else:
+        with tarfile.open(path, "w:gz") as tar:
+            add(tar, name, content)
+    assert path.stat().st_size < 10**5
+    with pytest.raises(DataError, match=f"{path}: unpacks to more than"), extracted(path, PATTERNS):
+        pass
+    assert not [file for file in tmp_path.iterdir() if file != path]

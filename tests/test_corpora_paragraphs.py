@@ -6,14 +6,16 @@ import json
 import random
 import re
 import unicodedata
+from collections import Counter
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+import mwxml
 import pytest
 from crosslens.corpora import sampling, schema
-from crosslens.corpora.dumps import articles, pages
+from crosslens.corpora.dumps import articles, in_parts, pages
 from crosslens.corpora.sampling import document, write_paragraphs
-from crosslens.corpora.wikitext import paragraphs
+from crosslens.corpora.wikitext import long_paragraphs, paragraphs
 from crosslens.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -88,6 +90,132 @@ MARKUP = {
 def test_markup(case: str) -> None:
     markup, expected = MARKUP[case]
     assert paragraphs(markup) == expected
+    assert long_paragraphs(markup, 1) == expected
+
+
+# What the parser treats in ways of its own.
+ODDITIES = """{{a|{{b}}{{c}}=d}} e
+{{a|{{b}}{{c}}}} e
+{{a\nb}} c
+{{|a}} b
+{{a|\n== b }} ==\nc}} d
+{{{a|b}}} c
+{{a|b}}} c
+{{{{a}}|b}} c
+{{#if: a | b | c }} d
+http://x.org/{{a}}/b c
+mailto:a{{b}} c
+[http://x.org/{{a}} b] c
+[[a{{b}}|c]] [[a{{b}}]] d
+[[http://x.org a]] b
+[[news:a]] b
+[[a|b [http://x.org c]] d]] e
+[http://x.org [[a]]] b
+[[a\nb]] c
+[[a|b\nc]] d
+[[File:a.jpg|b [[c]]\n\nd <ref>e</ref>]] f
+[[File:a.jpg|[[b\n]]]] c
+[[a]b]] c
+[a [b] c]] d
+<ref name="a>b</ref> c
+<ref name=a/>b</ref> c
+<ref>[[a|b</ref> c]] d
+<ref>a\n= b </ref> = c
+<ref><!-- </ref> --></ref> a
+<!-- a <math> --> b </math> c
+<math> <!-- </math> --> c
+<nowiki>[[a]] {{b</nowiki> c }}
+<nowiki/>* a
+<div>\n== a </div> ==\nb</div> c
+<small>a\nb</small> c </small>
+<small>a [[b|c</small>]] d
+<li>a\nb
+<br>* a <br/>{| b
+a <b\n>c</b> d
+a < b > c <3 d
+a </br> b </ b
+; a : b http://x.org c\nd
+; a {{b|\n}} : c\nd
+* a <div>b</div> c
+** [[a|b]]
+----a
+== a == b
+= a
+=a=\nb
+== a {{b|\n}} ==\nc
+{{a}}== b ==\nc
+{{a}}* b
+<!-- a\n-->* b
+a <!--\n\n--> b
+{|\n| a\n{|\n| b\n|}\n|}\nc
+{|\n| a\n|} b
+{|\n| a
+{| a="b\n| c\n|}\nd
+:{|\n| a\n|}\nb
+ {|\n| a\n|}\nb
+{{a}}{|\n| b\n|}
+{|\n* a\nb\n|}
+{|\n| a {{b|\n|}\n}}\n|}\nc
+&amp;lt;ref&amp;gt; a &amp b &#0; &#x41; c
+''a '''b '' c''' d''e
+-{a}- -{zh-hans:a;zh-hant:b}- {{a}-{b}} c
+\ufa0d\u0958\u0344 a\u0301\ufb1d
+a \U000f0000 b
+__TOC__ a __NOTOC__
+<td><sup></sup>a\n</m
+a<div><small>[].</small>\n</div>
+<ref><small></small>\n</ref>a
+<small> <b> <small> </b>\n </small> a
+<table><tr><td>a\n</table> b
+{{a|<table><tr><td>b\n</table>}} c
+{{a|<td>b}} c\n\nd
+[[File:a|<center>b]] c\nd <center>e</center>
+<sup></sup\n>a
+<span a="\n"></span>b
+<a \n><b></b></a>c
+{|<!--\n|}-->a
+{|\n| a <!-- | \n|} --> | b\n|}\nc
+mailto:<!---->
+<div>\n{|<!--\n|}>a</div>-->b
+<div>\n<b <!-- </div> -->>a</b>c
+<references\n/>
+<ref\nname=a/>b
+<ref \nname=a/>b
+<math\n>a</math>b
+a<br\n/>b
+* mailto:{{\na\n}}
+http://x.org/{{a|\nb\n}}
+[[a<!-- b -->]]
+a <<b>> c </b> d
+<b a|c>d\n</b>e
+<span style="a {{b}}">c\nd</span>e""".split("\n")
+
+
+@pytest.mark.parametrize("markup", ODDITIES)
+def test_odd_markup_the_fast_way(markup: str) -> None:
+    markup = markup.encode("latin-1", "backslashreplace").decode("unicode_escape")
+    for context in ("{}", "x {} y", "x {}\ny [[z]]\n", "x {{{{t|{} }}}} y", "<ref>{}</ref> z", "* {}\nz", "{{|\n| {}\n|}}\nz"):
+        compare(context.format(markup))
+
+
+def compare(markup: str) -> None:
+    """The fast way gives what the parser gives."""
+    for minimum in (1, 8):
+        assert long_paragraphs(markup, minimum) == [text for text in paragraphs(markup) if len(text) >= minimum]
+
+
+PIECES = st.sampled_from(
+    """{{ }} {{a {{a| | = [[ ]] [[a [[a|b]] [[File:x|y [ ] [http://x.org //x mailto:a <ref> </ref> <ref/> <ref name="a"> <!-- -->
+    <math> </math> <nowiki> <nowiki/> <div> </div> <br> <small> </small> <td> </br> < > {| |} |- ! == * ; : # ---- '' ''' &amp; &
+    { } {{{ }}} {{a}} {{a|b=c}} -{ }- __TOC__ word Ωμέγα 字 é \u0958 ( ) a: / \t""".split()
+    + [" ", "\n", "\n", "\n== ", "\n* ", "\n{|", "\n|}", "\n|", "\n\n"]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(PIECES, max_size=24))
+def test_any_markup_the_fast_way(pieces: list[str]) -> None:
+    compare("".join(pieces))
 
 
 FILE_LINKS = """af:Lêer ar:ملف bg:Файл de:Datei de:Bild el:Αρχείο el:Εικόνα en:Image es:Archivo et:Pilt eu:Fitxategi
@@ -126,7 +254,8 @@ def test_pages(tmp_path: Path, name: str, streams: int) -> None:
     bodies = [page("A & B", "Text <b>."), page("C", "#REDIRECT [[A]]", redirect="A & B"), page("File:D", "d", 6)]
     path = dump(tmp_path, *bodies, streams=streams, name=name)
     found = {p.title: p for p in pages(path)}
-    assert found["A & B"] == ("A & B", 0, False, "Text <b>.")
+    block = 0 if streams == 2 and name.endswith("bz2") else None
+    assert found["A & B"] == ("A & B", 0, False, "Text <b>.", block)
     assert found["C"].redirect and found["File:D"].namespace == 6
     assert [p.title for p in articles(path)] == ["A & B"]
 
@@ -234,21 +363,28 @@ def test_few_pages_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found["pages"] == 2000 and found["pages_parsed"] < 400
 
 
-def test_the_plain_way_gives_the_same_pages(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streams", [1, 40])
+def test_the_plain_way_gives_the_same_pages(tmp_path: Path, streams: int) -> None:
     """The pages held while reading are those that sorting all pages would give."""
-    path = dump(tmp_path, *articles_of(300, 2))
-    drawn = sampling._Pages("0/xx", 20, 2)
-    drawn.draw(sampling._dump(path), 50)
-    everything = sampling._Pages("0/xx", 20, 2)
-    everything.draw(sampling._dump(path), 10**9)
+    path = dump(tmp_path, *articles_of(300, 2), streams=streams)
+
+    def draw(needed: int) -> list[sampling._Held]:
+        sieve = sampling._Sieve("0/xx", 20)
+        drawn = sampling._Pages(sieve, 2, 3)
+        drawn.draw(in_parts(path, sieve, processes=1), needed)
+        return sorted(drawn.held, reverse=True)
+
     plain: list[str] = []
     texts: set[str] = set()
-    for _, title, found in sorted(everything.held, reverse=True):
+    given: Counter[int | None] = Counter()
+    for held in draw(10**9):
         if len(texts) >= 50:
             break
-        plain.append(title)
-        texts.update(paragraph.text for paragraph in found[:2])
-    assert sorted(title for _, title, _ in drawn.held) == sorted(plain)
+        share = 2 if held.block is None else min(2, 3 - given[held.block])
+        given[held.block] += share
+        plain.append(held.page)
+        texts.update(paragraph.text for paragraph in held.paragraphs[:share])
+    assert [held.page for held in draw(50)] == plain
 
 
 def test_a_long_page_gives_a_part(tmp_path: Path) -> None:
@@ -344,10 +480,29 @@ def dumps() -> list[dict[str, str]]:
 def test_real_dumps(row: dict[str, str]) -> None:
     found = list(pages(MIRROR / "wikipedia" / row["path"]))
     chosen = [p for p in found if p.is_article]
-    assert (len(found), len(chosen)) == (int(row["pages"]), int(row["articles"]))
+    redirects = sum(p.redirect for p in found)
+    assert (len(found), len(chosen), redirects) == tuple(int(row[key]) for key in ("pages", "articles", "redirects"))
     texts = [text for p in chosen[::8] for text in paragraphs(p.text)]
     marked = [text for text in texts if re.search(r"\[\[|\{\{|<ref|\|-|''", text)]
     assert len(marked) <= len(texts) / 1000
+
+
+@needs_mirror
+@pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
+def test_real_dumps_the_fast_way(row: dict[str, str]) -> None:
+    for each in pages(MIRROR / "wikipedia" / row["path"]):
+        assert long_paragraphs(each.text, 30) == [text for text in paragraphs(each.text) if len(text) >= 30], each.title
+
+
+@needs_mirror
+@pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
+def test_real_dumps_as_mwxml_reads_them(row: dict[str, str]) -> None:
+    path = MIRROR / "wikipedia" / row["path"]
+    with bz2.open(path) as stream:
+        for expected, found in zip(mwxml.Dump.from_file(stream), pages(path), strict=True):
+            (revision,) = expected
+            assert (expected.title, expected.namespace, revision.text or "") == (found.title, found.namespace, found.text)
+            assert (expected.redirect is not None) == found.redirect
 
 
 def test_the_phrasebook_comes_back(tmp_path: Path) -> None:
@@ -362,3 +517,4 @@ def test_the_phrasebook_comes_back(tmp_path: Path) -> None:
     path.write_bytes(made.pages)
     found = [(p.title, tuple(text for text in paragraphs(p.text) if len(text) >= 100)) for p in articles(path)]
     assert tuple(found) == tuple(made.plain)
+    assert tuple((p.title, tuple(long_paragraphs(p.text, 100))) for p in articles(path)) == tuple(made.plain)

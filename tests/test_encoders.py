@@ -7,7 +7,7 @@ import string
 import pyarrow.parquet as pq
 import pytest
 import torch
-from crosslens.config.encoders import FolderEncoder, RandomEncoder
+from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder
 from crosslens.encoders import folder as folders
 from crosslens.encoders import packaged
 from crosslens.encoders.build import build
@@ -15,7 +15,7 @@ from crosslens.encoders.folder import WORD_EMBEDDINGS, EncoderFiles
 from crosslens.encoders.trim import trim
 from crosslens.errors import DataError
 from crosslens.training.model import load_encoder
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
@@ -133,6 +133,38 @@ def test_weights_of_a_model_with_a_head_are_read_without_its_prefix(encoder_fold
     headed = {f"bert.{name}": value for name, value in files.state.items()} | {"cls.bias": torch.zeros(3)}
     folders.write(EncoderFiles(files.config, headed, files.tokenizer, files.tokenizer_config), tmp_path)
     assert folders.read(tmp_path).state.keys() == files.state.keys()
+
+
+# An encoder of the hub: its files as they were fetched.
+
+HUB = HubEncoder(source="hub", id="google-bert/small", revision="0" * 40)
+
+
+def test_hub_encoder_with_a_head_and_old_names(encoder_folder, tmp_path):
+    files = folders.read(encoder_folder)
+    fetched = tmp_path / "fetched"
+    folders.write(files, fetched)
+    old = {
+        f"bert.{name}".replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
+        for name, value in files.state.items()
+    }
+    save_file(
+        old | {"cls.predictions.bias": torch.zeros(files.config["vocab_size"])}, fetched / "model.safetensors", {"format": "pt"}
+    )
+    build(HUB, [], tmp_path / "built", LOG, [fetched / name for name in HUB.FILES])
+    built = folders.read(tmp_path / "built")
+    assert built.state.keys() == files.state.keys()  # no pooler is made up, as transformers would
+    assert all(torch.equal(built.state[name], value) for name, value in files.state.items())
+    assert built.fast_tokenizer().encode("Haus").ids == files.fast_tokenizer().encode("Haus").ids
+    assert json.loads((tmp_path / "built" / "source.json").read_text())["from"] == f"google-bert/small@{'0' * 40}"
+
+
+def test_no_package_says_to_take_the_hub(tmp_path, monkeypatch):
+    monkeypatch.setattr(packaged, "find", lambda: None)
+    settings = PackagedEncoder(source="packaged", id="intfloat/multilingual-e5-small", revision="0" * 40, trim=False)
+    with pytest.raises(DataError, match="source: hub"):
+        build(settings, [], tmp_path / "built", LOG)
+    assert not (tmp_path / "built").exists()
 
 
 # The packaged encoder.

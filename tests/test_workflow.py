@@ -227,6 +227,36 @@ def test_another_mirror_reruns_nothing(own, tmp_path):
     assert "Nothing to be done" in said
 
 
+def test_a_sample_of_all_blocks_is_the_dump(own, tmp_path):
+    """Fetching through the workflow: the index, then blocks of a dump, from a mirror; what has no known digest is pinned."""
+    mirror, target = tmp_path / "mirror", f"{RESULTS}/corpora/wikipedia/de.train.parquet"
+    shutil.copytree(own / RESULTS / "sources/phrasebook/wikipedia", mirror / "wikipedia")
+    before = pd.read_parquet(own / target)
+    sampled = (
+        ('source: phrasebook\n    file: "wikipedia/{wiki}', 'source: wikipedia\n    file: "{wiki}'),
+        ("    blocks: null", "    blocks: 1000"),
+    )
+    with changed(own / OVERLAY, *sampled):
+        said = tiny(own, target, "--config", f"mirror=['{mirror}']")
+        assert "Nothing to be done" in tiny(own, target)  # the mirror is needed no more
+    assert counts(said) == {"fetch": 1, "dump_sample": 1, "paragraphs": 1, "total": 3}
+    pd.testing.assert_frame_equal(pd.read_parquet(own / target), before)
+    (sample,) = (own / RESULTS / "sources/wikipedia-sample/1000-0").glob("dewiki/*/*-multistream.xml.bz2")
+    assert sample.read_bytes() == source(own, "wikipedia/dewiki/*/*-multistream.xml.bz2").read_bytes()
+    pins = pd.read_csv(own / "sources.lock.tsv", sep="\t")
+    assert list(pins["file"].str.replace(r"\d{8}", "DATE", regex=True)) == [
+        "wikipedia/dewiki/DATE/dewiki-DATE-pages-articles-multistream-index.txt.bz2"
+    ]
+
+
+def test_prefetch_says_how_much_there_is(built):
+    said = snakemake(built, "prefetch", "-n", "--profile", "slurm")
+    jobs = counts(said)
+    announced = re.search(r"^prefetch: (\d+) files, 0 here, 0 in a mirror, (\d+) to download: (\d+\.\d) MB", said, re.MULTILINE)
+    assert announced and int(announced[1]) == jobs["fetch"] + jobs["dump_sample"] and int(announced[2]) == jobs["fetch"]
+    assert jobs.keys() == {"fetch", "dump_sample", "prefetch", "total"}
+
+
 PROJECTIONS = sorted(
     [f"Project tanti2021/{task}/{run}, seed 0" for task, runs in RUNS.items() for run in runs if run not in CONTROLS]
     + made("figure3", "figure4", "figure5", "figure6")

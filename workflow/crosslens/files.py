@@ -25,6 +25,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def readable(size: int) -> str:
+    """Bytes as one reads them: 17.9 MB."""
+    for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
+        if size >= 10**power:
+            return f"{size / 10**power:.1f} {unit}"
+    return f"{size} bytes"
+
+
 @contextmanager
 def written(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path` that takes its name when the block ends well and vanishes when it does not.

@@ -12,7 +12,8 @@ def main(snakemake):
     """Read the rule's object, write the folder."""
     log = logs.start(snakemake.log[0], title=f"encoder {snakemake.wildcards.encoder}")
     settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
-    build(settings, [Path(path) for path in snakemake.input], Path(snakemake.output[0]), log)
+    hub, texts = ([Path(path) for path in snakemake.input.get(name, [])] for name in ("hub", "texts"))
+    build(settings, texts, Path(snakemake.output[0]), log, hub)
 
 
 if __name__ == "__main__":

@@ -8,18 +8,12 @@ from crosslens.sources.fetch import fetch
 
 def main(snakemake):
     """Read the rule's object, fetch."""
-    log = logs.start(snakemake.log[0], title=f"fetch {snakemake.wildcards.path} of {snakemake.wildcards.source}")
-    settings = snakemake.params.settings
+    wildcards = snakemake.wildcards
+    log = logs.start(snakemake.log[0], title=f"fetch {wildcards.path} of {wildcards.source}")
+    settings = dict(snakemake.params.settings)
     # Where a copy is looked for is no setting: the bytes are verified, and another mirror must not rerun everything.
-    mirror = [Path(folder) / inside for folder in snakemake.config.get("mirror", []) for inside in settings["mirror"]]
-    digest = fetch(
-        snakemake.wildcards.path,
-        Path(snakemake.output[0]),
-        url=settings["url"],
-        sha256=settings["sha256"],
-        mirror=mirror,
-        manual=settings["manual"],
-    )
+    mirror = [Path(folder) / inside for folder in snakemake.config.get("mirror", []) for inside in settings.pop("mirror")]
+    digest = fetch(f"{wildcards.source}/{wildcards.path}", Path(snakemake.output[0]), mirror=mirror, **settings)
     log.info("sha256 %s", digest)
 
 

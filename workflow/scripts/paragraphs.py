@@ -11,7 +11,9 @@ def main(snakemake):
     wildcards, settings = snakemake.wildcards, snakemake.params.settings
     log = logs.start(snakemake.log[0], title=f"paragraphs of {wildcards.language} in {wildcards.corpus}", seed=settings["seed"])
     outputs = {split: Path(path) for split, path in snakemake.output.items()}
-    found = write_paragraphs(Path(snakemake.input[0]), outputs, language=wildcards.language, **settings)
+    found = write_paragraphs(
+        Path(snakemake.input[0]), outputs, language=wildcards.language, processes=snakemake.threads, **settings
+    )
     log.info("%s", found)
 
 

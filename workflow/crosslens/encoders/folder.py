@@ -1,6 +1,7 @@
 """A Hugging Face encoder in memory, read from and written to a folder: configuration, weights, tokenizer."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tokenizers import Tokenizer
 from crosslens.errors import DataError
 
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
+OLD_GAMMA, OLD_BETA = (r"LayerNorm\.gamma$", "LayerNorm.weight"), (r"LayerNorm\.beta$", "LayerNorm.bias")
 FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
 
@@ -30,7 +32,7 @@ class EncoderFiles:
 
 
 def read(folder: Path) -> EncoderFiles:
-    """Read an encoder. Raises DataError for a missing file."""
+    """Read an encoder, without heads, in float32 and today's names. Raises DataError for a missing file."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise DataError(
@@ -39,7 +41,11 @@ def read(folder: Path) -> EncoderFiles:
         )
     state = load_file(folder / "model.safetensors")
     prefix = next((name.removesuffix(WORD_EMBEDDINGS) for name in state if name.endswith(WORD_EMBEDDINGS)), "")
-    state = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+    state = {
+        re.sub(*OLD_BETA, re.sub(*OLD_GAMMA, name.removeprefix(prefix))): value.float()
+        for name, value in state.items()
+        if name.startswith(prefix) and not name.endswith("position_ids")  # a constant that old checkpoints hold
+    }
     config, tokenizer, tokenizer_config = (
         json.loads((folder / name).read_text("utf-8")) for name in ("config.json", "tokenizer.json", "tokenizer_config.json")
     )

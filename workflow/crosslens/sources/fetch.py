@@ -1,116 +1,185 @@
 """Official files, from a mirror or the network, verified before they get their name."""
 
+import io
 import logging
 import lzma
+import os
 import shutil
-import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO
 
 from crosslens import files
 from crosslens.errors import DataError
-from crosslens.logs import Progress
+from crosslens.sources.pins import LOCK, pin, pinned
+
+if TYPE_CHECKING:  # slow to import, and most calls end in a mirror
+    from crosslens.sources.network import Remote
 
 logger = logging.getLogger(__name__)
 
 COMPRESSIONS = ("", ".xz", ".gz")  # what a mirror may add to an official file's name
-ATTEMPTS = 4
-PAUSE = 2.0  # seconds before the second attempt, doubled each time
 CHUNK = 10**6  # bytes copied at a time
 
 
 def fetch(
-    path: str,
+    file: str,
     target: Path,
     *,
-    url: str | None,
-    sha256: str | None,
+    urls: Sequence[str],
     mirror: Sequence[Path],
+    sha256: str | None = None,
+    size: int | None = None,
     manual: str | None = None,
+    lock: Path = LOCK,
 ) -> str:
-    """Put the official file `path` at `target`, whole and verified, and return its sha256.
+    """Put an official file at `target`, whole and verified, and return its sha256.
 
-    path: inside the source, with slashes, as in the official distribution.
-    url: where the official file is; None if it cannot be downloaded.
-    sha256: expected digest of the official file, that is, of a mirror's file without the compression that the mirror
-    added; None if unknown, and then whatever arrives is taken.
-    mirror: folders of this source, in order; each may hold `path` as it is, or with .xz or .gz added. They come before
+    file: SOURCE/PATH, the path being that of the official distribution, with slashes.
+    urls: where it is, in order of preference; [] if it cannot be downloaded.
+    mirror: folders of this source, in order; each may hold the path as it is, or with .xz or .gz added. They come before
     the network.
+    sha256, size: expected digest and bytes of the official file, that is, without the compression that a mirror added;
+    None if unknown. Where no digest is known, that of the first time is pinned in `lock` and expected from then on.
     manual: what a person can do to obtain the file, for the message where it is in no mirror and cannot be downloaded.
-    Raises DataError, and leaves nothing at `target`.
+    A download that was interrupted, by whatever, goes on where it stopped: the part waits in `target`.part.
+    Raises DataError, and leaves nothing at `target`; a download with a wrong digest is kept as `target`.wrong.
     """
-    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        raise DataError(f"{path}: a path inside the source expected, without '..'; correct the file's name")
+    path = _path(file)
+    expected = sha256 or pinned(file, lock)
+    target.parent.mkdir(parents=True, exist_ok=True)
     with files.written(target) as temporary:
-        origin = _copy(path, temporary, mirror) or _download(path, temporary, url, mirror, manual)
-        found = files.sha256(temporary)
-        if sha256 is not None and found != sha256:
-            remedy = "delete that copy" if origin != url else "try again later, or put a good copy into a mirror"
-            raise DataError(f"{path}: sha256 {sha256} expected, found {found} in {origin}; {remedy}")
+        if copy := found_in(path, mirror):
+            origin = str(copy)
+            with _opened(copy, path) as source, open(temporary, "wb") as sink:
+                shutil.copyfileobj(source, sink, CHUNK)
+        else:
+            part = target.with_name(f"{target.name}.part")
+            origin = _download(file, part, urls, mirror, manual)
+            os.replace(part, temporary)
+        found, came = files.sha256(temporary), temporary.stat().st_size
+        wrong = [f"{size} bytes expected, found {came}"] if size not in (None, came) else []
+        if expected not in (None, found):
+            since = "" if sha256 else f" (as pinned in {lock} when it was first fetched)"
+            wrong.append(f"sha256 {expected} expected{since}, found {found}")
+        if wrong:
+            aside = target.with_name(f"{target.name}.wrong")
+            remedy = f"what came is kept as {aside}; try again later, or put a good copy into a mirror"
+            if copy:
+                remedy = "replace that copy"
+            else:
+                os.replace(temporary, aside)
+            if not sha256:
+                remedy += f"; if the file was meant to change, delete its line in {lock}"
+            raise DataError(f"{file}: {', '.join(wrong)} in {origin}; {remedy}")
+    if expected is None:
+        pin(file, found, came, "a mirror" if copy else origin, lock)
     return found
 
 
-def _copy(path: str, target: Path, mirror: Sequence[Path]) -> str | None:
-    """Copy from the first mirror folder that has the file; returns where it was, None if nowhere."""
-    for folder in mirror:
-        for suffix in COMPRESSIONS:
-            candidate = folder / f"{path}{suffix}"
-            if not candidate.is_file():
-                continue
-            try:
-                with files.open_binary(candidate) if suffix else open(candidate, "rb") as source:
-                    with open(target, "wb") as sink:
-                        shutil.copyfileobj(source, sink, CHUNK)
-            except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
-                raise DataError(f"{candidate}: whole {suffix or 'file'} expected, found: {error}; replace it") from None
-            return str(candidate)
-    return None
+@dataclass(frozen=True)
+class Parts:
+    """A file of which any part can be read.
+
+    name: what messages call it. size: bytes. read: (start, length) -> bytes; raises DataError where they are not to be had.
+    """
+
+    name: str
+    size: int
+    read: Callable[[int, int], bytes]
 
 
-def _download(path: str, target: Path, url: str | None, mirror: Sequence[Path], manual: str | None) -> str:
-    """Download with retries; returns the URL."""
+@contextmanager
+def parts(file: str, *, urls: Sequence[str], mirror: Sequence[Path], manual: str | None = None) -> Iterator[Parts]:
+    """Open an official file to read parts of it, in a mirror or on a server; arguments as for `fetch`."""
+    path = _path(file)
+    if copy := found_in(path, mirror):
+        with _opened(copy, path) as stream:
+            size = stream.seek(0, io.SEEK_END)
+
+            def read(start: int, length: int) -> bytes:
+                stream.seek(start)
+                return stream.read(length)
+
+            yield Parts(file, size, read)
+        return
+    from crosslens.sources.network import Unavailable
+
+    remote, size = _remote(file, urls, mirror, manual)
+
+    def receive(start: int, length: int) -> bytes:
+        try:
+            return remote.read(start, length)
+        except Unavailable as reason:
+            raise DataError(f"{file}: byte {start}: {reason}; try again later") from None
+
+    yield Parts(file, size, receive)
+
+
+def _remote(file: str, urls: Sequence[str], mirror: Sequence[Path], manual: str | None) -> "tuple[Remote, int]":
+    """The first server that has a file, and its size there."""
+    from crosslens.sources.network import Remote, Unavailable
+
+    reasons = []
+    for url in urls:
+        remote = Remote(url, file)
+        try:
+            if size := remote.measure():
+                return remote, size
+            reasons.append(f"{url}: the server does not say how large it is")
+        except Unavailable as reason:
+            reasons.append(str(reason))
+    raise _nowhere(file, reasons, mirror, manual)
+
+
+def _path(file: str) -> PurePosixPath:
+    """The path inside the source of SOURCE/PATH."""
+    parts = PurePosixPath(file).parts
+    if len(parts) < 2 or parts[0] == "/" or ".." in parts:
+        raise DataError(f"{file}: a path inside a source expected, without '..'; correct the file's name")
+    return PurePosixPath(*parts[1:])
+
+
+def found_in(path: PurePosixPath, mirror: Sequence[Path]) -> Path | None:
+    """The first mirror folder's copy of a file, None if none has it."""
+    candidates = (folder / f"{path}{suffix}" for folder in mirror for suffix in COMPRESSIONS)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+@contextmanager
+def _opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
+    """A mirror's copy, without the compression that the mirror added."""
+    added = copy.name != path.name
+    try:
+        with files.open_binary(copy) if added else open(copy, "rb") as stream:
+            yield stream
+    except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
+        raise DataError(f"{copy}: whole {copy.suffix if added else 'file'} expected, found: {error}; replace it") from None
+
+
+def _download(file: str, part: Path, urls: Sequence[str], mirror: Sequence[Path], manual: str | None) -> str:
+    """Download to `part`, going on where an earlier call stopped; returns the URL that had the file."""
+    from crosslens.sources.network import Remote, Unavailable
+
+    reasons = []
+    for url in urls:
+        logger.info("%s: downloading %s", file, url)
+        try:
+            Remote(url, file).download(part)
+            return url
+        except Unavailable as reason:
+            reasons.append(str(reason))
+    raise _nowhere(file, reasons, mirror, manual)
+
+
+def _nowhere(file: str, reasons: Sequence[str], mirror: Sequence[Path], manual: str | None) -> DataError:
+    """What to say where a file is in no mirror and on no server."""
+    path = _path(file)
     places = " or ".join(str(folder / path) for folder in mirror) or "a folder named under `mirror` in the config"
     note = f" ({manual})" if manual else ""
-    if url is None:
-        raise DataError(f"{path}: it cannot be downloaded{note}; put it at {places}, as it is or with .xz or .gz added")
-    import pooch  # slow to import, and most calls end in a mirror
-    import requests
-
-    # Compressed transfers would hide the size, and unpack official files that are compressed themselves.
-    headers = {"Accept-Encoding": "identity"}
-    for attempt in range(ATTEMPTS):
-        if attempt:
-            time.sleep(PAUSE * 2 ** (attempt - 1))
-        try:
-            logger.info("%s: downloading %s", path, url)
-            downloader = pooch.HTTPDownloader(progressbar=_Megabytes(path), chunk_size=CHUNK, headers=headers)
-            downloader(url, str(target), None)
-            return url
-        except requests.exceptions.RequestException as error:
-            reason = " ".join(str(error).split())
-            answered = error.response is not None and error.response.status_code
-            if answered and answered < 500 and answered not in (408, 429):
-                break  # it is not there, and will not be there in a few seconds
-    raise DataError(f"{path}: {url} could not be downloaded: {reason}{note}; try again later, or put it at {places}")
-
-
-class _Megabytes:
-    """What pooch asks of a progress bar, on top of the log's progress. total: bytes, set by pooch, 0 if unknown."""
-
-    def __init__(self, path: str) -> None:
-        self.path, self.total = path, 0
-        self.progress: Progress | None = None
-
-    def update(self, size: int) -> None:
-        """One more chunk; at the end, after `reset`, pooch tells the whole size once more."""
-        if self.progress is None:
-            self.progress = Progress(self.total // CHUNK, f"MB of {self.path}", logger)
-        if size == CHUNK:
-            self.progress.advance()
-
-    def reset(self) -> None:
-        """Nothing is counted twice: see `update`."""
-
-    def close(self) -> None:
-        """Nothing is held."""
+    if not reasons:
+        return DataError(f"{file}: it cannot be downloaded{note}; put it at {places}, as it is or with .xz or .gz added")
+    return DataError(f"{file} could not be downloaded: {'; '.join(reasons)}{note}; try again later, or put it at {places}")

@@ -1,0 +1,356 @@
+"""Official files arrive whole and verified, from a mirror or a server that does its worst, or not at all."""
+
+import gzip
+import hashlib
+import http.server
+import lzma
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from crosslens.errors import DataError
+from crosslens.sources import network
+from crosslens.sources.fetch import fetch, parts
+from crosslens.sources.pins import pin, pinned
+
+CONTENT = random.Random(0).randbytes(300_000)
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+FILE = "wikipedia/xwiki/20200420/x.bz2"
+PATH = FILE.partition("/")[2]
+
+
+def mirror_with(tmp_path: Path, suffix: str, content: bytes = CONTENT, name: str = PATH) -> Path:
+    packed = {"": bytes, ".xz": lzma.compress, ".gz": gzip.compress}[suffix](content)
+    path = tmp_path / "mirror" / f"{name}{suffix}"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(packed)
+    return tmp_path / "mirror"
+
+
+def got(tmp_path: Path, file: str = FILE, **settings: object) -> bytes:
+    """A file that was fetched; nothing else is left in its folder."""
+    target = tmp_path / "target" / "x"
+    known: dict[str, object] = {"urls": [], "mirror": [], "lock": tmp_path / "sources.lock.tsv"}
+    digest = fetch(file, target, **(known | settings))  # type: ignore[arg-type]
+    assert [path.name for path in target.parent.iterdir()] == ["x"]
+    content = target.read_bytes()
+    assert digest == hashlib.sha256(content).hexdigest()
+    target.unlink()
+    return content
+
+
+def failure(tmp_path: Path, **settings: object) -> str:
+    """The one line of a fetch that must fail and leave nothing under the file's name."""
+    with pytest.raises(DataError) as error:
+        got(tmp_path, **settings)  # type: ignore[arg-type]
+    assert not (tmp_path / "target" / "x").exists()
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+# From a mirror
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
+def test_mirror_is_unpacked(tmp_path: Path, suffix: str) -> None:
+    mirror = [tmp_path / "nothing in it", mirror_with(tmp_path, suffix)]
+    urls = ["https://never.invalid/"]
+    assert got(tmp_path, urls=urls, sha256=DIGEST, size=len(CONTENT), mirror=mirror) == CONTENT
+
+
+def test_official_compression_stays(tmp_path: Path) -> None:
+    packed = gzip.compress(CONTENT)
+    mirror = mirror_with(tmp_path, "", packed, "a/dump.gz")
+    assert got(tmp_path, "source/a/dump.gz", mirror=[mirror]) == packed
+
+
+def test_wrong_digest_in_a_mirror(tmp_path: Path) -> None:
+    message = failure(tmp_path, sha256="0" * 64, mirror=[mirror_with(tmp_path, ".xz")])
+    assert FILE in message and "0" * 64 in message and DIGEST in message and "replace that copy" in message
+    assert not list((tmp_path / "target").iterdir())
+
+
+def test_truncated_mirror_file(tmp_path: Path) -> None:
+    mirror = mirror_with(tmp_path, ".xz")
+    packed = mirror / f"{PATH}.xz"
+    packed.write_bytes(packed.read_bytes()[:-20])
+    message = failure(tmp_path, mirror=[mirror])
+    assert str(packed) in message and "replace it" in message
+
+
+def test_nowhere_says_what_to_put_where(tmp_path: Path) -> None:
+    message = failure(tmp_path, mirror=[tmp_path / "m"], manual="buy it from the LDC")
+    assert str(tmp_path / "m" / PATH) in message and "buy it from the LDC" in message
+
+
+@pytest.mark.parametrize("file", ["ud/../../etc/passwd", "/etc/passwd", "passwd"])
+def test_paths_stay_inside(tmp_path: Path, file: str) -> None:
+    assert "inside a source" in failure(tmp_path, file=file, mirror=[tmp_path])
+
+
+# Pinned at first fetch
+
+
+def test_an_unknown_digest_is_pinned(tmp_path: Path) -> None:
+    lock = tmp_path / "sources.lock.tsv"
+    mirror = mirror_with(tmp_path, "")
+    got(tmp_path, mirror=[mirror])
+    assert pinned(FILE, lock) == DIGEST and str(tmp_path) not in lock.read_text()
+    got(tmp_path, mirror=[mirror])
+    (mirror / PATH).write_bytes(b"another")
+    message = failure(tmp_path, mirror=[mirror])
+    assert DIGEST in message and "pinned" in message and "delete its line" in message and str(lock) in message
+
+
+def test_a_known_digest_is_not_pinned(tmp_path: Path) -> None:
+    got(tmp_path, mirror=[mirror_with(tmp_path, "")], sha256=DIGEST)
+    assert not (tmp_path / "sources.lock.tsv").exists()
+
+
+def test_pins_by_many_jobs_at_a_time(tmp_path: Path) -> None:
+    lock = tmp_path / "sources.lock.tsv"
+    jobs = [threading.Thread(target=pin, args=(f"s/{n}", f"{n:064}", n, "a mirror", lock)) for n in range(20)]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert [pinned(f"s/{n}", lock) for n in range(20)] == [f"{n:064}" for n in range(20)]
+
+
+def test_a_lock_of_another_kind(tmp_path: Path) -> None:
+    (tmp_path / "sources.lock.tsv").write_text("<<<<<<< HEAD\n")
+    assert "sources.lock.tsv: columns file" in failure(tmp_path, mirror=[mirror_with(tmp_path, "")])
+
+
+# From a server
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves `content`, each time in the next way of `ways`, the last one for ever; /absent is absent."""
+
+    protocol_version = "HTTP/1.1"
+    content = CONTENT
+    version = '"1"'
+    ways: list[str] = ["well"]
+    asked: list[str] = []  # Range of each request
+    agents: set[str] = set()
+
+    def do_GET(self) -> None:
+        cls = type(self)
+        cls.asked.append(self.headers.get("Range", "") if self.path == "/file" else self.path)
+        cls.agents.add(self.headers["User-Agent"])
+        way = cls.ways.pop(0) if len(cls.ways) > 1 else cls.ways[0]
+        self.close_connection = True
+        if self.path == "/absent":
+            return self.send_error(404)
+        if way in ("429", "503", "403"):
+            self.send_response(int(way))
+            self.send_header("Retry-After", cls.retry_after)
+            return self.end_headers()
+        if way == "changes":
+            cls.content, cls.version = CONTENT[::-1], '"2"'
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        same = self.headers.get("If-Range", cls.version) == cls.version
+        first, stop = 0, len(cls.content)
+        if wanted and same and way != "no parts":
+            first, stop = int(wanted[1]), min(stop, int(wanted[2] or stop) + 1)
+            if first >= len(cls.content):
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(cls.content)}")
+                return self.end_headers()
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{stop - 1}/{len(cls.content)}")
+        else:
+            self.send_response(200)
+        body = cls.content[first:stop]
+        if way == "truncated":
+            body = body[: len(body) // 2]
+        if way != "unmeasured":
+            self.send_header("Content-Length", str(len(body)))
+        if way != "no version":
+            self.send_header("ETag", cls.version)
+        self.end_headers()
+        breaks = {"breaks": cls.chance.randrange(1, max(2, len(body))), "breaks at once": 0}
+        self.wfile.write(body[: breaks.get(way, len(body))])
+
+    retry_after = "0"
+    chance = random.Random(0)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(network, "PAUSE", 0.0)
+    monkeypatch.setattr(network, "SPACING", 0.0)
+    for name, value in {"content": CONTENT, "version": '"1"', "ways": ["well"], "asked": [], "retry_after": "0"}.items():
+        monkeypatch.setattr(Handler, name, value)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        threading.Thread(target=listening.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{listening.server_port}"
+        listening.shutdown()
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        ["well"],
+        ["429", "503", "429", "well"],
+        ["breaks", "breaks", "503", "breaks at once", "429", "breaks", "well"],
+        ["breaks"] * 30 + ["well"],  # more often than the attempts that may bring nothing
+        ["breaks", "no parts"],
+        ["unmeasured"],
+        ["no version", "well"],
+        ["breaks at once", "breaks at once", "well"],
+    ],
+    ids=" ".join,
+)
+def test_a_bad_server(tmp_path: Path, server: str, ways: list[str]) -> None:
+    Handler.ways = ways
+    assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST, mirror=[tmp_path / "m"]) == CONTENT
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_server_that_is_bad_at_random(tmp_path: Path, server: str, seed: int) -> None:
+    chance = random.Random(seed)
+    Handler.ways = [*chance.choices(["breaks", "breaks at once", "429", "503", "no parts"], [6, 1, 1, 1, 1], k=15), "well"]
+    try:
+        content = got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
+    except DataError as error:  # as many attempts in a row as are made brought nothing
+        assert f"{server}/file" in str(error)
+        assert not (tmp_path / "target" / "x").exists()
+        content = got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
+    assert content == CONTENT
+
+
+def test_what_came_is_not_asked_for_again(tmp_path: Path, server: str) -> None:
+    Handler.ways = ["breaks", "well"]
+    got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
+    first, second = Handler.asked
+    assert first == "" and 0 < int(second.removeprefix("bytes=").removesuffix("-")) < len(CONTENT)
+
+
+def test_a_later_call_goes_on(tmp_path: Path, server: str) -> None:
+    Handler.ways = ["breaks", "403"]
+    assert "403" in failure(tmp_path, urls=[f"{server}/file"])
+    assert (tmp_path / "target" / "x.part").stat().st_size > 0
+    Handler.ways = ["well"]
+    assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
+    assert Handler.asked[-1] not in ("", "bytes=0-")
+
+
+def test_a_killed_download_goes_on(tmp_path: Path, server: str) -> None:
+    Handler.ways = ["breaks", "503"]
+    Handler.retry_after = "300"
+    call = (
+        "from pathlib import Path; from crosslens.sources.fetch import fetch; "
+        f"fetch({FILE!r}, Path({str(tmp_path / 'target/x')!r}), urls=['{server}/file'], mirror=[])"
+    )
+    library = os.environ | {"PYTHONPATH": str(Path(network.__file__).parents[2])}
+    with subprocess.Popen([sys.executable, "-c", call], env=library, cwd=tmp_path) as process:
+        deadline = time.monotonic() + 60
+        while len(Handler.asked) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.kill()
+    Handler.ways = ["well"]
+    assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
+    assert re.fullmatch(r"bytes=[1-9]\d*-", Handler.asked[-1])
+
+
+def test_two_versions_are_never_joined(tmp_path: Path, server: str) -> None:
+    Handler.ways = ["breaks", "changes", "well"]
+    assert got(tmp_path, urls=[f"{server}/file"]) == CONTENT[::-1]
+
+
+def test_a_whole_part_is_not_asked_for_again(tmp_path: Path, server: str) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "x.part").write_bytes(CONTENT)
+    (tmp_path / "target" / "x.part.of").write_text(f'{server}/file\n"1"')
+    assert got(tmp_path, urls=[f"{server}/file"]) == CONTENT
+    assert Handler.asked == [f"bytes={len(CONTENT)}-"]
+
+
+def test_absent_is_asked_for_once_and_then_elsewhere(tmp_path: Path, server: str) -> None:
+    message = failure(tmp_path, urls=[f"{server}/absent"], manual="ask the authors")
+    assert "404" in message and "ask the authors" in message
+    assert Handler.asked == ["/absent"]
+    assert got(tmp_path, urls=[f"{server}/absent", f"{server}/file"]) == CONTENT
+
+
+def test_a_server_that_stays_bad(tmp_path: Path, server: str) -> None:
+    Handler.ways = ["503"]
+    assert f"{server}/file: 503" in failure(tmp_path, urls=[f"{server}/file"])
+    assert len(Handler.asked) == network.ATTEMPTS
+
+
+def test_a_server_that_wants_to_be_left_alone(tmp_path: Path, server: str) -> None:
+    Handler.ways, Handler.retry_after = ["429"], "86400"
+    assert "asks to wait 24 h" in failure(tmp_path, urls=[f"{server}/file"])
+    assert len(Handler.asked) == 1
+
+
+@pytest.mark.parametrize("known", ["sha256", "size"])
+def test_a_truncated_file_is_kept_aside(tmp_path: Path, server: str, known: str) -> None:
+    Handler.ways = ["truncated"]
+    message = failure(tmp_path, urls=[f"{server}/file"], **{known: {"sha256": DIGEST, "size": len(CONTENT)}[known]})
+    half = CONTENT[: len(CONTENT) // 2]
+    assert (tmp_path / "target" / "x.wrong").read_bytes() == half and "x.wrong" in message
+    assert (str(len(half)) if known == "size" else hashlib.sha256(half).hexdigest()) in message
+    assert {"sha256": DIGEST, "size": str(len(CONTENT))}[known] in message
+
+
+def test_a_wrong_file(tmp_path: Path, server: str) -> None:
+    Handler.content = b"<html>Sign in</html>"
+    message = failure(tmp_path, urls=[f"{server}/file"], sha256=DIGEST, size=len(CONTENT))
+    assert DIGEST in message and hashlib.sha256(Handler.content).hexdigest() in message
+    assert (tmp_path / "target" / "x.wrong").read_bytes() == Handler.content
+
+
+def test_one_download_a_host_at_a_time(tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "SPACING", 0.2)
+    began = time.monotonic()
+    jobs = [threading.Thread(target=network.Remote(f"{server}/file", "x").read, args=(n, 10)) for n in range(4)]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert time.monotonic() - began > 0.75 and len(Handler.asked) == 4
+
+
+# Parts
+
+
+@pytest.mark.parametrize("ways", [["well"], ["well", "breaks", "503", "breaks", "well"]], ids=" ".join)
+def test_parts_of_a_remote_file(tmp_path: Path, server: str, ways: list[str]) -> None:
+    Handler.ways = ways
+    with parts(FILE, urls=[f"{server}/absent", f"{server}/file"], mirror=[tmp_path]) as file:
+        assert file.size == len(CONTENT)
+        assert file.read(1000, 50_000) == CONTENT[1000:51_000]
+        assert file.read(len(CONTENT) - 5, 5) == CONTENT[-5:]
+
+
+def test_parts_of_a_mirror_file(tmp_path: Path) -> None:
+    with parts(FILE, urls=[], mirror=[mirror_with(tmp_path, "")]) as file:
+        assert file.size == len(CONTENT) and file.read(1000, 50_000) == CONTENT[1000:51_000]
+
+
+@pytest.mark.parametrize(("ways", "reason"), [(["no parts"], "parts of it"), (["well", "changes"], "another version")])
+def test_parts_that_are_not_to_be_had(server: str, ways: list[str], reason: str) -> None:
+    Handler.ways = ways
+    with pytest.raises(DataError, match=reason), parts(FILE, urls=[f"{server}/file"], mirror=[]) as file:
+        file.read(10, 10)
+
+
+def test_parts_of_nothing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be downloaded"), parts(FILE, urls=[], mirror=[tmp_path]):
+        pass

@@ -1,0 +1,205 @@
+"""The table of sources: whole, well-formed, and in agreement with the real files at hand."""
+
+import csv
+import lzma
+import re
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from crosslens.errors import DataError
+from crosslens.sources import docs, registry
+from crosslens.sources.registry import SOURCES_YAML
+
+ROOT = Path(__file__).parents[1]
+RESOURCES = SOURCES_YAML.parent
+MIRROR = ROOT.parent / "shared" / "mirror"
+needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs the manifests of real files in ../shared/mirror")
+SOURCES = registry.load()
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """A tab-separated table with comments."""
+    opener = lzma.open if path.suffix == ".xz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t"))
+
+
+def test_an_entry() -> None:
+    ud = SOURCES["ud-2.7"]
+    path = "UD_English-EWT/en_ewt-ud-train.conllu"
+    assert ud.urls_of(path) == [
+        "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.7/en_ewt-ud-train.conllu"
+    ]
+    assert ud.bytes_of(path) == 13469758 and ud.sha256_of(path) == ud.files[path].sha256
+    assert ud.bytes_of("UD_X/x") is None and ud.sha256_of("UD_X/x") is None
+    assert ud.mirrors(["/a", "b"]) == [Path("/a/ud/r2.7"), Path("/a/ud-2.7"), Path("b/ud/r2.7"), Path("b/ud-2.7")]
+
+
+def test_addresses_in_order() -> None:
+    dump = "elwiki/20230501/elwiki-20230501-pages-articles-multistream.xml.bz2"
+    assert SOURCES["wikipedia"].urls_of(dump) == [
+        f"https://dumps.wikimedia.org/{dump}",
+        "https://archive.org/download/elwiki-20230501/elwiki-20230501-pages-articles-multistream.xml.bz2",
+    ]
+    assert SOURCES["phrasebook"].urls_of("ud/x.conllu") == []
+
+
+def test_a_path_is_quoted() -> None:
+    assert SOURCES["msra"].urls_of("what? #1.txt")[0].endswith("/what%3F%20%231.txt")
+
+
+def test_files_by_a_pattern() -> None:
+    ud = SOURCES["ud-2.7"]
+    assert ud.matching("UD_X/x.conllu") == ["UD_X/x.conllu"]
+    assert [path.split("/")[1] for path in ud.matching("*/de_*-ud-train*.conllu")] == [
+        "de_gsd-ud-train.conllu", *(f"de_hdt-ud-train-{part}.conllu" for part in ("a-1", "a-2", "b-1", "b-2")),
+    ]  # fmt: skip
+    with pytest.raises(DataError, match="xx_.*no such file in the table"):
+        ud.matching("*/xx_*-ud-test.conllu")
+
+
+def test_all_treebanks_of_the_study_are_listed() -> None:
+    udpos = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["corpora"]["udpos"]
+    assert len(udpos["languages"]) == 33
+    for language in udpos["languages"]:
+        assert SOURCES["ud-2.7"].matching(f"*/{language}_*-ud-test.conllu")
+        if language not in udpos["without"]["dev"]:
+            assert SOURCES["ud-2.7"].matching(f"*/{language}_*-ud-dev.conllu")
+
+
+@pytest.mark.parametrize("path", ["en_ewt-ud-train.conllu", "UD_English-EWT/not-to-release/x.conllu"])
+def test_path_of_another_shape(path: str) -> None:
+    with pytest.raises(DataError, match="{treebank}/{file}"):
+        SOURCES["ud-2.7"].urls_of(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("licens: x", "ud.licens"),
+        ("url: ftp://x", "ud.url"),
+        ('url: ["https://x/{path}", "http://x/{path}"]', "ud.url.1"),
+        ("url: https://x/{missing}", "ud: .*missing"),
+        ("files: {a: {sha256: 1}}", "ud.files.a"),
+        ("files: {a: {}}", "ud.files.a: .*sha256, bytes or both"),
+        ("built: true", "ud: .*`manual` expected"),
+    ],
+)
+def test_a_wrong_entry_is_named(tmp_path: Path, line: str, place: str) -> None:
+    table = tmp_path / "sources.yaml"
+    table.write_text(f"ud:\n  title: t\n  version: v\n  licence: l\n  citation: c\n  example: e\n  {line}\n")
+    with pytest.raises(DataError, match=place) as error:
+        registry.load(table)
+    assert str(error.value).startswith(str(table)) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("key", SOURCES)
+def test_every_entry(key: str) -> None:
+    source = SOURCES[key]
+    assert re.fullmatch(r"[a-z0-9.-]+", key) and source.mirror[-1] == key
+    for text in (source.title, source.version, source.licence, source.citation):
+        assert text.strip() == text and "  " not in text and "todo" not in text.lower()
+    assert bool(source.url) + source.built <= 1
+    assert bool(source.url or source.manual)
+    urls = source.urls_of(source.example)
+    assert len(urls) == len(source.url) == len(set(urls))
+    for url in urls:
+        parts = urlsplit(url)
+        assert parts.scheme == "https" and "." in parts.netloc and parts.path.endswith(PurePosixPath(source.example).name)
+        assert not re.search(r"[{}\s?#]", url)
+    for path in [source.example, *source.files]:
+        assert not PurePosixPath(path).is_absolute() and ".." not in path
+        assert len(source.urls_of(path)) == len(urls)  # of the shape that the entry states
+
+
+def test_entries_of_the_papers() -> None:
+    """What the five papers need has an entry each."""
+    others = """xnli xnli-mt multinli wikiann panx conll-2002 conll-2003 conll-2003-german msra mldoc reuters wili-2018 muse
+        wals-2020 wals-2020.4 cc-100 lexnorm-tweets partut-shared wu2019-treebanks wikipedia hub"""
+    treebanks = {f"ud-{version}{form}" for version in ("1.4", "2.2", "2.4", "2.5", "2.7") for form in ("", "-archive")}
+    assert {*treebanks, *others.split()} <= set(SOURCES)
+
+
+def test_checksum_tables() -> None:
+    named = {source.checksums for source in SOURCES.values()} - {None}
+    tables = {path.name for path in RESOURCES.glob("*.tsv") if set(rows(path)[0]) == {"path", "sha256", "bytes"}}
+    assert named == tables
+    for name in tables:
+        table = rows(RESOURCES / name)
+        paths = [row["path"] for row in table]
+        assert paths == sorted(set(paths))
+        assert all(re.fullmatch(r"[0-9a-f]{64}|", row["sha256"]) and re.fullmatch(r"\d*", row["bytes"]) for row in table)
+
+
+def test_no_digest_twice() -> None:
+    """Different files have different digests: a slip of copying would show here. The encoders share a tokenizer."""
+    digests = [known.sha256 for source in SOURCES.values() for path, known in source.files.items() if known.sha256
+               and not path.endswith("sentencepiece.bpe.model")]  # fmt: skip
+    assert len(digests) == len(set(digests))
+
+
+@needs_mirror
+def test_real_files_do_not_contradict() -> None:
+    others = rows(MIRROR / "MANIFEST-other.tsv")
+    manifest = [(row["path"], row["sha256_uncompressed"], row["bytes_uncompressed"]) for row in others]
+    manifest += [(f"ud/{row['path']}", row["sha256"], row["bytes"]) for row in rows(MIRROR / "ud" / "MANIFEST.tsv")]
+    compared = 0
+    for path, sha256, size in manifest:
+        for source in SOURCES.values():
+            for folder in source.mirror:
+                known = source.files.get(path.removeprefix(f"{folder}/").removesuffix(".xz"))
+                if path.startswith(f"{folder}/") and known:
+                    assert (known.sha256, known.bytes) == (sha256, int(size)), path
+                    compared += 1
+    assert compared == 101 + 1 + 1 + 6 + 4 + 4 + 6 + 1  # UD 2.7, 2.5, 1.4, CoNLL-2002, WiLI cut, MUSE, WALS 2020, 2020.4
+
+
+@needs_mirror
+def test_vocabulary_of_the_configured_encoder() -> None:
+    encoder = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["encoders"]["mbert"]
+    vocabulary = {row["path"]: row for row in rows(MIRROR / "MANIFEST-other.tsv")}["bert-base-multilingual-cased/vocab.txt.xz"]
+    known = SOURCES["hub"].files[f"{encoder['id']}/{encoder['revision']}/vocab.txt"]
+    assert (known.sha256, known.bytes) == (vocabulary["sha256_uncompressed"], int(vocabulary["bytes_uncompressed"]))
+
+
+def test_treebanks_of_wu2019() -> None:
+    table = rows(RESOURCES / SOURCES["wu2019-treebanks"].example)
+    by_task = {task: [row for row in table if row["task"] == task] for task in ("tagging", "parsing")}
+    assert sum(map(len, by_task.values())) == len(table)
+    assert [len({row["language"] for row in found}) for found in by_task.values()] == [15, 31]
+    for row in table:
+        assert row["source"] == {"tagging": "ud-1.4", "parsing": "ud-2.2"}[row["task"]]
+        assert len(SOURCES[row["source"]].urls_of(f"{row['repository']}/{row['code']}-ud-test.conllu")) == 1
+        assert row["code"].split("_")[0] == row["language"]
+
+
+@needs_mirror
+def test_treebanks_of_wu2019_parsing_are_those_of_its_source() -> None:
+    published = {row["language"]: row["treebanks"].split() for row in rows(MIRROR / "languages" / "ahmad-2019-treebanks.tsv.xz")}
+    ours: dict[str, list[str]] = {}
+    for row in rows(RESOURCES / SOURCES["wu2019-treebanks"].example):
+        if row["task"] == "parsing":
+            ours.setdefault(row["language"], []).append(row["folder"])
+    assert ours == published
+
+
+def test_the_page_is_current() -> None:
+    assert not docs.stale(), "run: PYTHONPATH=workflow python -m crosslens.sources.docs"
+
+
+def test_the_page_says_what_to_supply() -> None:
+    page = docs.markdown(SOURCES)
+    by_hand = page.partition("## What must be supplied by hand")[2].partition("## Remarks")[0]
+    for key, source in SOURCES.items():
+        assert page.count(f"\n| `{key}` |") == 1
+        assert (f"### `{key}`" in by_hand) == (not source.url and not source.built)
+    assert "`conll-2003/conll2003.zip`" in by_hand
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_the_command_checks(stale: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setattr(docs, "stale", lambda: stale)
+    assert docs.main(["--check"]) == int(stale)
+    assert ("is not as" in capsys.readouterr().out) == stale

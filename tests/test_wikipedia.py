@@ -1,0 +1,321 @@
+"""Samples of multistream dumps: valid dumps themselves, of exactly the blocks that were drawn, or refused in one line."""
+
+import bz2
+import json
+import os
+import tracemalloc
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import pytest
+from crosslens.corpora import dumps, schema
+from crosslens.corpora.dumps import Page, in_parts, pages
+from crosslens.corpora.sampling import write_paragraphs
+from crosslens.errors import DataError
+from crosslens.sources.wikipedia import sample
+
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "wikipedia"
+needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real dumps in ../shared/mirror")
+
+HEAD = b'<mediawiki xml:lang="en">\n  <siteinfo><sitename>W</sitename></siteinfo>\n'
+SPLITS = {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1}
+
+
+class Local:
+    """A file that is read in parts; remembers which."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name, self.size = path, path.name, path.stat().st_size
+        self.asked: list[tuple[int, int]] = []
+
+    def read(self, start: int, length: int) -> bytes:
+        self.asked.append((start, length))
+        with open(self.path, "rb") as stream:
+            stream.seek(start)
+            return stream.read(length)
+
+
+def page(number: int, text: str) -> str:
+    return (
+        f"  <page>\n    <title>T{number}</title>\n    <ns>0</ns>\n    <id>{number}</id>\n"
+        f"    <revision>\n      <id>{number + 5}</id>\n      <text>{text}</text>\n    </revision>\n  </page>\n"
+    )
+
+
+def texts(n: int, each: int = 3) -> list[str]:
+    return ["\n\n".join(f"This is paragraph {k} of the page with the number {i}." for k in range(each)) for i in range(n)]
+
+
+def multistream(folder: Path, wikitexts: Sequence[str], pages_a_block: int = 5) -> tuple[Path, Path]:
+    """A dump, and its index."""
+    xml = [page(number, text) for number, text in enumerate(wikitexts, start=1)]
+    blocks = ["".join(xml[i : i + pages_a_block]).encode() for i in range(0, len(xml), pages_a_block)]
+    streams = [bz2.compress(content) for content in (HEAD, *blocks, b"</mediawiki>\n")]
+    offsets = list(accumulate(map(len, streams)))
+    lines = [f"{offsets[i // pages_a_block]}:{i + 1}:T:{i + 1}\n" for i in range(len(xml))]
+    path, index = folder / "xwiki-multistream.xml.bz2", folder / "xwiki-multistream-index.txt.bz2"
+    path.write_bytes(b"".join(streams))
+    index.write_bytes(bz2.compress("".join(lines).encode()))
+    return path, index
+
+
+def extract(source: Path, folder: Path, **changes: object) -> tuple[dict, dict[str, list[dict]]]:
+    """Metadata and rows of a sample of paragraphs."""
+    plan = {"language": "xx", "form": "dump", "paragraphs": 100, "minimum_characters": 20, "shares": SPLITS,
+            "spare": 0.1, "seed": 0} | changes  # fmt: skip
+    outputs = {split: folder / f"xx.{split}.parquet" for split in SPLITS}
+    found = write_paragraphs(source, outputs, **plan)  # type: ignore[arg-type]
+    return found, {split: schema.read(path).to_pylist() for split, path in outputs.items()}
+
+
+# Sampling
+
+
+def test_all_blocks_are_the_dump(tmp_path: Path) -> None:
+    path, index = multistream(tmp_path, texts(52))
+    source, target = Local(path), tmp_path / "sample" / "x.xml.bz2"
+    facts = sample(index, source, target, blocks=11, seed=0)
+    assert target.read_bytes() == path.read_bytes()
+    assert facts == {"blocks": 11, "bytes": source.size, "drawn": 11, "pages": 52, "seed": 0,
+                     "fetched": source.size + index.stat().st_size}  # fmt: skip
+    assert len(source.asked) == 2  # the head, and neighbours in one request
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_some_blocks_are_a_dump(tmp_path: Path, seed: int) -> None:
+    path, index = multistream(tmp_path, texts(52))
+    source, target = Local(path), tmp_path / "x.xml.bz2"
+    facts = sample(index, source, target, blocks=4, seed=seed)
+    found, everything = list(pages(target)), list(pages(path))
+    blocks = sorted({int(each.title[1:]) // 5 if int(each.title[1:]) % 5 else int(each.title[1:]) // 5 - 1 for each in found})
+    assert len(blocks) == facts["drawn"] == 4 and facts["pages"] == len(found)
+    expected = [each for each in everything if each.block in blocks]
+    assert [each._replace(block=0) for each in found] == [each._replace(block=0) for each in expected]
+    assert [blocks[each.block] for each in found] == [each.block for each in expected]
+    assert facts["fetched"] == sum(length for _, length in source.asked) + index.stat().st_size
+    other = tmp_path / "again.xml.bz2"
+    sample(index, Local(path), other, blocks=4, seed=seed)
+    assert other.read_bytes() == target.read_bytes()
+
+
+def test_every_block_has_the_same_chance(tmp_path: Path) -> None:
+    path, index = multistream(tmp_path, texts(20, 1), pages_a_block=2)
+    drawn: Counter[str] = Counter()
+    for seed in range(200):
+        sample(index, Local(path), tmp_path / "x.xml.bz2", blocks=3, seed=seed)
+        drawn.update(each.title for each in pages(tmp_path / "x.xml.bz2"))
+    assert len(drawn) == 20 and all(30 <= count <= 95 for count in drawn.values())  # 60 expected, standard deviation 6.5
+
+
+def spoil(path: Path, index: Path, kind: str) -> None:
+    content, lines = path.read_bytes(), bz2.decompress(index.read_bytes())
+    middle = content.index(b"BZh9", len(content) // 2)
+    if kind == "cut dump":
+        path.write_bytes(content[:middle])
+    elif kind == "damaged block":
+        path.write_bytes(content[: middle + 40] + b"\0\0\0\0" + content[middle + 44 :])
+    elif kind == "single stream":
+        path.write_bytes(bz2.compress(bz2.decompress(content)) + bytes(len(content)))
+    elif kind == "other ids":
+        index.write_bytes(bz2.compress(lines.replace(b":31:", b":99:")))
+    elif kind == "a page too many":
+        index.write_bytes(bz2.compress(lines.replace(b":31:", b":31:x\n%d:32:" % int(lines.splitlines()[30].split(b":")[0]))))
+    elif kind == "moved":
+        path.write_bytes(b"\n" + content)
+    elif kind == "utf-16":
+        index.write_bytes(bz2.compress(lines.decode().encode("utf-16")))
+    elif kind == "cut index":
+        index.write_bytes(index.read_bytes()[:-20])
+    elif kind == "empty index":
+        index.write_bytes(bz2.compress(b""))
+    elif kind == "unordered index":
+        index.write_bytes(bz2.compress(b"".join(lines.splitlines(keepends=True)[::-1])))
+    else:
+        index.write_bytes(b"not compressed")
+
+
+SPOILT = {
+    "cut dump": "offsets below",
+    "damaged block": "a bz2 stream expected",
+    "single stream": "expected, found",
+    "other ids": "the 5 pages of the index expected",
+    "a page too many": "the 6 pages of the index expected",
+    "moved": "byte 0",
+    "utf-16": "offset:page id:title expected",
+    "cut index": "offset:page id:title expected",
+    "empty index": "found none",
+    "unordered index": "not larger than the one before",
+    "html": "offset:page id:title expected",
+}
+
+
+@pytest.mark.parametrize("kind", SPOILT)
+def test_what_does_not_fit_is_refused(tmp_path: Path, kind: str) -> None:
+    path, index = multistream(tmp_path, texts(52))
+    spoil(path, index, kind)
+    folder = tmp_path / "out"
+    with pytest.raises(DataError) as error:
+        sample(index, Local(path), folder / "x.xml.bz2", blocks=11, seed=0)
+    message = str(error.value)
+    assert SPOILT[kind] in message and "fetch" in message and "\n" not in message
+    assert message.startswith((f"{index}: ", f"{path.name}: byte "))
+    assert not folder.exists() or not list(folder.iterdir())
+
+
+# Reading
+
+
+@pytest.mark.parametrize("name", ["x.xml.bz2", "x.xml", "x.xml.gz"])
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_any_number_of_processes(tmp_path: Path, name: str, processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "MEGABYTE", 10_000)
+    path, _ = multistream(tmp_path, texts(300))
+    if not name.endswith("bz2"):
+        import gzip
+
+        content = bz2.decompress(path.read_bytes())
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    parts = list(in_parts(path, list, processes=processes))
+    found = [each for part in parts for each in part]
+    assert [each.title for each in found] == [f"T{i}" for i in range(1, 301)]
+    assert [each.text for each in found] == texts(300)
+    if name.endswith("bz2"):
+        assert [each.block for each in found] == [i // 5 for i in range(300)]
+    else:
+        assert len(parts) > 3 and {each.block for each in found} == {None}
+    one = extract(path, tmp_path / "one")
+    assert extract(path, tmp_path / "several", processes=processes) == one
+
+
+def test_a_sample_of_all_blocks_gives_what_the_dump_gives(tmp_path: Path) -> None:
+    path, index = multistream(tmp_path, texts(300))
+    copy = tmp_path / "sample" / path.name
+    sample(index, Local(path), copy, blocks=60, seed=3)
+    assert extract(path, tmp_path / "a") == extract(copy, tmp_path / "b")
+
+
+def test_a_block_gives_a_part(tmp_path: Path) -> None:
+    path, _ = multistream(tmp_path, texts(300, 4), pages_a_block=3)
+    found, rows = extract(path, tmp_path)
+    assert found["block_limit"] == 3 and found["blocks"] == 100 and found["page_limit"] == 2
+    blocks = Counter((int(row["page"][1:]) - 1) // 3 for part in rows.values() for row in part)
+    assert sum(blocks.values()) == 110 and max(blocks.values()) == 3
+    with_few, rows = extract(path, tmp_path, paragraphs=600)
+    assert with_few["block_limit"] == 14 and with_few["page_limit"] == 7 and with_few["found"] >= 660
+    few, _ = multistream(tmp_path, texts(10, 40), pages_a_block=2)  # 22 of each block, and what overfills a split
+    found, rows = extract(few, tmp_path)
+    assert found["found"] == 110 and found["block_limit"] == 48 and found["page_limit"] > 2
+    assert found["blocks"] == 5
+
+
+def test_too_few_paragraphs(tmp_path: Path) -> None:
+    path, index = multistream(tmp_path, texts(12))
+    sample(index, Local(path), tmp_path / "x.xml.bz2", blocks=2, seed=0)
+    found, rows = extract(tmp_path / "x.xml.bz2", tmp_path)
+    assert (found["asked"], found["found"]) == (100, sum(map(len, rows.values()))) and 21 <= found["found"] <= 30
+    assert json.loads(json.dumps(found)) == schema.metadata(tmp_path / "xx.dev.parquet")
+
+
+def stop(pages: Sequence[Page]) -> None:
+    os._exit(9)
+
+
+def test_a_process_that_dies_ends_in_an_error(tmp_path: Path) -> None:
+    path, _ = multistream(tmp_path, texts(300))
+    with pytest.raises(DataError, match="ended from outside"):
+        list(in_parts(path, stop, processes=2))
+
+
+def fail(pages: Sequence[Page]) -> None:
+    raise ZeroDivisionError
+
+
+def test_an_error_of_the_work_is_its_own(tmp_path: Path) -> None:
+    path, _ = multistream(tmp_path, texts(300))
+    for processes in (1, 2):
+        with pytest.raises(ZeroDivisionError):
+            list(in_parts(path, fail, processes=processes))
+
+
+def titles(pages: Sequence[Page]) -> list[str]:
+    return [page.title for page in pages]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_a_cut_block(tmp_path: Path, processes: int, place: str) -> None:
+    path, _ = multistream(tmp_path, texts(300))
+    content = path.read_bytes()
+    starts = [match.start() for match in dumps.STREAM.finditer(content)]
+    block = {"first": 1, "middle": 30, "last": 60}[place]
+    path.write_bytes(content[: starts[block] + 50])
+    with pytest.raises(DataError) as error:
+        list(in_parts(path, titles, processes=processes))
+    last = f"after page 'T{5 * (block - 1)}'" if block > 1 else "before the first page"
+    assert f"byte {starts[block]} of {starts[block] + 50}, {last}" in str(error.value)
+
+
+def test_streams_that_are_no_blocks(tmp_path: Path) -> None:
+    """As pbzip2 writes them: cut anywhere."""
+    path, _ = multistream(tmp_path, texts(300))
+    content, expected = bz2.decompress(path.read_bytes()), [each._replace(block=None) for each in pages(path)]
+    cuts = [0, 7001, 7100, 20_003, len(content)]
+    path.write_bytes(b"".join(bz2.compress(content[begin:end]) for begin, end in pairwise(cuts)))
+    assert list(pages(path)) == expected
+
+
+@pytest.mark.parametrize("name", ["x.xml.bz2", "x.xml"])
+def test_memory_is_constant(tmp_path: Path, name: str) -> None:
+    """A dump of 60 MB is read with a few parts of it in memory."""
+    words = "Some words that fill a page, again and again. " * 400
+    path, _ = multistream(tmp_path, [words] * 3200, pages_a_block=100)
+    if name == "x.xml":
+        content = bz2.decompress(path.read_bytes())
+        path = tmp_path / name
+        path.write_bytes(content)
+        assert len(content) > 55e6
+        del content
+    tracemalloc.start()
+    assert sum(map(len, in_parts(path, titles, processes=1))) == 3200
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 15e6
+
+
+def test_not_many_parts_are_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = 0
+
+    def counted():
+        nonlocal taken
+        for number in range(1000):
+            taken += 1
+            yield number
+
+    found = dumps._ordered(abs, counted(), 2)
+    assert [next(found) for _ in range(3)] == [0, 1, 2] and taken <= 3 + 2 * dumps.AHEAD + 1
+    found.close()
+
+
+# Real data
+
+REAL = ["elwiki", "jawiki", "viwiki"]
+
+
+@needs_mirror
+@pytest.mark.parametrize("wiki", REAL)
+def test_real_multistream_dumps(tmp_path: Path, wiki: str) -> None:
+    path, index = (next(MIRROR.glob(f"{wiki}/*/*-multistream{end}.bz2")) for end in (".xml", "-index.txt"))
+    copy, part = tmp_path / "all" / path.name, tmp_path / "part" / path.name
+    facts = sample(index, Local(path), copy, blocks=100, seed=0)
+    assert copy.read_bytes() == path.read_bytes() and facts["blocks"] == facts["drawn"]
+    facts = sample(index, Local(path), part, blocks=2, seed=0)
+    chosen = {each.title: each._replace(block=None) for each in pages(part)}
+    assert len(chosen) == facts["pages"]
+    assert [each for each in pages(path) if chosen.get(each.title) == each._replace(block=None)]
+    plan = {"language": wiki[:2], "paragraphs": 300, "minimum_characters": 100}
+    streamed = extract(path, tmp_path / "a", processes=2, **plan)
+    assert streamed == extract(copy, tmp_path / "b", processes=1, **plan)
+    assert streamed[0]["blocks"] == facts["blocks"] and streamed[0]["found"] >= 330

@@ -1,0 +1,38 @@
+"""Digests of files that no checksum is published for, pinned when they were first fetched: sources.lock.tsv."""
+
+import csv
+from pathlib import Path
+
+from filelock import FileLock
+
+from crosslens.errors import DataError
+from crosslens.files import written
+
+LOCK = Path("sources.lock.tsv")  # in the working directory: beside the results that rest on it, to be committed with them
+FIELDS = ("file", "sha256", "bytes", "from")
+
+
+def pinned(file: str, lock: Path) -> str | None:
+    """The digest that a file (SOURCE/PATH) had when it was first fetched, None if it never was."""
+    return _read(lock).get(file, {}).get("sha256")
+
+
+def pin(file: str, sha256: str, size: int, origin: str, lock: Path) -> None:
+    """Remember a file's digest, and where it came from; several jobs may do so at a time."""
+    with FileLock(lock.with_name(f".{lock.name}.busy")):
+        rows = _read(lock) | {file: dict(zip(FIELDS, (file, sha256, str(size), origin), strict=True))}
+        with written(lock) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
+            table = csv.DictWriter(stream, FIELDS, delimiter="\t", lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows[key] for key in sorted(rows))
+
+
+def _read(lock: Path) -> dict[str, dict[str, str]]:
+    """Rows by file. Raises DataError where the table is not one."""
+    if not lock.exists():
+        return {}
+    with open(lock, encoding="utf-8", newline="") as stream:
+        table = csv.DictReader(stream, delimiter="\t")
+        if table.fieldnames is None or set(table.fieldnames) != set(FIELDS):
+            raise DataError(f"{lock}: columns {', '.join(FIELDS)} expected, found {table.fieldnames}; restore it or delete it")
+        return {row["file"]: row for row in table}

@@ -1,0 +1,171 @@
+"""Samples of Wikipedia's multistream dumps, fetched in parts: a sample is itself a small multistream dump.
+
+A multistream dump is a row of bz2 streams: a header, blocks of 100 pages, a footer. Its index has one line
+`offset:page id:title` a page, in the order of the dump, where the offset is that of the block which holds the page.
+What such a sample estimates is in docs/wikipedia.md.
+"""
+
+import bz2
+import logging
+import random
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from crosslens.errors import DataError
+from crosslens.files import written
+from crosslens.logs import Progress
+
+logger = logging.getLogger(__name__)
+
+LONGEST_RANGE = 16 * 10**6  # bytes asked for at a time, unless one block is longer
+FOOTER = b"</mediawiki>\n"
+PAGE_ID = re.compile(rb"<page>.*?<id>(\d+)</id>", re.DOTALL)
+
+
+class Ranges(Protocol):
+    """A file that is read in parts, here or on a server."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole."""
+
+    def read(self, start: int, length: int) -> bytes:
+        """`length` bytes from `start` on."""
+
+
+class Block(NamedTuple):
+    """A block as the index tells it: its first byte and the one after its last, its pages, a checksum of their ids."""
+
+    start: int
+    end: int
+    pages: int
+    ids: int
+
+
+def sample(index: Path, ranges: Ranges, target: Path, *, blocks: int, seed: int) -> dict[str, Any]:
+    """Write a dump of `blocks` blocks, drawn uniformly without replacement; of all where there are not more.
+
+    index: the official index of the dump (.txt.bz2), read in one pass; only four numbers a block are kept of it.
+    The sample has the dump's header, the blocks in their order, and a footer. Where all blocks are drawn it is the dump,
+    byte for byte.
+    Returns blocks and bytes of the dump, blocks and pages drawn, bytes fetched (with the index), and the seed.
+    Raises DataError where index and dump do not belong together or a block is damaged; then nothing is written.
+    """
+    every = read_index(index, ranges.size)
+    drawn = every if blocks >= len(every) else sorted(random.Random(seed).sample(every, blocks))
+    fetched = index.stat().st_size
+    with written(target) as temporary, open(temporary, "wb") as sink:
+        header = _read(ranges, 0, every[0].start)
+        fetched += sink.write(header)
+        content = _content(ranges, 0, header)
+        if b"<mediawiki" not in content or b"<page>" in content:
+            raise _wrong(ranges, 0, "the header of a multistream dump", "something else")
+        with Progress(len(drawn), f"blocks of {ranges.name}", logger) as progress:
+            for neighbours in _joined(drawn):
+                start = neighbours[0].start
+                data = _read(ranges, start, neighbours[-1].end - start)
+                for block in neighbours:
+                    _check(ranges, block, data[block.start - start : block.end - start])
+                    progress.advance()
+                fetched += sink.write(data)
+        if drawn[-1] is not every[-1]:  # the dump's own footer comes with its last block
+            sink.write(bz2.compress(FOOTER))
+    pages = sum(block.pages for block in drawn)
+    return {"blocks": len(every), "bytes": ranges.size, "drawn": len(drawn), "pages": pages, "fetched": fetched, "seed": seed}
+
+
+def read_index(index: Path, size: int) -> list[Block]:
+    """The blocks of a dump of `size` bytes, in order. Raises DataError where the index is damaged or of another dump."""
+    starts: list[int] = []
+    pages: list[int] = []
+    ids: list[int] = []
+    number = 0
+    try:
+        with bz2.open(index) as lines:
+            for line in lines:
+                number += 1
+                offset, id, _ = line.split(b":", 2)
+                start = int(offset)
+                if not starts or start != starts[-1]:
+                    if start <= (starts[-1] if starts else 0):
+                        raise ValueError("an offset that is not larger than the one before")
+                    starts.append(start)
+                    pages.append(0)
+                    ids.append(0)
+                pages[-1] += 1
+                ids[-1] = zlib.crc32(b"%d\n" % int(id), ids[-1])
+    except (EOFError, OSError, ValueError) as error:
+        raise DataError(
+            f"{index}: line {number}: lines like offset:page id:title expected, by offset, found: {error}; fetch it again"
+        ) from None
+    if not starts:
+        raise DataError(f"{index}: a line a page expected, found none; fetch it again")
+    if starts[-1] >= size:
+        remedy = "fetch index and dump of the same date"
+        raise DataError(f"{index}: offsets below {size}, the size of the dump, expected, found {starts[-1]}; {remedy}")
+    return [Block(*row) for row in zip(starts, [*starts[1:], size], pages, ids, strict=True)]
+
+
+def decompress(data: bytes) -> bytes:
+    """The content of whole bz2 streams. Raises EOFError where the last one is cut short, OSError where one is damaged.
+
+    Unlike bz2.decompress, which ignores whatever follows the first stream and is no stream.
+    """
+    parts = []
+    while data:
+        stream = bz2.BZ2Decompressor()
+        parts.append(stream.decompress(data))
+        if not stream.eof:
+            raise EOFError("a compressed block that is cut short")
+        data = stream.unused_data
+    return b"".join(parts)
+
+
+def _joined(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """Blocks that lie side by side, as long as they are not too much for one request."""
+    row: list[Block] = []
+    for block in blocks:
+        if row and (block.start != row[-1].end or block.end - row[0].start > LONGEST_RANGE):
+            yield row
+            row = []
+        row.append(block)
+    yield row
+
+
+def _read(ranges: Ranges, start: int, length: int) -> bytes:
+    data = ranges.read(start, length)
+    if len(data) != length:
+        raise _wrong(ranges, start, f"{length} bytes", f"{len(data)}")
+    return data
+
+
+def _content(ranges: Ranges, start: int, data: bytes) -> bytes:
+    try:
+        return decompress(data)
+    except (EOFError, OSError) as error:
+        raise _wrong(ranges, start, "a bz2 stream", str(error)) from None
+
+
+def _check(ranges: Ranges, block: Block, data: bytes) -> None:
+    """Raise DataError unless a block holds the pages that the index tells."""
+    content = _content(ranges, block.start, data)
+    if not content.lstrip().startswith(b"<page>"):
+        raise _wrong(ranges, block.start, "<page>", repr(content[:30]))
+    found = PAGE_ID.findall(content)
+    ids = 0
+    for id in found:
+        ids = zlib.crc32(id + b"\n", ids)
+    if (len(found), ids) != (block.pages, block.ids):
+        raise _wrong(ranges, block.start, f"the {block.pages} pages of the index", f"{len(found)}, or others")
+
+
+def _wrong(ranges: Ranges, start: int, expected: str, found: str) -> DataError:
+    remedy = "fetch index and dump of the same date again"
+    return DataError(f"{ranges.name}: byte {start} of {ranges.size}: {expected} expected, found: {found}; {remedy}")

@@ -15,10 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from crosslens.corpora.dumps import pages
 from crosslens.errors import DataError
 from crosslens.sources import network
 from crosslens.sources.fetch import fetch, parts
 from crosslens.sources.pins import pin, pinned
+from crosslens.sources.wikipedia import sample
+from test_wikipedia import multistream
 
 CONTENT = random.Random(0).randbytes(300_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -354,3 +357,25 @@ def test_parts_that_are_not_to_be_had(server: str, ways: list[str], reason: str)
 def test_parts_of_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be downloaded"), parts(FILE, urls=[], mirror=[tmp_path]):
         pass
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_dump_is_sampled_from_a_bad_server(tmp_path: Path, server: str, seed: int) -> None:
+    chance = random.Random(seed)
+    path, index = multistream(tmp_path, [chance.randbytes(2000).hex() for _ in range(60)])
+    Handler.content = path.read_bytes()
+    Handler.ways = ["well", *chance.choices(["well", "breaks", "429", "503"], [2, 4, 1, 1], k=15), "well"]
+    with parts(FILE, urls=[f"{server}/file"], mirror=[]) as remote:
+        some = sample(index, remote, tmp_path / "some.bz2", blocks=4, seed=seed)
+        sample(index, remote, tmp_path / "all.bz2", blocks=100, seed=seed)
+    assert (tmp_path / "all.bz2").read_bytes() == path.read_bytes()
+    assert some["drawn"] == 4 and len(list(pages(tmp_path / "some.bz2"))) == some["pages"] == 20
+
+
+def test_a_dump_of_another_day(tmp_path: Path, server: str) -> None:
+    path, index = multistream(tmp_path, ["text"] * 60)
+    Handler.content = path.read_bytes()
+    Handler.ways = ["well", "well", "changes"]
+    with parts(FILE, urls=[f"{server}/file"], mirror=[]) as remote, pytest.raises(DataError, match="another version"):
+        sample(index, remote, tmp_path / "some.bz2", blocks=4, seed=0)
+    assert not (tmp_path / "some.bz2").exists()

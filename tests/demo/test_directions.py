@@ -65,12 +65,13 @@ def test_transfer_is_above_the_majority_class(scores, task):
         assert value > majority
 
 
-@pytest.mark.parametrize("where", ["target", "wiki"])
-def test_language_is_harder_to_identify_after_entropy_maximisation(scores, where):
+# A head that trained alike before and after, and a converged probe. The probe on paragraphs falls too, but not beyond the noise of
+# three seeds: docs/findings.md.
+@pytest.mark.parametrize(("where", "definition"), [("target", ACCURACY), ("target", PROBE), ("wiki", ACCURACY)])
+def test_language_is_harder_to_identify_after_entropy_maximisation(scores, where, definition):
     item = f"language, {where}"
-    for definition in (ACCURACY, PROBE):  # a head that trained alike before and after, and a converged probe
-        before, after = (values(scores, "pos", run, item, definition) for run in ("frozen", "entropy_maximisation"))
-        assert below(after, before), definition
+    before, after = (values(scores, "pos", run, item, definition) for run in ("frozen", "entropy_maximisation"))
+    assert below(after, before)
 
 
 @pytest.mark.parametrize("run", ["frozen", "entropy_maximisation"])

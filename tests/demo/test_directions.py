@@ -65,8 +65,8 @@ def test_transfer_is_above_the_majority_class(scores, task):
         assert value > majority
 
 
-# A head that trained alike before and after, and a converged probe. The probe on paragraphs falls too, but not beyond the noise of
-# three seeds: docs/findings.md.
+# A head that trained alike before and after, and a converged probe. The probe on paragraphs falls too, but not beyond the noise
+# of three seeds: docs/findings.md.
 @pytest.mark.parametrize(("where", "definition"), [("target", ACCURACY), ("target", PROBE), ("wiki", ACCURACY)])
 def test_language_is_harder_to_identify_after_entropy_maximisation(scores, where, definition):
     item = f"language, {where}"

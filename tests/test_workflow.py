@@ -249,6 +249,16 @@ def test_a_sample_of_all_blocks_is_the_dump(own, tmp_path):
     ]
 
 
+def test_on_a_cluster_fetching_stays_on_the_login_node(own, tmp_path):
+    text = tmp_path / "mirror/ud-2.7/UD_English-Tiny/en_tiny-ud-test.conllu"
+    text.parent.mkdir(parents=True)
+    text.write_text("# compute nodes have no network\n")
+    target = "results/sources/ud-2.7/UD_English-Tiny/en_tiny-ud-test.conllu"
+    at_once = ("--seconds-between-status-checks", "1", "--slurm-init-seconds-before-status-checks", "1")
+    said = snakemake(own, "--profile", "slurm", *at_once, "--config", f"mirror=['{tmp_path / 'mirror'}']", "--", target)
+    assert "submitted" not in said and (own / target).read_text() == text.read_text()
+
+
 def test_prefetch_says_how_much_there_is(built):
     said = snakemake(built, "prefetch", "-n", "--profile", "slurm")
     jobs = counts(said)

@@ -9,7 +9,7 @@ PAIRS = "|".join(name for name, corpus in CONFIG.corpora.items() if corpus.kind 
 rule treebank:
     """Read a language's test or dev treebanks."""
     input:
-        unpack(lambda wildcards: treebank_sources(wildcards, [wildcards.split])),
+        unpack(lambda wildcards: corpus_sources(wildcards, [wildcards.split])),
     output:
         f"{RESULTS}/corpora/{{corpus}}/{{language}}.{{split}}.parquet",
     log:
@@ -32,7 +32,7 @@ rule treebank:
 rule treebank_source:
     """Read a source language's training treebanks and split off validation."""
     input:
-        unpack(lambda wildcards: treebank_sources(wildcards, ["train", "validation"])),
+        unpack(lambda wildcards: corpus_sources(wildcards, ["train", "validation"])),
     output:
         train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
         validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",
@@ -86,7 +86,7 @@ rule paragraphs:
 rule pairs:
     """Read a language's test or dev sentence pairs."""
     input:
-        unpack(lambda wildcards: pair_sources(wildcards, [wildcards.split])),
+        unpack(lambda wildcards: corpus_sources(wildcards, [wildcards.split])),
     output:
         f"{RESULTS}/corpora/{{corpus}}/{{language}}.{{split}}.parquet",
     log:
@@ -109,7 +109,7 @@ rule pairs:
 rule pairs_source:
     """Read a source language's training sentence pairs and split off validation."""
     input:
-        unpack(lambda wildcards: pair_sources(wildcards, ["train", "validation"])),
+        unpack(lambda wildcards: corpus_sources(wildcards, ["train", "validation"])),
     output:
         train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
         validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",

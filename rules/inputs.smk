@@ -18,8 +18,15 @@ def official_file(source, path):
     }
 
 
-def official_files(corpus, language, splits, source, archive):
+def distribution(corpus, splits):
+    """Source and archive of some splits: of sentence pairs, train and validation may come from others than dev and test."""
+    training = corpus.kind == "pairs" and not {"train", "validation"}.isdisjoint(splits)
+    return (corpus.train_source, corpus.train_archive) if training else (corpus.source, corpus.archive)
+
+
+def official_files(corpus, language, splits):
     """Files of a source by split, or the archive that holds them all."""
+    source, archive = distribution(corpus, splits)
     folder = f"{RESULTS}/sources/{source}"
     if archive:
         return {"archive": f"{folder}/{archive}"}
@@ -53,18 +60,14 @@ def all_official_files():
                 index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
                 found += [*([index] if corpus.blocks else []), dump(corpus, language)]
                 continue
-            distribution = pair_distribution(corpus, [split]) if corpus.kind == "pairs" else (corpus.source, corpus.archive)
-            found += chain.from_iterable(
-                [files] if isinstance(files, str) else files
-                for files in official_files(corpus, language, [split], *distribution).values()
-            )
+            files = official_files(corpus, language, [split])
+            found += chain.from_iterable([file] if isinstance(file, str) else file for file in files.values())
     return [file for file in dict.fromkeys(found) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
 
 
-def treebank_sources(wildcards, splits):
-    """Official files of treebanks."""
-    corpus = CONFIG.corpora[wildcards.corpus]
-    return official_files(corpus, wildcards.language, splits, corpus.source, corpus.archive)
+def corpus_sources(wildcards, splits):
+    """Official files of treebanks or sentence pairs."""
+    return official_files(CONFIG.corpora[wildcards.corpus], wildcards.language, splits)
 
 
 def archive_patterns(corpus, language, splits, archive):
@@ -90,24 +93,13 @@ def treebank_settings(splits):
     return settings
 
 
-def pair_distribution(corpus, splits):
-    """Source and archive of sentence pairs: train and validation may come from others than dev and test."""
-    return (corpus.train_source, corpus.train_archive) if "train" in splits else (corpus.source, corpus.archive)
-
-
-def pair_sources(wildcards, splits):
-    """Official files of sentence pairs."""
-    corpus = CONFIG.corpora[wildcards.corpus]
-    return official_files(corpus, wildcards.language, splits, *pair_distribution(corpus, splits))
-
-
 def pair_settings(splits):
     """What decides the rows of sentence pairs beside their files."""
 
     def settings(wildcards):
         corpus = CONFIG.corpora[wildcards.corpus]
         asked = [wildcards.split] if splits is None else splits
-        _, archive = pair_distribution(corpus, asked)
+        _, archive = distribution(corpus, asked)
         drawn = "validation" in asked and not corpus.validation_file
         return {
             "patterns": archive_patterns(corpus, wildcards.language, asked, archive),

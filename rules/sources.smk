@@ -10,9 +10,9 @@ for name, corpus in CONFIG.corpora.items():
         raise WorkflowError(
             f"corpora.{name}.{key}: an entry of resources/sources.yaml expected, found '{source}'{nearest(source, SOURCES)}"
         )
-FETCHED = {source for corpus in CONFIG.corpora.values() for source in corpus.sources()} - {"phrasebook"}
-if any(encoder.source == "hub" for encoder in CONFIG.encoders.values()):
-    FETCHED.add("hub")
+HUB = {"hub"} if any(encoder.source == "hub" for encoder in CONFIG.encoders.values()) else set()
+FETCHED = HUB.union(*(corpus.sources() for corpus in CONFIG.corpora.values())) - {"phrasebook"}
+FETCHED = "|".join(sorted(FETCHED)) or "none"
 
 
 rule fetch:
@@ -22,7 +22,7 @@ rule fetch:
     log:
         f"{LOGS}/fetch/{{source}}/{{path}}.log",
     wildcard_constraints:
-        source="|".join(sorted(FETCHED)) or "none",
+        source=FETCHED,
         path=".+",
     conda:
         "../envs/corpora.yaml"
@@ -45,7 +45,7 @@ rule dump_sample:
     log:
         f"{LOGS}/fetch/{{source}}-sample/{{blocks}}-{{seed}}/{{dump}}.log",
     wildcard_constraints:
-        source="|".join(sorted(FETCHED)) or "none",
+        source=FETCHED,
         dump=".+",
         blocks=r"\d+",
     conda:
@@ -63,7 +63,7 @@ rule dump_sample:
 rule prefetch:
     """Every official file that the configuration reads, for a login node: compute nodes then need no network."""
     input:
-        all_official_files(),
+        lambda wildcards: all_official_files(),  # not before it is asked for: every job reads this file
 
 
 if "prefetch" in sys.argv:  # a dry run tells it too, which hooks such as onstart do not see

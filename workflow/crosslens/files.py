@@ -25,6 +25,21 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def decompress(data: bytes) -> bytes:
+    """The content of whole bz2 streams. Raises EOFError where the last one is cut short, OSError where one is damaged.
+
+    Unlike bz2.decompress, which ignores whatever follows the first stream and is no stream.
+    """
+    parts = []
+    while data:
+        stream = bz2.BZ2Decompressor()
+        parts.append(stream.decompress(data))
+        if not stream.eof:
+            raise EOFError("a compressed block that is cut short")
+        data = stream.unused_data
+    return b"".join(parts)
+
+
 def readable(size: int) -> str:
     """Bytes as one reads them: 17.9 MB."""
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from crosslens import logs
-from crosslens.sources.fetch import parts
+from crosslens.sources.fetch import in_mirrors, parts
 from crosslens.sources.wikipedia import sample
 
 
@@ -11,7 +11,7 @@ def main(snakemake):
     """Read the rule's object, fetch."""
     wildcards, settings = snakemake.wildcards, snakemake.params.settings
     log = logs.start(snakemake.log[0], title=f"sample of {wildcards.dump}", seed=wildcards.seed)
-    mirror = [Path(folder) / inside for folder in snakemake.config.get("mirror", []) for inside in settings["mirror"]]
+    mirror = in_mirrors(snakemake.config.get("mirror", []), settings["mirror"])
     file = f"{wildcards.source}/{wildcards.dump}.xml.bz2"
     with parts(file, urls=settings["urls"], mirror=mirror, manual=settings["manual"]) as dump:
         target, numbers = Path(snakemake.output[0]), {"blocks": int(wildcards.blocks), "seed": int(wildcards.seed)}

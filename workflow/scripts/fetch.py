@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from crosslens import logs
-from crosslens.sources.fetch import fetch
+from crosslens.sources.fetch import fetch, in_mirrors
 
 
 def main(snakemake):
@@ -12,7 +12,7 @@ def main(snakemake):
     log = logs.start(snakemake.log[0], title=f"fetch {wildcards.path} of {wildcards.source}")
     settings = dict(snakemake.params.settings)
     # Where a copy is looked for is no setting: the bytes are verified, and another mirror must not rerun everything.
-    mirror = [Path(folder) / inside for folder in snakemake.config.get("mirror", []) for inside in settings.pop("mirror")]
+    mirror = in_mirrors(snakemake.config.get("mirror", []), settings.pop("mirror"))
     digest = fetch(f"{wildcards.source}/{wildcards.path}", Path(snakemake.output[0]), mirror=mirror, **settings)
     log.info("sha256 %s", digest)
 

@@ -22,9 +22,8 @@ from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
 from xml.etree.ElementTree import Element, ParseError, fromstring, iterparse
 
 from crosslens.errors import DataError
-from crosslens.files import OPENERS
+from crosslens.files import OPENERS, decompress
 from crosslens.logs import Progress
-from crosslens.sources.wikipedia import decompress
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import lzma
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -78,6 +78,11 @@ def fetch(
     if expected is None:
         pin(file, found, came, "a mirror" if copy else origin, lock)
     return found
+
+
+def in_mirrors(mirrors: Iterable[str | Path], folders: Iterable[str]) -> list[Path]:
+    """A source's folders in mirrors, in order; `folders` are its own inside each."""
+    return [Path(mirror) / folder for mirror in mirrors for folder in folders]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import csv
 import fnmatch
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import quote
 
@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from crosslens.config.base import Section
 from crosslens.errors import DataError
+from crosslens.sources.fetch import in_mirrors
 
 SOURCES_YAML = Path(__file__).parents[3] / "resources" / "sources.yaml"
 
@@ -97,7 +98,7 @@ class Source(Section):
 
     def mirrors(self, folders: list[str] | list[Path]) -> list[Path]:
         """This source's folders in mirrors, in order."""
-        return [Path(folder) / PurePosixPath(inside) for folder in folders for inside in self.mirror]
+        return in_mirrors(folders, self.mirror)
 
 
 def load(path: Path = SOURCES_YAML) -> dict[str, Source]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from crosslens.errors import DataError
-from crosslens.files import written
+from crosslens.files import decompress, written
 from crosslens.logs import Progress
 
 logger = logging.getLogger(__name__)
@@ -111,21 +111,6 @@ def read_index(index: Path, size: int) -> list[Block]:
         remedy = "fetch index and dump of the same date"
         raise DataError(f"{index}: offsets below {size}, the size of the dump, expected, found {starts[-1]}; {remedy}")
     return [Block(*row) for row in zip(starts, [*starts[1:], size], pages, ids, strict=True)]
-
-
-def decompress(data: bytes) -> bytes:
-    """The content of whole bz2 streams. Raises EOFError where the last one is cut short, OSError where one is damaged.
-
-    Unlike bz2.decompress, which ignores whatever follows the first stream and is no stream.
-    """
-    parts = []
-    while data:
-        stream = bz2.BZ2Decompressor()
-        parts.append(stream.decompress(data))
-        if not stream.eof:
-            raise EOFError("a compressed block that is cut short")
-        data = stream.unused_data
-    return b"".join(parts)
 
 
 def _joined(blocks: Sequence[Block]) -> Iterator[list[Block]]:

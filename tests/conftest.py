@@ -50,6 +50,7 @@ def sentence_rows(language: str, split: str, n: int) -> list[dict[str, object]]:
             "heads": [word.head for word in sentence.words],
             "relations": [word.relation for word in sentence.words],
             "multiwords": [],
+            "entities": [],
         }
         for i, sentence in enumerate(treebank(read_grammar(language), SPLITS[split], n, seed=0))
     ]

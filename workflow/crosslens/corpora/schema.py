@@ -15,14 +15,15 @@ MULTIWORD = pa.struct([("first", pa.int16()), ("last", pa.int16()), ("form", pa.
 
 SENTENCES = pa.schema(
     [
-        ("id", pa.string()),  # TREEBANK/SENT_ID, e.g. en_pud/n01001011
+        ("id", pa.string()),  # TREEBANK/SENT_ID, e.g. en_ewt/weblog-1; of a parallel treebank the id that translations share
         ("language", pa.string()),
         ("text", pa.string()),
         ("forms", pa.list_(pa.string())),  # syntactic words: integer ids only
-        ("upos", pa.list_(pa.string())),
+        ("upos", pa.list_(pa.string())),  # this and the next three: empty where the corpus has no trees
         ("heads", pa.list_(pa.int16())),  # 1-based position of the head, 0 for the root
         ("relations", pa.list_(pa.string())),  # with subtypes
         ("multiwords", pa.list_(MULTIWORD)),  # surface words of several syntactic words, 1-based and inclusive
+        ("entities", pa.list_(pa.string())),  # IOB2 tags of the words, e.g. B-PER; empty where the corpus has none
     ]
 )
 PARAGRAPHS = pa.schema(
@@ -40,6 +41,35 @@ PAIRS = pa.schema(
         ("premise", pa.string()),
         ("hypothesis", pa.string()),
         ("label", pa.string()),  # entailment, neutral or contradiction
+    ]
+)
+DOCUMENTS = pa.schema(
+    [
+        ("id", pa.string()),  # the official id, else the line's number
+        ("language", pa.string()),
+        ("text", pa.string()),
+        ("label", pa.string()),  # topic (MLDoc: CCAT, ECAT, GCAT or MCAT), or ISO 639-3 code of the language (WiLI)
+    ]
+)
+DICTIONARY = pa.schema(
+    [
+        ("id", pa.string()),  # the line's number; a source word with several translations has several lines
+        ("source_language", pa.string()),
+        ("target_language", pa.string()),
+        ("source", pa.string()),
+        ("target", pa.string()),
+    ]
+)
+TYPOLOGY = pa.schema(
+    [
+        ("language", pa.string()),  # code of resources/languages.csv
+        ("wals", pa.string()),  # code of WALS
+        ("genus", pa.string()),  # this and the next as the source's release names them
+        ("family", pa.string()),
+        ("feature", pa.string()),  # 81A
+        ("name", pa.string()),  # Order of Subject, Object and Verb
+        ("value", pa.int16()),  # number of the value, from 1
+        ("label", pa.string()),  # SVO
     ]
 )
 KEY = b"crosslens"  # of our JSON among a file's metadata

@@ -286,4 +286,5 @@ def _row(treebank: str, sentence: Sentence, language: str) -> dict[str, object]:
         "heads": sentence.heads,
         "relations": sentence.relations,
         "multiwords": [multiword._asdict() for multiword in sentence.multiwords],
+        "entities": [],
     }

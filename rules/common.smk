@@ -10,7 +10,7 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "workflow"))
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"), os.environ.get("PYTHONPATH")))))
 
-from crosslens.config.base import ConfigError
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
 from crosslens.papers.recipes import names as recipe_names
@@ -32,7 +32,7 @@ TRIALS = "|".join(trial_names(CONFIG)) or "none"
 wildcard_constraints:
     corpus="|".join(CONFIG.corpora),
     encoder="|".join(CONFIG.encoders),
-    language="[a-z]{2,3}",
+    language=LANGUAGE_PATTERN.strip("^$"),
     recipe=f"{RECIPES}|{TRIALS}",
     seed=r"\d+",
     split="train|validation|dev|test",

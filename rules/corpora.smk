@@ -1,55 +1,64 @@
 # From official files to typed rows: corpora/CORPUS/LANG.SPLIT.parquet.
 
 
-TREEBANKS = "|".join(name for name, corpus in CONFIG.corpora.items() if corpus.kind == "treebank") or "none"
-PARAGRAPHS = "|".join(name for name, corpus in CONFIG.corpora.items() if corpus.kind == "paragraphs") or "none"
-PAIRS = "|".join(name for name, corpus in CONFIG.corpora.items() if corpus.kind == "pairs") or "none"
+def named(chosen):
+    """Pattern of the corpora that a function chooses."""
+    return "|".join(name for name, corpus in CONFIG.corpora.items() if chosen(corpus)) or "none"
 
 
-rule treebank:
-    """Read a language's test or dev treebanks."""
+ruleorder: corpus_source > corpus
+
+
+rule corpus:
+    """Read a split of a language's official files, whatever their kind."""
     input:
-        unpack(lambda wildcards: corpus_sources(wildcards, [wildcards.split])),
+        unpack(corpus_sources()),
     output:
         f"{RESULTS}/corpora/{{corpus}}/{{language}}.{{split}}.parquet",
     log:
         f"{LOGS}/corpora/{{corpus}}/{{language}}.{{split}}.log",
     wildcard_constraints:
-        corpus=TREEBANKS,
-        split="dev|test",
+        corpus=named(lambda corpus: corpus.kind not in ("paragraphs", "typology")),
+        split="train|dev|test",
     conda:
         "../envs/corpora.yaml"
+    resources:
+        mem_mb=4000,
     params:
-        code=code("treebank"),
-        settings=treebank_settings(None),
+        code=reader_code,
+        reader=lambda wildcards: CONFIG.corpora[wildcards.corpus].READER,
+        settings=corpus_settings(),
         environment=environment("corpora"),
     message:
-        "Read {wildcards.language} {wildcards.split} treebanks of {wildcards.corpus}"
+        "Read {wildcards.language} {wildcards.split} of {wildcards.corpus}"
     script:
-        "../workflow/scripts/treebank.py"
+        "../workflow/scripts/corpus.py"
 
 
-rule treebank_source:
-    """Read a source language's training treebanks and split off validation."""
+rule corpus_source:
+    """Read a source language's training files and split off validation."""
     input:
-        unpack(lambda wildcards: corpus_sources(wildcards, ["train", "validation"])),
+        unpack(corpus_sources(["train", "validation"])),
     output:
         train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
         validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",
     log:
         f"{LOGS}/corpora/{{corpus}}/{{language}}.train.log",
     wildcard_constraints:
-        corpus=TREEBANKS,
+        corpus=named(lambda corpus: corpus.kind != "paragraphs" and "validation" in {split for _, split in corpus.parts()}),
     conda:
         "../envs/corpora.yaml"
+    resources:
+        mem_mb=4000,
     params:
-        code=code("treebank"),
-        settings=treebank_settings(["train", "validation"]),
+        code=reader_code,
+        reader=lambda wildcards: CONFIG.corpora[wildcards.corpus].READER,
+        settings=corpus_settings(["train", "validation"]),
         environment=environment("corpora"),
     message:
-        "Read {wildcards.language} training treebanks of {wildcards.corpus}"
+        "Read {wildcards.language} training data of {wildcards.corpus}"
     script:
-        "../workflow/scripts/treebank.py"
+        "../workflow/scripts/corpus.py"
 
 
 rule paragraphs:
@@ -64,7 +73,7 @@ rule paragraphs:
     log:
         f"{LOGS}/corpora/{{corpus}}/{{language}}.log",
     wildcard_constraints:
-        corpus=PARAGRAPHS,
+        corpus=named(lambda corpus: corpus.kind == "paragraphs"),
     conda:
         "../envs/corpora.yaml"
     threads: CONFIG.threads
@@ -83,49 +92,23 @@ rule paragraphs:
         "../workflow/scripts/paragraphs.py"
 
 
-rule pairs:
-    """Read a language's test or dev sentence pairs."""
+rule typology:
+    """Take the languages of the configuration from WALS."""
     input:
-        unpack(lambda wildcards: corpus_sources(wildcards, [wildcards.split])),
+        lambda wildcards: typology_files(CONFIG.corpora[wildcards.corpus]),
     output:
-        f"{RESULTS}/corpora/{{corpus}}/{{language}}.{{split}}.parquet",
+        f"{RESULTS}/corpora/{{corpus}}/typology.parquet",
     log:
-        f"{LOGS}/corpora/{{corpus}}/{{language}}.{{split}}.log",
+        f"{LOGS}/corpora/{{corpus}}/typology.log",
     wildcard_constraints:
-        corpus=PAIRS,
-        split="dev|test",
+        corpus=named(lambda corpus: corpus.kind == "typology"),
     conda:
         "../envs/corpora.yaml"
     params:
-        code=code("pairs"),
-        settings=pair_settings(None),
+        code=code("typology"),
+        settings=lambda wildcards: {"languages": CONFIG.corpora[wildcards.corpus].languages},
         environment=environment("corpora"),
     message:
-        "Read {wildcards.language} {wildcards.split} pairs of {wildcards.corpus}"
+        "Read {wildcards.corpus}"
     script:
-        "../workflow/scripts/pairs.py"
-
-
-rule pairs_source:
-    """Read a source language's training sentence pairs and split off validation."""
-    input:
-        unpack(lambda wildcards: corpus_sources(wildcards, ["train", "validation"])),
-    output:
-        train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
-        validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",
-    log:
-        f"{LOGS}/corpora/{{corpus}}/{{language}}.train.log",
-    wildcard_constraints:
-        corpus=PAIRS,
-    conda:
-        "../envs/corpora.yaml"
-    resources:
-        mem_mb=4000,
-    params:
-        code=code("pairs"),
-        settings=pair_settings(["train", "validation"]),
-        environment=environment("corpora"),
-    message:
-        "Read {wildcards.language} training pairs of {wildcards.corpus}"
-    script:
-        "../workflow/scripts/pairs.py"
+        "../workflow/scripts/typology.py"

@@ -18,23 +18,24 @@ def official_file(source, path):
     }
 
 
-def distribution(corpus, splits):
-    """Source and archive of some splits: of sentence pairs, train and validation may come from others than dev and test."""
-    training = corpus.kind == "pairs" and not {"train", "validation"}.isdisjoint(splits)
-    return (corpus.train_source, corpus.train_archive) if training else (corpus.source, corpus.archive)
-
-
 def official_files(corpus, language, splits):
-    """Files of a source by split, or the archive that holds them all."""
-    source, archive = distribution(corpus, splits)
+    """Files of a source by split, or the archive that holds them all; `texts`: the archive that a corpus of ids chooses from."""
+    source, archive = corpus.distribution(splits)
     folder = f"{RESULTS}/sources/{source}"
+    chosen_from = corpus.texts_of(language)
+    texts = {"texts": f"{RESULTS}/sources/{'/'.join(chosen_from)}"} if chosen_from else {}
     if archive:
-        return {"archive": f"{folder}/{archive}"}
+        return {"archive": f"{folder}/{archive}", **texts}
     files = {
         split: [file for pattern in corpus.files_of(language, split) for file in SOURCES[source].matching(pattern)]
         for split in splits
     }
-    return {split: [f"{folder}/{file}" for file in found] for split, found in files.items() if found}
+    return {split: [f"{folder}/{file}" for file in found] for split, found in files.items() if found} | texts
+
+
+def typology_files(corpus):
+    """The tables of WALS."""
+    return [f"{RESULTS}/sources/{corpus.source}/{file}" for file in corpus.FILES]
 
 
 def dump(corpus, language):
@@ -55,6 +56,7 @@ def all_official_files():
     encoders = {resolve(recipe, CONFIG).encoder for recipe in recipe_names(CONFIG)}
     found = [file for encoder in sorted(encoders) for file in encoder_files(CONFIG.encoders[encoder])]
     for corpus in CONFIG.corpora.values():
+        found += typology_files(corpus) if corpus.kind == "typology" else []
         for language, split in corpus.parts():
             if corpus.kind == "paragraphs":
                 index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
@@ -65,58 +67,50 @@ def all_official_files():
     return [file for file in dict.fromkeys(found) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
 
 
-def corpus_sources(wildcards, splits):
-    """Official files of treebanks or sentence pairs."""
-    return official_files(CONFIG.corpora[wildcards.corpus], wildcards.language, splits)
+def corpus_sources(splits=None):
+    """Official files of a language's splits; None: the one that is asked for."""
+    return lambda wildcards: official_files(CONFIG.corpora[wildcards.corpus], wildcards.language, splits or [wildcards.split])
 
 
-def archive_patterns(corpus, language, splits, archive):
-    """Which members of an archive to read, by split."""
-    patterns = {split: corpus.files_of(language, split) for split in splits} if archive else {}
-    return {split: found for split, found in patterns.items() if found}
-
-
-def treebank_settings(splits):
-    """What decides a treebank's rows beside its files."""
+def corpus_settings(splits=None):
+    """What decides a corpus's rows beside its files and its reader's code."""
 
     def settings(wildcards):
         corpus = CONFIG.corpora[wildcards.corpus]
-        asked = [wildcards.split] if splits is None else splits
+        asked = splits or [wildcards.split]
+        _, archive = corpus.distribution(asked)
+        patterns = {split: corpus.files_of(wildcards.language, split) for split in asked} if archive else {}
+        drawn = "validation" in asked and "validation" not in corpus.files
         return {
-            "patterns": archive_patterns(corpus, wildcards.language, asked, corpus.archive),
-            "limits": {split: corpus.limits[split] for split in asked if split in corpus.limits},
-            "validation_share": corpus.validation_share,
-            "withheld": corpus.withheld,
-            "seed": corpus.seed,
-        }
-
-    return settings
-
-
-def pair_settings(splits):
-    """What decides the rows of sentence pairs beside their files."""
-
-    def settings(wildcards):
-        corpus = CONFIG.corpora[wildcards.corpus]
-        asked = [wildcards.split] if splits is None else splits
-        _, archive = distribution(corpus, asked)
-        drawn = "validation" in asked and not corpus.validation_file
-        return {
-            "patterns": archive_patterns(corpus, wildcards.language, asked, archive),
+            "patterns": {split: found for split, found in patterns.items() if found},
             "limits": {split: corpus.limits[split] for split in asked if split in corpus.limits},
             "validation_share": corpus.validation_share if drawn else 0,
             "seed": corpus.seed,
+            "reading": corpus.model_dump(include=corpus.READS),
         }
 
     return settings
+
+
+def reader_code(wildcards):
+    """What reading a corpus computes: a change in the reader of one kind leaves the others."""
+    return [code("corpus"), fingerprint(f"workflow/crosslens/corpora/{CONFIG.corpora[wildcards.corpus].READER}.py")]
 
 
 def encoder_sources(wildcards):
     """What an encoder is made of: its files on the hub, and the text that it will read where it is trimmed to that."""
     settings = CONFIG.encoders[wildcards.encoder]
     trimmed = settings.trim or settings.source == "random"
-    texts = [file for corpus in CONFIG.corpora for file in corpus_files(corpus)] if trimmed else []
+    read = encoder_corpora(wildcards.encoder) if trimmed else []
+    texts = [file for corpus in read for file in corpus_files(corpus)]
     return {"hub": encoder_files(settings), "texts": texts}
+
+
+def encoder_corpora(encoder):
+    """Corpora that an encoder's recipes read, in the order of the configuration."""
+    recipes = [recipe for recipe in map(lambda name: resolve(name, CONFIG), recipe_names(CONFIG)) if recipe.encoder == encoder]
+    read = {corpus for recipe in recipes for corpus in [*(file[0] for file in recipe.files()), *recipe_draws(recipe.name)]}
+    return [corpus for corpus in CONFIG.corpora if corpus in read]
 
 
 def recipe_tokens(recipe):

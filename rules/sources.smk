@@ -6,7 +6,7 @@ from crosslens.sources.registry import load as load_sources
 SOURCES = load_sources()
 for name, corpus in CONFIG.corpora.items():
     for source in sorted(corpus.sources() - set(SOURCES)):
-        key = "source" if source == corpus.source else "train_source"
+        key = next(key for key in ("source", "train_source", "texts_source") if getattr(corpus, key, None) == source)
         raise WorkflowError(
             f"corpora.{name}.{key}: an entry of resources/sources.yaml expected, found '{source}'{nearest(source, SOURCES)}"
         )

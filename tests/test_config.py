@@ -104,7 +104,7 @@ CASES = {
     "wrong type, fraction": (f"{POS}.runs.finetuned.batch", 2.5, "{key}: a whole number expected, found 2.5"),
     "wrong type, list": ("mirror", "../mirror", "mirror: a list expected, found '../mirror'"),
     "wrong type, section": ("encoders", [], "encoders: a section expected, found []"),
-    "wrong type, text or section": ("corpora.udpos.files", {"train": 3}, "{key}.train: text or a section expected, found 3"),
+    "wrong type, text or section": ("corpora.udpos.files", {"train": 3}, "{key}.train: text or a list or a section expected, found 3"),
     "wrong type, truth": ("tokens.drop_unknown", "perhaps", "{key}: true or false expected, found 'perhaps'"),
     "Norwegian is not false": (
         "corpora.udpos.languages",
@@ -134,7 +134,7 @@ CASES = {
     "pattern": (
         "corpora.wikipedia.file",
         "{wikki}.xml",
-        "corpora.wikipedia: pattern '{wikki}.xml': {code}, {name}, {wiki} expected in braces, and nothing else",
+        "corpora.wikipedia: pattern '{wikki}.xml': {code}, {name}, {wiki}, {cc100} expected in braces, and nothing else",
     ),
     "unknown language": (
         "corpora.udpos.languages",

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from crosslens.config.corpora import PairCorpus
-from crosslens.corpora import schema
-from crosslens.corpora.pairs import read_pairs, write_pairs
+from crosslens.corpora import pairs, schema
+from crosslens.corpora.pairs import read_pairs
+from crosslens.corpora.splits import write_splits
 from crosslens.errors import DataError
 from crosslens.labels import NLI
 from hypothesis import given, settings
@@ -111,7 +112,7 @@ def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
         bad = good[: good.rindex(old)] + new + good[good.rindex(old) + len(old) :]
     path, output = save(tmp_path, bad, "pairs"), tmp_path / "out" / "de.test.parquet"
     with pytest.raises(DataError) as error:
-        write_pairs({"test": [path]}, {"test": output}, language="de", validation_share=0.1, limits={}, seed=0)
+        write_splits(pairs, {"test": [path]}, {"test": output}, language="de", validation_share=0.1, limits={}, seed=0)
     message = str(error.value)
     assert message.startswith(f"{path}:{line}: ") and what in message and "expected; " in message.replace(", en, sw", "")
     assert "\n" not in message and not output.parent.exists()
@@ -149,7 +150,7 @@ def splits(
     train = save(tmp_path, official(100), "train.jsonl")
     outputs = {split: tmp_path / "out" / f"en.{split}.parquet" for split in ("train", "validation")}
     plan = {"language": "en", "validation_share": 0.1, "limits": {}, "seed": 0} | changes
-    counts = write_pairs({"train": [train]} | {split: [path] for split, path in (files or {}).items()}, outputs, **plan)  # type: ignore[arg-type]
+    counts = write_splits(pairs, {"train": [train]} | {split: [path] for split, path in (files or {}).items()}, outputs, **plan)  # type: ignore[arg-type]
     return counts, {split: [row["id"] for row in schema.read(path).to_pylist()] for split, path in outputs.items()}
 
 
@@ -174,18 +175,18 @@ def test_validation_of_its_own_and_limits(tmp_path: Path) -> None:
 
 def test_pairs_without_agreement_are_dropped(tmp_path: Path) -> None:
     path, output = save(tmp_path, official(4).replace("neutral", "-"), "dev.jsonl"), tmp_path / "en.dev.parquet"
-    assert write_pairs({"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0) == {"dev": 3}
+    assert write_splits(pairs, {"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0) == {"dev": 3}
     assert schema.metadata(output)["dropped"] == {"no_agreement": 1}
     rows = schema.read(output)
     assert rows.schema.names == schema.PAIRS.names and rows["language"].to_pylist() == ["en"] * 3
     path.write_text(official(1).replace("entailment", "-"))
-    with pytest.raises(DataError, match=r"dev.jsonl: no sentences for en.dev \(dropped: {'no_agreement': 1}"):
-        write_pairs({"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0)
+    with pytest.raises(DataError, match=r"dev.jsonl: no rows for en.dev \(dropped: {'no_agreement': 1}"):
+        write_splits(pairs, {"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0)
 
 
 PLAN = {
-    "kind": "pairs", "source": "xnli", "languages": ["de", "en"], "train_source": "multinli", "train_file": "{code}.jsonl",
-    "files": {"test": "xnli.test.tsv"},
+    "kind": "pairs", "source": "xnli", "languages": ["de", "en"], "train_source": "multinli",
+    "files": {"train": "{code}.jsonl", "test": "xnli.test.tsv"},
 }  # fmt: skip
 
 
@@ -194,14 +195,14 @@ def test_configuration() -> None:
     assert list(corpus.parts()) == [("de", "test"), ("en", "train"), ("en", "validation"), ("en", "test")]
     assert corpus.sources() == {"xnli", "multinli"}
     assert (corpus.files_of("en", "train"), corpus.files_of("en", "validation")) == (["en.jsonl"], [])
-    corpus = PairCorpus.model_validate(PLAN | {"files": {"dev": "{name}.dev", "test": "x"}, "validation_file": "v"})
+    corpus = PairCorpus.model_validate(PLAN | {"files": {"train": "t", "dev": "{name}.dev", "test": "x", "validation": "v"}})
     assert [split for language, split in corpus.parts() if language == "en"] == ["train", "validation", "dev", "test"]
     assert (corpus.files_of("de", "dev"), corpus.files_of("en", "validation")) == (["German.dev"], ["v"])
     for change, what in (
-        ({"files": {"dev": "x"}}, "no file for test"),
-        ({"files": {"train": "x", "test": "x"}}, "'dev' or 'test'"),
+        ({"files": {"train": "x", "dev": "x"}}, "no files for de.test, en.test"),
+        ({"files": {"test": "x"}}, "no files for en.train"),
         ({"languages": ["qq"]}, "qq not in"),
-        ({"train_file": "{lang}"}, "pattern '{lang}'"),
+        ({"files": {"train": "{lang}", "test": "x"}}, "pattern '{lang}'"),
     ):
         with pytest.raises(ValidationError, match=what):
             PairCorpus.model_validate(PLAN | change)
@@ -226,7 +227,7 @@ def test_real_xnli(split: str, pairs: int) -> None:
 def test_real_multinli(tmp_path: Path) -> None:
     path = MIRROR / "multinli" / "en.train.jsonl.xz"
     outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
-    counts = write_pairs({"train": [path]}, outputs, language="en", validation_share=0.1, limits={}, seed=0)
+    counts = write_splits(pairs, {"train": [path]}, outputs, language="en", validation_share=0.1, limits={}, seed=0)
     assert counts == {"train": 8100, "validation": 900}
     found = Counter(pair.label for pair in read_pairs(MIRROR / "multinli" / "dev.jsonl.xz", "en"))
     assert found == {"entailment": 3479, "neutral": 3123, "contradiction": 3213}

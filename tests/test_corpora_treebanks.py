@@ -8,8 +8,9 @@ from pathlib import Path
 import conllu
 import pyarrow as pa
 import pytest
-from crosslens.corpora import schema
-from crosslens.corpora.treebanks import UPOS, read_treebank, reason_to_drop, write_treebank
+from crosslens.corpora import schema, treebanks
+from crosslens.corpora.splits import write_splits
+from crosslens.corpora.treebanks import UPOS, read_treebank, reason_to_drop
 from crosslens.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,7 +91,8 @@ def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
     text = GOOD[: GOOD.rindex(old)] + new + GOOD[GOOD.rindex(old) + len(old) :]
     path, output = save(tmp_path, text), tmp_path / "out" / "es.test.parquet"
     with pytest.raises(DataError) as error:
-        write_treebank(
+        write_splits(
+            treebanks,
             {"test": [path]},
             {"test": output},
             language="es",
@@ -139,7 +141,7 @@ def splits(tmp_path: Path, n: int = 100, **changes: object) -> tuple[dict[str, i
     path = save(tmp_path, text, "de_x-ud-train.conllu")
     outputs = {split: tmp_path / "out" / f"de.{split}.parquet" for split in ("train", "validation")}
     plan = {"language": "de", "validation_share": 0.1, "limits": {}, "withheld": "clean", "seed": 0} | changes
-    return write_treebank({"train": [path]}, outputs, **plan), outputs  # type: ignore[arg-type]
+    return write_splits(treebanks, {"train": [path]}, outputs, **plan), outputs  # type: ignore[arg-type]
 
 
 def test_validation_is_drawn_from_train(tmp_path: Path) -> None:
@@ -164,11 +166,11 @@ def test_limits_keep_the_order(tmp_path: Path) -> None:
 
 
 def test_empty_split_says_which(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="de_x-ud-train.conllu: no sentences for de.validation .*validation share 0.1"):
+    with pytest.raises(DataError, match="de_x-ud-train.conllu: no rows for de.validation .*validation share 0.1"):
         splits(tmp_path, n=3)
     assert not (tmp_path / "out").exists()
     with pytest.raises(DataError, match="de.test: no files"):
-        write_treebank({}, {"test": tmp_path / "x"}, language="de", validation_share=0.1, limits={}, withheld="clean", seed=0)
+        write_splits(treebanks, {}, {"test": tmp_path / "x"}, language="de", validation_share=0.1, limits={}, seed=0)
 
 
 def test_withheld_rules(tmp_path: Path) -> None:
@@ -264,6 +266,99 @@ def test_same_as_conllu() -> None:
 
 
 @needs_mirror
-def test_tags_of_ud_1_are_refused() -> None:
-    with pytest.raises(DataError, match=":102: UPOS 'CONJ'"):
-        list(read_treebank(MIRROR / "r1.4" / "UD_Chinese-GSD" / "zh-ud-train.conllu.xz"))
+def test_tags_of_ud_1_become_those_of_ud_2() -> None:
+    path = MIRROR / "r1.4" / "UD_Chinese-GSD" / "zh-ud-train.conllu.xz"
+    sentences = list(read_treebank(path))
+    with lzma.open(path, "rt", encoding="utf-8") as stream:
+        lines = [line.split("\t") for line in stream if line.count("\t") == 9]
+    found = [upos for sentence in sentences for upos in sentence.upos]
+    assert found.count("CCONJ") == sum(line[3] == "CONJ" for line in lines) > 0
+    assert [relation for sentence in sentences for relation in sentence.relations] == [line[7] for line in lines]
+    assert {"dobj", "nmod"} <= {relation for sentence in sentences for relation in sentence.relations}
+
+
+# XTREME's variant
+
+
+FUSED = """# sent_id = 1
+# text = vámonos al mar y
+1-2	vámonos	_	_	_	_	_	_	_	_
+1	vamos	ir	VERB	_	_	0	root	_	_
+2	nos	nosotros	PRON	_	_	1	obj	_	_
+3-4	al	_	_	_	_	_	_	_	_
+3	a	a	ADP	_	_	5	case	_	_
+4	el	el	DET	_	_	5	det	_	_
+4.1	x	_	_	_	_	_	_	_	_
+5	m‌ar 1	mar	NOUN	_	_	1	obl	_	_
+6	‌	y	CCONJ	_	_	5	cc	_	_
+
+"""
+
+
+def test_xtreme_fuses_multiword_tokens(tmp_path: Path) -> None:
+    path = save(tmp_path, FUSED, "es_x-ud-test.conllu")
+    [row], dropped = treebanks.read([path], "es", withheld="xtreme", words="fused")
+    assert list(zip(row["forms"], row["upos"], strict=True)) == [("vámonos", "VERB"), ("al", "ADP"), ("mar1", "NOUN")]
+    assert not row["heads"] and not row["relations"] and not row["multiwords"] and not any(dropped.values())
+    [row], _ = treebanks.read([path], "de", withheld="xtreme", words="fused")
+    assert row["upos"][1] == "ADP"  # of parts as near to the root, ADP comes before DET in every list
+    [row], _ = treebanks.read([path], "es")
+    assert row["forms"][:4] == ["vamos", "nos", "a", "el"] and row["heads"] == [0, 1, 5, 5, 1, 5]
+
+
+def test_xtreme_drops_sentences_with_at_most_one_form(tmp_path: Path) -> None:
+    forms = {"none": ["_", "_", "_"], "one": ["_", "a", "_"], "two": ["_", "a", "b"], "all": ["a", "b", "c"], "single": ["_"]}
+    text = "".join(sentence_of(name, [(form, "NOUN") for form in words]) for name, words in forms.items())
+    rows, dropped = treebanks.read([save(tmp_path, text)], "de", withheld="xtreme")
+    assert [row["id"].split("/")[1] for row in rows] == ["two", "all"] and dropped["withheld"] == 3
+
+
+@needs_mirror
+def test_xtreme_on_real_treebanks() -> None:
+    """Words are surface words: syntactic words less what multiword tokens fuse."""
+    for name in ("fr_gsd-ud-test", "he_htb-ud-dev", "it_isdt-ud-dev", "tr_imst-ud-dev"):
+        [row] = manifest(name)
+        path = MIRROR / row["path"]
+        surface = sum(
+            len(sentence.forms) - sum(last - first for first, last, _ in sentence.multiwords) for sentence in read_treebank(path)
+        )
+        rows, dropped = treebanks.read([path], name[:2], withheld="xtreme", words="fused")
+        assert sum(len(row["forms"]) for row in rows) == surface and not any(dropped.values())
+        assert not any("\u200c" in form or " " in form for row in rows for form in row["forms"])
+
+
+# Parallel treebanks
+
+
+def test_translations_share_ids_and_samples(tmp_path: Path) -> None:
+    ids = [f"n0100{i}" for i in range(9)]
+    outputs = {language: tmp_path / f"{language}.test.parquet" for language in ("de", "pl", "is")}
+    for language, order in (("de", ids), ("pl", ids), ("is", ids[::-1])):
+        names = [f"s{i}" for i in range(len(ids))] if language == "pl" else order
+        text = "".join(sentence_of(name, [("a", "NOUN")]) for name in names)
+        if language == "pl":
+            for name, id in zip(names, ids, strict=True):
+                text = text.replace(f"# sent_id = {name}\n", f"# sent_id = {name}\n# orig_file_sentence = {id}#1\n")
+        path = save(tmp_path, text, f"{language}_pud-ud-test.conllu")
+        write_splits(
+            treebanks, {"test": [path]}, {"test": outputs[language]},
+            language=language, validation_share=0, limits={"test": 4}, seed=0, parallel=True,
+        )  # fmt: skip
+    found = {language: [row["id"] for row in rows(path)] for language, path in outputs.items()}
+    assert found["de"] == found["pl"] == found["is"] == sorted(found["de"]) and len(found["de"]) == 4
+    with pytest.raises(DataError, match="sentence n01000 for the second time"):
+        treebanks.read([tmp_path / "de_pud-ud-test.conllu"] * 2, "de", parallel=True)
+
+
+@needs_mirror
+def test_real_pud_is_aligned() -> None:
+    rows = {
+        path.name[:2]: {row["id"]: row["text"] for row in treebanks.read([path], path.name[:2], parallel=True)[0]}
+        for path in sorted(MIRROR.glob("*/UD_*-PUD/*.xz"))
+    }
+    assert len(rows) >= 18 and all(list(found) == list(rows["en"]) and len(found) == 1000 for found in rows.values())
+    english = {}
+    for sentence in conllu.parse(lzma.open(next(MIRROR.glob("*/UD_German-PUD/*.xz")), "rt", encoding="utf-8").read()):
+        english[sentence.metadata["sent_id"]] = sentence.metadata["text_en"]
+    letters = lambda text: "".join(filter(str.isalnum, text))  # noqa: E731
+    assert all(letters(english[id]) == letters(text) for id, text in rows["en"].items())

@@ -16,8 +16,8 @@ UDPOS = {
     "files": {"train": "{code}-train.conllu", "test": "{code}-test.conllu"},
 }  # fmt: skip
 XNLI = {
-    "kind": "pairs", "source": "xnli", "languages": ["en", "de"], "files": {"test": "xnli.test.tsv"},
-    "train_source": "multinli", "train_file": "train.jsonl",
+    "kind": "pairs", "source": "xnli", "languages": ["en", "de"], "train_source": "multinli",
+    "files": {"train": "train.jsonl", "test": "xnli.test.tsv"},
 }  # fmt: skip
 WIKIPEDIA = {
     "kind": "paragraphs",

@@ -14,7 +14,8 @@ LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
 Rate = Annotated[float, Field(gt=0, le=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
-Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+LANGUAGE_PATTERN = "^[a-z]{2,3}(_[a-z]+)?$"
+Language = Annotated[str, Field(pattern=LANGUAGE_PATTERN)]
 Split = Literal["train", "validation", "dev", "test"]
 
 

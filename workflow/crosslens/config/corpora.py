@@ -1,11 +1,15 @@
-"""Corpora: treebanks, paragraphs and sentence pairs."""
+"""Corpora by kind: treebanks, named entities, sentence pairs, documents, dictionaries; paragraphs; typology."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from crosslens.config.base import Count, Language, Section, Share, Split, languages_table
+from crosslens.config.tokens import Tokens
+
+Files = str | list[str] | dict[Language, list[str]]
+TOKENS = Field(None, description="how its text becomes pieces; null: as the section `tokens` says")
 
 
 def _check_languages(languages: Iterable[str]) -> None:
@@ -28,25 +32,34 @@ def _fill(pattern: str, **values: str) -> str:
         raise ValueError(f"pattern '{pattern}': {names} expected in braces, and nothing else") from None
 
 
-class TreebankCorpus(Section):
-    """Sentences with words, UPOS and trees from CoNLL-U files."""
+class OfficialCorpus(Section):
+    """What all corpora share that come in files by split: where the files are, what becomes of the splits.
 
-    kind: Literal["treebank"]
+    READER: module of crosslens.corpora that reads the files; READS: keys that are its own settings.
+    """
+
+    READER: ClassVar[str]
+    READS: ClassVar[frozenset[str]] = frozenset()
+
     source: str = Field(description="entry of resources/sources.yaml")
     archive: str | None = Field(None, description="archive of the source that holds the files; patterns are then globs in it")
     languages: list[Language] = Field(min_length=1, description="languages of the test split")
     source_languages: list[Language] = Field(["en"], description="languages that also have train and validation")
-    files: dict[Split, str | dict[Language, list[str]]] = Field(
-        description="by split: a pattern with {code} and {name}, or for each language a list of files of the source; * stands "
-        "for any characters of a file in the archive, or in the source's table of files"
+    files: dict[Split, Files] = Field(
+        description="by split: one or several patterns with {code}, {name}, {lower} (the name in small letters), or for each "
+        "language a list of files of the source; * stands for any characters of a file in the archive, or in the source's table "
+        "of files"
     )
-    without: dict[Split, list[Language]] = Field({}, description="languages that have no file of a split, whatever the pattern")
+    train_source: str | None = Field(None, description="entry of resources/sources.yaml for train and validation; null: source")
+    train_archive: str | None = Field(None, description="like archive, where train_source is given")
+    without: dict[Split, list[str]] = Field(
+        {}, description="languages, or treebanks, that have no file of a split, whatever the pattern"
+    )
     validation_share: Share = Field(0.1, description="share of train that becomes validation where no file is given")
-    limits: dict[Split, Count] = Field({}, description="at most so many sentences a language, drawn with the seed")
-    withheld: Literal["paper", "clean"] = Field(
-        "clean", description="which sentences of treebanks without text are dropped; paper: as the authors' code did"
-    )
+    limits: dict[Split, Count] = Field({}, description="at most so many rows a language, drawn with the seed")
+    note: str | None = Field(None, description="what a reader of a table should know of this corpus")
     seed: int = Field(0, ge=0, description="seed of the samples")
+    tokens: Tokens | None = TOKENS
 
     @model_validator(mode="after")
     def _files_for_every_language(self) -> Self:
@@ -70,27 +83,136 @@ class TreebankCorpus(Section):
                 yield language, "dev"
             yield language, "test"
 
+    def distribution(self, splits: Iterable[str]) -> tuple[str, str | None]:
+        """Source and archive of some splits."""
+        if self.train_source and not {"train", "validation"}.isdisjoint(splits):
+            return self.train_source, self.train_archive
+        return self.source, self.archive
+
     def sources(self) -> set[str]:
         """Entries of resources/sources.yaml that it reads."""
-        return {self.source}
+        return {self.source, self.train_source or self.source}
+
+    def texts_of(self, language: str) -> tuple[str, str] | None:
+        """Source and archive of the texts, where the files only choose from them."""
+        return None
 
     def files_of(self, language: str, split: str) -> list[str]:
         """Files of the source, or glob patterns in its archive, for a language and split."""
-        files = self.files.get(split, {})  # type: ignore[call-overload]
+        files = self.files.get(split, [])  # type: ignore[call-overload]
         if language in self.without.get(split, []):  # type: ignore[call-overload]
             return []
-        if isinstance(files, str):
-            return [_fill(files, code=language, name=languages_table()[language]["name"])]
-        return list(files.get(language, []))
+        if isinstance(files, dict):
+            return list(files.get(language, []))
+        patterns = [files] if isinstance(files, str) else files
+        return [_fill(pattern, **values) for pattern in patterns for values in self.names(language, split)]
+
+    def names(self, language: str, split: str) -> list[dict[str, str]]:
+        """What stands for the names in braces: one file a pattern, or several."""
+        name = languages_table()[language]["name"]
+        return [{"code": language, "name": name, "lower": name.lower()}]
+
+
+class TreebankCorpus(OfficialCorpus):
+    """Sentences with words, UPOS and trees from CoNLL-U files."""
+
+    READER = "treebanks"
+    READS = frozenset({"withheld", "words", "parallel"})
+
+    kind: Literal["treebank"]
+    treebanks: dict[Language, list[str]] = Field(
+        {},
+        description="treebanks of each language, in order, as files begin: [cs_pdt, cs_cac]; patterns then also have {treebank}",
+    )
+    withheld: Literal["paper", "clean", "xtreme"] = Field(
+        "clean",
+        description="which sentences of treebanks without text are dropped; paper: as the code of tanti2021 did; xtreme: as "
+        "XTREME did",
+    )
+    words: Literal["syntactic", "fused"] = Field(
+        "syntactic",
+        description="fused: a multiword token is one word, with the UPOS of its highest part, and forms lose spaces and "
+        "U+200C, as XTREME did; there are no trees then",
+    )
+    parallel: bool = Field(False, description="sentences of the same id are translations (PUD): ids without the treebank's name")
+
+    def names(self, language: str, split: str) -> list[dict[str, str]]:
+        """As any, for each treebank of the language that has the split."""
+        [values] = super().names(language, split)
+        if not self.treebanks:
+            return [values]
+        lacking = self.without.get(split, [])  # type: ignore[call-overload]
+        found = [name for name in self.treebanks.get(language, []) if name not in lacking]
+        return [values | {"treebank": name} for name in found]
+
+
+class EntityCorpus(OfficialCorpus):
+    """Sentences with named entities from files of one word a line: WikiANN, CoNLL-2002 and 2003, MSRA."""
+
+    READER = "entities"
+    READS = frozenset({"encoding"})
+
+    kind: Literal["entities"]
+    encoding: Literal["utf-8", "iso-8859-1"] = Field("utf-8", description="of the files; the shared tasks' own are iso-8859-1")
+
+
+class PairCorpus(OfficialCorpus):
+    """Sentence pairs of natural language inference: XNLI, and MultiNLI or its translations to train on."""
+
+    READER = "pairs"
+
+    kind: Literal["pairs"]
+
+
+class DocumentCorpus(OfficialCorpus):
+    """Texts with a label: WiLI-2018 (files x and y), or MLDoc, whose files of ids choose from Reuters' documents."""
+
+    READER = "documents"
+
+    kind: Literal["documents"]
+    texts_source: str | None = Field(None, description="entry of resources/sources.yaml that holds the texts (MLDoc)")
+    texts: dict[Language, str] = Field({}, description="archive of texts_source for each language")
+
+    @model_validator(mode="after")
+    def _texts_for_every_language(self) -> Self:
+        missing = [code for code in self.languages if code not in self.texts]
+        if self.texts_source and missing:
+            raise ValueError(f"no texts for {', '.join(missing)}: name the archive of {self.texts_source} that holds them")
+        return self
+
+    def sources(self) -> set[str]:
+        """Entries of resources/sources.yaml that it reads."""
+        return super().sources() | {self.texts_source or self.source}
+
+    def texts_of(self, language: str) -> tuple[str, str] | None:
+        """Source and archive of the texts, where the files only choose from them."""
+        return (self.texts_source, self.texts[language]) if self.texts_source else None
+
+
+class DictionaryCorpus(OfficialCorpus):
+    """Bilingual dictionaries: MUSE."""
+
+    READER = "dictionaries"
+
+    kind: Literal["dictionary"]
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """(language, split) of every file that the corpus is made of."""
+        for language in self.languages:
+            for split in self.files:
+                yield language, split
 
 
 class ParagraphCorpus(Section):
-    """Paragraphs of running text, sampled by page: Wikipedia dumps, or neighbouring sentences of treebanks."""
+    """Paragraphs of running text, sampled by page: Wikipedia dumps, CC-100, or neighbouring sentences of treebanks."""
 
     kind: Literal["paragraphs"]
     source: str = Field(description="entry of resources/sources.yaml")
-    form: Literal["dump", "treebank"] = Field("dump", description="MediaWiki dump, or CoNLL-U whose sentences are joined")
-    file: str = Field(description="file of the source, with {code}, {name} and {wiki}")
+    form: Literal["dump", "lines", "treebank"] = Field(
+        "dump",
+        description="MediaWiki dump; lines with a blank one after each document (CC-100); or CoNLL-U whose sentences are joined",
+    )
+    file: str = Field(description="file of the source, with {code}, {name}, {wiki} and {cc100}")
     blocks: Count | None = Field(
         None, description="fetch so many blocks of 100 pages of a multistream dump, drawn with the seed; null: the whole dump"
     )
@@ -103,6 +225,7 @@ class ParagraphCorpus(Section):
     )
     spare: Share = Field(0.1, description="surplus that replaces paragraphs with unknown tokens")
     seed: int = Field(0, ge=0, description="seed of the sample")
+    tokens: Tokens | None = TOKENS
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -130,56 +253,34 @@ class ParagraphCorpus(Section):
     def file_of(self, language: str) -> str:
         """File of the source for a language."""
         row = languages_table()[language]
-        return _fill(self.files.get(language, self.file), code=language, name=row["name"], wiki=row["wikipedia"])
+        values = {"code": language, "name": row["name"], "wiki": row["wikipedia"], "cc100": row["cc100"]}
+        return _fill(self.files.get(language, self.file), **values)
 
 
-class PairCorpus(Section):
-    """Sentence pairs of natural language inference: XNLI, and MultiNLI to train on."""
+class TypologyCorpus(Section):
+    """What WALS says of languages."""
 
-    kind: Literal["pairs"]
-    source: str = Field(description="entry of resources/sources.yaml for dev and test")
-    archive: str | None = Field(None, description="archive of the source that holds the files")
-    languages: list[Language] = Field(min_length=1, description="languages of the test split")
-    files: dict[Literal["dev", "test"], str] = Field(
-        description="file of the source, or member of its archive, with {code} and {name} where each language has its own"
-    )
-    source_languages: list[Language] = Field(["en"], description="languages that also have train and validation")
-    train_source: str = Field(description="entry of resources/sources.yaml for train and validation")
-    train_archive: str | None = Field(None, description="archive of the train source that holds the files")
-    train_file: str = Field(description="like files, for train")
-    validation_file: str | None = Field(None, description="like files, for validation; null: a share of train")
-    validation_share: Share = Field(0.1, description="share of train that becomes validation (tanti2021, appendix A)")
-    limits: dict[Split, Count] = Field({}, description="at most so many pairs a language, drawn with the seed")
-    note: str | None = Field(None, description="what a reader of a table should know of these pairs")
-    seed: int = Field(0, ge=0, description="seed of the samples")
+    FILES: ClassVar = tuple(f"cldf/{name}.csv" for name in ("languages", "parameters", "codes", "values"))
+
+    kind: Literal["typology"]
+    source: str = Field(description="entry of resources/sources.yaml")
+    languages: list[Language] = Field(min_length=1, description="languages")
 
     @model_validator(mode="after")
-    def _files_for_every_language(self) -> Self:
+    def _known(self) -> Self:
         _check_languages(self.languages)
-        for language, split in self.parts():
-            if split != "validation" and not self.files_of(language, split):
-                raise ValueError(f"no file for {split}: name it under files")
         return self
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """(language, split) of every file that the corpus is made of."""
-        for language in self.languages:
-            if language in self.source_languages:
-                yield language, "train"
-                yield language, "validation"
-            if self.files_of(language, "dev"):
-                yield language, "dev"
-            yield language, "test"
+        """No texts."""
+        return iter(())
 
     def sources(self) -> set[str]:
         """Entries of resources/sources.yaml that it reads."""
-        return {self.source, self.train_source}
-
-    def files_of(self, language: str, split: str) -> list[str]:
-        """The file of a source, or the member of its archive, for a language and split; [] if there is none."""
-        dev, test = self.files.get("dev"), self.files.get("test")
-        file = {"train": self.train_file, "validation": self.validation_file, "dev": dev, "test": test}[split]
-        return [_fill(file, code=language, name=languages_table()[language]["name"])] if file else []
+        return {self.source}
 
 
-Corpus = Annotated[TreebankCorpus | ParagraphCorpus | PairCorpus, Field(discriminator="kind")]
+Corpus = Annotated[
+    TreebankCorpus | EntityCorpus | PairCorpus | DocumentCorpus | DictionaryCorpus | ParagraphCorpus | TypologyCorpus,
+    Field(discriminator="kind"),
+]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from crosslens.config.base import LANGUAGE_PATTERN
 from crosslens.config.whole import Config
 from crosslens.files import written
 
@@ -121,7 +122,7 @@ class _Pages:
             return " or ".join(f"`{json.dumps(value).strip(chr(34))}`" for value in node.get("enum", [node.get("const")]))
         if "properties" in node:
             return "section"
-        if node.get("pattern") == "^[a-z]{2,3}$":
+        if node.get("pattern") == LANGUAGE_PATTERN:
             return "language"
         bounds = [text.format(f"{node[name]:g}") for name, text in BOUNDS.items() if name in node]
         if "pattern" in node:

@@ -1,5 +1,6 @@
 """The phrasebook's corpora: which languages, and how much."""
 
+import itertools
 from collections.abc import Iterator
 
 from pydantic import Field
@@ -7,6 +8,24 @@ from pydantic import Field
 from crosslens.config.base import Count, Language, Section, languages_table
 
 DATE = "20260101"  # of the dumps, which are as reproducible as the phrasebook itself
+MLDOC = {
+    "de": "german",
+    "en": "english",
+    "es": "spanish",
+    "fr": "french",
+    "it": "italian",
+    "ja": "japanese",
+    "ru": "russian",
+    "zh": "chinese",
+}
+"""MLDoc's names of its languages."""
+ENTITIES = {
+    "de": {split: f"conll-2003-german/deu.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
+    "en": {split: f"conll-2003/eng.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
+    "es": {split: f"conll-2002/esp.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
+    "zh": {split: f"msra/msra_{split}_bio.txt" for split in ("train", "test")},
+}
+"""Files of the shared tasks' named entities, by language and split; MSRA has no dev."""
 
 
 class Phrasebook(Section):
@@ -22,6 +41,10 @@ class Phrasebook(Section):
     inference_train: Count = Field(300, description="prompts (a premise, three hypotheses) of MultiNLI's layout, in English")
     inference_dev: Count = Field(50, description="prompts a language of XNLI's layout, and of MultiNLI's in English")
     inference_test: Count = Field(50, description="prompts a language of XNLI's layout")
+    records: Count = Field(
+        40,
+        description="records of each split of the other formats, a language; three times as many sentences with names and news in train",
+    )
     seed: int = Field(0, ge=0, description="seed of everything that is written")
 
     def files(self) -> Iterator[str]:
@@ -34,6 +57,21 @@ class Phrasebook(Section):
             stem = f"wikipedia/{row['wikipedia']}/{DATE}/{row['wikipedia']}-{DATE}-pages-articles-multistream"
             yield f"{stem}.xml.bz2"
             yield f"{stem}-index.txt.bz2"
+            yield from ENTITIES.get(code, {}).values()
+            if code in MLDOC:
+                yield from (f"mldoc/{MLDOC[code]}.{split}" for split in ("train.1000", "dev", "test"))
+            if code != "en":
+                for pair, part in itertools.product((f"en-{code}", f"{code}-en"), ("0-5000", "5000-6500")):
+                    yield f"muse/dictionaries/{pair}.{part}.txt"
+            yield f"cc-100/{row['cc100']}.txt.xz"
+        if "en" in self.languages:
+            yield "reuters/rcv1.tar.xz"
+        if {*self.languages} & {*MLDOC} - {"en"}:
+            yield "reuters/rcv2.tar.xz"
         if self.languages:
             yield "multinli/multinli_1.0.zip"
             yield "xnli/XNLI-1.0.zip"
+            yield "xnli-mt/XNLI-MT-1.0.zip"
+            yield "wikiann/panx_dataset.zip"
+            yield "wili-2018/wili-2018.zip"
+            yield from (f"wals-2020/cldf/{table}.csv" for table in ("languages", "parameters", "codes", "values"))

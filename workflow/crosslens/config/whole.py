@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from crosslens.config.base import ConfigError, Count, Section, languages_table
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, Section, languages_table
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
@@ -47,11 +47,10 @@ class Config(Section):
         if unknown:
             raise ValueError(f"phrasebook.languages: {', '.join(unknown)} not in resources/languages.csv: add a line for each")
         for name, corpus in self.corpora.items():
-            trained = {code for code, split in corpus.parts() if split == "train"} if corpus.kind != "paragraphs" else set()
-            train_source = corpus.train_source if corpus.kind == "pairs" else corpus.source
+            trained = {code for code, split in corpus.parts() if split == "train"} if corpus.kind == "treebank" else set()
             for key, wanted, source, written in (
                 ("languages", set(corpus.languages), corpus.source, self.phrasebook.languages),
-                ("source_languages", trained, train_source, self.phrasebook.train_languages),
+                ("source_languages", trained, corpus.source, self.phrasebook.train_languages),
             ):
                 missing = sorted(wanted - set(written)) if source == "phrasebook" else []
                 if missing:
@@ -107,7 +106,6 @@ EXPECTED = {
     "less_than": "below {lt}", "too_short": "at least {min_length} in the list", "literal_error": "{expected}",
     "string_pattern_mismatch": "text like {pattern}", "union_tag_invalid": "{expected_tags}",
 }  # fmt: skip
-LANGUAGE_PATTERN = "^[a-z]{2,3}$"
 
 
 def nearest(key: str, names: Iterable[str] | None = None) -> str:

@@ -2,19 +2,19 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from crosslens.corpora.lines import read_lines, refuse
-from crosslens.corpora.schema import PAIRS, write
-from crosslens.corpora.splits import draw_splits
+from crosslens.corpora.schema import PAIRS
 from crosslens.errors import DataError
 from crosslens.labels import NLI
 
+SCHEMA = PAIRS
 NO_AGREEMENT = "-"  # gold_label where the annotators did not agree
 KNOWN = {name: name for name in (*NLI, NO_AGREEMENT)} | {str(number): name for number, name in enumerate(NLI)}
+KNOWN |= {"contradictory": "contradiction"}  # in XNLI-MT
 
 
 class Pair(NamedTuple):
@@ -37,14 +37,16 @@ class _Keys(NamedTuple):
 
 OFFICIAL = _Keys("pairID", "sentence1", "sentence2", "gold_label")
 BARE = _Keys(None, "premise", "hypothesis", "label")
+TRANSLATED = _Keys(None, "premise", "hypo", "label")
 
 
 def read_pairs(path: Path, language: str) -> Iterator[Pair]:
     """Pairs of one language of a file, plain or compressed (.xz, .gz, .bz2), in order.
 
-    Three layouts, told apart by their keys: the table of XNLI 1.0 (a header; tab-separated, quotes are literal; all
-    languages in one file), the JSON lines of MultiNLI 1.0 (gold_label, sentence1, sentence2, pairID) and JSON lines with
-    premise, hypothesis and label, a name or a number in the order of NLI. JSON lines have one language, the asked one.
+    Four layouts, told apart by their keys: the table of XNLI 1.0 (a header; tab-separated, quotes are literal; all
+    languages in one file), those of XNLI-MT 1.0 (premise, hypo, label: MultiNLI's train in another language), the JSON lines
+    of MultiNLI 1.0 (gold_label, sentence1, sentence2, pairID) and JSON lines with premise, hypothesis and label, a name or a
+    number in the order of NLI. All but the first have one language, the asked one.
     A sentence that is `n/a` stays: the official files have some.
     Raises DataError, `path:line: what, expected, remedy`, for anything else.
     """
@@ -66,19 +68,22 @@ def read_pairs(path: Path, language: str) -> Iterator[Pair]:
 
 
 def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tuple[int, str]]) -> Iterator[Pair]:
-    """Rows of one language of XNLI's table."""
-    missing = [name for name in ("language", *OFFICIAL) if name and name not in header]
+    """Rows of one language of XNLI's table, or all of XNLI-MT's."""
+    keys = TRANSLATED if TRANSLATED.hypothesis in header else OFFICIAL
+    expected = [name for name in ("language" if keys is OFFICIAL else None, *keys) if name]
+    missing = [name for name in expected if name not in header]
     if missing:
-        refuse(path, 1, f"no column {', '.join(missing)}", "the header of XNLI 1.0 or JSON lines")
-    place = header.index("language")
+        refuse(path, 1, f"no column {', '.join(missing)}", "the header of XNLI 1.0 or XNLI-MT 1.0, or JSON lines")
+    place = header.index("language") if keys is OFFICIAL else None
     found: set[str] = set()
     for number, line in lines:
         cells = line.split("\t")
         if len(cells) != len(header):
             refuse(path, number, f"{len(cells)} columns", f"{len(header)} tab-separated columns")
-        found.add(cells[place])
-        if cells[place] == language:
-            yield _pair(path, number, dict(zip(header, cells, strict=True)), OFFICIAL)
+        its = language if place is None else cells[place]
+        found.add(its)
+        if its == language:
+            yield _pair(path, number, dict(zip(header, cells, strict=True)), keys)
     if language not in found:
         raise DataError(
             f"{path}:1: no rows of '{language}', one of {', '.join(sorted(found))} expected; "
@@ -110,37 +115,8 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys) -> Pair:
     return Pair(identity, row[keys.premise], row[keys.hypothesis], label)
 
 
-def _read_files(paths: Sequence[Path], language: str) -> tuple[list[Pair], dict[str, int]]:
-    """All pairs of some files whose annotators agreed, in order; how many were dropped."""
+def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Rows of all pairs of some files whose annotators agreed, in order; how many were dropped."""
     pairs = [pair for path in paths for pair in read_pairs(path, language)]
-    kept = [pair for pair in pairs if pair.label != NO_AGREEMENT]
-    return kept, {"no_agreement": len(pairs) - len(kept)}
-
-
-def write_pairs(
-    files: Mapping[str, Sequence[Path]],
-    outputs: Mapping[str, Path],
-    *,
-    language: str,
-    validation_share: float,
-    limits: Mapping[str, int],
-    seed: int,
-) -> dict[str, int]:
-    """Write the splits of a language's pairs; returns pairs by split.
-
-    files: split -> official files; outputs: split -> Parquet file. validation_share, limits and seed: see `draw_splits`.
-    Raises DataError where a file is not as `read_pairs` expects or a split ends up empty; then nothing is written.
-    """
-    parts = draw_splits(
-        partial(_read_files, language=language),
-        files,
-        outputs,
-        language=language,
-        validation_share=validation_share,
-        limits=limits,
-        seed=seed,
-    )
-    for split, part in parts.items():
-        rows = ({"language": language, **pair._asdict()} for pair in part.rows)
-        write(rows, outputs[split], PAIRS, part.metadata() | {"seed": seed})
-    return {split: len(part.rows) for split, part in parts.items()}
+    rows = [{"language": language, **pair._asdict()} for pair in pairs if pair.label != NO_AGREEMENT]
+    return rows, {"no_agreement": len(pairs) - len(rows)}

@@ -4,18 +4,21 @@ A strict reader of our own: the conllu library names no line in its errors, take
 is several times slower; the tests compare the two.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from crosslens.corpora.lines import read_lines, refuse
-from crosslens.corpora.schema import SENTENCES, write
-from crosslens.corpora.splits import draw_splits
+from crosslens.corpora.schema import SENTENCES
+from crosslens.errors import DataError
 from crosslens.labels import UPOS
 
+SCHEMA = SENTENCES
+
 UNTAGGED = "_"  # UPOS of treebanks that leave words untagged; also the form of withheld words
+VERSION_1 = {"CONJ": "CCONJ"}  # tags of UD 1 -> the same of UD 2
 LONGEST = 2**15 - 1  # words of a sentence: heads are int16
 
 
@@ -39,6 +42,7 @@ class Sentence:
     relations: list[str]
     multiwords: list[Multiword]
     empty_nodes: int
+    original: str = ""  # `# orig_file_sentence`, where UD_Polish-PUD has the id that its translations share
 
 
 def read_treebank(path: Path) -> Iterator[Sentence]:
@@ -46,7 +50,8 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
 
     Policy: integer ids are the words; multiword ranges (3-4) are kept beside them; empty nodes (8.1), which only the
     enhanced graph uses, are left out and counted. The text is the `# text` line or, without one, the forms joined by
-    spaces. A sentence without `# sent_id` is named by its number in the file.
+    spaces. A sentence without `# sent_id` is named by its number in the file. Tags of UD 1 become those of UD 2 (CONJ: CCONJ);
+    its relations stay.
     Raises DataError, `path:line: what, expected, remedy`, for anything that is not CoNLL-U: see _Reader.
     """
     reader = _Reader(path)
@@ -69,7 +74,7 @@ class _Reader:
 
     def begin(self) -> None:
         """An empty sentence."""
-        self.id = self.text = ""
+        self.id = self.text = self.original = ""
         self.forms: list[str] = []
         self.upos: list[str] = []
         self.heads: list[int] = []
@@ -105,6 +110,8 @@ class _Reader:
             if self.id in self.ids:
                 self.fail(f"sent_id {self.id} for the second time", "a new sent_id")
             self.ids.add(self.id)
+        elif name == "orig_file_sentence":
+            self.original = value.strip()
 
     def token(self, line: str) -> None:
         """A word, a multiword range or an empty node."""
@@ -120,6 +127,7 @@ class _Reader:
             self.fail(f"id {index[:20]}", f"id {position}")
         if not form:
             self.fail("an empty form", "a form")
+        upos = VERSION_1.get(upos, upos)
         if upos not in UPOS and upos != UNTAGGED:
             self.fail(f"UPOS '{upos}'", f"one of {' '.join(sorted(UPOS))} or _")
         if not head.isascii() or not head.isdigit():
@@ -172,6 +180,7 @@ class _Reader:
             self.relations,
             self.multiwords,
             self.empty_nodes,
+            self.original,
         )
         self.begin()
         return sentence
@@ -213,72 +222,119 @@ def withheld(sentence: Sentence) -> bool:
     )
 
 
-def reason_to_drop(sentence: Sentence, rule: Literal["paper", "clean"]) -> str | None:
+def reason_to_drop(sentence: Sentence, rule: Literal["paper", "clean", "xtreme"]) -> str | None:
     """Why a sentence is left out: 'withheld', 'untagged' or None.
 
-    paper: dropped where all forms are `_` and no UPOS is, so that untagged words survive with the label `_` (the
+    paper: dropped where all forms are `_` and no UPOS is, so that untagged words survive with the label `_` (tanti2021, the
     authors' udpos/preprocess.py 77-81, where `or` is likely meant as `and not`).
+    xtreme: dropped where at most one form is not `_` (XTREME, utils_preprocess.py, udpos_preprocess).
     clean: dropped where any word's text is withheld or any word is untagged.
     """
+    hidden = sentence.forms.count("_")
     if rule == "paper":
-        hidden = all(form == "_" for form in sentence.forms)
-        return "withheld" if hidden and UNTAGGED not in sentence.upos else None
+        return "withheld" if hidden == len(sentence.forms) and UNTAGGED not in sentence.upos else None
+    if rule == "xtreme":
+        return "withheld" if hidden and hidden >= len(sentence.forms) - 1 else None
     if withheld(sentence):
         return "withheld"
     return "untagged" if UNTAGGED in sentence.upos else None
 
 
-def _read_files(paths: Sequence[Path], rule: Literal["paper", "clean"]) -> tuple[list[tuple[str, Sentence]], dict[str, int]]:
-    """(treebank, sentence) of all kept sentences of some files, in order; how many were dropped."""
-    rows: list[tuple[str, Sentence]] = []
+# XTREME, third_party/ud-conversion-tools/conllu_to_conll.py, which fails on tags that its lists lack; here they come last.
+PRECEDENCE = {
+    "es": "VERB AUX PRON ADP DET".split(),
+    "fr": "VERB AUX PRON NOUN ADJ ADV ADP DET PART SCONJ CCONJ".split(),
+    "it": "VERB AUX ADV PRON ADP DET INTJ".split(),
+}
+OTHERS_PRECEDENCE = "VERB NOUN PROPN PRON ADJ NUM ADV INTJ AUX ADP DET PART CCONJ SCONJ X PUNCT".split()
+
+
+def fused(sentence: Sentence, language: str) -> Sentence:
+    """The sentence as XTREME's UDPOS has it: its surface words, without a tree.
+
+    A multiword token is one word. Its UPOS is that of its part nearest to the root; of several as near, that of the first tag in
+    a list of the language (Spanish, French and Italian have their own). Forms lose spaces and U+200C; a word of nothing
+    else is left out. Departure: XTREME also counts heads of the enhanced graph as nearer to the root.
+    """
+    order = PRECEDENCE.get(language, OTHERS_PRECEDENCE)
+    depths = _depths(sentence.heads)
+
+    def rank(word: int) -> tuple[int, int]:
+        tag = sentence.upos[word - 1]
+        return depths[word - 1], order.index(tag) if tag in order else len(order)
+
+    ranges = {first: (last, form) for first, last, form in sentence.multiwords}
+    forms: list[str] = []
+    upos: list[str] = []
+    word = 1
+    while word <= len(sentence.forms):
+        last, form = ranges.get(word, (word, sentence.forms[word - 1]))
+        form = form.replace("\u200c", "").replace(" ", "")
+        if form:
+            forms.append(form)
+            upos.append(sentence.upos[min(range(word, last + 1), key=rank) - 1])
+        word = last + 1
+    return replace(sentence, forms=forms, upos=upos, heads=[], relations=[], multiwords=[])
+
+
+def _depths(heads: Sequence[int]) -> list[int]:
+    """How many arcs lie between each word and the root. heads: a tree, 1-based."""
+    depths = [0] * len(heads)
+    for word in range(len(heads)):
+        head = heads[word]
+        while head:
+            depths[word] += 1
+            head = heads[head - 1]
+    return depths
+
+
+def read(
+    paths: Sequence[Path],
+    language: str,
+    *,
+    withheld: Literal["paper", "clean", "xtreme"] = "clean",
+    words: Literal["syntactic", "fused"] = "syntactic",
+    parallel: bool = False,
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Rows of all kept sentences of some files, in order; how many were dropped.
+
+    withheld: see `reason_to_drop`; words: fused, see `fused`.
+    A row's id is TREEBANK/SENT_ID. parallel: it is the id that translations share, the sent_id without the treebank's name
+    (en_partut-ud-9: 9) or what UD_Polish-PUD gives in its place, and the rows are sorted by it.
+    Raises DataError where a file is not CoNLL-U, or an id of a parallel treebank comes twice.
+    """
+    rows: list[dict[str, Any]] = []
+    seen: set[str] = set()
     dropped = {"withheld": 0, "untagged": 0}
     for path in paths:
         treebank = path.name.split(".")[0].split("-ud-")[0]
         for sentence in read_treebank(path):
-            reason = reason_to_drop(sentence, rule)
+            if words == "fused":
+                sentence = fused(sentence, language)
+            reason = reason_to_drop(sentence, withheld)
             if reason:
                 dropped[reason] += 1
-            else:
-                rows.append((treebank, sentence))
-    return rows, dropped
+                continue
+            id = _shared_id(sentence) if parallel else f"{treebank}/{sentence.id}"
+            if parallel and id in seen:
+                raise DataError(
+                    f"{path}: sentence {id} for the second time among {', '.join(str(path) for path in paths)}; "
+                    "name each treebank once"
+                )
+            seen.add(id)
+            rows.append(_row(id, sentence, language))
+    return sorted(rows, key=lambda row: str(row["id"])) if parallel else rows, dropped
 
 
-def write_treebank(
-    files: Mapping[str, Sequence[Path]],
-    outputs: Mapping[str, Path],
-    *,
-    language: str,
-    validation_share: float,
-    limits: Mapping[str, int],
-    withheld: Literal["paper", "clean"],
-    seed: int,
-) -> dict[str, int]:
-    """Write the splits of a language's treebanks; returns sentences by split.
-
-    files: split -> CoNLL-U files; outputs: split -> Parquet file. validation_share, limits and seed: see `draw_splits`;
-    withheld: see `reason_to_drop`. A row's id is TREEBANK/SENT_ID.
-    Raises DataError where a file is not CoNLL-U or a split ends up empty; then nothing is written.
-    """
-    parts = draw_splits(
-        partial(_read_files, rule=withheld),
-        files,
-        outputs,
-        language=language,
-        validation_share=validation_share,
-        limits=limits,
-        seed=seed,
-    )
-    for split, part in parts.items():
-        empty_nodes = sum(sentence.empty_nodes for _, sentence in part.rows)
-        metadata = part.metadata() | {"withheld": withheld, "empty_nodes": empty_nodes, "seed": seed}
-        write((_row(treebank, sentence, language) for treebank, sentence in part.rows), outputs[split], SENTENCES, metadata)
-    return {split: len(part.rows) for split, part in parts.items()}
+def _shared_id(sentence: Sentence) -> str:
+    """The id that a sentence shares with its translations."""
+    return sentence.original.partition("#")[0] or re.sub(r"^[a-z]+_[a-z]+-ud-", "", sentence.id)
 
 
-def _row(treebank: str, sentence: Sentence, language: str) -> dict[str, object]:
+def _row(id: str, sentence: Sentence, language: str) -> dict[str, Any]:
     """One row of SENTENCES."""
     return {
-        "id": f"{treebank}/{sentence.id}",
+        "id": id,
         "language": language,
         "text": sentence.text,
         "forms": sentence.forms,

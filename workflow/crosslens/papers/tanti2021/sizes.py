@@ -159,7 +159,7 @@ def _source(name: str, split: Split, data: Data) -> list[str]:
     """Where the texts come from, unless it is where the paper's do."""
     corpus, source, printed = data.corpus, data.corpus.source, PAPER[name].name
     if isinstance(corpus, PairCorpus) and split in ("train", "validation"):
-        source, printed = corpus.train_source, "MultiNLI 1.0"
+        source, printed = corpus.distribution([split])[0], "MultiNLI 1.0"
     if source not in PAPER[name].sources:
         return [f"the phrasebook's texts, not {printed}" if source == "phrasebook" else f"texts of {source}, not {printed}"]
     if isinstance(corpus, ParagraphCorpus) and "20200420" not in corpus.file:

@@ -9,9 +9,10 @@ from crosslens.corpora.words import words
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise, write_tokens
+from crosslens.tokens.windows import windows
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 
@@ -234,3 +235,46 @@ def test_no_text_left_is_an_error(encoder_folder, tmp_path):
 def test_no_fast_tokenizer_is_an_error(tmp_path):
     with pytest.raises(DataError, match=r"tokenizer\.json: missing"):
         load_tokenizer(tmp_path)
+
+
+# Windows
+
+
+def test_windows_as_wu2019_cuts_them():
+    assert windows([1] * 10, 4, 2) == [(0, 4, 0, 4), (4, 6, 2, 6), (6, 8, 4, 8), (8, 10, 6, 10)]
+    assert windows([1] * 10, 4, 0) == [(0, 4, 0, 4), (4, 8, 4, 8), (8, 10, 8, 10)]
+    assert windows([3, 2, 1], 4, 2) == [(0, 1, 0, 3), (1, 2, 1, 5), (2, 3, 3, 6)]  # the context begins inside a word
+    assert windows([1, 9, 1], 4, 2) == [(0, 1, 0, 1), (1, 2, 0, 10), (2, 3, 8, 11)]  # a word is never divided
+    assert windows([600, 1], 4, 2) == [(0, 1, 0, 510), (1, 2, 598, 601)]
+    assert windows([], 4, 2) == [] and windows([3, 1], 4, 2) == [(0, 2, 0, 4)]
+
+
+def test_a_long_text_becomes_windows():
+    words = ["a", "b", "play"] * 6 + ["a", "b"]
+    tokenizer = wordpiece()
+    whole, _ = tokenise(tokenizer, [sentence(*words)], Tokens())
+    table, counts = tokenise(tokenizer, [sentence(*words)], Tokens(maximum=11, windows=3))
+    rows = table.to_pylist()
+    assert [row["id"] for row in rows] == ["s", "s#2", "s#3"] and [len(row["words"]) for row in rows] == [9, 6, 5]
+    assert [word for row in rows for word in row["words"]] == words
+    special = whole["pieces"][0].as_py()[0], whole["pieces"][0].as_py()[-1]
+    ids = whole["pieces"][0].as_py()[1:-1]
+    for row, start in zip(rows, (0, 6, 12), strict=True):
+        assert (row["pieces"][0], row["pieces"][-1]) == special and row["pieces"][1:-1] == ids[start : start + 9]
+        assert [row["pieces"][position] for position in row["positions"]] == [
+            tokenizer.token_to_id(word) for word in row["words"]
+        ]
+    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
+
+
+def test_byte_level_words_begin_with_a_space(tmp_path):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    tokenizer.train_from_iterator(["the dog sees the dog"] * 9, trainer)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    loaded = load_tokenizer(tmp_path)
+    encoding = loaded.encode(["the", "dog", "日"], is_pretokenized=True)
+    assert encoding.tokens[:2] == ["Ġthe", "Ġdog"] and encoding.word_ids == [0, 1, 2, 2, 2, 2]
+    assert labelled_pieces(encoding, "first") == [(0, 0), (1, 1), (2, 2)]
+    assert labelled_pieces(encoding, "first_visible") == [(0, 0), (1, 1), (2, 3)]

@@ -23,12 +23,12 @@ def words(text: str) -> list[str]:
 
 
 def text_words(row: dict[str, Any]) -> tuple[list[list[str]], list[str] | None]:
-    """Words of each text of a row of a corpus, one or a pair's two, and UPOS labels where the corpus has them.
+    """Words of each text of a row of a corpus, one or a pair's two, and UPOS or entity tags where the corpus has them.
 
     The words are a treebank's own, or those of running text.
     """
     if "forms" in row:
-        return [row["forms"]], row["upos"]
+        return [row["forms"]], row["upos"] or row["entities"]
     if "premise" in row:
         return [words(row["premise"]), words(row["hypothesis"])], None
     return [words(row["text"])], None

@@ -4,13 +4,13 @@ import pyarrow as pa
 
 TOKENS = pa.schema(
     [
-        ("id", pa.string()),
+        ("id", pa.string()),  # of the text; its second window has ID#2, and so on
         ("language", pa.string()),
         ("pieces", pa.list_(pa.int32())),  # with special pieces, at most the configured maximum
         ("words", pa.list_(pa.string())),  # labelled words, as long as positions
         ("positions", pa.list_(pa.int16())),  # index into pieces of each labelled word's piece
-        ("labels", pa.list_(pa.string())),  # UPOS of each labelled word; '' where the corpus has none
-        ("label", pa.string()),  # of the whole text: the NLI label of a pair; '' where the corpus has none
+        ("labels", pa.list_(pa.string())),  # UPOS or entity tag of each labelled word; '' where the corpus has none
+        ("label", pa.string()),  # of the whole text, of a pair or document; '' where the corpus has none
         ("second", pa.int16()),  # index of the first piece of a pair's second text; 0 where there is none
     ]
 )

@@ -2,20 +2,21 @@
 
 import math
 from collections.abc import Iterable
-from itertools import islice
+from itertools import accumulate, groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-from tokenizers import Encoding, Tokenizer, models
+from tokenizers import Encoding, Tokenizer, models, normalizers
 
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.words import text_words
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
+from crosslens.tokens.windows import windows
 
-BARE_MARK = "▁"  # what a Unigram vocabulary leaves of the space before a word of an unspaced script
+BARE_MARKS = ("▁", "Ġ")  # what Unigram and byte-level vocabularies leave of the space before a word of an unspaced script
 CHUNK = 2000  # texts encoded together
 
 
@@ -31,10 +32,10 @@ def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, 
             continue
         if word != last_word:
             found.append((word, position))
-            last_word, open_word = word, piece == BARE_MARK
+            last_word, open_word = word, piece in BARE_MARKS
         elif open_word and labelled_piece == "first_visible":
             found[-1] = (word, position)
-            open_word = piece == BARE_MARK
+            open_word = piece in BARE_MARKS
         elif labelled_piece == "word_starts" and not piece.startswith("##"):
             found.append((word, position))
     return found
@@ -45,7 +46,8 @@ def tokenise(
 ) -> tuple[pa.Table, dict[str, int]]:
     """Tokenise rows of a corpus until `limit` texts are kept; a pair is one text, its two parts one after the other.
 
-    A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first).
+    A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first); or a text
+    becomes windows, a row each.
     Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (anywhere in the whole text, each
     part by itself, as in tanti2021's code), texts and words cut by the maximum, words without a piece.
     """
@@ -55,7 +57,7 @@ def tokenise(
             "choose first or first_visible"
         )
     unknown = _unknown_id(tokenizer)
-    joiner = _joiner(tokenizer, settings.maximum)
+    joiner = _joiner(tokenizer)
     counts = dict.fromkeys(("texts", "unknown", "cut_texts", "cut_words", "words_without_piece"), 0)
     most = math.inf if limit is None else limit
     tables = [TOKENS.empty_table()]
@@ -72,38 +74,68 @@ def tokenise(
             if settings.drop_unknown and any(unknown in part.ids for part in parts):
                 counts["unknown"] += 1
                 continue
-            joined = joiner.post_process(parts[0], parts[1] if len(parts) > 1 else None)
-            places = _places(joined)[: len(parts)]
-            words: list[str] = []
-            positions: list[int] = []
-            tags: list[str] = []
-            for text, part, (start, size) in zip(texts, parts, places, strict=True):
-                labelled = labelled_pieces(part, settings.labelled_piece)
-                kept = [(word, position) for word, position in labelled if position < size]
-                counts["words_without_piece"] += len(text) - len({word for word, _ in labelled})
-                counts["cut_words"] += len(labelled) - len(kept)
-                words += [text[word] for word, _ in kept]
-                positions += [start + position for _, position in kept]
-                tags += [labels[word] if labels else "" for word, _ in kept]
-            counts["cut_texts"] += sum(len(part) for part in parts) > sum(size for _, size in places)
+            labelled = [labelled_pieces(part, settings.labelled_piece) for part in parts]
+            fed = _fed(joiner, parts, settings)
             counts["texts"] += 1
-            columns["id"].append(row["id"])
-            columns["language"].append(row["language"])
-            columns["pieces"].append(joined.ids)
-            columns["words"].append(words)
-            columns["positions"].append(positions)
-            columns["labels"].append(tags)
-            columns["label"].append(row.get("label", ""))
-            columns["second"].append(places[1][0] if len(places) > 1 else 0)
+            counts["words_without_piece"] += sum(map(len, texts)) - sum(len({word for word, _ in found}) for found in labelled)
+            counts["cut_texts"] += sum(map(len, parts)) > sum(high - low for each in fed for low, high, _ in each.spans)
+            counts["cut_words"] += sum(map(len, labelled))
+            for number, each in enumerate(fed, start=1):
+                kept = [
+                    (text[word], position + shift, labels[word] if labels else "")
+                    for text, found, (low, high, shift) in zip(texts, labelled, each.spans, strict=True)
+                    for word, position in found
+                    if low <= position < high
+                ]
+                counts["cut_words"] -= len(kept)
+                columns["id"].append(row["id"] if number == 1 else f"{row['id']}#{number}")
+                columns["language"].append(row["language"])
+                columns["pieces"].append(each.ids)
+                columns["words"].append([word for word, _, _ in kept])
+                columns["positions"].append([position for _, position, _ in kept])
+                columns["labels"].append([label for _, _, label in kept])
+                columns["label"].append(row.get("label", ""))
+                columns["second"].append(each.second)
         tables.append(pa.table(columns, schema=TOKENS))
     return pa.concat_tables(tables), counts
 
 
-def _joiner(tokenizer: Tokenizer, maximum: int) -> Tokenizer:
+class _Fed(NamedTuple):
+    """What is fed of a text, or of a window of it.
+
+    spans: of each part, its pieces low to high whose words are labelled, and how far these are moved in ids. second: first
+    place of a pair's second part.
+    """
+
+    ids: list[int]
+    spans: list[tuple[int, int, int]]
+    second: int
+
+
+def _fed(joiner: Tokenizer, parts: list[Encoding], settings: Tokens) -> list[_Fed]:
+    """A text or pair with special pieces, cut to the maximum; or the windows of a text."""
+    part, second = parts[0], parts[1] if len(parts) > 1 else None
+    if second is None and settings.windows is not None and len(part) > settings.maximum - joiner.num_special_tokens_to_add(False):
+        joiner.no_truncation()
+        whole = joiner.post_process(part)
+        start = _places(whole)[0][0]
+        before, after = whole.ids[:start], whole.ids[start + len(part) :]
+        sizes = [len(list(group)) for _, group in groupby(part.word_ids)]
+        firsts = [0, *accumulate(sizes)]
+        return [
+            _Fed(before + part.ids[low:high] + after, [(firsts[first], high, start - low)], 0)
+            for first, _, low, high in windows(sizes, settings.maximum - len(before) - len(after), settings.windows)
+        ]
+    joiner.enable_truncation(settings.maximum, strategy="longest_first")
+    joined = joiner.post_process(part, second)
+    places = _places(joined)[: len(parts)]
+    return [_Fed(joined.ids, [(0, size, start) for start, size in places], places[1][0] if len(parts) > 1 else 0)]
+
+
+def _joiner(tokenizer: Tokenizer) -> Tokenizer:
     """What cuts the pieces of one or two texts and puts special pieces around them, as this tokenizer would."""
     joiner = Tokenizer(models.WordLevel())  # its own model is never asked
     joiner.post_processor = tokenizer.post_processor
-    joiner.enable_truncation(maximum, strategy="longest_first")
     return joiner
 
 
@@ -120,13 +152,20 @@ def _unknown_id(tokenizer: Tokenizer) -> int | None:
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """The fast tokenizer of an encoder's folder, without truncation or padding."""
+    """The fast tokenizer of an encoder's folder, without truncation or padding.
+
+    A byte-level one tells the beginning of a word by the space before it: words that come one by one get one, as
+    transformers asks for with add_prefix_space.
+    """
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise DataError(f"{path}: missing; expected a fast tokenizer: save the encoder's tokenizer with transformers again")
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    if "ByteLevel" in repr(tokenizer.pre_tokenizer):
+        others = [tokenizer.normalizer] if tokenizer.normalizer else []
+        tokenizer.normalizer = normalizers.Sequence([*others, normalizers.Prepend(" ")])
     return tokenizer
 
 

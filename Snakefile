@@ -39,7 +39,8 @@ rule all:
 
 
 rule demo:
-    """The headline paper's tables and figures, its search included: what `make demo` builds."""
+    """The headline paper's tables and figures, its search included, and every corpus: what `make demo` builds."""
     input:
         TANTI2021_ITEMS,
         TANTI2021_SEARCH,
+        f"{RESULTS}/corpora.csv",

@@ -112,3 +112,23 @@ rule typology:
         "Read {wildcards.corpus}"
     script:
         "../workflow/scripts/typology.py"
+
+
+rule inventory:
+    """List what every configured corpus has."""
+    input:
+        [file for corpus in CONFIG.corpora for file in corpus_files(corpus)],
+    output:
+        f"{RESULTS}/corpora.csv",
+    log:
+        f"{LOGS}/corpora.log",
+    conda:
+        "../envs/corpora.yaml"
+    params:
+        code=code("inventory"),
+        settings={name: {"kind": corpus.kind, "source": corpus.source} for name, corpus in CONFIG.corpora.items()},
+        environment=environment("corpora"),
+    message:
+        "List all corpora"
+    script:
+        "../workflow/scripts/inventory.py"

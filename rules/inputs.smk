@@ -3,7 +3,9 @@
 
 def corpus_files(corpus):
     """All files of a corpus, in order."""
-    return [f"{RESULTS}/corpora/{corpus}/{language}.{split}.parquet" for language, split in CONFIG.corpora[corpus].parts()]
+    names = [f"{language}.{split}" for language, split in CONFIG.corpora[corpus].parts()]
+    names += ["typology"] if CONFIG.corpora[corpus].kind == "typology" else []
+    return [f"{RESULTS}/corpora/{corpus}/{name}.parquet" for name in names]
 
 
 def official_file(source, path):
@@ -35,7 +37,7 @@ def official_files(corpus, language, splits):
 
 def typology_files(corpus):
     """The tables of WALS."""
-    return [f"{RESULTS}/sources/{corpus.source}/{file}" for file in corpus.FILES]
+    return [f"{RESULTS}/sources/{corpus.source}/{corpus.folder}/{table}.csv" for table in corpus.TABLES]
 
 
 def dump(corpus, language):
@@ -52,11 +54,10 @@ def encoder_files(settings):
 
 
 def all_official_files():
-    """Everything that is fetched for the configuration, whatever is asked for."""
-    encoders = {resolve(recipe, CONFIG).encoder for recipe in recipe_names(CONFIG)}
-    found = [file for encoder in sorted(encoders) for file in encoder_files(CONFIG.encoders[encoder])]
-    for corpus in CONFIG.corpora.values():
-        found += typology_files(corpus) if corpus.kind == "typology" else []
+    """Everything that is fetched for the configured studies, whatever is asked for."""
+    encoders = sorted({resolve(recipe, CONFIG).encoder for recipe in recipe_names(CONFIG)})
+    found = [file for encoder in encoders for file in encoder_files(CONFIG.encoders[encoder])]
+    for corpus in [CONFIG.corpora[name] for encoder in encoders for name in encoder_corpora(encoder)]:
         for language, split in corpus.parts():
             if corpus.kind == "paragraphs":
                 index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"

@@ -16,7 +16,10 @@ rule tokens:
         mem_mb=8000,
     params:
         code=code("tokens"),
-        settings=lambda wildcards: {"tokens": CONFIG.tokens.model_dump(), "parts": list(CONFIG.corpora[wildcards.corpus].parts())},
+        settings=lambda wildcards: {
+            "tokens": (CONFIG.corpora[wildcards.corpus].tokens or CONFIG.tokens).model_dump(),
+            "parts": list(CONFIG.corpora[wildcards.corpus].parts()),
+        },
         environment=environment("encoders"),
     message:
         "Tokenise {wildcards.corpus} for {wildcards.encoder}"

@@ -3,7 +3,7 @@
 import csv
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +17,13 @@ Count = Annotated[int, Field(ge=1)]
 LANGUAGE_PATTERN = "^[a-z]{2,3}(_[a-z]+)?$"
 Language = Annotated[str, Field(pattern=LANGUAGE_PATTERN)]
 Split = Literal["train", "validation", "dev", "test"]
+
+
+def or_null(schema: dict[str, Any]) -> None:
+    """Let the values of a mapping be null in its JSON schema."""
+    values = schema.get("patternProperties", schema)  # the former where names have a pattern
+    for key in [key for key in values if values is not schema or key == "additionalProperties"]:
+        values[key] = {"anyOf": [values[key], {"type": "null"}]}
 
 
 class ConfigError(DataError):

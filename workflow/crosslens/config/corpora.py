@@ -105,12 +105,12 @@ class OfficialCorpus(Section):
         if isinstance(files, dict):
             return list(files.get(language, []))
         patterns = [files] if isinstance(files, str) else files
-        return [_fill(pattern, **values) for pattern in patterns for values in self.names(language, split)]
+        return [file for pattern in patterns for file in self.filled(pattern, language, split)]
 
-    def names(self, language: str, split: str) -> list[dict[str, str]]:
-        """What stands for the names in braces: one file a pattern, or several."""
+    def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
+        """The files that a pattern means: one."""
         name = languages_table()[language]["name"]
-        return [{"code": language, "name": name, "lower": name.lower()}]
+        return [_fill(pattern, code=language, name=name, lower=name.lower(), **values)]
 
 
 class TreebankCorpus(OfficialCorpus):
@@ -136,14 +136,15 @@ class TreebankCorpus(OfficialCorpus):
     )
     parallel: bool = Field(False, description="sentences of the same id are translations (PUD): ids without the treebank's name")
 
-    def names(self, language: str, split: str) -> list[dict[str, str]]:
-        """As any, for each treebank of the language that has the split."""
-        [values] = super().names(language, split)
-        if not self.treebanks:
-            return [values]
+    def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
+        """The files that a pattern means: with {treebank}, one for each treebank of the language that has the split."""
+        if "{treebank}" not in pattern:
+            return super().filled(pattern, language, split, **values)
         lacking = self.without.get(split, [])  # type: ignore[call-overload]
-        found = [name for name in self.treebanks.get(language, []) if name not in lacking]
-        return [values | {"treebank": name} for name in found]
+        found = [treebank for treebank in self.treebanks.get(language, []) if treebank not in lacking]
+        return [
+            file for treebank in found for file in super(TreebankCorpus, self).filled(pattern, language, split, treebank=treebank)
+        ]
 
 
 class EntityCorpus(OfficialCorpus):
@@ -260,10 +261,11 @@ class ParagraphCorpus(Section):
 class TypologyCorpus(Section):
     """What WALS says of languages."""
 
-    FILES: ClassVar = tuple(f"cldf/{name}.csv" for name in ("languages", "parameters", "codes", "values"))
+    TABLES: ClassVar = ("languages", "parameters", "codes", "values")
 
     kind: Literal["typology"]
     source: str = Field(description="entry of resources/sources.yaml")
+    folder: str = Field("cldf", description="folder of the source that holds the tables")
     languages: list[Language] = Field(min_length=1, description="languages")
 
     @model_validator(mode="after")

@@ -43,7 +43,7 @@ class Phrasebook(Section):
     inference_test: Count = Field(50, description="prompts a language of XNLI's layout")
     records: Count = Field(
         40,
-        description="records of each split of the other formats, a language; three times as many sentences with names and news in train",
+        description="records a language of each split of the other formats, 100 at most; of names and news three times in train",
     )
     seed: int = Field(0, ge=0, description="seed of everything that is written")
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
 
 PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RunName = Literal[
@@ -60,11 +60,6 @@ class Training(Section):
         return rates
 
 
-def _or_null(schema: dict[str, Any]) -> None:
-    """Let the values of a mapping be null in its JSON schema."""
-    schema["additionalProperties"] = {"anyOf": [schema["additionalProperties"], {"type": "null"}]}
-
-
 class Task(Section):
     """One of the paper's two tasks: its corpus, how a text is read, and the trainings."""
 
@@ -75,7 +70,7 @@ class Task(Section):
     segments: bool = Field(False, description="token type 1 for the hypothesis; the authors' code passes none")
     points_per_label: Count = Field(10, description="points of a language and label in the samples (tanti2021, appendix B)")
     runs: dict[RunName, Run] = Field(
-        description="hyperparameters of each training (table 5); null leaves one out", json_schema_extra=_or_null
+        description="hyperparameters of each training (table 5); null leaves one out", json_schema_extra=or_null
     )
 
     @field_validator("runs", mode="before")

@@ -13,8 +13,8 @@ class Tokens(Section):
     maximum: Annotated[int, Field(ge=8, le=512)] = Field(128, description="pieces a text, special ones included")
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
-        description="null: a longer text is cut; else it becomes windows of whole words, with so many pieces of the one before as "
-        "context: 64 (wu2019, whose maximum is 129), 0 (XTREME)",
+        description="null: a longer text is cut; else it becomes windows of whole words, with so many pieces of the one before "
+        "as context: 64 (wu2019, whose maximum is 129), 0 (XTREME)",
     )
     labelled_piece: Literal["first", "first_visible", "word_starts"] = Field(
         "first",

@@ -8,9 +8,9 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, Section, languages_table
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, Section, languages_table, or_null
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
@@ -35,11 +35,16 @@ class Config(Section):
     seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description="seeds of the trainings; 0 is the paper's")
     threads: Count = Field(2, description="threads of a training or extraction on a CPU")
     encoders: dict[Name, Encoder] = Field(description="encoders by name")
-    corpora: dict[Name, Corpus] = Field(description="corpora by name")
+    corpora: dict[Name, Corpus] = Field(description="corpora by name; null leaves one out", json_schema_extra=or_null)
     tokens: Tokens = Field(Tokens(), description="tokenisation")
     states: States = Field(States(), description="hidden states on disk")
     phrasebook: Phrasebook = Field(Phrasebook(), description="corpora of our own, in the official formats")
     papers: Papers = Field(description="the studies")
+
+    @field_validator("corpora", mode="before")
+    @classmethod
+    def _without_null(cls, corpora: Any) -> Any:
+        return {name: of for name, of in corpora.items() if of is not None} if isinstance(corpora, dict) else corpora
 
     @model_validator(mode="after")
     def _phrasebook_writes(self) -> Self:

@@ -1,0 +1,44 @@
+"""What there is: a line for each file of each corpus."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from crosslens.corpora.schema import metadata
+
+COLUMNS = ["corpus", "kind", "source", "language", "split", "rows", "words", "available", "dropped", "files"]
+
+
+def inventory(files: Iterable[Path], corpora: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """The lines, in the order of the files CORPUS/LANGUAGE.SPLIT.parquet or CORPUS/typology.parquet.
+
+    corpora: kind and source of each. words: of sentences with words, else empty. available: rows before a sample was drawn;
+    dropped: rows that the official files have and ours do not, by reason, and other changes; files: the official ones.
+    """
+    lines = [_line(path, corpora[path.parent.name]) for path in files]
+    return pd.DataFrame(lines, columns=COLUMNS).astype({"words": "Int64", "available": "Int64"})
+
+
+def _line(path: Path, corpus: Mapping[str, Any]) -> dict[str, Any]:
+    language, _, split = path.name.removesuffix(".parquet").partition(".")
+    table, told = pq.ParquetFile(path), metadata(path)
+    words = None
+    if "forms" in table.schema_arrow.names:
+        words = int(pc.sum(pc.list_value_length(table.read(["forms"])["forms"])).as_py())
+    counts = told.get("dropped") or {name: told[name] for name in ("pages_unparsable", "twice_in_page") if name in told}
+    return {
+        "corpus": path.parent.name,
+        "kind": corpus["kind"],
+        "source": corpus["source"],
+        "language": language if split else "",
+        "split": split,
+        "rows": table.metadata.num_rows,
+        "words": words,
+        "available": told.get("available", told.get("found")),
+        "dropped": ", ".join(f"{name} {count}" for name, count in counts.items() if count),
+        "files": " ".join(told.get("files", [told["source"]] if "source" in told else [])),
+    }

@@ -1,0 +1,20 @@
+"""List what every corpus has."""
+
+from pathlib import Path
+
+from crosslens import logs
+from crosslens.corpora.inventory import inventory
+from crosslens.files import written
+
+
+def main(snakemake):
+    """Read the rule's object, write the table."""
+    log = logs.start(snakemake.log[0], title="inventory of corpora")
+    table = inventory([Path(path) for path in snakemake.input], snakemake.params.settings)
+    with written(Path(snakemake.output[0])) as temporary:
+        table.to_csv(temporary, index=False)
+    log.info("%d files of %d corpora", len(table), table["corpus"].nunique())
+
+
+if __name__ == "__main__":
+    main(snakemake)  # type: ignore[name-defined]  # noqa: F821

@@ -1,6 +1,8 @@
 """The configuration: the real ones load, wrong ones end in one readable line, and what is generated is in step."""
 
 import copy
+import csv
+import lzma
 import re
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ SCALES = {
     "laptop": ["config.yaml", "laptop/overlay.yaml"],
     "tests": ["config.yaml", "tests/workflow/overlay.yaml"],
 }
+MIRROR = REPOSITORY.parent / "shared" / "mirror" / "languages"
 PAPER = "papers.tanti2021"
 POS, NLI, SEARCH = f"{PAPER}.tasks.pos", f"{PAPER}.tasks.nli", f"{PAPER}.search.experiments"
 GONE = object()
@@ -104,7 +107,11 @@ CASES = {
     "wrong type, fraction": (f"{POS}.runs.finetuned.batch", 2.5, "{key}: a whole number expected, found 2.5"),
     "wrong type, list": ("mirror", "../mirror", "mirror: a list expected, found '../mirror'"),
     "wrong type, section": ("encoders", [], "encoders: a section expected, found []"),
-    "wrong type, text or section": ("corpora.udpos.files", {"train": 3}, "{key}.train: text or a list or a section expected, found 3"),
+    "wrong type, text or section": (
+        "corpora.udpos.files",
+        {"train": 3},
+        "{key}.train: text or a list or a section expected, found 3",
+    ),
     "wrong type, truth": ("tokens.drop_unknown", "perhaps", "{key}: true or false expected, found 'perhaps'"),
     "Norwegian is not false": (
         "corpora.udpos.languages",
@@ -169,7 +176,7 @@ CASES = {
     "unknown corpus": (
         f"{POS}.corpus",
         "udpso",
-        "{key}: one of udpos, xnli, wikipedia expected, found 'udpso'; did you mean 'udpos'?",
+        "{key}: one of udpos, xnli, wikipedia, wals, muse expected, found 'udpso'; did you mean 'udpos'?",
     ),
     "corpus of another kind, pos": (f"{POS}.corpus", "xnli", "corpora.xnli: kind 'treebank' expected by papers.tanti2021"),
     "corpus of another kind, nli": (f"{NLI}.corpus", "wikipedia", "corpora.wikipedia: kind 'pairs' expected by papers.tanti2021"),
@@ -295,6 +302,7 @@ def test_documentation_gives_type_range_default_and_meaning():
     text = docs.markdown()
     assert "| `threads` | whole number, at least 1 | `2` | threads of a training or extraction on a CPU |" in text
     assert "| `corpora.NAME.kind` | `treebank` | *required* | chooses this form |" in text
+    assert "### `kind: typology`" in text
     assert "### `source: random`" in text
 
 
@@ -308,3 +316,47 @@ def test_parts_of_treebanks():
     corpus = TreebankCorpus.model_validate(plan | {"files": files | {"dev": "{code}-dev"}})
     assert list(corpus.parts())[2:] == [("en", "train"), ("en", "validation"), ("en", "dev"), ("en", "test")]
     assert corpus.sources() == {"ud-2.7"}
+
+
+# Corpora
+
+
+def test_null_leaves_a_corpus_out():
+    config = load(changed("corpora/wals", None))
+    assert "wals" not in config.corpora and "muse" in config.corpora
+
+
+def test_published_treebanks_in_their_order():
+    corpus = load(merged("published")).corpora["wu2019_parsing"]
+    assert corpus.files_of("cs", "train") == [f"*/cs_{name}-ud-train.conllu" for name in ("pdt", "cac", "cltt", "fictree")]
+    assert corpus.files_of("sl", "test") == ["*/sl_ssj-ud-test.conllu", "*/sl_sst-ud-test.conllu"]
+    assert corpus.files_of("sl", "validation") == ["*/sl_ssj-ud-dev.conllu"]  # sl_sst has none in UD 2.2
+    tagging = load(merged("published")).corpora["wu2019_tagging"]
+    assert tagging.files_of("fa", "test") == ["*/UD_Persian/fa-ud-test.conllu"]
+
+
+def test_published_corpora_have_the_papers_languages():
+    corpora = load(merged("published")).corpora
+    numbers = {"wu2019_tagging": 15, "wu2019_parsing": 31, "mldoc": 8, "wili": 99, "xnli_translated": 15, "wikiann": 17, "pud": 16,
+               "udpos_xtreme": 33, "panx": 40, "wikipedia_mbert": 104, "cc100": 100, "muse": 12}  # fmt: skip
+    assert {name: len(corpora[name].languages) for name in numbers} == numbers
+    ner = [language for name in ("conll2002", "conll2003", "conll2003_german", "msra") for language in corpora[name].languages]
+    assert sorted(ner) == ["de", "en", "es", "nl", "zh"]
+
+
+@pytest.mark.skipif(not MIRROR.is_dir(), reason="needs the facts in ../shared/mirror/languages")
+def test_wu2019_has_the_treebanks_of_its_sources():
+    """Lists of the authors' evaluate.sh and of Ahmad et al.'s prepare_data.py, as the mirror holds them."""
+    corpora = load(merged("published")).corpora
+
+    def rows(name: str) -> list[dict[str, str]]:
+        with lzma.open(MIRROR / f"{name}.tsv.xz", "rt", encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream, delimiter="\t"))
+
+    for task, name in (("parsing", "wu2019_parsing"), ("xnli", "xnli_translated"), ("mldoc", "mldoc")):
+        (languages,) = [row["languages"].split() for row in rows("wu-dredze-2019-tasks") if row["task"] == task]
+        assert corpora[name].languages == languages
+    parsing = corpora["wu2019_parsing"]
+    for row in rows("ahmad-2019-treebanks"):
+        of_language = [name.split("-")[1].lower() for name in row["treebanks"].split()]
+        assert parsing.treebanks[row["language"]] == [f"{row['language']}_{name}" for name in of_language]

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pyarrow.csv
 from crosslens import logs
 from crosslens.corpora.inventory import inventory
 from crosslens.files import written
@@ -12,8 +13,8 @@ def main(snakemake):
     log = logs.start(snakemake.log[0], title="inventory of corpora")
     table = inventory([Path(path) for path in snakemake.input], snakemake.params.settings)
     with written(Path(snakemake.output[0])) as temporary:
-        table.to_csv(temporary, index=False)
-    log.info("%d files of %d corpora", len(table), table["corpus"].nunique())
+        pyarrow.csv.write_csv(table, temporary)
+    log.info("%d files of %d corpora", len(table), len(table["corpus"].unique()))
 
 
 if __name__ == "__main__":

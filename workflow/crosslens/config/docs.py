@@ -95,10 +95,15 @@ class _Pages:
         """Path and models that a key holds: itself a section, or named sections; [] for a plain value."""
         if self.resolve(node).get("properties"):
             return path, [self.resolve(node)]
-        values = self.values(node)
-        either = values.get("oneOf") or values.get("anyOf") or [values]
-        models = [self.resolve(each) for each in either if each.get("type") != "null"]
+        models = self.either(self.values(node))
         return f"{path}.NAME", models if all("properties" in model for model in models) else []
+
+    def either(self, node: Node) -> list[Node]:
+        """What a value may be, null apart."""
+        union = node.get("oneOf") or node.get("anyOf")
+        if union is None:
+            return [] if node.get("type") == "null" else [self.resolve(node)]
+        return [model for each in union for model in self.either(each)]
 
     def values(self, node: Node) -> Node:
         """What a mapping maps to."""

@@ -4,23 +4,34 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crosslens.corpora.schema import metadata
 
-COLUMNS = ["corpus", "kind", "source", "language", "split", "rows", "words", "available", "dropped", "files"]
+COLUMNS = pa.schema(
+    [
+        ("corpus", pa.string()),
+        ("kind", pa.string()),
+        ("source", pa.string()),
+        ("language", pa.string()),
+        ("split", pa.string()),
+        ("rows", pa.int64()),
+        ("words", pa.int64()),  # null where a corpus has none
+        ("available", pa.int64()),  # rows before a sample was drawn
+        ("dropped", pa.string()),  # rows that the official files have and ours do not, and other changes, by reason
+        ("files", pa.string()),  # the official ones
+    ]
+)
 
 
-def inventory(files: Iterable[Path], corpora: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def inventory(files: Iterable[Path], corpora: Mapping[str, Mapping[str, Any]]) -> pa.Table:
     """The lines, in the order of the files CORPUS/LANGUAGE.SPLIT.parquet or CORPUS/typology.parquet.
 
-    corpora: kind and source of each. words: of sentences with words, else empty. available: rows before a sample was drawn;
-    dropped: rows that the official files have and ours do not, by reason, and other changes; files: the official ones.
+    corpora: kind and source of each.
     """
-    lines = [_line(path, corpora[path.parent.name]) for path in files]
-    return pd.DataFrame(lines, columns=COLUMNS).astype({"words": "Int64", "available": "Int64"})
+    return pa.Table.from_pylist([_line(path, corpora[path.parent.name]) for path in files], schema=COLUMNS)
 
 
 def _line(path: Path, corpus: Mapping[str, Any]) -> dict[str, Any]:

@@ -164,3 +164,116 @@ def test_a_bomb(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(DataError, match=f"{path}: unpacks to more than"), extracted(path, PATTERNS):
         pass
     assert not [file for file in tmp_path.iterdir() if file != path]
+
+
+def test_a_member_that_two_splits_ask_for(tmp_path: Path) -> None:
+    with extracted(archive(tmp_path), {"dev": ["*/de_a-*"], "test": ["*-test.conllu"]}) as files:
+        assert [path.read_bytes() for path in files["dev"]] == [b"another language"]
+        assert files["dev"][0] in files["test"] and len(files["test"]) == 3
+
+
+# Archives in an archive
+
+
+def wikiann(folder: Path, name: str = "panx_dataset.zip", inner: str = "tar.gz", change=None) -> Path:
+    """LANGUAGE.tar.gz in a zip, each with dev, test and train; `change` adds to the German one."""
+    members = {}
+    for language in ("de", "en"):
+        stream = io.BytesIO()
+        if inner == "zip":
+            with zipfile.ZipFile(stream, "w") as zipped:
+                for split in ("dev", "test", "train"):
+                    zipped.writestr(split, f"{language} {split}")
+        else:
+            with tarfile.open(
+                fileobj=stream, mode=f"w:{inner.removeprefix('tar').removeprefix('.').replace('tgz', 'gz')}"
+            ) as tar:
+                for split in ("dev", "test", "train"):
+                    add(tar, split, f"{language} {split}".encode())
+                if language == "de" and change:
+                    change(tar)
+        members[f"panx_dataset/{language}.{inner}"] = stream.getvalue()
+    path = folder / name
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as zipped:
+            for member, content in members.items():
+                zipped.writestr(member, content)
+    else:
+        with tarfile.open(path, "w:gz") as tar:
+            for member, content in members.items():
+                add(tar, member, content)
+    return path
+
+
+def contents(path: Path, patterns: dict[str, list[str]]) -> dict[str, list[bytes]]:
+    with extracted(path, patterns) as files:
+        return {split: [file.read_bytes() for file in found] for split, found in files.items()}
+
+
+@pytest.mark.parametrize("name", ["panx_dataset.zip", "panx_dataset.tgz"])
+@pytest.mark.parametrize("inner", ["tar.gz", "tgz", "tar", "tar.xz", "tar.bz2", "zip"])
+def test_members_of_an_archive_in_an_archive(tmp_path: Path, name: str, inner: str) -> None:
+    path = wikiann(tmp_path, name, inner)
+    assert contents(path, {"train": [f"panx_dataset/de.{inner}/train"], "test": [f"*/??.{inner}/te*"]}) == {
+        "train": [b"de train"], "test": [b"de test", b"en test"]
+    }  # fmt: skip
+    assert contents(path, {"dev": [f"de.{inner}/dev"], "test": [f"*/de.{inner}/x", "*/train"]}) == {}
+
+
+def test_an_inner_archive_may_be_asked_for_itself(tmp_path: Path) -> None:
+    found = contents(wikiann(tmp_path), {"train": ["*/de.tar.gz"], "test": ["*/de.tar.gz/test"]})
+    assert found["train"][0].startswith(b"\x1f\x8b") and found["test"] == [b"de test"]
+
+
+def test_archives_in_an_archive_in_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as zipped:
+        zipped.write(wikiann(tmp_path), "a/panx_dataset.zip")
+    assert contents(path, {"test": ["*/panx_dataset.zip/*/en.tar.gz/test"]}) == {"test": [b"en test"]}
+
+
+def test_only_what_is_asked_for_is_opened(tmp_path: Path) -> None:
+    path = wikiann(tmp_path, change=lambda tar: add(tar, "../x", b""))
+    assert contents(path, {"test": ["*/en.tar.gz/test"]}) == {"test": [b"en test"]}
+    with pytest.raises(DataError, match=rf"{path}/panx_dataset/de.tar.gz: member '../x' lies outside"):
+        contents(path, {"test": ["*/de.tar.gz/test"]})
+
+
+def test_a_link_in_an_inner_archive(tmp_path: Path) -> None:
+    link = tarfile.TarInfo("extra")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    path = wikiann(tmp_path, change=lambda tar: tar.addfile(link))
+    with pytest.raises(DataError, match=rf"{path}/panx_dataset/de.tar.gz: member 'extra' is a link"):
+        contents(path, {"test": ["*/de.tar.gz/test"]})
+
+
+def test_a_bomb_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "SMALL", 10**6)
+    path = wikiann(tmp_path, change=lambda tar: add(tar, "extra", bytes(2 * 10**6)))
+    assert path.stat().st_size < 10**4
+    with pytest.raises(DataError, match=f"{path}: unpacks to more than 1 MB"):
+        contents(path, {"test": ["*/de.tar.gz/test"]})
+
+
+def test_archives_in_an_archive_share_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "SMALL", 10**6)
+    path = tmp_path / "all.tgz"
+    with tarfile.open(path, "w:gz") as tar:
+        for number in range(3):  # each of them small enough
+            inner = io.BytesIO()
+            with tarfile.open(fileobj=inner, mode="w:gz") as part:
+                add(part, "test", bytes(4 * 10**5))
+            add(tar, f"{number}.tgz", inner.getvalue())
+    assert len(contents(path, {"test": ["0.tgz/test", "1.tgz/test"]})["test"]) == 2
+    with pytest.raises(DataError, match=f"{path}: unpacks to more than 1 MB"):
+        contents(path, {"test": ["?.tgz/test"]})
+
+
+@pytest.mark.parametrize("inner", ["tar.gz", "tar.xz", "zip"])
+def test_a_damaged_archive_in_an_archive(tmp_path: Path, inner: str) -> None:
+    whole = wikiann(tmp_path, inner=inner)
+    path = tmp_path / "cut.zip"
+    with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(path, "w") as cut:
+        cut.writestr(f"de.{inner}", archive.read(f"panx_dataset/de.{inner}")[:-30])
+    with pytest.raises(DataError, match=f"{path}/de.{inner}: a whole {inner[:3]} archive expected"):
+        contents(path, {"test": [f"de.{inner}/test"]})

@@ -4,18 +4,20 @@ import gzip
 import json
 import lzma
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 from crosslens.config.corpora import PairCorpus
 from crosslens.corpora import pairs, schema
-from crosslens.corpora.pairs import read_pairs
+from crosslens.corpora.pairs import Pair, read_pairs
 from crosslens.corpora.splits import write_splits
 from crosslens.errors import DataError
 from crosslens.labels import NLI
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tokenizers import BertWordPieceTokenizer
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "xnli").is_dir(), reason="needs real pairs in ../shared/mirror/xnli")
@@ -77,10 +79,22 @@ def test_layouts(tmp_path: Path, suffix: str) -> None:
     assert list(read_pairs(path, "fi")) == [("1", "Ja.", "n/a", "contradiction"), ("2", "Aä.", "B", "neutral")]
 
 
+TRANSLATED = 'premise\thypo\tlabel\nEr sagte: "Mama!\tn/a\tcontradictory\nJa .\tNein .\tneutral\n'
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
+def test_the_translations_of_multinli(tmp_path: Path, suffix: str) -> None:
+    path = save(tmp_path, TRANSLATED, f"multinli.train.de.tsv{suffix}")
+    assert list(read_pairs(path, "de")) == [
+        ("2", 'Er sagte: "Mama!', "n/a", "contradiction"), ("3", "Ja .", "Nein .", "neutral")
+    ]  # fmt: skip
+    assert pairs.read([path], "de")[1] == {"no_agreement": 0}
+
+
 BAD = {  # text, what is replaced in it, by what, the line that is named, and what the message says
     "no column": (table, "\tgold_label", "\tgold", 1, "no column gold_label"),
     "another file": (table, table(), "PK\x03\x04", 1, "no column language"),
-    "empty file": (table, table(), "", 1, "no column language"),
+    "empty file": (table, table(), "", 1, "an empty file"),
     "columns": (table, "n/a\t", "n/a", 4, "18 columns, 19"),
     "cut short": (table, "\tNichts.\t\t2\t\t\t\t\t\t\t\t\t\n", "", 4, "7 columns"),
     "label": (table, "contradiction", "Widerspruch", 4, "gold_label 'Widerspruch'"),
@@ -99,6 +113,16 @@ BAD = {  # text, what is replaced in it, by what, the line that is named, and wh
     "number": (lambda: BARE, '"neutral"', "3", 2, "label '3'"),
     "true": (lambda: BARE, '"neutral"', "true", 2, "label 'True'"),
     "another layout": (lambda: BARE, "premise", "sentence1", 2, "no premise"),
+    "label of a translation": (lambda: TRANSLATED, "neutral", "", 3, "label ''"),
+    "columns of a translation": (lambda: TRANSLATED, "\tneutral", "", 3, "2 columns, 3 tab-separated columns"),
+    "empty translation": (lambda: TRANSLATED, "Nein .", " ", 3, "hypo is empty"),
+    "header of translations": (
+        lambda: TRANSLATED,
+        "premise\t",
+        "",
+        1,
+        "no column premise, the header of XNLI 1.0 or XNLI-MT 1.0",
+    ),
 }
 
 
@@ -175,7 +199,9 @@ def test_validation_of_its_own_and_limits(tmp_path: Path) -> None:
 
 def test_pairs_without_agreement_are_dropped(tmp_path: Path) -> None:
     path, output = save(tmp_path, official(4).replace("neutral", "-"), "dev.jsonl"), tmp_path / "en.dev.parquet"
-    assert write_splits(pairs, {"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0) == {"dev": 3}
+    assert write_splits(pairs, {"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0) == {
+        "dev": 3
+    }
     assert schema.metadata(output)["dropped"] == {"no_agreement": 1}
     rows = schema.read(output)
     assert rows.schema.names == schema.PAIRS.names and rows["language"].to_pylist() == ["en"] * 3
@@ -211,13 +237,17 @@ def test_configuration() -> None:
 # Real data
 
 
+@cache
+def real_xnli(split: str, language: str) -> list[Pair]:
+    return list(read_pairs(MIRROR / "xnli" / "XNLI-1.0" / f"xnli.{split}.tsv.xz", language))
+
+
 @needs_mirror
 @pytest.mark.parametrize(("split", "pairs"), [("dev", 2490), ("test", 5010)])
 def test_real_xnli(split: str, pairs: int) -> None:
-    path = MIRROR / "xnli" / "XNLI-1.0" / f"xnli.{split}.tsv.xz"
     labels = {}
     for language in "ar bg de el en es fr hi ru sw th tr ur vi zh".split():
-        found = list(read_pairs(path, language))
+        found = real_xnli(split, language)
         assert Counter(pair.label for pair in found) == dict.fromkeys(NLI, pairs // 3), language
         labels[language] = [(pair.id, pair.label) for pair in found]
     assert all(each == labels["en"] for each in labels.values())
@@ -231,3 +261,32 @@ def test_real_multinli(tmp_path: Path) -> None:
     assert counts == {"train": 8100, "validation": 900}
     found = Counter(pair.label for pair in read_pairs(MIRROR / "multinli" / "dev.jsonl.xz", "en"))
     assert found == {"entailment": 3479, "neutral": 3123, "contradiction": 3213}
+
+
+@needs_mirror
+def test_real_translations_of_multinli() -> None:
+    for language in "de es fr sw tr vi zh".split():
+        found = Counter(
+            pair.label for pair in read_pairs(MIRROR / "xnli" / "translate-train" / f"{language}.train.jsonl.xz", language)
+        )
+        assert found == dict.fromkeys(NLI, 3000), language
+
+
+# liu2020, table 3: different pieces of XNLI's test set by language, and how many of them English has too.
+LIU2020 = {"en": (9140, 9140), "de": (9212, 3230), "fr": (8552, 3911), "el": (3189, 1696), "zh": (3866, 1325), "ur": (4085, 1549),
+           "sw": (5609, 2970)}  # fmt: skip
+
+
+@needs_mirror
+def test_liu2020_table_3(tmp_path: Path) -> None:
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
+    tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=False, strip_accents=False)
+    pieces = {}
+    for language in LIU2020:
+        texts = {text for pair in real_xnli("test", language) for text in (pair.premise, pair.hypothesis)}
+        found = tokenizer.encode_batch(sorted(texts), add_special_tokens=False)
+        pieces[language] = {piece for each in found for piece in each.ids}
+    # [UNK] counts as a piece; [CLS] and [SEP] do not.
+    assert all(tokenizer.token_to_id("[UNK]") in each for each in pieces.values())
+    assert {language: (len(each), len(each & pieces["en"])) for language, each in pieces.items()} == LIU2020

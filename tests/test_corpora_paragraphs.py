@@ -3,6 +3,7 @@
 import bz2
 import csv
 import json
+import lzma
 import random
 import re
 import unicodedata
@@ -441,6 +442,83 @@ def test_sentences_of_unspaced_scripts_are_joined_without_a_space(tmp_path: Path
     path = treebank(tmp_path, *((f"n{i // 2:05}{i % 2:03}", f"{i:03}" + "字" * 57) for i in range(300)))
     sample(path, tmp_path, form="treebank", language="zh")
     assert all(len(row["text"]) == 120 for part in rows(tmp_path).values() for row in part)
+
+
+def cc100(folder: Path, *texts: list[str], name: str = "xx.txt.xz") -> Path:
+    """Lines with a blank one after each document."""
+    path = folder / name
+    content = "".join(line + "\n" for lines in texts for line in [*lines, ""]).encode()
+    path.write_bytes(lzma.compress(content) if path.suffix == ".xz" else content)
+    return path
+
+
+def lines_of(n: int, each: int) -> list[list[str]]:
+    """Documents with `each` long lines, a short one first, and one that all of them share."""
+    return [
+        ["Short.", *(f"This is line {k} of document {i}." for k in range(each)), "The same everywhere."] for i in range(1, n + 1)
+    ]
+
+
+@pytest.mark.parametrize("name", ["xx.txt.xz", "xx.txt"])
+def test_paragraphs_of_lines(tmp_path: Path, name: str) -> None:
+    found = sample(cc100(tmp_path, *lines_of(250, 3), name=name), tmp_path, form="lines")
+    assert (found["pages"], found["blocks"], found["block_limit"]) == (250, 0, None)
+    splits = rows(tmp_path)
+    assert [len(part) for part in splits.values()] == [77, 11, 11, 11]
+    documents = [{row["page"] for row in part} for part in splits.values()]
+    assert sum(map(len, documents)) == len(set.union(*documents))
+    for row in (row for part in splits.values() for row in part):
+        if row["text"] != "The same everywhere.":
+            line, document = re.fullmatch(r"This is line (\d) of document (\d+)\.", row["text"]).groups()  # type: ignore[union-attr]
+            assert row["page"] == document and row["id"] == f"{document}#{int(line) + 2}"
+
+
+def test_documents_are_parted_by_blank_lines(tmp_path: Path) -> None:
+    text = (
+        "\n\n A first line, with blanks.  \r\nA second line of it.\n \n\n\u3000\nA document of its own.\n\nAnd the last one here."
+    )
+    path = tmp_path / "xx.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    [part] = sampling._lines(path, sampling._Sieve("salt", 10))
+    assert part.pages == 3
+    assert [(each.page, sorted(each.paragraphs)) for each in part.candidates] == [
+        ("1", [("1#1", "A first line, with blanks."), ("1#2", "A second line of it.")]),
+        ("2", [("2#1", "A document of its own.")]),
+        ("3", [("3#1", "And the last one here.")]),
+    ]
+
+
+@pytest.mark.parametrize("last", [99, 100, 101, 200])
+def test_every_document_is_counted_once(tmp_path: Path, last: int) -> None:
+    parts = list(sampling._lines(cc100(tmp_path, *lines_of(last, 1)), sampling._Sieve("salt", 10)))
+    assert sum(part.pages for part in parts) == last
+    assert [each.page for part in parts for each in part.candidates] == [str(number) for number in range(1, last + 1)]
+
+
+def test_the_lines_of_documents_that_come_too_late_are_not_held(tmp_path: Path) -> None:
+    path = cc100(tmp_path, *lines_of(3000, 3))
+    found = sample(path, tmp_path, form="lines")
+    assert found["pages"] == 3000 and 40 < found["pages_parsed"] < 600
+    everything = rows(tmp_path)
+    # What is drawn is what a look at all of them would have chosen.
+    sieve = sampling._Sieve("0/xx", 20)
+    held = sampling._Pages(sieve, 2, 3)
+    whole = [each for part in sampling._lines(path, sampling._Sieve("0/xx", 20)) for each in part.candidates]
+    held.draw([sampling.Part(whole, len(whole))], 114)
+    assert {row["page"] for part in everything.values() for row in part} <= {page.page for page in held.held}
+    assert {page.page for page in held.held} == {each.page for each in sorted(whole)[: len(held.held)]}
+
+
+def test_damaged_lines(tmp_path: Path) -> None:
+    path = cc100(tmp_path, *lines_of(300, 3))
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(DataError, match=rf"{path}:\d+: damaged compressed file"):
+        sample(path, tmp_path / "out", form="lines")
+    path = cc100(tmp_path, name="yy.txt")
+    path.write_bytes("\n".join(["A line that is long enough."] * 300 + ["Öl"]).encode("latin-1"))
+    with pytest.raises(DataError, match=f"{path}:301: byte 1 is not UTF-8"):
+        sample(path, tmp_path / "out", form="lines")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

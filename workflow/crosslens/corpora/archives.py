@@ -1,6 +1,8 @@
 """Files out of an archive, without trusting it."""
 
 import fnmatch
+import lzma
+import re
 import shutil
 import stat
 import tarfile
@@ -11,54 +13,91 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from crosslens.errors import DataError
 from crosslens.files import OPENERS
 
 # The last: a zip with a password or an unknown compression.
-DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
+DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
+MEGABYTE = 10**6
 TAR_OPENERS = OPENERS | {".tgz": OPENERS[".gz"], ".tar": open}
+NESTED = re.compile(r"\.(zip|tar|tgz|tar\.gz|tar\.xz|tar\.bz2)/")  # in a pattern, the end of an archive's name inside another
 EXPANSION = 100  # times an archive's own size that its content may be: text comes to 20 at most
 SMALL = 10**8  # bytes that any archive may unpack to
 
+Member = tuple[str, Callable[[], IO[bytes]]]
 
-@contextmanager
-def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[dict[str, list[Path]]]:
-    """Members of a tar or .zip archive whose names match glob patterns, by split, in a folder that goes when the block ends.
 
-    Members are written under names of our own. An archive that has a member outside it, a link or a device, or that
-    unpacks to more than a hundred times its size, is refused whole, even where that member is not asked for.
-    Raises DataError for such an archive, naming the member, and for one that is damaged.
-    """
-    form, members = ("zip", _zipped) if archive.suffix == ".zip" else ("tar", _tarred)
-    with tempfile.TemporaryDirectory() as folder:
-        found: dict[str, list[Path]] = {split: [] for split in patterns}
+class Archive:
+    """A tar or .zip archive that is read: a file, or one inside another."""
+
+    def __init__(self, path: Path, name: str = "", budget: "_Budget | None" = None) -> None:
+        """name: for messages, e.g. panx.zip/de.tar.gz; budget: what the outer archive may still unpack to."""
+        self.path, self.name, self.budget = path, name or str(path), budget or _Budget(path)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Raises DataError where what is read in the block turns out to be damaged."""
         try:
-            for number, (name, opened) in enumerate(members(archive)):
-                for split, globs in patterns.items():
-                    if any(fnmatch.fnmatchcase(name, glob) for glob in globs):
-                        target = Path(folder) / split / str(number) / PurePosixPath(name).name
-                        target.parent.mkdir(parents=True)
-                        with opened() as content, open(target, "wb") as stream:
-                            shutil.copyfileobj(content, stream)
-                        found[split].append(target)
+            yield
         except DataError:
             raise
         except DAMAGED as error:
-            raise DataError(f"{archive}: a whole {form} archive expected ({error}): delete it to fetch it again") from error
-        yield {split: sorted(paths, key=lambda path: path.name) for split, paths in found.items() if paths}
+            form = "zip" if self.path.suffix == ".zip" else "tar"
+            raise DataError(f"{self.name}: a whole {form} archive expected ({error}): delete it to fetch it again") from error
+
+    def members(self) -> Iterator[Member]:
+        """Name and opener of each regular file; each is to be read at most once and before the next one is asked for.
+
+        Raises DataError for a member that no honest archive has, and where the archive unpacks to too much.
+        """
+        return self._zipped() if self.path.suffix == ".zip" else self._tarred()
+
+    def _tarred(self) -> Iterator[Member]:
+        with TAR_OPENERS.get(self.path.suffix, open)(self.path, "rb") as stream:
+            limited: Any = _Limited(stream, self.budget)
+            with tarfile.open(fileobj=limited, mode="r|", tarinfo=_Header) as tar:
+                for member in tar:
+                    self._refuse(member.name, member.isfile() or member.isdir())
+                    if member.isfile():
+                        yield member.name, partial(_content, tar, member)
+            while limited.read(MEGABYTE):
+                pass  # the zeros after the last member: a compressed file's checksum comes after them
+
+    def _zipped(self) -> Iterator[Member]:
+        with zipfile.ZipFile(self.path) as zipped:
+            for member in zipped.infolist():
+                kind = stat.S_IFMT(member.external_attr >> 16)  # 0 where the archive was not made on Unix
+                self._refuse(member.filename, kind in (0, stat.S_IFREG, stat.S_IFDIR))
+                self.budget.take(member.file_size)  # the module reads no more of a member than it declares
+                if not member.is_dir():
+                    yield member.filename, partial(zipped.open, member)
+
+    def _refuse(self, name: str, plain: bool) -> None:
+        """Raise DataError for a path outside, a link or a device."""
+        path = PurePosixPath(name.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts:
+            raise self._wrong(name, "lies outside the archive")
+        if not plain:
+            raise self._wrong(name, "is a link or a device")
+
+    def _wrong(self, name: str, what: str) -> DataError:
+        return DataError(f"{self.name}: member '{name}' {what}: do not use this file; fetch it from its source")
 
 
-def _tarred(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """Name and opener of each regular file; each is to be read before the next one is asked for."""
-    with TAR_OPENERS.get(archive.suffix, open)(archive, "rb") as stream:
-        limited: Any = _Limited(stream, archive)
-        with tarfile.open(fileobj=limited, mode="r|") as tar:
-            for member in tar:
-                _refuse(archive, member.name, member.isfile() or member.isdir())
-                if member.isfile():
-                    yield member.name, partial(_content, tar, member)
+class _Header(tarfile.TarInfo):
+    """A member's header. Where one is damaged or missing, tarfile alone would take that for the archive's end."""
+
+    @classmethod
+    def fromtarfile(cls, tar: tarfile.TarFile) -> Self:
+        """Raises ReadError unless the archive has a header or, at its end, a block of zeros."""
+        try:
+            return super().fromtarfile(tar)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(str(error)) from None
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
@@ -67,51 +106,81 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     return content
 
 
-def _zipped(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """Name and opener of each regular file."""
-    limit = _limit(archive)
-    with zipfile.ZipFile(archive) as zipped:
-        for member in zipped.infolist():
-            kind = stat.S_IFMT(member.external_attr >> 16)  # 0 where the archive was not made on Unix
-            _refuse(archive, member.filename, kind in (0, stat.S_IFREG, stat.S_IFDIR))
-            limit -= member.file_size  # the module reads no more of a member than it declares
-            if limit < 0:
-                raise _bomb(archive)
-            if not member.is_dir():
-                yield member.filename, partial(zipped.open, member)
+class _Budget:
+    """Bytes that an archive, and those inside it, may unpack to."""
 
+    def __init__(self, archive: Path) -> None:
+        self.archive, self.size = archive, archive.stat().st_size
+        self.limit = self.left = max(SMALL, EXPANSION * self.size)
 
-def _refuse(archive: Path, name: str, plain: bool) -> None:
-    """Raise DataError for a member that no honest archive has."""
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts:
-        raise DataError(f"{archive}: member '{name}' lies outside the archive: do not use this file; fetch it from its source")
-    if not plain:
-        raise DataError(f"{archive}: member '{name}' is a link or a device: do not use this file; fetch it from its source")
-
-
-def _limit(archive: Path) -> int:
-    """Bytes that an archive may unpack to."""
-    return max(SMALL, EXPANSION * archive.stat().st_size)
-
-
-def _bomb(archive: Path) -> DataError:
-    return DataError(
-        f"{archive}: unpacks to more than {_limit(archive) // 10**6} MB from {archive.stat().st_size} bytes, which no archive of "
-        "texts does: do not use this file; fetch it from its source"
-    )
+    def take(self, number: int) -> None:
+        """Raise DataError where that is more than is left."""
+        self.left -= number
+        if self.left < 0:
+            raise DataError(
+                f"{self.archive}: unpacks to more than {self.limit // 10**6} MB from {self.size} bytes, which no archive of "
+                "texts does: do not use this file; fetch it from its source"
+            )
 
 
 class _Limited:
     """A decompressed tar that may not grow without end, not even where nothing is asked of it."""
 
-    def __init__(self, stream: Any, archive: Path) -> None:
-        self.stream, self.archive, self.left = stream, archive, _limit(archive)
+    def __init__(self, stream: Any, budget: _Budget) -> None:
+        self.stream, self.budget = stream, budget
 
     def read(self, size: int) -> bytes:
         """As of any stream."""
         content: bytes = self.stream.read(size)
-        self.left -= len(content)
-        if self.left < 0:
-            raise _bomb(self.archive)
+        self.budget.take(len(content))
         return content
+
+
+@contextmanager
+def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[dict[str, list[Path]]]:
+    """Members of a tar or .zip archive whose names match glob patterns, by split, in a folder that goes when the block ends.
+
+    A pattern may go on inside an archive that the archive holds: `*/de.tar.gz/train` is the member `train` of `de.tar.gz`.
+    Members are written under names of our own. An archive that has a member outside it, a link or a device, or that
+    unpacks to more than a hundred times its size, is refused whole, even where that member is not asked for. So is one that
+    holds such an archive, where that is opened; its content counts as the outer one's.
+    Raises DataError for such an archive, naming the member, and for one that is damaged. One that is raised in the block about
+    a member names it as `ARCHIVE/MEMBER`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        found: dict[str, list[Path]] = {split: [] for split in patterns}
+        names: dict[Path, str] = {}
+        _extract(Archive(archive), patterns, Path(folder), found, names)
+        try:
+            yield {split: sorted(paths, key=lambda path: path.name) for split, paths in found.items() if paths}
+        except DataError as error:
+            message = str(error)
+            for path, name in names.items():  # a reader names the file, which is gone when one reads the message
+                message = message.replace(str(path), name)
+            raise DataError(message) from error
+
+
+def _extract(
+    archive: Archive, patterns: Mapping[str, Sequence[str]], folder: Path, found: Mapping[str, list[Path]], names: dict[Path, str]
+) -> None:
+    """Write the members that match into the folder; list them by split, and what they are called for messages."""
+    with archive.whole():
+        for number, (name, opened) in enumerate(archive.members()):
+            asked = [split for split, globs in patterns.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
+            inside = {split: [rest for glob in globs for rest in _inside(name, glob)] for split, globs in patterns.items()}
+            if not asked and not any(inside.values()):
+                continue
+            path = folder / str(number) / PurePosixPath(name).name
+            path.parent.mkdir()
+            with opened() as content, open(path, "wb") as stream:
+                shutil.copyfileobj(content, stream)
+            names[path] = f"{archive.name}/{name}"
+            for split in asked:
+                found[split].append(path)
+            if any(inside.values()):
+                _extract(Archive(path, names[path], archive.budget), inside, path.parent, found, names)
+
+
+def _inside(name: str, glob: str) -> list[str]:
+    """What a pattern asks for in the archive `name`."""
+    return [glob[end.end() :] for end in NESTED.finditer(glob) if fnmatch.fnmatchcase(name, glob[: end.end() - 1])]

@@ -1,35 +1,56 @@
-"""Lines of official text files, and the one way to refuse one."""
+"""Lines of official text files and the one way to refuse one; how their rows are named and joined."""
 
+import codecs
+import lzma
+import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from crosslens.errors import DataError
 from crosslens.files import open_binary
 
+Encoding = Literal["utf-8", "iso-8859-1"]
+MOST = 200  # characters of a message that come from the file
+DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)  # what reading a compressed file may raise
+UNSPACED = ("ja", "lzh", "th", "zh", "zh_hant")  # languages whose words and sentences follow each other without a space
+
 
 def refuse(path: Path, line: int, what: str, expected: str) -> NoReturn:
-    """One readable line, whatever is wrong."""
+    """One readable line, whatever is wrong: what a terminal or a log would not show is escaped, and a huge field cut."""
+    what = "".join(character if character.isprintable() else repr(character)[1:-1] for character in what[:MOST])
     raise DataError(f"{path}:{line}: {what}, {expected} expected; fetch the file again or correct the line") from None
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, encoding: Encoding = "utf-8") -> Iterator[tuple[int, str]]:
     """(number from 1, text without its line end) of a file, plain or compressed (.xz, .gz, .bz2).
 
-    Raises DataError where it is not UTF-8 or a compressed file is cut short or damaged.
+    Raises DataError where it is not of the encoding (ISO 8859-1 fits any bytes), a compressed file is cut short or damaged, or
+    nothing is in it: a download that failed, or an empty .gz, which decompresses without an error.
     """
-    number = 0
+    number, blank = 0, True
     with open_binary(path) as stream:
         while True:
             try:
                 raw = stream.readline()
-            except (EOFError, OSError, ValueError) as error:
+            except DAMAGED as error:
                 refuse(path, number, f"damaged compressed file ({error})", "a whole file")
             if not raw:
+                if blank:
+                    refuse(path, max(number, 1), "an empty file", "text")
                 return
             number += 1
+            blank = blank and raw.isspace()
+            if number == 1 and (raw.startswith(codecs.BOM_UTF8) or b"\0" in raw):  # both would pass for text
+                refuse(path, 1, "a byte order mark, or the zero bytes of UTF-16 or UTF-32", encoding.upper())
             try:
-                line = raw.decode("utf-8").rstrip("\r\n")
+                line = raw.decode(encoding).rstrip("\r\n")
             except UnicodeDecodeError as error:
                 refuse(path, number, f"byte {error.start + 1} is not UTF-8", "UTF-8")
             yield number, line
+
+
+def stem(path: Path) -> str:
+    """A file's name without .txt, .tsv and compression: what comes before the number in the ids of its rows."""
+    return re.sub(r"(\.txt|\.tsv)?(\.xz|\.gz|\.bz2)?$", "", path.name)

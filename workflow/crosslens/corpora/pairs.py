@@ -77,13 +77,13 @@ def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tup
     place = header.index("language") if keys is OFFICIAL else None
     found: set[str] = set()
     for number, line in lines:
-        cells = line.split("\t")
-        if len(cells) != len(header):
-            refuse(path, number, f"{len(cells)} columns", f"{len(header)} tab-separated columns")
-        its = language if place is None else cells[place]
+        columns = line.count("\t") + 1
+        if columns != len(header):
+            refuse(path, number, f"{columns} columns", f"{len(header)} tab-separated columns")
+        its = language if place is None else line.split("\t", place + 1)[place]
         found.add(its)
         if its == language:
-            yield _pair(path, number, dict(zip(header, cells, strict=True)), keys)
+            yield _pair(path, number, dict(zip(header, line.split("\t"), strict=True)), keys)
     if language not in found:
         raise DataError(
             f"{path}:1: no rows of '{language}', one of {', '.join(sorted(found))} expected; "
@@ -103,15 +103,12 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys) -> Pair:
     label = KNOWN.get(str(row[keys.label]))
     if label is None:
         fail(f"{keys.label} '{row[keys.label]!s:.40}'", f"{', '.join(NLI)}, 0 to {len(NLI) - 1} or {NO_AGREEMENT}")
-    for key in (keys.premise, keys.hypothesis):
-        text = row[key]
+    identity = str(number) if keys.id is None else row[keys.id]
+    for key, text in ((keys.premise, row[keys.premise]), (keys.hypothesis, row[keys.hypothesis]), (keys.id, identity)):
         if not isinstance(text, str) or not text.strip():
-            fail(f"{key} is {'empty' if isinstance(text, str) else type(text).__name__}", "a sentence")
+            fail(f"{key} is {'empty' if isinstance(text, str) else type(text).__name__}", "text")
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
             fail(f"half a character in {key}", "UTF-8")
-    identity = str(number if keys.id is None else row[keys.id])
-    if not identity:
-        fail(f"{keys.id} is empty", "an id")
     return Pair(identity, row[keys.premise], row[keys.hypothesis], label)
 
 

@@ -7,13 +7,15 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from crosslens.corpora import wikitext
 from crosslens.corpora.dumps import Page, in_parts
+from crosslens.corpora.lines import UNSPACED, read_lines
 from crosslens.corpora.schema import PARAGRAPHS, write
 from crosslens.corpora.treebanks import Sentence, read_treebank
 from crosslens.errors import DataError
@@ -22,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 PAGE_SHARE = 0.1  # of the smallest split's size: so much may come from one page, unless there is too little text
 BLOCK_SHARE = 0.02  # of the sample, the same for a block of a dump, whose pages are neighbours in time
+DOCUMENTS = 100  # of CC-100 that are looked at together, as many as the pages of a block
 PARAGRAPH = 300  # characters after which a paragraph made of a treebank's sentences ends
-UNSPACED = ("ja", "th", "zh")  # languages whose sentences follow each other without a space
 
 
 class Paragraph(NamedTuple):
@@ -61,7 +63,7 @@ def write_paragraphs(
     outputs: Mapping[str, Path],
     *,
     language: str,
-    form: Literal["dump", "treebank"],
+    form: Literal["dump", "lines", "treebank"],
     paragraphs: int,
     minimum_characters: int,
     shares: Mapping[str, float],
@@ -71,8 +73,8 @@ def write_paragraphs(
 ) -> dict[str, Any]:
     """Write splits of a sample of paragraphs; returns the metadata that each file carries.
 
-    source: a MediaWiki dump, or a treebank whose neighbouring sentences are joined to paragraphs of about 300 characters,
-    a document being a page.
+    source: a MediaWiki dump; lines, each a paragraph, with a blank one after each document (CC-100); or a treebank whose
+    neighbouring sentences are joined to paragraphs of about 300 characters. A document is a page.
     paragraphs: how many in all splits together, each of `minimum_characters` at least after stripping, no text twice.
     shares: of each split. A page is in one split only. Departure: the authors split by paragraph, so that an article
     may be in train and in test.
@@ -97,7 +99,11 @@ def write_paragraphs(
     sieve = _Sieve(f"{seed}/{language}", minimum_characters)
     page_limit, block_limit = math.ceil(PAGE_SHARE * min(targets.values())), math.ceil(BLOCK_SHARE * total)
     pages = _Pages(sieve, page_limit, block_limit)
-    read = in_parts(source, sieve, processes=processes) if form == "dump" else [_treebank(source, language, sieve)]
+    read: Iterable[Part]
+    if form == "dump":
+        read = in_parts(source, sieve, processes=processes)
+    else:
+        read = _lines(source, sieve) if form == "lines" else [_treebank(source, language, sieve)]
     # A page may overfill its split; what it brings beyond the target is lost.
     pages.draw(read, total + len(targets) * (page_limit - 1))
     splits, full = pages.assign(targets)
@@ -273,6 +279,29 @@ class _Pages:
             seen.update(paragraph.text for paragraph in fresh)
             splits[emptiest] += [(held.page, paragraph) for paragraph in fresh]
         return splits, all(len(splits[split]) >= targets[split] for split in targets)
+
+
+def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
+    """Documents of CC-100, by their number; a paragraph is named NUMBER#LINE. Of those that come too late no text is held."""
+    candidates: list[Candidate] = []
+    documents = line = 0
+    paragraphs: list[Paragraph] | None = None  # of the document, None where it comes too late
+    for _, text in chain(read_lines(source), [(0, "")]):
+        if text.strip():
+            line += 1
+            if line == 1:
+                documents += 1
+                paragraphs = [] if sieve.digest(str(documents)) < sieve.bound else None
+            if paragraphs is not None:
+                paragraphs.append(Paragraph(f"{documents}#{line}", text))
+        elif line:
+            line = 0
+            if paragraphs is not None:
+                candidates.append(sieve.candidate(str(documents), None, paragraphs))
+            if documents % DOCUMENTS == 0:
+                yield Part(candidates, DOCUMENTS)
+                candidates = []
+    yield Part(candidates, documents % DOCUMENTS)
 
 
 def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:

@@ -123,7 +123,7 @@ class _Reader:
         if not index.isascii() or not index.isdigit():
             self.other(index, form, position)
             return
-        if int(index) != position:
+        if _whole(index) != position:
             self.fail(f"id {index[:20]}", f"id {position}")
         if not form:
             self.fail("an empty form", "a form")
@@ -134,7 +134,7 @@ class _Reader:
             self.fail(f"head '{head}'", "an integer")
         self.forms.append(form)
         self.upos.append(upos)
-        self.heads.append(int(head) if len(head) < 6 else LONGEST + 1)
+        self.heads.append(_whole(head))
         self.relations.append(relation)
 
     def other(self, index: str, form: str, position: int) -> None:
@@ -143,12 +143,12 @@ class _Reader:
         if not (mark and first.isascii() and first.isdigit() and second.isascii() and second.isdigit()):
             self.fail(f"id '{index}'", "an integer, a range like 3-4 or an empty node like 8.1")
         if mark == ".":
-            if int(first) != position - 1:
+            if _whole(first) != position - 1:
                 self.fail(f"empty node {index}", f"{position - 1}.1 or after")
             self.empty_nodes += 1
             return
         previous = self.multiwords[-1].last if self.multiwords else 0
-        if int(first) != position or int(first) <= previous or int(second) <= int(first) or int(second) > LONGEST:
+        if _whole(first) != position or position <= previous or not position < _whole(second) <= LONGEST:
             self.fail(f"range {index}", f"a range that begins at {max(position, previous + 1)} and ends after")
         self.multiwords.append(Multiword(int(first), int(second), form))
 
@@ -189,6 +189,11 @@ class _Reader:
         """The file is over."""
         if self.first_line:
             self.fail("end of the file inside a sentence", "a blank line after every sentence: the file is cut short")
+
+
+def _whole(digits: str) -> int:
+    """A number of a word. Python refuses to read thousands of digits: what is too long for any word is one too many."""
+    return int(digits) if len(digits) < 6 else LONGEST + 1
 
 
 def _is_tree(heads: Sequence[int]) -> bool:
@@ -279,13 +284,15 @@ def fused(sentence: Sentence, language: str) -> Sentence:
 
 def _depths(heads: Sequence[int]) -> list[int]:
     """How many arcs lie between each word and the root. heads: a tree, 1-based."""
-    depths = [0] * len(heads)
-    for word in range(len(heads)):
-        head = heads[word]
-        while head:
-            depths[word] += 1
-            head = heads[head - 1]
-    return depths
+    depths = [0] * (len(heads) + 1)
+    for word in range(1, len(heads) + 1):
+        path: list[int] = []  # each arc is walked once, so that a chain takes no longer than a bush
+        while word and not depths[word]:
+            path.append(word)
+            word = heads[word - 1]
+        for step in reversed(path):
+            depths[step] = depths[heads[step - 1]] + 1
+    return depths[1:]
 
 
 def read(

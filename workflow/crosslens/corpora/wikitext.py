@@ -7,6 +7,7 @@ markup in the text, is left out.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import mwparserfromhell
@@ -47,7 +48,7 @@ def _names(words: str) -> frozenset[str]:
 HIDDEN_NAMESPACES = _names(FILE_NAMES) | _names(CATEGORY_NAMES)
 # Any language's file namespace shows in the file's name.
 MEDIA_FILE = re.compile(
-    r":.*\.(jpe?g|png|gif|svg|tiff?|webp|xcf|djvu|pdf|og[agv]|opus|webm|mp[34]|mpe?g|wav|flac|midi?|stl)\s*$", re.I
+    r"\.(jpe?g|png|gif|svg|tiff?|webp|xcf|djvu|pdf|og[agv]|opus|webm|mp[34]|mpe?g|wav|flac|midi?|stl)\s*$", re.I
 )
 INTERLANGUAGE = re.compile(r"(simple|[a-z]{2,3}(-[a-z]+)*)\s*:")
 
@@ -72,6 +73,9 @@ EMPTY_BRACKETS = re.compile(r"[(（\[]\s*(?:[,;:、，；：·]\s*)*[)）\]]")
 OPENING = re.compile(r"([(（])\s*(?:[,;:、，；：]\s*)+")  # left where a template opened the brackets
 REMNANT = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|\|-|</?[a-zA-Z][^<>]*>?|^[|!]|^=.*=$")
 QUOTES = re.compile(r"'{2,}")
+UNCLOSED = 1000  # no page that was written by hand comes near
+BRACKETED = (("[", "]"), ("{", "}"), ("<", ">"), ("<!--", "-->"))
+START_OR_END = re.compile(r"<(/?)([a-zA-Z]+)(?:>|\s[^<>]*+(?<!/)>)")  # single ones, <ref/>, need no end
 
 
 def paragraphs(markup: str) -> list[str]:
@@ -81,8 +85,9 @@ def paragraphs(markup: str) -> list[str]:
     templates, tables, references, galleries, formulas, files with their captions, categories, interlanguage links,
     headings, lists, indented lines, comments, magic words and HTML tags. Entities are decoded. A line in which markup
     would be left, because it is unbalanced, is left out.
-    Raises ValueError where the markup is nested too deeply to parse.
+    Raises ValueError where the markup is nested too deeply to parse, or too much of it is never closed.
     """
+    _check_closed(markup)
     try:
         code = mwparserfromhell.parse(markup, skip_style_tags=True)
         text = "".join(_visible(code))
@@ -90,6 +95,17 @@ def paragraphs(markup: str) -> list[str]:
         raise ValueError(f"wikitext that cannot be parsed: {error}") from None
     lines = (_line(line) for line in text.split("\n") if LISTED not in line)
     return [line for line in lines if line and not REMNANT.search(line)]
+
+
+def _check_closed(markup: str) -> None:
+    """Raise ValueError where parsing would not end: what is never closed is read to the page's end before it is taken for text."""
+    tags = Counter[str]()
+    for end, name in START_OR_END.findall(markup):
+        tags[name.lower()] += -1 if end else 1
+    unclosed = sum(max(0, tags[name]) for name in tags if name not in SINGLE)
+    unclosed += sum(max(0, markup.count(begin) - markup.count(end)) for begin, end in BRACKETED)
+    if unclosed > UNCLOSED:
+        raise ValueError(f"wikitext in which {unclosed} things are opened and never closed")
 
 
 def _visible(code: Wikicode) -> Iterator[str]:
@@ -256,6 +272,7 @@ class _Entangled(ValueError):
 
 def long_paragraphs(markup: str, minimum: int) -> list[str]:
     """Those of `paragraphs` that have `minimum` characters or more: the same, several times as fast. Raises ValueError as it."""
+    _check_closed(markup)
     try:
         folded = _Folded(markup)
         found = [text for lines in _alone(folded.text) for text in _of_lines(lines, folded, minimum)]
@@ -271,6 +288,8 @@ class _Folded:
         """Raises ValueError where that cannot be."""
         if IS_FOLDED.search(markup):
             raise _Entangled("characters of private use")
+        if markup.count("<br") + markup.count("<BR") > UNCLOSED:
+            raise _Entangled("line breaks, each of which the patterns take for the beginning of a pair")
         self.hidden: list[str] = []
         self.visible: set[str] = set()  # characters for what shows something after all
         self.text = OPAQUE.sub(self._fold, markup)

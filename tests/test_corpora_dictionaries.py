@@ -1,0 +1,79 @@
+"""Bilingual dictionaries: MUSE's files, refused in one line with the place."""
+
+import csv
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+from crosslens.corpora import dictionaries, schema
+from crosslens.corpora.dictionaries import read
+from crosslens.errors import DataError
+
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
+needs_mirror = pytest.mark.skipif(not (MIRROR / "muse").is_dir(), reason="needs real dictionaries in ../shared/mirror/muse")
+
+
+def save(folder: Path, text: str, name: str = "en-fr.0-5000.txt") -> Path:
+    path = folder / name
+    path.write_bytes({".xz": lzma.compress, ".gz": gzip.compress}.get(path.suffix, bytes)(text.encode()))
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_blanks_and_tabs_in_one_file(tmp_path: Path, suffix: str, language: str) -> None:
+    path = save(
+        tmp_path, "cat chat\ncat\tchatte\ndog \t chien \nsun  soleil\r\nNew York\tNew York\n", f"en-fr.0-5000.txt{suffix}"
+    )
+    rows, dropped = read([path], language)
+    assert [(row["source"], row["target"]) for row in rows] == [
+        ("cat", "chat"), ("cat", "chatte"), ("dog", "chien"), ("sun", "soleil"), ("New York", "New York")
+    ]  # fmt: skip
+    assert [row["id"] for row in rows] == [f"en-fr.0-5000/{number}" for number in range(1, 6)] and dropped == {}
+    assert {(row["source_language"], row["target_language"]) for row in rows} == {("en", "fr")}
+    output = tmp_path / "fr.train.parquet"
+    schema.write(rows, output, dictionaries.SCHEMA, dropped)
+    assert schema.read(output).to_pylist() == rows
+
+
+def test_the_name_says_the_direction(tmp_path: Path) -> None:
+    paths = [save(tmp_path, "chat cat\n", "fr-en.5000-6500.txt"), save(tmp_path, "cat chat\n", "en-fr.5000-6500.txt")]
+    rows, _ = read(paths, "fr")
+    assert [(row["source_language"], row["target_language"], row["source"]) for row in rows] == [
+        ("fr", "en", "chat"), ("en", "fr", "cat")
+    ]  # fmt: skip
+    assert len({row["id"] for row in rows}) == 2
+
+
+@pytest.mark.parametrize("name", ["words.txt", "en-de.0-5000.txt", "fr.txt", "en-fr"])
+def test_another_name_is_refused(tmp_path: Path, name: str) -> None:
+    path = save(tmp_path, "cat chat\n", name)
+    with pytest.raises(DataError, match=rf"^{path}:1: a name like fr-en.0-5000.txt or en-fr.0-5000.txt expected: .*; name"):
+        read([path], "fr")
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"), [("chat", 1), ("", 0), ("New York ville", 3), ("a\tb\tc", 3), ("\tb", 1), ("a\t ", 1), ("a ", 1)]
+)
+def test_bad_lines_are_named(tmp_path: Path, line: str, parts: int) -> None:
+    path = save(tmp_path, f"cat chat\n{line}\n")
+    with pytest.raises(DataError) as error:
+        read([path], "fr")
+    assert str(error.value) == (
+        f"{path}:2: {parts} parts, a source and a target word with a tab or a blank between them expected; "
+        "fetch the file again or correct the line"
+    )
+
+
+@needs_mirror
+def test_real_dictionaries() -> None:
+    with open(MIRROR / "MANIFEST-other.tsv", encoding="utf-8", newline="") as stream:
+        files = [row for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE) if row["path"].startswith("muse/")]
+    assert len(files) == 48
+    for file in files:
+        path = MIRROR / file["path"]
+        source, target = path.name.split(".")[0].split("-")
+        rows, _ = read([path], source)
+        assert len(rows) == int(file["records"]) and rows[0]["target_language"] == target, file["path"]
+        assert len({row["source"] for row in rows}) == (5000 if ".0-5000" in path.name else 1500), file["path"]

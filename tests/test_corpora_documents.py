@@ -1,0 +1,258 @@
+"""Documents: WiLI-2018 and MLDoc over Reuters' XML, refused in one line with the place."""
+
+import io
+import lzma
+import tarfile
+import zipfile
+from collections import Counter
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+from crosslens.config.base import languages_table
+from crosslens.corpora import archives, documents, schema
+from crosslens.corpora.documents import read, wili_label
+from crosslens.errors import DataError
+
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
+needs_mirror = pytest.mark.skipif(not (MIRROR / "wili-2018-10lang").is_dir(), reason="needs WiLI in ../shared/mirror")
+
+
+def save(folder: Path, text: str | bytes, name: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = text.encode() if isinstance(text, str) else text
+    path.write_bytes(lzma.compress(content) if path.suffix == ".xz" else content)
+    return path
+
+
+# WiLI-2018
+
+TEXTS = "Ein Satz.\nOne sentence.\n Noch\teiner. \n"
+LABELS = "deu\neng\ndeu\n"
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_wili(tmp_path: Path, suffix: str, turned: bool) -> None:
+    paths = [save(tmp_path, TEXTS, f"x_train.txt{suffix}"), save(tmp_path, LABELS, f"y_train.txt{suffix}")]
+    rows, dropped = read(paths[::-1] if turned else paths, "de")
+    assert rows == [
+        {"id": "x_train/1", "language": "de", "text": "Ein Satz.", "label": "deu"},
+        {"id": "x_train/3", "language": "de", "text": " Noch\teiner. ", "label": "deu"},
+    ]
+    schema.write(rows, tmp_path / "de.train.parquet", documents.SCHEMA, dropped)
+    assert schema.read(tmp_path / "de.train.parquet").to_pylist() == rows
+
+
+def test_wili_of_two_splits(tmp_path: Path) -> None:
+    paths = [save(tmp_path, TEXTS, "x_train.txt"), save(tmp_path, "Drei.\n", "x_test.txt"),
+             save(tmp_path, "deu\n", "y_test.txt"), save(tmp_path, LABELS, "y_train.txt")]  # fmt: skip
+    assert [row["id"] for row in read(paths, "de")[0]] == ["x_train/1", "x_train/3", "x_test/1"]
+
+
+def test_labels_may_be_our_codes(tmp_path: Path) -> None:
+    paths = [save(tmp_path, TEXTS, "x_train.txt.xz"), save(tmp_path, "de\nen\nde\n", "y_train.txt")]
+    assert [row["label"] for row in read(paths, "de")[0]] == ["deu", "deu"]
+
+
+# The 99 of wu2019 (crosslingual-nlp, src/constant.py), and the other languages of our table that WiLI-2018 has.
+WU2019 = """afr ara arg ast azb aze bak bar bel ben bos bpy bre bul cat ceb ces che chv cym dan deu ell eng est eus fas fin
+fra fry gle glg guj hat hbs heb hin hrv hye ido ind isl ita jav jpn kan kat kaz kir kor lat lav lit lmo ltz mal
+mar min mkd mlg mon msa mya nds nep new nld nno oci pan pol por ron rus scn sco slk slv spa sqi srp sun swa swe
+tam tat tel tgk tgl tha tur ukr urd uzb vie vol war yor zho""".split()
+OTHERS = "amh asm epo gla hau hun khm kur lao lzh nob ori orm pnb pus san sin snd som uig xho yid".split()
+
+
+def test_every_language_has_its_label() -> None:
+    labels = {code: wili_label(code) for code in languages_table() if "_" not in code}
+    assert len(set(labels.values())) == len(labels)
+    assert sorted(labels.values()) == sorted([*WU2019, *OTHERS, "pms"])  # Piedmontese: not in WiLI-2018
+    assert (labels["sq"], labels["zh"], labels["no"]) == ("sqi", "zho", "nob")  # `als` of WiLI is Alemannic
+    with pytest.raises(DataError, match="WiLI-2018 has no 'hi_rom', a language without _ expected; leave it out"):
+        wili_label("hi_rom")
+
+
+BAD_WILI = {  # x, y, the file and line that are named, what the message says
+    "fewer labels": (TEXTS, "deu\neng\n", "x_train.txt:3", "a line more than in the other file, as many texts (x) as labels (y)"),
+    "fewer texts": ("Ein Satz.\n", LABELS, "y_train.txt:2", "a line more than in the other file"),
+    "empty text": ("Ein Satz.\n\n \n", LABELS, "x_train.txt:3", "an empty line, a text expected"),
+    "language": (TEXTS, "eng\neng\nals\n", "y_train.txt:1", "no line 'deu', which is de, in this file, one expected; leave"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_WILI)
+def test_bad_wili(tmp_path: Path, case: str) -> None:
+    texts, labels, place, what = BAD_WILI[case]
+    paths = [save(tmp_path, texts, "x_train.txt"), save(tmp_path, labels, "y_train.txt")]
+    with pytest.raises(DataError) as error:
+        read(paths, "de")
+    assert str(error.value).startswith(f"{tmp_path}/{place}: {what}"), str(error.value)
+
+
+@pytest.mark.parametrize("names", [["x_train.txt"], ["x_train.txt", "y_test.txt"], ["x_a.txt", "y_a.txt", "labels.csv"]])
+def test_texts_and_labels_belong_together(tmp_path: Path, names: list[str]) -> None:
+    with pytest.raises(DataError, match="x_SPLIT.txt and y_SPLIT.txt expected; name both files of each split"):
+        read([save(tmp_path, TEXTS, name) for name in names], "de")
+
+
+@needs_mirror
+@pytest.mark.parametrize("corpus", ["wili-2018-10lang", "wikiann-langid"])
+def test_real_wili(corpus: str) -> None:
+    for split, number in (("train", 500), ("test", 500)) if "wili" in corpus else (("train", 200), ("test", 60)):
+        paths = [MIRROR / corpus / f"{part}_{split}.txt.xz" for part in "xy"]
+        with lzma.open(paths[1], "rt", encoding="utf-8") as stream:
+            labels = Counter(line.strip() for line in stream)
+        known = {code: wili_label(code) for code in languages_table() if "_" not in code}
+        # Old English and Faroese are not in our table.
+        ours = {code for code, label in known.items() if {label, code} & labels.keys()}
+        assert len(ours) == len(labels) - len({"ang", "fao"} & labels.keys())
+        for language in sorted(ours)[:: 1 if "wili" in corpus else 6]:
+            rows, _ = read(paths, language)
+            assert len(rows) == number and {row["label"] for row in rows} == {known[language]}, language
+
+
+# MLDoc
+
+
+def newsitem(*topics: str, paragraphs: tuple[str, ...] = ("Ein Absatz &", "und noch einer."), encoding: str = "utf-8") -> bytes:
+    codes = "".join(f'<code code="{topic}"><editdetail attribution="Reuters"/></code>' for topic in topics)
+    text = "".join(f"<p>{escape(paragraph)}</p>\n" for paragraph in paragraphs)
+    return (
+        f'<?xml version="1.0" encoding="{encoding}" ?>\n<newsitem itemid="1" xml:lang="de">\n<title>Titel</title>\n<text>\n{text}'
+        '</text>\n<metadata><codes class="bip:countries:1.0"><code code="GCAT"/></codes>\n'
+        f'<codes class="bip:topics:1.0">{codes}</codes></metadata></newsitem>\n'
+    ).encode(encoding)
+
+
+NEWS = {
+    "FDG46/381033": newsitem("C15", "CCAT"),
+    "FDG20/329214": newsitem("GCAT", paragraphs=("Öl",), encoding="iso-8859-1"),
+    "FDG22/333651": newsitem("M14", "MCAT", paragraphs=("C",)),
+    "FDG22/333652": newsitem("ECAT"),
+}
+INDEX = "FDG22-333651\nFDG46-381033\nFDG20-329214\n"
+TEXT = "Ein Absatz & und noch einer."
+
+
+def reuters(folder: Path, form: str, news: dict[str, bytes]) -> Path:
+    """The documents as an archive or a folder."""
+    if form == "folder":
+        for name, content in news.items():
+            save(folder, content, f"german/{name}.xml")
+        return folder / "german"
+    path = folder / f"rcv2.{form}"
+    members = {f"RCV2_Multilingual_Corpus/german/{name}.xml": content for name, content in news.items()}
+    if form == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+    else:
+        with tarfile.open(path, "w:xz") as tar:
+            for name, content in members.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+    return path
+
+
+@pytest.mark.parametrize("form", ["tar.xz", "zip", "folder"])
+def test_mldoc_in_the_order_of_the_index(tmp_path: Path, form: str) -> None:
+    index = save(tmp_path, INDEX, "german.train.1000")
+    rows, dropped = read([index], "de", texts=reuters(tmp_path, form, NEWS))
+    assert rows == [
+        {"id": "FDG22-333651", "language": "de", "text": "C", "label": "MCAT"},
+        {"id": "FDG46-381033", "language": "de", "text": TEXT, "label": "CCAT"},
+        {"id": "FDG20-329214", "language": "de", "text": "Öl", "label": "GCAT"},
+    ]
+    assert dropped == {"unreadable": 0, "topics": 0, "text": 0}
+    schema.write(rows, tmp_path / "de.train.parquet", documents.SCHEMA, dropped)
+    assert schema.read(tmp_path / "de.train.parquet").to_pylist() == rows
+
+
+def test_the_names_of_rcv1(tmp_path: Path) -> None:
+    index = save(tmp_path, "19970227-406451newsML\n", "english.dev")
+    archive = reuters(tmp_path, "tar.xz", {"19970227/406451newsML": NEWS["FDG46/381033"], "codes": b"<x/>"})
+    assert [row["id"] for row in read([index], "en", texts=str(archive))[0]] == ["19970227-406451newsML"]
+
+
+DROPPED = {
+    "two topics": ("topics", newsitem("CCAT", "GCAT")),
+    "the same topic twice": ("topics", newsitem("CCAT", "CCAT")),
+    "no main topic": ("topics", newsitem("C15")),
+    "no topic": ("topics", newsitem()),
+    "no paragraph": ("text", newsitem("CCAT", paragraphs=())),
+    "an empty paragraph": ("text", newsitem("CCAT", paragraphs=("a", ""))),
+    "no XML": ("unreadable", b"<html><p>Not found"),
+    "cut short": ("unreadable", newsitem("CCAT")[:-30]),
+    "another encoding": (
+        "unreadable",
+        newsitem("CCAT", paragraphs=("Öl",), encoding="iso-8859-1").replace(b"iso-8859-1", b"utf-8"),
+    ),
+    "an unknown encoding": ("unreadable", newsitem("CCAT").replace(b"utf-8", b"reuters-8")),
+    "empty": ("unreadable", b""),
+}
+
+
+@pytest.mark.parametrize("case", DROPPED)
+def test_what_mldoc_leaves_out_is_dropped_and_counted(tmp_path: Path, case: str) -> None:
+    why, content = DROPPED[case]
+    index = save(tmp_path, INDEX, "german.train.1000")
+    rows, dropped = read([index], "de", texts=reuters(tmp_path, "tar.xz", NEWS | {"FDG46/381033": content}))
+    assert [row["id"] for row in rows] == ["FDG22-333651", "FDG20-329214"]
+    assert dropped == {"unreadable": 0, "topics": 0, "text": 0} | {why: 1}
+
+
+BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><newsitem><p>&b;</p></newsitem>'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("form", ["tar.xz", "folder"])
+def test_a_document_that_declares_entities_is_refused(tmp_path: Path, encoding: str, form: str) -> None:
+    index = save(tmp_path, INDEX, "german.train.1000")
+    texts = reuters(tmp_path, form, NEWS | {"FDG46/381033": BOMB.encode(encoding)})
+    inside = "/RCV2_Multilingual_Corpus/german" if form == "tar.xz" else ""
+    with pytest.raises(DataError, match=rf"^{texts}{inside}/FDG46/381033.xml: a document type, none expected"):
+        read([index], "de", texts=texts)
+
+
+@pytest.mark.parametrize("form", ["tar.xz", "folder"])
+def test_documents_that_the_archive_lacks_are_named(tmp_path: Path, form: str) -> None:
+    index = save(tmp_path, f"{INDEX}FDG1-1\nFDG1-2\n", "german.train.1000")
+    texts = reuters(tmp_path, form, NEWS)
+    with pytest.raises(DataError) as error:
+        read([index], "de", texts=texts)
+    assert str(error.value) == (
+        f"{index}:4: FDG1-1 and 1 other documents of 5 are not in {texts}, a document for each id expected; "
+        "name the whole corpus of this language"
+    )
+
+
+BAD_IDS = {
+    "FDG46/381033": "'FDG46/381033', an id like FDG46-381033",
+    "": "'', an id",
+    "CCAT\tText - x": "'CCAT\\tText - x', an id",
+    "..-..": "'..-..', an id",
+    "FDG22-333651": "FDG22-333651 for the second time, another id",
+}
+
+
+@pytest.mark.parametrize("line", BAD_IDS)
+def test_bad_ids_are_named(tmp_path: Path, line: str) -> None:
+    index = save(tmp_path, f"{INDEX}{line}\n", "german.train.1000")
+    with pytest.raises(DataError) as error:
+        read([index], "de", texts=reuters(tmp_path, "folder", NEWS))
+    assert str(error.value).startswith(f"{index}:4: {BAD_IDS[line]}") and " expected; " in str(error.value)
+
+
+def test_an_archive_that_is_damaged_or_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = save(tmp_path, INDEX, "german.train.1000")
+    texts = reuters(tmp_path, "tar.xz", NEWS | {"x/y": b"x" * 10**6})
+    whole = texts.read_bytes()
+    texts.write_bytes(whole[:-100])
+    with pytest.raises(DataError, match=f"^{texts}: a whole tar archive expected"):
+        read([index], "de", texts=texts)
+    texts.write_bytes(whole)
+    monkeypatch.setattr(archives, "SMALL", 10**5)
+    with pytest.raises(DataError, match=f"^{texts}: unpacks to more than"):
+        read([index], "de", texts=texts)

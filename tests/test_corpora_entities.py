@@ -1,0 +1,224 @@
+"""Named entities: official layouts, spans that survive every repair, refused in one line with the place."""
+
+import csv
+import gzip
+import lzma
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from crosslens.corpora import entities, schema
+from crosslens.corpora.entities import iob2, read
+from crosslens.errors import DataError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
+needs_mirror = pytest.mark.skipif(not (MIRROR / "panx").is_dir(), reason="needs real entities in ../shared/mirror/panx")
+
+FORMS = ["Ada", "Bo", "traf", "Cy", "in", "Ulm", "."]
+TAGS = ["B-PER", "B-PER", "O", "B-PER", "O", "B-LOC", "O"]
+IOB1 = ["I-PER", "B-PER", "O", "I-PER", "O", "I-LOC", "O"]
+OTHER = (["Ulm", "."], ["B-LOC", "O"])
+
+
+def columns(separator: str, *between: str, tags=TAGS, prefix: str = "") -> str:
+    """The two sentences, `between` the word and its tag."""
+    sentences = [(FORMS, tags), OTHER]
+    lines = [
+        [separator.join([prefix + form, *between, tag]) for form, tag in zip(*sentence, strict=True)] for sentence in sentences
+    ]
+    return "\n\n".join("\n".join(sentence) for sentence in lines)
+
+
+def documents(lines: str, start: str, blank: bool = True) -> str:
+    """Every sentence a document of its own."""
+    return "".join(f"{start}\n{chr(10) * blank}{sentence}\n\n" for sentence in lines.split("\n\n"))
+
+
+LAYOUTS = {
+    "WikiANN": columns("\t", prefix="de:") + "\n\n",
+    "XTREME": columns("\t") + "\n",
+    "no line end": columns("\t"),
+    "blank lines": "\n\n" + columns("\t").replace("\n\n", "\n\n\n") + "\n\n\n",
+    "CoNLL-2002": columns(" ", "NC") + "\n\n",
+    "CoNLL-2002 without parts of speech": columns(" "),
+    "CoNLL-2002 with documents": documents(columns(" ", "N"), "-DOCSTART- -DOCSTART- O", blank=False),
+    "CoNLL-2003": documents(columns(" ", "NNP", "I-NP", tags=IOB1), "-DOCSTART- -X- O O"),
+    "CoNLL-2003 German": documents(columns(" ", "lemma", "NE", "I-NC", tags=IOB1), "-DOCSTART- -X- -X- -X- O"),
+    "several blanks": columns("  ", "NC"),
+    "windows": columns("\t").replace("\n", "\r\n"),
+}
+
+
+def save(folder: Path, text: str | bytes, name: str = "train") -> Path:
+    path = folder / name
+    content = text.encode() if isinstance(text, str) else text
+    path.write_bytes({".xz": lzma.compress, ".gz": gzip.compress}.get(path.suffix, bytes)(content))
+    return path
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_give_the_same_rows(tmp_path: Path, layout: str) -> None:
+    rows, counts = read([save(tmp_path, LAYOUTS[layout], "de.tsv.xz")], "de")
+    assert [row["id"] for row in rows] == ["de/1", "de/2"]
+    assert [(row["forms"], row["entities"]) for row in rows] == [(FORMS, TAGS), OTHER]
+    assert rows[0]["text"] == "Ada Bo traf Cy in Ulm ." and rows[0]["language"] == "de"
+    assert counts == {"opened": 3 if "2003" in layout else 0, "wordless": 0, "empty": 0}
+    output = tmp_path / "de.train.parquet"
+    schema.write(rows, output, entities.SCHEMA, counts)
+    assert schema.read(output).to_pylist() == rows
+
+
+def test_several_files_stay_apart(tmp_path: Path) -> None:
+    paths = [save(tmp_path, columns("\t"), name) for name in ("esp.testa", "esp.testb.gz")]
+    assert [row["id"] for row in read(paths, "es")[0]] == ["esp.testa/1", "esp.testa/2", "esp.testb/1", "esp.testb/2"]
+
+
+def test_the_shared_tasks_own_encoding(tmp_path: Path) -> None:
+    path = save(tmp_path, "La Art O\nEspaña NC B-LOC\nB\u00a0C NC O\n".encode("iso-8859-1"), "esp.train")
+    rows, _ = read([path], "es", encoding="iso-8859-1")
+    assert rows[0]["forms"] == ["La", "España", "B\u00a0C"]  # a no-break space parts no columns
+    with pytest.raises(DataError, match=f"{path}:2: byte 5 is not UTF-8"):
+        read([path], "es")
+
+
+def test_characters_are_joined_without_spaces(tmp_path: Path) -> None:
+    path = save(tmp_path, "乌\tB-LOC\n尔\tI-LOC\n姆\tI-LOC\n大\tO\n", "msra_train_bio.txt")
+    assert [(row["id"], row["text"]) for row in read([path], "zh")[0]] == [("msra_train_bio/1", "乌尔姆大")]
+
+
+def test_a_prefix_is_taken_off_only_where_every_word_has_it(tmp_path: Path) -> None:
+    text = "de:Ada\tB-PER\nde:\tO\nde:de:x\tO\n"
+    assert read([save(tmp_path, text)], "de")[0][0]["forms"] == ["Ada", "de:x"]
+    assert read([save(tmp_path, text + "Bo\tO\n")], "de")[0][0]["forms"] == ["de:Ada", "de:", "de:de:x", "Bo"]
+    classical = save(tmp_path, "zh-classical:孔\tB-PER\n")
+    assert read([classical], "lzh")[0][0]["forms"] == ["孔"]
+    path = save(tmp_path, text)
+    with pytest.raises(DataError, match=f"{path}:1: words of 'de', of 'nl' expected; name the language's own file"):
+        read([path], "nl")
+
+
+WORDLESS = {  # words with tags, - for white space -> what is left of them
+    "outside": ("a B-PER - O b I-PER", "a B-PER b B-PER"),
+    "inside": ("a B-PER - I-PER b I-PER", "a B-PER b I-PER"),
+    "first": ("- B-PER b I-PER c I-PER", "b B-PER c I-PER"),
+    "first two": ("- B-PER - I-PER c I-PER", "c B-PER"),
+    "a span of its own": ("a B-PER - B-PER b O", "a B-PER b O"),
+    "between two spans": ("- B-PER b B-LOC c I-LOC", "b B-LOC c I-LOC"),
+    "last": ("a B-PER - I-PER", "a B-PER"),
+}
+
+
+@pytest.mark.parametrize("case", WORDLESS)
+@pytest.mark.parametrize("space", ["", " ", "\u3000", "\u00a0"])
+def test_words_of_white_space_leave_the_spans_right(tmp_path: Path, case: str, space: str) -> None:
+    given, expected = (cells.split() for cells in WORDLESS[case])
+    words = zip(given[::2], given[1::2], strict=True)
+    text = "".join(f"ja:{space if form == '-' else form}\t{tag}\n" for form, tag in words)
+    [row], counts = read([save(tmp_path, text)], "ja")
+    assert (row["forms"], row["entities"], row["text"]) == (expected[::2], expected[1::2], "".join(expected[::2]))
+    assert counts == {"opened": case == "outside", "wordless": given.count("-"), "empty": 0}
+
+
+def test_a_sentence_without_any_word_is_dropped_and_counted(tmp_path: Path) -> None:
+    rows, counts = read([save(tmp_path, "ja:\tO\n\nja:a\tO\n")], "ja")
+    assert [row["id"] for row in rows] == ["train/2"] and counts == {"opened": 0, "wordless": 1, "empty": 1}
+
+
+BAD = {  # text, the line that is named, what the message says
+    "no tag": ("Ada\tB-PER\nBo\n", 2, "a word without a tag, word and tag expected; XTREME leaves"),
+    "test file of XTREME": ("Ada\nBo\n\n", 1, "a word without a tag"),
+    "columns": ("Ada NC B-PER\nBo B-PER\n", 2, "2 columns, 3 as before expected; fetch"),
+    "columns of another sentence": ("Ada\tB-PER\n\nBo\tNC\tB-PER\n", 3, "3 columns, 2 as before expected; fetch"),
+    "type": ("Ada\tB-PERS\n", 1, "tag 'B-PERS', O, or B- or I- and one of PER LOC ORG MISC expected; fetch"),
+    "scheme": ("Ada\tO\nBo\tS-PER\n", 2, "tag 'S-PER'"),
+    "cut tag": ("Ada\tB-PER\nBo\tB-\n", 2, "tag 'B-'"),
+    "empty tag": ("Ada\tB-PER\nBo\t\n", 2, "tag ''"),
+    "space in a tag": ("Ada\tB-PER \n", 1, "tag 'B-PER '"),
+    "long tag": (f"Ada\t{'x' * 999}\n", 1, f"tag '{'x' * 40}', O"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
+    text, line, what = BAD[case]
+    path = save(tmp_path, text)
+    with pytest.raises(DataError) as error:
+        read([path], "de")
+    assert str(error.value).startswith(f"{path}:{line}: {what}") and "\n" not in str(error.value)
+
+
+# The rule of the tags
+
+
+def spans(tags: list[str]) -> set[tuple[int, int, str]]:
+    """Spans as conlleval finds them: one begins at B-, and at I- where none of its type goes on; ends are exclusive."""
+    found, start = set(), None
+    for place, (before, tag) in enumerate(zip(["O", *tags], [*tags, "O"], strict=True)):
+        if start is not None and (tag[0] != "I" or tag[1:] != before[1:]):
+            found.add((start, place, before[2:]))
+            start = None
+        if tag != "O" and start is None:
+            start = place
+    return found
+
+
+ANY = st.lists(st.sampled_from(sorted(entities.TAGS)), max_size=12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ANY)
+def test_opened_spans_are_those_of_conlleval(tags: list[str]) -> None:
+    fixed = iob2(tags)
+    assert spans(fixed) == spans(tags) and iob2(fixed) == fixed
+    assert len(spans(fixed)) == sum(tag[0] == "B" for tag in fixed)  # which makes it IOB2
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("I-PER I-PER O I-PER", "B-PER I-PER O B-PER"),
+        ("I-PER B-PER I-PER", "B-PER B-PER I-PER"),
+        ("I-PER I-LOC", "B-PER B-LOC"),
+        ("B-PER I-LOC I-LOC", "B-PER B-LOC I-LOC"),
+        ("O I-ORG", "O B-ORG"),
+        ("", ""),
+    ],
+)
+def test_iob1_and_broken_iob2(tags: str, expected: str) -> None:
+    assert iob2(tags.split()) == expected.split()
+
+
+# Real data
+
+
+def records(folder: str) -> dict[str, int]:
+    with open(MIRROR / "MANIFEST-other.tsv", encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["path"]: int(row["records"]) for row in rows if row["path"].startswith(f"{folder}/")}
+
+
+@needs_mirror
+def test_real_wikiann() -> None:
+    opened: Counter[str] = Counter()
+    for name, number in records("panx").items():
+        language = name.split(".")[0][-2:]
+        rows, counts = read([MIRROR / name], language)
+        assert len(rows) == number and counts["wordless"] == counts["empty"] == 0, name
+        assert all(row["entities"] == iob2(row["entities"]) for row in rows), name
+        opened[language] += counts["opened"]
+    # Only where a character is a word are the spans broken.
+    assert +opened == {"ja": 256, "zh": 246}
+
+
+@needs_mirror
+def test_real_conll2002() -> None:
+    names = records("conll2002")
+    assert len(names) == 6
+    for name, number in names.items():
+        rows, counts = read([MIRROR / name], {"esp": "es", "ned": "nl"}[Path(name).name[:3]])
+        assert len(rows) == number and counts["wordless"] == counts["empty"] == 0, name
+        # One I- of each Spanish file follows a span of another type.
+        assert counts["opened"] == ("esp" in name), name
+        assert rows[0]["id"] == f"{Path(name).stem}/1"

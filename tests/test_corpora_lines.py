@@ -1,0 +1,43 @@
+"""Lines of official files: encodings, numbers, and names of their rows."""
+
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+from crosslens.corpora.lines import read_lines, refuse, stem
+from crosslens.errors import DataError
+
+
+def test_an_encoding_is_as_asked(tmp_path: Path) -> None:
+    path = tmp_path / "esp.train"
+    path.write_bytes("España O\r\n\u0085\n".encode("iso-8859-1"))
+    # U+0085 is a byte of text in ISO 8859-1, not the end of a line.
+    assert list(read_lines(path, "iso-8859-1")) == [(1, "España O"), (2, "\u0085")]
+    with pytest.raises(DataError, match=f"{path}:1: byte 5 is not UTF-8, UTF-8 expected"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_a_file_cut_short_is_refused_at_its_last_whole_line(tmp_path: Path, compress) -> None:
+    path = tmp_path / f"x.{'gz' if compress is gzip.compress else 'xz'}"
+    path.write_bytes(compress(b"one\ntwo\n")[:-8])
+    with pytest.raises(DataError, match=rf"{path}:\d: damaged compressed file"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("dev-de.tsv.xz", "dev-de"), ("esp.testa", "esp.testa"), ("esp.testb.xz", "esp.testb"), ("x_train.txt", "x_train"),
+        ("en-fr.0-5000.txt.gz", "en-fr.0-5000"), ("train", "train"), ("train.iob2.txt", "train.iob2"),
+    ],
+)  # fmt: skip
+def test_a_stem_tells_the_files_of_a_corpus_apart(name: str, expected: str) -> None:
+    assert stem(Path("folder.xz") / name) == expected
+
+
+def test_a_refusal_is_one_line_with_the_place() -> None:
+    with pytest.raises(DataError) as error:
+        refuse(Path("a/b.txt"), 3, "2 columns", "3")
+    assert str(error.value) == "a/b.txt:3: 2 columns, 3 expected; fetch the file again or correct the line"

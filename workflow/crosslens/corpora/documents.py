@@ -1,0 +1,174 @@
+"""Texts with a label: WiLI-2018 (languages) and MLDoc over Reuters RCV1 and RCV2 (topics), from their official files to rows."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+from crosslens.config.base import languages_table
+from crosslens.corpora.archives import Archive
+from crosslens.corpora.lines import read_lines, refuse, stem
+from crosslens.corpora.schema import DOCUMENTS
+from crosslens.errors import DataError
+
+SCHEMA = DOCUMENTS
+# Labels of WiLI-2018 that are not the ISO 639-3 code of our table: macrolanguages where that has one of their members. Note
+# that its `als` is Alemannic, while the table's `als`, Albanian, is its `sqi`.
+WILI = {
+    "ar": "ara", "az": "aze", "et": "est", "fa": "fas", "ku": "kur", "lv": "lav", "mg": "mlg", "mn": "mon", "ms": "msa",
+    "ne": "nep", "or": "ori", "sq": "sqi", "sw": "swa", "uz": "uzb", "yi": "yid", "zh": "zho",
+}  # fmt: skip
+TOPICS = ("CCAT", "ECAT", "GCAT", "MCAT")
+INDEX = re.compile(r"\w+-\w+", re.ASCII)  # FDG46-381033
+
+
+def read(paths: Sequence[Path], language: str, *, texts: Path | str | None = None) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Rows of a language's documents of some files, in order; why -> how many were dropped.
+
+    Without `texts`, WiLI-2018: the files x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label), see `_wili`.
+    With it, MLDoc: files of ids, see `_mldoc`. texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or a folder with its
+    documents, each in the folder that the id names.
+    Raises DataError, `path:line: what, expected, remedy`, for anything else.
+    """
+    return (_wili(paths, language), {}) if texts is None else _mldoc(paths, language, Path(texts))
+
+
+# WiLI-2018 (Thoma 2018)
+
+
+def wili_label(language: str) -> str:
+    """How WiLI-2018 names a language. Raises DataError for another way of writing one, such as hi_rom, which it does not part."""
+    if "_" in language:
+        raise DataError(f"WiLI-2018 has no '{language}', a language without _ expected; leave it out")
+    return WILI.get(language, languages_table()[language]["iso639_3"])
+
+
+def _wili(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
+    """Rows whose label is the language's, WiLI's own or, as in other files of this layout, our code."""
+    texts, labels = ({stem(path)[2:]: path for path in paths if path.name.startswith(part)} for part in ("x_", "y_"))
+    if len(labels) + len(texts) != len(paths) or labels.keys() != texts.keys():
+        raise DataError(
+            f"{', '.join(map(str, paths))}: x_SPLIT.txt and y_SPLIT.txt expected; name both files of each split "
+            "(of MLDoc, name the archive of the texts)"
+        )
+    label = wili_label(language)
+    rows = []
+    for name, path in texts.items():
+        for text, mark in zip_longest(read_lines(path), read_lines(labels[name])):
+            if text is None or mark is None:
+                longer, (line, _) = (labels[name], mark) if text is None else (path, text)
+                refuse(longer, line, "a line more than in the other file", "as many texts (x) as labels (y)")
+            if mark[1].strip() in (label, language):
+                if not text[1].strip():
+                    refuse(path, text[0], "an empty line", "a text")
+                rows.append({"id": f"{stem(path)}/{text[0]}", "language": language, "text": text[1], "label": label})
+    if not rows:
+        first = next(iter(labels.values()))
+        raise DataError(f"{first}:1: no line '{label}', which is {language}, in this file, one expected; leave the language out")
+    return rows
+
+
+# MLDoc (Schwenk and Li 2018)
+
+
+class _Asked(NamedTuple):
+    """A line of an index."""
+
+    id: str
+    path: Path
+    line: int
+
+
+def _mldoc(paths: Sequence[Path], language: str, texts: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Rows of the documents that the files of ids choose, as MLDoc's generate_documents.py makes them.
+
+    An id names a document's folder and file: FDG46-381033 is FDG46/381033.xml.
+    Dropped, as there: `unreadable`, not XML; `topics`, without exactly one of the four main topics; `text`, a paragraph
+    without text. Here also a document without paragraphs, of which that script prints an empty line.
+    """
+    asked = list(_index(paths))
+    wanted = {each.id for each in asked}
+    documents = {id: _document(content, place) for id, place, content in _contents(texts, wanted)}
+    missing = [each for each in asked if each.id not in documents]
+    if missing:
+        first = missing[0]
+        raise DataError(
+            f"{first.path}:{first.line}: {first.id} and {len(missing) - 1} other documents of {len(asked)} are not in {texts}, "
+            "a document for each id expected; name the whole corpus of this language"
+        )
+    rows = []
+    dropped = {"unreadable": 0, "topics": 0, "text": 0}
+    for each in asked:
+        document = documents[each.id]
+        if isinstance(document, str):
+            dropped[document] += 1
+        else:
+            rows.append({"id": each.id, "language": language, "text": document.text, "label": document.label})
+    return rows, dropped
+
+
+def _index(paths: Iterable[Path]) -> Iterator[_Asked]:
+    """Ids of some files, one a line."""
+    seen: set[str] = set()
+    for path in paths:
+        for number, line in read_lines(path):
+            id = line.strip()
+            if not INDEX.fullmatch(id):
+                refuse(path, number, f"'{id:.40}'", "an id like FDG46-381033")
+            if id in seen:
+                refuse(path, number, f"{id} for the second time", "another id")
+            seen.add(id)
+            yield _Asked(id, path, number)
+
+
+def _contents(texts: Path, wanted: set[str]) -> Iterator[tuple[str, str, bytes]]:
+    """(id, place, content) of the documents that are there: of an archive, whose 800,000 members are passed once."""
+    if texts.is_dir():
+        for id in wanted:
+            path = texts / f"{id.replace('-', '/')}.xml"
+            if path.is_file():
+                yield id, str(path), path.read_bytes()
+        return
+    archive = Archive(texts)
+    with archive.whole():
+        for name, opened in archive.members():
+            place = PurePosixPath(name)
+            id = f"{place.parent.name}-{place.stem}"
+            if place.suffix == ".xml" and id in wanted:
+                with opened() as content:
+                    yield id, f"{archive.name}/{name}", content.read()
+
+
+class _Document(NamedTuple):
+    """What a document of Reuters says."""
+
+    label: str
+    text: str
+
+
+def _document(content: bytes, place: str) -> _Document | str:
+    """Topic and text of a document, or why it has none. Raises DataError where it declares entities."""
+
+    def doctype(*_: object) -> None:
+        raise DataError(f"{place}: a document type, none expected in Reuters' documents: do not use this file; fetch it again")
+
+    check = expat.ParserCreate()
+    check.StartDoctypeDeclHandler = doctype  # an entity that grows without end, or names a file, is declared there
+    try:
+        check.Parse(content, True)
+        root = ElementTree.fromstring(content)
+    except DataError:
+        raise
+    except (expat.ExpatError, ElementTree.ParseError, LookupError, ValueError):  # the last two: an encoding that is unknown
+        return "unreadable"
+    codes = [code.get("code") for code in root.iterfind(".//codes[@class='bip:topics:1.0']/code")]
+    topics = [code for code in codes if code in TOPICS]
+    if len(topics) != 1:
+        return "topics"
+    paragraphs = [paragraph.text for paragraph in root.iter("p")]
+    if not paragraphs or None in paragraphs:
+        return "text"
+    return _Document(str(topics[0]), " ".join(map(str, paragraphs)))

@@ -1,0 +1,125 @@
+"""Sentences with named entities, from files of a word a line: WikiANN, CoNLL-2002 and 2003, MSRA."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from crosslens.config.base import languages_table
+from crosslens.corpora.lines import UNSPACED, Encoding, read_lines, refuse, stem
+from crosslens.corpora.schema import SENTENCES
+from crosslens.errors import DataError
+
+SCHEMA = SENTENCES
+TYPES = ("PER", "LOC", "ORG", "MISC")
+TAGS = frozenset({"O", *(f"{mark}-{name}" for mark in "BI" for name in TYPES)})
+DOCUMENT = "-DOCSTART-"  # the first column where a document of CoNLL-2002 or 2003 begins
+PREFIX = re.compile(r"([a-z]{2,3}(?:-[a-z]+)*):")  # WikiANN, de:Wort
+
+
+Word = tuple[str, str]  # form, tag
+
+
+def read(paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8") -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Rows of all sentences of some files, in order, with tags of IOB2; what was changed or dropped on the way.
+
+    Files have one word a line with its tag in the last column and a blank line after each sentence: WikiANN as Rahimi et al.
+    (2019) split it (de:Wort, a tab, B-LOC) or as XTREME prints it (without de:), CoNLL-2002 and 2003 (blanks, and columns
+    between the two that are left out), MSRA (a character a line). encoding: the shared tasks' own files are ISO 8859-1.
+    Counts: `opened`, tags that `iob2` changes; `wordless`, words of white space alone, which no tokenizer sees, left out with
+    their tags; `empty`, sentences of nothing else, left out.
+    Raises DataError, `path:line: what, expected, remedy`, for any other line.
+    """
+    rows: list[dict[str, Any]] = []
+    counts = {"opened": 0, "wordless": 0, "empty": 0}
+    for path in paths:
+        for number, words in enumerate(_without_prefix(path, language, list(_sentences(path, encoding))), start=1):
+            given = [tag for _, tag in words]
+            tags = iob2(given)
+            counts["opened"] += sum(tag != before for tag, before in zip(tags, given, strict=True))
+            kept = _with_form(words, tags)
+            counts["wordless"] += len(words) - len(kept)
+            if kept:
+                rows.append(_row(f"{stem(path)}/{number}", language, kept))
+            else:
+                counts["empty"] += 1
+    return rows, counts
+
+
+def iob2(tags: Sequence[str]) -> list[str]:
+    """Tags of a sentence of which every span begins with B-: an I- that does not continue a span of its own type opens one.
+
+    The spans are those that conlleval and wu2019's metric.py find: this both converts IOB1 (CoNLL-2003), where B- only parts
+    two neighbours of a type, and mends broken IOB2 (WikiANN).
+    """
+    return [f"B{tag[1:]}" if tag[0] == "I" and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
+
+
+def _sentences(path: Path, encoding: Encoding) -> Iterator[list[Word]]:
+    """The words of each sentence of a file. A new document ends a sentence like a blank line (ned.train has none there)."""
+    words: list[Word] = []
+    separator, columns = "\t", 0
+    for number, line in read_lines(path, encoding):
+        if not columns and line.strip(" "):
+            separator = "\t" if "\t" in line else " "
+        cells = line.split("\t") if separator == "\t" else [*filter(None, line.split(" "))]
+        if not line.strip(" ") or cells[0] == DOCUMENT:
+            if words:
+                yield words
+            words = []
+            continue
+        columns = columns or len(cells)
+        if len(cells) == 1:
+            raise DataError(
+                f"{path}:{number}: a word without a tag, word and tag expected; XTREME leaves them out of its test files: "
+                "name WikiANN's own file"
+            )
+        if len(cells) != columns:
+            refuse(path, number, f"{len(cells)} columns", f"{columns} as before")
+        if cells[-1] not in TAGS:
+            refuse(path, number, f"tag '{cells[-1]:.40}'", f"O, or B- or I- and one of {' '.join(TYPES)}")
+        words.append((cells[0], cells[-1]))
+    if words:
+        yield words
+
+
+def _without_prefix(path: Path, language: str, sentences: list[list[Word]]) -> list[list[Word]]:
+    """Sentences without what WikiANN writes before each word: the code of its Wikipedia and a colon."""
+    match = PREFIX.match(sentences[0][0][0]) if sentences else None
+    if not match or not all(form.startswith(match[0]) for words in sentences for form, _ in words):
+        return sentences
+    wikipedia = languages_table()[language]["wikipedia"].removesuffix("wiki").replace("_", "-")
+    if match[1] not in (language, wikipedia):
+        raise DataError(f"{path}:1: words of '{match[1]}', of '{language}' expected; name the language's own file")
+    return [[(form[len(match[0]) :], tag) for form, tag in words] for words in sentences]
+
+
+def _with_form(words: Sequence[Word], tags: Sequence[str]) -> list[Word]:
+    """(form, tag) of the words that have a form; a span that loses its first word begins with the next."""
+    kept: list[Word] = []
+    opens = False
+    for (form, _), tag in zip(words, tags, strict=True):
+        if opens and tag[0] == "I":
+            tag = f"B{tag[1:]}"
+        form = form.strip()
+        opens = not form and tag[0] == "B"
+        if form:
+            kept.append((form, tag))
+    return kept
+
+
+def _row(id: str, language: str, words: Sequence[Word]) -> dict[str, Any]:
+    """One row of SENTENCES."""
+    forms = [form for form, _ in words]
+    return {
+        "id": id,
+        "language": language,
+        "text": ("" if language in UNSPACED else " ").join(forms),
+        "forms": forms,
+        "upos": [],
+        "heads": [],
+        "relations": [],
+        "multiwords": [],
+        "entities": [tag for _, tag in words],
+    }

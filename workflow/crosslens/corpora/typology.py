@@ -1,0 +1,109 @@
+"""What WALS says of languages: its tables in CLDF, from their files to rows."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from crosslens.config.base import languages_table
+from crosslens.corpora.lines import DAMAGED, refuse
+from crosslens.corpora.schema import TYPOLOGY
+from crosslens.errors import DataError
+from crosslens.files import open_binary
+
+SCHEMA = TYPOLOGY
+COLUMNS = {
+    "languages": ("ID", "Genus", "Family"),
+    "parameters": ("ID", "Name"),
+    "codes": ("ID", "Parameter_ID", "Name", "Number"),
+    "values": ("Language_ID", "Parameter_ID", "Code_ID", "Value"),
+}
+Row = dict[str, str]
+
+
+def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Values of all features for some languages, in the order of the values' file; what there is none of.
+
+    paths: languages.csv, parameters.csv, codes.csv and values.csv of a release (Dryer and Haspelmath 2013; CLDF). languages:
+    codes of resources/languages.csv, which has their codes of WALS. Genus and family are the release's own, empty where it
+    leaves them out. Languages that share a code of WALS (Croatian, Serbian) have the same values.
+    Counts: `languages_without_code`, `languages_without_value` (of those with a code), `features_without_value`.
+    Raises DataError, `path:line: what, expected, remedy`, where a table lacks a column or names what another does not have.
+    """
+    tables = {path.name.partition(".")[0]: path for path in paths}
+    missing = [name for name in COLUMNS if name not in tables]
+    if missing:
+        raise DataError(f"{', '.join(map(str, paths))}: no {missing[0]}.csv; name the four tables {', '.join(COLUMNS)}")
+    wals: dict[str, list[str]] = {}
+    for language in languages:
+        wals.setdefault(languages_table()[language]["wals"], []).append(language)
+    without_code = wals.pop("", [])
+    known = {row["ID"]: row for _, row in _table(tables["languages"], "languages")}
+    features = {row["ID"]: row["Name"] for _, row in _table(tables["parameters"], "parameters")}
+    codes = {}
+    for line, row in _table(tables["codes"], "codes"):
+        _check(tables["codes"], line, "parameter", row["Parameter_ID"], features)
+        if not re.fullmatch("[0-9]{1,4}", row["Number"]):
+            refuse(tables["codes"], line, f"number '{row['Number']:.40}'", "a whole number")
+        codes[row["ID"]] = row
+    rows = []
+    seen: set[tuple[str, str]] = set()
+    for line, row in _table(tables["values"], "values"):
+        path = tables["values"]
+        _check(path, line, "language", row["Language_ID"], known)
+        _check(path, line, "parameter", row["Parameter_ID"], features)
+        _check(path, line, "code", row["Code_ID"], codes)
+        code = codes[row["Code_ID"]]
+        if (code["Parameter_ID"], code["Number"]) != (row["Parameter_ID"], row["Value"]):
+            what = f"code {row['Code_ID']} for value {row['Value']:.40} of {row['Parameter_ID']}"
+            refuse(path, line, what, f"the code of value {code['Number']} of {code['Parameter_ID']}")
+        if (row["Language_ID"], row["Parameter_ID"]) in seen:
+            refuse(path, line, f"{row['Parameter_ID']} of {row['Language_ID']} for the second time", "one value")
+        seen.add((row["Language_ID"], row["Parameter_ID"]))
+        for language in wals.get(row["Language_ID"], []):
+            rows.append(
+                {
+                    "language": language,
+                    "wals": row["Language_ID"],
+                    "genus": known[row["Language_ID"]]["Genus"],
+                    "family": known[row["Language_ID"]]["Family"],
+                    "feature": row["Parameter_ID"],
+                    "name": features[row["Parameter_ID"]],
+                    "value": int(code["Number"]),
+                    "label": code["Name"],
+                }
+            )
+    found = {column: {row[column] for row in rows} for column in ("language", "feature")}
+    return rows, {
+        "languages_without_code": len(without_code),
+        "languages_without_value": len(languages) - len(without_code) - len(found["language"]),
+        "features_without_value": len(features) - len(found["feature"]),
+    }
+
+
+def _check(path: Path, line: int, what: str, name: str, known: dict[str, Any]) -> None:
+    """Raise DataError for a reference to nothing."""
+    if name not in known:
+        refuse(path, line, f"unknown {what} '{name:.40}'", f"a {what} of the {what}s' table")
+
+
+def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
+    """(line, row) of a table; the line is the last one of a row whose cells have several."""
+    number = 0
+    try:
+        with open_binary(path) as stream:
+            reader = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8", newline=""), strict=True)
+            missing = [column for column in COLUMNS[table] if column not in (reader.fieldnames or ())]
+            if missing:
+                refuse(path, 1, f"no column {', '.join(missing)}", f"the header of {table}.csv in CLDF")
+            for row in reader:
+                number = reader.line_num
+                if None in row or None in row.values():
+                    refuse(path, number, "another number of columns", f"{len(reader.fieldnames or ())}")
+                yield number, row
+    except DataError:
+        raise
+    except (csv.Error, *DAMAGED) as error:
+        refuse(path, number + 1, f"damaged table ({error})", "a whole table in UTF-8")

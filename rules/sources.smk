@@ -74,9 +74,10 @@ if "prefetch" in sys.argv:  # a dry run tells it too, which hooks such as onstar
 
 
 rule phrasebook:
-    """Write the phrasebook's treebanks and dumps in their official formats."""
+    """Write the phrasebook's corpora in their official formats."""
     input:
         tables=sorted(str(path.relative_to(ROOT)) for path in (ROOT / "resources/phrasebook").glob("**/*.csv")),
+        languages="resources/languages.csv",
         frames=sorted(str(path.relative_to(ROOT)) for path in (ROOT / "resources/phrasebook").glob("*/frames.txt")),
     output:
         [f"{RESULTS}/sources/phrasebook/{file}" for file in CONFIG.phrasebook.files()],

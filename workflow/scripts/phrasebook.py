@@ -1,4 +1,4 @@
-"""Write the phrasebook's treebanks, dumps and sentence pairs in their official formats."""
+"""Write the phrasebook's corpora in their official formats."""
 
 from pathlib import Path
 

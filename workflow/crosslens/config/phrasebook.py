@@ -42,8 +42,7 @@ class Phrasebook(Section):
     inference_dev: Count = Field(50, description="prompts a language of XNLI's layout, and of MultiNLI's in English")
     inference_test: Count = Field(50, description="prompts a language of XNLI's layout")
     records: Count = Field(
-        40,
-        description="records a language of each split of the other formats, 100 at most; of names and news three times in train",
+        40, description="records a language of each split of the other formats; three times as many sentences and news in train"
     )
     seed: int = Field(0, ge=0, description="seed of everything that is written")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from crosslens.phrasebook.realise import Meaning, Sentence, capital, realise
 from crosslens.phrasebook.tables import Frame
 
 Item = TypeVar("Item")
+Drawn = TypeVar("Drawn", bound=Hashable)
 
 SPLITS = ("train", "dev", "test", "parallel")
 SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}
@@ -26,7 +27,7 @@ SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}
 HELD_OUT = 8
 """Percent of all pairs of fillers (buy + hat, doctor + wait, ...) that train and dev never show together."""
 PATIENCE = 1000
-"""Draws in a row without a new meaning after which a split counts as exhausted."""
+"""Draws in a row without anything new after which a split counts as exhausted."""
 MINIMUM_CHARACTERS = 100
 """Length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)."""
 
@@ -64,6 +65,25 @@ class Stream:
             other = self.below(last + 1)
             items[last], items[other] = items[other], items[last]
         return items
+
+
+def different(drawn: Callable[[int], Drawn | None], n: int, asked: str) -> tuple[Drawn, ...]:
+    """`n` different things, from draws that are given the number found so far and may give nothing.
+
+    asked: what and of what, for the message where there are too few.
+    """
+    found: dict[Drawn, None] = {}
+    misses = 0
+    while len(found) < n:
+        thing = drawn(len(found))
+        if thing is not None and thing not in found:
+            found[thing] = None
+            misses = 0
+        else:
+            misses += 1
+        if misses == PATIENCE:
+            raise DataError(f"phrasebook: {n} {asked}, {len(found)} found; ask for fewer or add concepts")
+    return tuple(found)
 
 
 # Treebanks.
@@ -113,23 +133,19 @@ def treebank(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Sentence,
     key = ("treebank", split) if split == "parallel" else ("treebank", split, grammar.language.code)
     stream = Stream(seed, *key)
     frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
-    meanings: dict[Meaning, None] = {}
-    misses = 0
-    while len(meanings) < n:
+
+    def drawn(_: int) -> Meaning | None:
         meaning = draw(grammar, stream.pick(frames), stream)
-        if meaning not in meanings and split_of(meaning) == split:
-            meanings[meaning] = None
-            misses = 0
-        else:
-            misses += 1
-        if misses == PATIENCE:
-            raise DataError(
-                f"phrasebook: {n} sentences asked of the {split} split, {len(meanings)} found; ask for fewer or add concepts"
-            )
+        return meaning if split_of(meaning) == split else None
+
+    meanings = different(drawn, n, f"sentences asked of the {split} split")
     return tuple(realise(grammar, meaning) for meaning in meanings)
 
 
 # Articles.
+
+TOPICS = ("village", "history", "nature", "person")
+"""What a paragraph may be about."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +155,7 @@ class Paragraph:
     sentences: tuple[Sentence, ...]
     text: str
     topic: str
-    """village, history, nature or person."""
+    """One of TOPICS."""
 
 
 @dataclass(frozen=True)
@@ -156,33 +172,62 @@ Unit = tuple[Meaning, ...]
 """Sentences that stay together in this order."""
 
 
-def articles(grammar: Grammar, n: int, seed: int) -> tuple[Article, ...]:
+def articles(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Article, ...]:
     """`n` articles with different titles and different paragraphs, each of at least 100 characters.
 
-    Other languages get other articles: the drawn facts depend on the language.
+    Other languages get other articles, and so do other keys: the drawn facts depend on both. No key: those of the dump.
     """
-    stream = Stream(seed, "articles", grammar.language.code)
+    written = tuple(itertools.islice(_articles(grammar, seed, *key), n))
+    if len(written) < n:
+        raise DataError(f"phrasebook: {n} articles asked, {len(written)} are all there are; ask for fewer")
+    return written
+
+
+def paragraphs(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Paragraph, ...]:
+    """`n` different paragraphs of at least 100 characters, from the articles of a key."""
+    found = tuple(
+        itertools.islice((paragraph for article in _articles(grammar, seed, *key) for paragraph in article.paragraphs), n)
+    )
+    if len(found) < n:
+        raise DataError(f"phrasebook: {n} paragraphs asked, {len(found)} are all there are; ask for fewer")
+    return found
+
+
+def passage(grammar: Grammar, topic: str, stream: Stream) -> tuple[Sentence, ...]:
+    """Some four to ten sentences on one of TOPICS, without regard to how long they are."""
+    country = stream.pick(grammar.fillers("country"))
+    if topic == "person":
+        name, surname = (stream.pick(grammar.fillers(kind)) for kind in ("name", "surname"))
+        units = _life(grammar, (name, surname), country, stream)
+    else:
+        village = _say("w01", village=stream.pick(grammar.fillers("village")), country=country)
+        told = {
+            "village": itertools.chain([(village,)], _facts(grammar, stream)),
+            "history": _history(iter(stream.shuffled(grammar.fillers("building"))), stream),
+            "nature": _nature(grammar, stream),
+        }
+        units = list(itertools.islice(told[topic], stream.between(2, 3) if topic == "nature" else stream.between(4, 6)))
+    return tuple(realise(grammar, meaning) for unit in units for meaning in unit)
+
+
+def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:
+    """All articles of a key, one after the other."""
+    stream = Stream(seed, *key, "articles", grammar.language.code)
     subjects: list[tuple[str, str]] = stream.shuffled(
         itertools.chain(
             itertools.product(grammar.fillers("village"), grammar.fillers("country")),
             itertools.product(grammar.fillers("name"), grammar.fillers("surname")),
         )
     )
-    written: list[Article] = []
     seen: set[str] = set()
     villages = set(grammar.fillers("village"))
     for subject in subjects:
-        if len(written) == n:
-            break
-        own = Stream(seed, "article", grammar.language.code, *subject)
+        own = Stream(seed, *key, "article", grammar.language.code, *subject)
         article = (_village_article if subject[0] in villages else _person_article)(grammar, subject, own)
         new = tuple(paragraph for paragraph in article.paragraphs if paragraph.text not in seen)
         if new:
             seen.update(paragraph.text for paragraph in new)
-            written.append(Article(article.language, article.title, article.topic, new))
-    if len(written) < n:
-        raise DataError(f"phrasebook: {n} articles asked, {len(written)} are all there are; ask for fewer")
-    return tuple(written)
+            yield Article(article.language, article.title, article.topic, new)
 
 
 def joined(sentences: Iterable[Sentence], spaces: bool) -> str:

@@ -114,9 +114,9 @@ class Template:
     """File and line, for messages."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grammar:
-    """One language: lexemes by name, templates by frame (those with conditions first)."""
+    """One language: lexemes by name, templates by frame (those with conditions first). Equal to itself only."""
 
     language: Language
     concepts: Mapping[str, Concept]

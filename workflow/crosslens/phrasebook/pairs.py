@@ -1,16 +1,15 @@
-"""Prompts as the archives of MultiNLI 1.0 and XNLI 1.0.
+"""Prompts as the archives of MultiNLI 1.0, XNLI 1.0 and XNLI-MT 1.0.
 
 Formats: MultiNLI, https://cims.nyu.edu/~sbowman/multinli (JSON lines); XNLI, https://github.com/facebookresearch/XNLI
-(19 columns separated by tabs, no quoting). Parses are empty.
+(19 columns separated by tabs, no quoting); XNLI-MT, three columns, words set apart by spaces. Parses are empty.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 
+from crosslens.phrasebook.archives import zipped
 from crosslens.phrasebook.generate import joined
 from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.inference import Prompt
@@ -28,14 +27,27 @@ ANNOTATORS = 5
 def multinli(english: Grammar, train: Sequence[Prompt], dev: Sequence[Prompt]) -> bytes:
     """multinli_1.0.zip with the members train and dev_matched; one annotator in train, five in dev, as published."""
     members = {"train": _multinli_lines(english, train, 1), "dev_matched": _multinli_lines(english, dev, ANNOTATORS)}
-    return _archive({f"multinli_1.0/multinli_1.0_{name}.jsonl": lines for name, lines in members.items()})
+    return zipped({f"multinli_1.0/multinli_1.0_{name}.jsonl": _text(lines) for name, lines in members.items()})
 
 
 def xnli(grammars: Iterable[Grammar], dev: Sequence[Prompt], test: Sequence[Prompt]) -> bytes:
     """XNLI-1.0.zip with dev and test in those of the languages that XNLI has, one after the other in alphabetical order."""
-    known = sorted((each for each in grammars if each.language.code in XNLI_LANGUAGES), key=lambda each: each.language.code)
+    known = _known(grammars)
     members = {"dev": _xnli_lines(known, dev), "test": _xnli_lines(known, test)}
-    return _archive({f"XNLI-1.0/xnli.{name}.tsv": lines for name, lines in members.items()})
+    return zipped({f"XNLI-1.0/xnli.{name}.tsv": _text(lines) for name, lines in members.items()})
+
+
+def xnli_mt(grammars: Iterable[Grammar], train: Sequence[Prompt]) -> bytes:
+    """XNLI-MT-1.0.zip with the prompts of MultiNLI's train in those of the languages that XNLI has, English too."""
+    folder = "XNLI-MT-1.0/multinli"
+    return zipped(
+        {f"{folder}/multinli.train.{each.language.code}.tsv": _text(_xnli_mt_lines(each, train)) for each in _known(grammars)}
+    )
+
+
+def _known(grammars: Iterable[Grammar]) -> list[Grammar]:
+    """Those of the languages of XNLI, in alphabetical order."""
+    return sorted((each for each in grammars if each.language.code in XNLI_LANGUAGES), key=lambda each: each.language.code)
 
 
 def _pairs(prompts: Sequence[Prompt]) -> Iterator[tuple[int, int, str, tuple[Meaning, ...], Meaning]]:
@@ -78,12 +90,13 @@ def _xnli_lines(grammars: Sequence[Grammar], prompts: Sequence[Prompt]) -> Itera
             yield "\t".join([*cells, *[label] * ANNOTATORS, tokens, other_tokens, "True"])
 
 
-def _archive(members: dict[str, Iterator[str]]) -> bytes:
-    """A zip of the members, always the same bytes: a fixed date, and no compression, which depends on zlib's version."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        for name, lines in members.items():
-            info = zipfile.ZipInfo(name, date_time=(2026, 1, 1, 0, 0, 0))
-            info.create_system, info.external_attr = 3, 0o644 << 16
-            archive.writestr(info, "".join(line + "\n" for line in lines).encode())
-    return stream.getvalue()
+def _xnli_mt_lines(grammar: Grammar, prompts: Sequence[Prompt]) -> Iterator[str]:
+    yield "premise\thypo\tlabel"
+    for _, _, label, premise, hypothesis in _pairs(prompts):
+        # As published, which has another word for this one label.
+        named = "contradictory" if label == "contradiction" else label
+        yield "\t".join((_texts(grammar, premise)[1], _texts(grammar, [hypothesis])[1], named))
+
+
+def _text(lines: Iterator[str]) -> bytes:
+    return "".join(line + "\n" for line in lines).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from crosslens.errors import DataError
 from crosslens.phrasebook.grammar import Form, Grammar, Lexeme, Part, Reference, Template, Text, tree_problem
@@ -75,7 +76,7 @@ class Sentence:
     ranges: tuple[Range, ...]
     entities: tuple[Entity, ...]
 
-    @property
+    @cached_property
     def tokens(self) -> tuple[Token, ...]:
         """Ranges, and the words outside any range, in order."""
         start = {span.first: span for span in self.ranges}
@@ -86,7 +87,7 @@ class Sentence:
             number = span.last + 1
         return tuple(tokens)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The sentence as it is written."""
         return "".join(token.form + " " * token.space_after for token in self.tokens).rstrip(" ")
@@ -104,6 +105,7 @@ class _Draft:
     is_head: bool
 
 
+@lru_cache(maxsize=4096)  # articles often say the same, and three hypotheses share a premise
 def realise(grammar: Grammar, meaning: Meaning) -> Sentence:
     """Say a meaning in a language; a form that is missing is a DataError naming frame, word and key."""
     fillers = dict(meaning.fillers)
@@ -190,8 +192,11 @@ def _drafts(grammar: Grammar, template: Template, fillers: Mapping[str, str], nu
     before = _surface(grammar, word.text[:position], fillers, template.place)
     after = _surface(grammar, word.text[position + 1 :], fillers, template.place)
     parts = list(form.parts)
-    parts[0] = replace(parts[0], text=before + parts[0].text)
-    parts[-1] = replace(parts[-1], text=parts[-1].text + after, joined=parts[-1].joined or word.joined)
+    # Mostly there is nothing to add, and `replace` takes its time.
+    if before:
+        parts[0] = replace(parts[0], text=before + parts[0].text)
+    if after or word.joined:
+        parts[-1] = replace(parts[-1], text=parts[-1].text + after, joined=parts[-1].joined or word.joined)
     drafts = []
     for at, part in enumerate(parts):
         is_head = at == form.head
@@ -254,7 +259,7 @@ def _spaced(words: list[Word], ranges: list[Range], drafts: list[_Draft], templa
             and form not in OPENING
             and following not in CLOSING
         )
-        spaced.append(replace(word, space_after=space))
+        spaced.append(word if space == word.space_after else replace(word, space_after=space))
     return spaced
 
 

@@ -1,20 +1,26 @@
-"""The phrasebook as a folder of sources under their official names: UD treebanks, Wikipedia dumps, MultiNLI and XNLI."""
+"""The phrasebook as a folder of sources under their official names and in their official formats."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from crosslens.config.phrasebook import DATE
 from crosslens.files import written
+from crosslens.phrasebook.dictionaries import muse
+from crosslens.phrasebook.documents import mldoc
 from crosslens.phrasebook.dumps import dump
+from crosslens.phrasebook.entities import conll, wikiann
 from crosslens.phrasebook.generate import articles, treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import prompts
-from crosslens.phrasebook.pairs import multinli, xnli
+from crosslens.phrasebook.pairs import multinli, xnli, xnli_mt
+from crosslens.phrasebook.running import cc100, wili
 from crosslens.phrasebook.tables import TABLES
 from crosslens.phrasebook.treebanks import conllu, treebank_path
+from crosslens.phrasebook.typology import read_features, wals
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,8 @@ class Sizes:
     """How much to write: sentences of each split and of the parallel set, articles of each language, prompts of inference.
 
     train is written in `train_languages` only. About 150 paragraphs need 60 articles. A prompt is a premise with three
-    hypotheses; those of train are in English only, those of dev and test in every language of XNLI.
+    hypotheses; those of train are in English and, as XNLI-MT, in every language of XNLI, those of dev and test in these too.
+    records: sentences with names and news, three times as many in train; paragraphs of WiLI; documents of CC-100.
     """
 
     train: int = 800
@@ -33,18 +40,19 @@ class Sizes:
     inference_train: int = 300
     inference_dev: int = 50
     inference_test: int = 50
+    records: int = 40
     train_languages: tuple[str, ...] = ("en",)
 
 
 def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Sizes, tables: Path = TABLES) -> None:
-    """Write folder/ud/UD_NAME-Phrasebook/... and folder/wikipedia/CODEwiki/DATE/... for each language, and
-    folder/multinli/multinli_1.0.zip and folder/xnli/XNLI-1.0.zip.
+    """Write into folder/SOURCE/ what config.phrasebook.Phrasebook.files() lists.
 
     The same arguments give the same bytes. A file is whole or absent.
     """
     # All tables are read before anything is written: a bad line leaves nothing behind.
     grammars = [read_grammar(language, tables) for language in languages]
     english = read_grammar("en", tables)
+    features = read_features(tables)
     translations = treebank(english, "parallel", sizes.parallel, seed)
     for grammar in grammars:
         language = grammar.language
@@ -65,6 +73,17 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
     test = prompts(english, "test", sizes.inference_test, seed)
     _write(folder / "multinli" / "multinli_1.0.zip", multinli(english, train, dev))
     _write(folder / "xnli" / "XNLI-1.0.zip", xnli(grammars, dev, test))
+    _write(folder / "xnli-mt" / "XNLI-MT-1.0.zip", xnli_mt(grammars, train))
+    for path, content in itertools.chain(
+        wikiann(grammars, sizes.records, seed),
+        conll(grammars, sizes.records, seed),
+        mldoc(grammars, sizes.records, seed),
+        wili(grammars, sizes.records, seed),
+        cc100(grammars, sizes.records, seed),
+        muse(english, grammars, seed),
+        wals(languages, features),
+    ):
+        _write(folder / path, content)
 
 
 def _write(path: Path, content: bytes) -> None:

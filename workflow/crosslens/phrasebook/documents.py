@@ -1,0 +1,107 @@
+"""News of one topic each: the indices of MLDoc, and the archives of Reuters RCV1 and RCV2 that they point into.
+
+Formats: facebookresearch/MLDoc (mldoc-indices, generate_documents.py) and the XML of RCV1 (Lewis et al. 2004, section 3).
+What articles tell of stands for what Reuters' four main topics are about.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape, quoteattr
+
+from crosslens.config.phrasebook import MLDOC
+from crosslens.phrasebook.archives import tarred, xz
+from crosslens.phrasebook.generate import TOPICS, Stream, different, passage
+from crosslens.phrasebook.grammar import Grammar
+
+CODES = {"village": ("CCAT", "C15"), "history": ("ECAT", "E12"), "person": ("GCAT", "GPOL"), "nature": ("MCAT", "M14")}
+"""A main topic of Reuters and a finer one below it, for each topic of ours."""
+FOLDERS = {"de": "FDG", "es": "REUTES", "fr": "REUTFR", "it": "REUTIT", "ja": "FDJA", "ru": "REUTCY", "zh": "FDCH"}
+"""How the folders of a language begin in RCV2."""
+FOLDER = 20
+"""Documents in a folder."""
+FIRST_DAY = datetime.date(1996, 8, 20)
+"""Of RCV1, whose folders are days."""
+SPLITS = {"train.1000": 3, "dev": 1, "test": 1}
+"""How many times `records` a split has; it keeps the name that it has with a thousand documents."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A piece of news; `place` is its number in the language's archive, from 0."""
+
+    language: str
+    place: int
+    topics: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """Folder and file as in the archive of the language: FDG1/10000."""
+        number = 10_000 * (1 + [*MLDOC].index(self.language)) + self.place
+        if self.language == "en":
+            return f"{self.date:%Y%m%d}/{number}newsML"
+        return f"{FOLDERS[self.language]}{1 + self.place // FOLDER}/{number}"
+
+    @property
+    def date(self) -> datetime.date:
+        """When it came out."""
+        return FIRST_DAY + datetime.timedelta(days=self.place // FOLDER)
+
+    @property
+    def xml(self) -> bytes:
+        """As in Reuters' archives, the first sentence as its title; RCV1 is Latin-1."""
+        encoding = "iso-8859-1" if self.language == "en" else "utf-8"
+        title, text = escape(self.sentences[0]), "".join(f"<p>{escape(each)}</p>\n" for each in self.sentences)
+        number = self.path.split("/")[1].removesuffix("newsML")
+        codes = "".join(f"  <code code={quoteattr(code)}>\n  </code>\n" for topic in self.topics for code in CODES[topic])
+        xml = (
+            f'<?xml version="1.0" encoding="{encoding}" ?>\n'
+            f'<newsitem itemid="{number}" id="root" date="{self.date}" xml:lang="{self.language}">\n'
+            f"<title>{title}</title>\n<headline>{title}</headline>\n<text>\n{text}</text>\n<metadata>\n"
+            '<codes class="bip:countries:1.0">\n  <code code="EEC">\n  </code>\n</codes>\n'
+            f'<codes class="bip:topics:1.0">\n{codes}</codes>\n'
+            f'<dc element="dc.date.published" value="{self.date}"/>\n</metadata>\n</newsitem>\n'
+        )
+        return xml.encode(encoding)
+
+
+def mldoc(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of mldoc/LANGUAGE.SPLIT, reuters/rcv1.tar.xz (English) and reuters/rcv2.tar.xz (the others).
+
+    The topics of a split are balanced. The archives have more documents than the indices name: some of two topics.
+    """
+    archives: dict[str, dict[str, bytes]] = {}
+    for grammar in grammars:
+        code = grammar.language.code
+        if code not in MLDOC:
+            continue
+        found = documents(grammar, records, seed)
+        names = [document.path.replace("/", "-") for document in found]
+        for split, times in SPLITS.items():
+            chosen, names = names[: times * records], names[times * records :]
+            shuffled = Stream(seed, "mldoc", split, code).shuffled(chosen)
+            yield f"mldoc/{MLDOC[code]}.{split}", "".join(name + "\n" for name in shuffled).encode()
+        archive, folder = ("rcv1", "rcv1") if code == "en" else ("rcv2", f"RCV2_Multilingual_Corpus/{MLDOC[code]}")
+        archives.setdefault(archive, {}).update({f"{folder}/{each.path}.xml": each.xml for each in found})
+    for archive, members in archives.items():
+        yield f"reuters/{archive}.tar.xz", xz(tarred(members))
+
+
+def documents(grammar: Grammar, records: int, seed: int) -> tuple[Document, ...]:
+    """The documents of all splits in turn, each of the next topic, and after them one of every two neighbouring topics."""
+    stream = Stream(seed, "mldoc", grammar.language.code)
+    indexed = [(TOPICS[place % len(TOPICS)],) for place in range(sum(SPLITS.values()) * records)]
+    mixed = [(topic, TOPICS[place - 1]) for place, topic in enumerate(TOPICS)]
+    subjects: list[tuple[str, ...]] = [*indexed, *mixed]
+
+    def drawn(place: int) -> tuple[str, ...]:
+        return tuple(sentence.text for topic in subjects[place] for sentence in passage(grammar, topic, stream))
+
+    texts = different(drawn, len(subjects), "news asked")
+    return tuple(
+        Document(grammar.language.code, place, topics, text)
+        for place, (topics, text) in enumerate(zip(subjects, texts, strict=True))
+    )

@@ -1,0 +1,127 @@
+"""Sentences with named entities, in the layouts of WikiANN, CoNLL-2002, CoNLL-2003 and MSRA.
+
+Formats: WikiANN, the archive of Rahimi et al. 2019; CoNLL-2002 in NLTK's edition; CoNLL-2003, Tjong Kim Sang and De Meulder
+2003, section 2 (German has the lemma as a second column); MSRA in the edition of OYE93/Chinese-NLP-Corpus. Parts of speech
+are universal ones; the chunks of CoNLL-2003 are not known, and all O. Types are PER and LOC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from crosslens.config.phrasebook import ENTITIES
+from crosslens.phrasebook.archives import gz, tarred, zipped
+from crosslens.phrasebook.generate import Stream, different, draw, split_of
+from crosslens.phrasebook.grammar import Grammar
+from crosslens.phrasebook.realise import ENTITY_OF_KIND, Sentence, Token, realise
+
+NAMELESS = 0.2
+"""Share of the sentences that have no name."""
+DOCUMENT = 10
+"""Sentences in a document of CoNLL-2003."""
+Word = tuple[Token, str]
+"""What stands on the page, and its tag in IOB2."""
+
+
+def wikiann(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of panx_dataset.zip, with a LANGUAGE.tar.gz of train, dev and test for each language."""
+    members = {}
+    for grammar in grammars:
+        prefix = f"{grammar.language.code}:"
+        splits = {}
+        for split in ("dev", "test", "train"):
+            found = sentences(grammar, "wikiann", split, records, seed)
+            splits[split] = _lines([[f"{prefix}{token.form}\t{tag}" for token, tag in tagged(each)] for each in found])
+        members[f"{grammar.language.code}.tar.gz"] = gz(tarred({name: text.encode() for name, text in splits.items()}))
+    yield "wikiann/panx_dataset.zip", zipped(members)
+
+
+def conll(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of the files of ENTITIES for the languages among those given."""
+    for grammar in grammars:
+        code = grammar.language.code
+        for split, path in ENTITIES.get(code, {}).items():
+            found = sentences(grammar, "conll", split, records, seed)
+            if code == "zh":
+                yield path, _lines([_characters(each) for each in found]).encode()
+            elif code == "es":
+                yield path, _lines([[f"{t.form} {_upos(each, t)} {tag}" for t, tag in tagged(each)] for each in found]).encode()
+            else:
+                yield path, _conll2003(found, lemmas=code == "de").encode("iso-8859-1")
+
+
+def sentences(grammar: Grammar, corpus: str, split: str, records: int, seed: int) -> tuple[Sentence, ...]:
+    """Sentences of different meanings for a corpus: three times `records` in train, `records` in dev and in test.
+
+    No meaning is in two splits (split_of).
+    """
+    stream = Stream(seed, "entities", corpus, split, grammar.language.code)
+    frames = [frame for frame in grammar.frames.values() if frame.register != "inference"]
+    named = [frame for frame in frames if any(kind in ENTITY_OF_KIND for _, kind in frame.slots)]
+    nameless = [frame for frame in frames if frame not in named]
+
+    def drawn(_: int) -> Sentence | None:
+        chosen = nameless if stream.chance(NAMELESS) else named
+        meaning = draw(grammar, stream.pick(chosen), stream)
+        if split_of(meaning) != split:
+            return None
+        sentence = realise(grammar, meaning)
+        # `She wrote many books` has a name in its slots only: many meanings would be one sentence.
+        return sentence if chosen is nameless or sentence.entities else None
+
+    return different(drawn, 3 * records if split == "train" else records, f"sentences with names asked of the {split} split")
+
+
+def tagged(sentence: Sentence) -> list[Word]:
+    """The tokens of a sentence with their IOB2 tags; a token that holds a word of a name is part of the name."""
+    words: list[Word] = []
+    before = None
+    for token in sentence.tokens:
+        entity = next((each for each in sentence.entities if each.first <= token.last and token.first <= each.last), None)
+        words.append((token, f"{'I' if entity is before else 'B'}-{entity.type}" if entity else "O"))
+        before = entity
+    return words
+
+
+def iob1(tags: Sequence[str]) -> list[str]:
+    """IOB2 tags in IOB1: B- only where a name directly follows one of the same type."""
+    return ["I" + tag[1:] if tag.startswith("B") and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
+
+
+def _conll2003(found: Sequence[Sentence], lemmas: bool) -> str:
+    """Word, its lemma if asked, part of speech, chunk and IOB1 tag; documents of ten sentences."""
+    opening = " ".join(["-DOCSTART-", *["-X-"] * (3 if lemmas else 2), "O"])
+    blocks = []
+    for number, sentence in enumerate(found):
+        if number % DOCUMENT == 0:
+            blocks.append([opening])
+        words = tagged(sentence)
+        blocks.append([])
+        for (token, _), tag in zip(words, iob1([tag for _, tag in words]), strict=True):
+            lemma = [_lemma(sentence, token)] if lemmas else []
+            blocks[-1].append(" ".join([token.form, *lemma, _upos(sentence, token), "O", tag]))
+    return _lines(blocks)
+
+
+def _characters(sentence: Sentence) -> list[str]:
+    """A character and its tag a line, a name's tags spread over its characters."""
+    lines = []
+    for token, tag in tagged(sentence):
+        lines += [f"{letter}\t{tag if at == 0 else tag.replace('B-', 'I-')}" for at, letter in enumerate(token.form)]
+    return lines
+
+
+def _upos(sentence: Sentence, token: Token) -> str:
+    """The tag of a token's first word: of a contraction, mostly an adposition."""
+    return sentence.words[token.first - 1].upos
+
+
+def _lemma(sentence: Sentence, token: Token) -> str:
+    """The lemmas of a token's words: `in+der`."""
+    return "+".join(word.lemma for word in sentence.words[token.first - 1 : token.last])
+
+
+def _lines(blocks: Sequence[Sequence[str]]) -> str:
+    """Blocks of lines, an empty line after each."""
+    return "".join("\n".join(block) + "\n\n" for block in blocks)

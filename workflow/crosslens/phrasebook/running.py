@@ -1,0 +1,49 @@
+"""Paragraphs as WiLI-2018 and CC-100 have them.
+
+Formats: Thoma 2018, arXiv:1801.07779, sections 2 and 3 (paragraphs there have 140 characters or more, here 100); CC-100,
+https://data.statmt.org/cc-100 (a paragraph a line, an empty line after each document).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crosslens.config.base import languages_table
+from crosslens.phrasebook.archives import xz, zipped
+from crosslens.phrasebook.generate import Stream, articles, paragraphs
+from crosslens.phrasebook.grammar import Grammar
+
+WILI_LABELS = {"ar": "ara", "zh": "zho"}
+"""Labels that are not the ISO 639-3 code of resources/languages.csv: WiLI names the macrolanguage."""
+
+
+def wili(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of wili-2018.zip: x_train.txt, x_test.txt (paragraphs) and y_train.txt, y_test.txt (their labels).
+
+    `records` paragraphs of each language in train and as many in test, as the real halves are equal; languages are mixed.
+    """
+    halves: dict[str, list[tuple[str, str]]] = {"train": [], "test": []}
+    for grammar in grammars:
+        code = grammar.language.code
+        label = WILI_LABELS.get(code, languages_table()[code]["iso639_3"])
+        found = [(paragraph.text, label) for paragraph in paragraphs(grammar, 2 * records, seed, "wili")]
+        halves["train"] += found[:records]
+        halves["test"] += found[records:]
+    members = {}
+    for half, found in halves.items():
+        texts, labels = zip(*Stream(seed, "wili", half).shuffled(found), strict=True)
+        members[f"x_{half}.txt"], members[f"y_{half}.txt"] = _lines(texts), _lines(labels)
+    yield "wili-2018/wili-2018.zip", zipped(members)
+
+
+def cc100(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of each language's file: `records` documents, articles with other facts than the dump's."""
+    for grammar in grammars:
+        code = grammar.language.code
+        found = articles(grammar, records, seed, "cc-100")
+        lines = [line for article in found for line in (*(paragraph.text for paragraph in article.paragraphs), "")]
+        yield f"cc-100/{languages_table()[code]['cc100']}.txt.xz", xz(_lines(lines))
+
+
+def _lines(lines: Sequence[str]) -> bytes:
+    return "".join(line + "\n" for line in lines).encode()

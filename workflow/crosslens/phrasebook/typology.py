@@ -1,0 +1,103 @@
+"""What the World Atlas of Language Structures says of the phrasebook's languages, as its CLDF tables.
+
+Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/phrasebook/typology.csv, some of its
+features; codes, families and genera are those of resources/languages.csv. Cells that nothing here fills stay empty.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from crosslens.config.base import languages_table
+from crosslens.errors import DataError
+from crosslens.phrasebook.tables import TABLES, read_languages, rows
+
+COLUMNS = {
+    "languages": "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus ISO_codes Samples_100 "
+    "Samples_200",
+    "parameters": "ID Name Description Contributor_ID Chapter Area",
+    "codes": "ID Parameter_ID Name Description Number icon",
+    "values": "ID Language_ID Parameter_ID Value Code_ID Comment Source Example_ID",
+}
+"""The tables of the release and their columns."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature of the atlas: the names of its values by number, and the number of each language."""
+
+    id: str
+    name: str
+    area: str
+    codes: Mapping[str, str]
+    values: Mapping[str, str]
+
+
+@cache
+def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
+    """The features of typology.csv in its order."""
+    languages = read_languages(tables)
+    features: dict[str, Feature] = {}
+    codes: dict[str, dict[str, str]] = {}
+    values: dict[str, dict[str, str]] = {}
+    header = "feature,name,area,value,code,languages"
+    for place, (id, name, area, number, code, found) in rows(tables / "typology.csv", header):
+        feature = Feature(id, name, area, codes.setdefault(id, {}), values.setdefault(id, {}))
+        if features.setdefault(id, feature) != feature or number in codes[id]:
+            raise DataError(f"{place}: value {number} of {id} a second time or under another name, expected once; correct it")
+        codes[id][number] = code
+        for language in found.split():
+            if language not in languages or language in values[id]:
+                raise DataError(f"{place}: `{language}`, expected a language of languages.csv, once in {id}; correct it")
+            values[id][language] = number
+    return tuple(features.values())
+
+
+def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of the four tables, for some languages."""
+    known = {code: languages_table()[code] for code in languages}
+    tables: dict[str, Iterable[dict[str, str]]] = {
+        "languages": (
+            {
+                "ID": row["wals"],
+                "Name": row["name"],
+                "Glottocode": row["glottocode"],
+                "ISO639P3code": row["iso639_3"],
+                "Family": row["family"],
+                "Genus": row["genus"],
+                "ISO_codes": row["iso639_3"],
+                "Samples_100": "false",
+                "Samples_200": "false",
+            }
+            for row in known.values()
+        ),
+        "parameters": ({"ID": each.id, "Name": each.name, "Chapter": each.name, "Area": each.area} for each in features),
+        "codes": (
+            {"ID": f"{each.id}-{number}", "Parameter_ID": each.id, "Name": code, "Number": number}
+            for each in features
+            for number, code in each.codes.items()
+        ),
+        "values": (
+            {
+                "ID": f"{each.id}-{row['wals']}",
+                "Language_ID": row["wals"],
+                "Parameter_ID": each.id,
+                "Value": each.values[code],
+                "Code_ID": f"{each.id}-{each.values[code]}",
+            }
+            for each in features
+            for code, row in known.items()
+            if code in each.values
+        ),
+    }
+    for name, table in tables.items():
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, COLUMNS[name].split(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+        yield f"wals-2020/cldf/{name}.csv", stream.getvalue().encode()

@@ -36,7 +36,7 @@ from crosslens.papers.tanti2021.projection import projection
 from crosslens.papers.tanti2021.scores import by_language_interval, prediction_records
 from crosslens.papers.tanti2021.tables import table
 from crosslens.papers.tanti2021.views import panels
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Reading
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit, Reading
 from crosslens.states.files import States
 from crosslens.training.run import PREDICTIONS
 from sklearn.cluster import KMeans
@@ -140,7 +140,7 @@ def test_frozen_runs_train_the_head_alone(run, config, task):
     (phase,) = of.stages[0].phases
     assert phase.update == (TASK,)
     assert not of.stages[0].trains_encoder()
-    assert of.reinitialise == ("all" if run == "untrained" else "none")
+    assert of.edit == (Edit(layers="all", embeddings=True) if run == "untrained" else Edit())
 
 
 @pytest.mark.parametrize("task", TASKS)

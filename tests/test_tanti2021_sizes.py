@@ -31,7 +31,8 @@ WIKIPEDIA = {
 def tokens(folder, sizes, unknown=0, tags=("NOUN", "VERB"), label=""):
     """Token files of so many texts, each of two words; sizes: file -> texts."""
     for name, n in sizes.items():
-        row = {"language": name[:2], "pieces": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2], "labels": list(tags),
+        row = {"language": name[:2], "pieces": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2],
+               "labels": list(tags), "heads": [], "relations": [],
                "label": label, "second": 0}  # fmt: skip
         rows = [{"id": str(i)} | row for i in range(n)]
         write(rows, folder / f"{name}.parquet", TOKENS, {"texts": n, "unknown": unknown})

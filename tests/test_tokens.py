@@ -89,7 +89,7 @@ def test_tokens_of_a_sentence():
     assert table.schema == TOKENS
     assert table.to_pylist() == [
         {"id": "s", "language": "en", "pieces": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"], "positions": [1, 4],
-         "labels": ["ADJ", "NOUN"], "label": "", "second": 0}
+         "labels": ["ADJ", "NOUN"], "heads": [], "relations": [], "label": "", "second": 0}
     ]  # fmt: skip
     assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
 
@@ -129,7 +129,7 @@ def test_tokens_of_a_pair():
     assert table.schema == TOKENS
     assert table.to_pylist() == [
         {"id": "p", "language": "en", "pieces": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3], "words": ["a", "-", "b", "plays", "a", "b"],
-         "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "label": "entailment", "second": 7}
+         "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "heads": [], "relations": [], "label": "entailment", "second": 7}
     ]  # fmt: skip
     assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, SIZES, UPOS
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Reading, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Reading, Recipe, Score, Stage, Term
 from crosslens.training import checkpoint, cpu
 from crosslens.training.loop import Interrupted, Loop
 from crosslens.training.model import load_trained_encoder, unit_states
@@ -299,7 +300,8 @@ def test_texts_are_selected_by_scikit_learns_macro_f1(bench, classes):
     known = gold >= 0
     labels = np.unique(gold[known]) if kind == "true" else None
     expected = f1_score(gold[known], predicted[known], average="macro", labels=labels)
-    assert selection_score(gold, predicted, texts, NLI, by, "text") == pytest.approx(expected, abs=1e-12)
+    texts = replace(texts, labels=texts.labels | {TASK: gold})
+    assert selection_score(texts, {TASK: predicted}, TASK, NLI, by, "text") == pytest.approx(expected, abs=1e-12)
 
 
 # Further language heads.
@@ -774,7 +776,7 @@ def test_weights_that_nobody_needs_are_not_written(bench, tokens, tmp_path):
 
 
 def test_untrained_control_has_other_weights_that_are_kept(bench):
-    of = recipe("frozen", reinitialise="all")
+    of = recipe("frozen", edit=Edit(layers="all", embeddings=True))
     trained = loop(bench, of).run()
     assert trained.encoder_changed
     plain = weights(bench.encoder())

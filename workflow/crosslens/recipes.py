@@ -10,6 +10,7 @@ from typing import Literal
 from crosslens.config.base import Section, Split
 
 TASK, LANGUAGE, ENCODER = "task", "language", "encoder"  # module names
+ARC = "arc"  # labels beside a parser's relations: each word's head
 
 
 def label_kind(head: str) -> str:
@@ -42,7 +43,7 @@ class Term(Section):
 
     head: str
     data: Data
-    loss: Literal["cross_entropy", "uniformity", "entropy"] = "cross_entropy"
+    loss: Literal["cross_entropy", "uniformity", "entropy", "tree"] = "cross_entropy"
     weight: float = 1.0
     reversal: float | None = None  # the gradient into the encoder is multiplied by -reversal
 
@@ -79,13 +80,36 @@ class Score(Section):
     data: Data
 
 
+class Edit(Section):
+    """What is changed in an encoder before it is trained: RANDOM-INIT (muller2021, section 2.2)."""
+
+    layers: tuple[int, ...] | Literal["all"] = ()  # blocks that are drawn anew, 1 to L
+    embeddings: bool = False  # and the embeddings
+    initialisation: Literal["bert", "released"] = "bert"  # see crosslens.training.edit
+
+    def changes(self) -> bool:
+        """Whether anything is changed."""
+        return bool(self.layers) or self.embeddings
+
+
+class Parser(Section):
+    """A biaffine parser as the task's head; see crosslens.training.biaffine."""
+
+    arc: int = 512
+    relation: int = 128
+    dropout: float = 0.33
+    activation: Literal["elu", "leaky_relu"] = "elu"
+    decoding: Literal["log", "probability"] = "log"
+
+
 class Recipe(Section):
-    """One training, from an encoder to predictions on all its targets."""
+    """One training, from an encoder to predictions on all its targets. Without stages the encoder is only edited."""
 
     name: str
     encoder: str
     reading: Reading = Reading()
-    reinitialise: Literal["none", "all"] = "none"
+    edit: Edit = Edit()
+    parser: Parser | None = None
     labels: dict[str, tuple[str, ...]]  # of each head
     stages: tuple[Stage, ...]
     scores: tuple[Score, ...]
@@ -95,7 +119,7 @@ class Recipe(Section):
     decay: Literal["none", "linear"] = "none"
     weight_decay: float = 0.0
     clip: float | None = None
-    select_by: Literal["paper", "token"] = "token"
+    select_by: Literal["paper", "token", "accuracy", "spans", "las"] = "token"
     encoder_dropout_when_frozen: bool = False
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
 

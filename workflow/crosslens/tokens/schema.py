@@ -10,6 +10,8 @@ TOKENS = pa.schema(
         ("words", pa.list_(pa.string())),  # labelled words, as long as positions
         ("positions", pa.list_(pa.int16())),  # index into pieces of each labelled word's piece
         ("labels", pa.list_(pa.string())),  # UPOS or entity tag of each labelled word; '' where the corpus has none
+        ("heads", pa.list_(pa.int16())),  # of each labelled word, among them from 1; 0 root, -1 cut away; [] without trees
+        ("relations", pa.list_(pa.string())),  # of each labelled word, with subtypes; [] where the corpus has no trees
         ("label", pa.string()),  # of the whole text, of a pair or document; '' where the corpus has none
         ("second", pa.int16()),  # index of the first piece of a pair's second text; 0 where there is none
     ]

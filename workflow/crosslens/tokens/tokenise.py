@@ -17,6 +17,7 @@ from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.windows import windows
 
 BARE_MARKS = ("▁", "Ġ")  # what Unigram and byte-level vocabularies leave of the space before a word of an unspaced script
+CUT = -1  # head of a word whose head was cut away, or has no piece
 CHUNK = 2000  # texts encoded together
 
 
@@ -82,22 +83,33 @@ def tokenise(
             counts["cut_words"] += sum(map(len, labelled))
             for number, each in enumerate(fed, start=1):
                 kept = [
-                    (text[word], position + shift, labels[word] if labels else "")
+                    (text[word], position + shift, labels[word] if labels else "", word)
                     for text, found, (low, high, shift) in zip(texts, labelled, each.spans, strict=True)
                     for word, position in found
                     if low <= position < high
                 ]
                 counts["cut_words"] -= len(kept)
+                heads, relations = _arcs(row, [word for *_, word in kept])
                 columns["id"].append(row["id"] if number == 1 else f"{row['id']}#{number}")
                 columns["language"].append(row["language"])
                 columns["pieces"].append(each.ids)
-                columns["words"].append([word for word, _, _ in kept])
-                columns["positions"].append([position for _, position, _ in kept])
-                columns["labels"].append([label for _, _, label in kept])
+                columns["words"].append([form for form, *_ in kept])
+                columns["positions"].append([position for _, position, *_ in kept])
+                columns["labels"].append([label for _, _, label, _ in kept])
+                columns["heads"].append(heads)
+                columns["relations"].append(relations)
                 columns["label"].append(row.get("label", ""))
                 columns["second"].append(each.second)
         tables.append(pa.table(columns, schema=TOKENS))
     return pa.concat_tables(tables), counts
+
+
+def _arcs(row: dict[str, Any], words: list[int]) -> tuple[list[int], list[str]]:
+    """Heads and relations of labelled words, by index among the row's words: heads counted among them, CUT where one is gone."""
+    if not row.get("heads"):
+        return [], []
+    places = {word: place for place, word in reversed(list(enumerate(words, start=1)))} | {-1: 0}
+    return [places.get(row["heads"][word] - 1, CUT) for word in words], [row["relations"][word] for word in words]
 
 
 class _Fed(NamedTuple):

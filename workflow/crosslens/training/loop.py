@@ -17,11 +17,11 @@ import torch
 from torch import nn
 
 from crosslens.logs import Progress
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term, label_kind
-from crosslens.training import checkpoint, cpu
+from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
+from crosslens.training import checkpoint, cpu, edit, heads
 from crosslens.training.checkpoint import Position
-from crosslens.training.model import EncoderWithHeads, reinitialise
-from crosslens.training.objectives import LOSSES, reverse_gradient
+from crosslens.training.model import EncoderWithHeads
+from crosslens.training.objectives import reverse_gradient
 from crosslens.training.predict import hidden_states, predict, predict_from, selection_score
 from crosslens.training.texts import IGNORED, Texts, collate, shuffled_batches
 
@@ -39,7 +39,7 @@ class Trained:
     model: EncoderWithHeads
     encoder_changed: bool
     history: list[dict[str, Any]]  # one row an epoch: stage, epoch, loss by term, score, seconds, pieces a second
-    predictions: list[dict[str, np.ndarray]]  # head -> classes, for each Score of the recipe
+    predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
 
 
 class Loop:
@@ -62,11 +62,10 @@ class Loop:
         self.checkpoints, self.checkpoint_seconds = checkpoints, checkpoint_seconds
         self.device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.after_step = after_step
-        if recipe.reinitialise == "all":
-            reinitialise(encoder, seed)
+        edit.apply(encoder, recipe.edit, seed)
         if self.device.type == "cpu":
             cpu.prepare(encoder)
-        self.model = EncoderWithHeads(encoder, recipe.labels, recipe.dropout, recipe.reading).to(self.device)
+        self.model = EncoderWithHeads(encoder, recipe.labels, recipe.dropout, recipe.reading, recipe.parser).to(self.device)
         self.cached = False  # whether the stage reads hidden states from `features`
         self.features: dict[Data, torch.Tensor] = {}  # hidden states under an encoder that no longer changes
         self.position = Position()
@@ -95,7 +94,7 @@ class Loop:
                 signal.signal(signal.SIGTERM, previous)
         if self.checkpoints:
             checkpoint.remove(self.checkpoints)
-        changed = self.recipe.reinitialise != "none" or any(stage.trains_encoder() for stage in self.recipe.stages)
+        changed = self.recipe.edit.changes() or any(stage.trains_encoder() for stage in self.recipe.stages)
         return Trained(self.model, changed, self.position.history, predictions)
 
     @cached_property
@@ -231,7 +230,7 @@ class Loop:
     def _backward(self, term: Term, chosen: np.ndarray, phase: Phase) -> float:
         """Add a term's gradient, in micro-batches where memory is short; returns its mean loss."""
         texts = self.texts[term.data]
-        count = max(int((texts.labels[label_kind(term.head)][texts.word_rows(chosen)] != IGNORED).sum()), 1)
+        count = max(int((texts.labels[heads.learnt(term)][texts.word_rows(chosen)] != IGNORED).sum()), 1)
         parts = np.array_split(chosen, -(-len(chosen) // self.largest))
         return sum(self._backward_part(term, texts, part, phase, count) for part in parts)
 
@@ -253,8 +252,9 @@ class Loop:
         states = states.float()
         if term.reversal is not None:
             states = reverse_gradient(states, term.reversal)
-        labels = torch.from_numpy(texts.labels[label_kind(term.head)][words]).to(self.device)
-        loss = LOSSES[term.loss](self.model.heads[term.head](states), labels) / count
+        labels = {kind: torch.from_numpy(values[words]).to(self.device) for kind, values in texts.labels.items()}
+        sizes = torch.from_numpy(np.diff(texts.word_offsets)[part])
+        loss = heads.loss(self.model.heads[term.head], term, states, sizes, labels) / count
         torch.autograd.backward(self.scaler.scale(term.weight * loss))
         return float(loss.detach())
 
@@ -297,17 +297,16 @@ class Loop:
             self.features[data] = hidden_states(self.model, self.texts[data])
         return self.features[data]
 
-    def _predict(self, data: Data, head: str) -> np.ndarray:
+    def _predict(self, data: Data, head: str) -> dict[str, np.ndarray]:
         self.model.eval()
         if self.cached:
-            return predict_from(self._features(data), self.model.heads[head])
-        return predict(self.model, self.texts[data], [head])[head]
+            return predict_from(self._features(data), self.texts[data], head, self.model.heads[head])
+        return predict(self.model, self.texts[data], [head])
 
     def _keep_if_best(self, stage: Stage, names: Sequence[str]) -> float:
         texts, head = self.texts[stage.select_data], stage.select_head
         predicted = self._predict(stage.select_data, head)
-        gold, labels = texts.labels[label_kind(head)], self.recipe.labels[head]
-        score = selection_score(gold, predicted, texts, labels, self.recipe.select_by, self.recipe.reading.unit)
+        score = selection_score(texts, predicted, head, self.recipe.labels[head], self.recipe.select_by, self.recipe.reading.unit)
         if score > self.position.best_score:  # strictly: the first best wins, as in tanti2021's code
             self.position.best_score, self.position.best_epoch = score, self.position.epoch
             self.best = {name: value.clone() for name, value in self._weights(names).items()}
@@ -330,7 +329,7 @@ class Loop:
     def _predictions(self) -> list[dict[str, np.ndarray]]:
         """Predictions of every score; texts scored by several heads pass the encoder once."""
         self.cached = True
-        return [{score.head: self._predict(score.data, score.head)} for score in self.recipe.scores]
+        return [self._predict(score.data, score.head) for score in self.recipe.scores]
 
     # --- weights and checkpoints --------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""An encoder with linear heads, and its weights on disk."""
+"""An encoder with heads, and its weights on disk."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +11,8 @@ from transformers import AutoConfig, AutoModel
 
 from crosslens.errors import DataError
 from crosslens.files import written
-from crosslens.recipes import ENCODER, Reading
-from crosslens.training import cpu
+from crosslens.recipes import ENCODER, Parser, Reading
+from crosslens.training import cpu, heads
 from crosslens.training.texts import Batch
 
 
@@ -38,17 +38,22 @@ def unit_states(
 
 
 class EncoderWithHeads(nn.Module):
-    """A transformer encoder; each head is dropout and one linear layer on the states that the reading names."""
+    """A transformer encoder; heads on the states that the reading names."""
 
-    def __init__(self, encoder: nn.Module, labels: Mapping[str, tuple[str, ...]], dropout: float, reading: Reading | None = None):
+    def __init__(
+        self,
+        encoder: nn.Module,
+        labels: Mapping[str, tuple[str, ...]],
+        dropout: float,
+        reading: Reading | None = None,
+        parser: Parser | None = None,
+    ):
         super().__init__()
         self.encoder = encoder
         self.reading = reading or Reading()
         if self.reading.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
             raise DataError("segments: true expected an encoder with two token types, this one has none: set segments to false")
-        self.heads = nn.ModuleDict(
-            {name: nn.Sequential(nn.Dropout(dropout), nn.Linear(self.hidden_size, len(of))) for name, of in labels.items()}
-        )
+        self.heads = heads.build(labels, dropout, parser, self.hidden_size)
 
     @property
     def hidden_size(self) -> int:
@@ -72,12 +77,9 @@ class EncoderWithHeads(nn.Module):
         return self.encoder if name == ENCODER else self.heads[name]
 
     def initialise_heads(self, names: tuple[str, ...], sd: float, generator: torch.Generator) -> None:
-        """Draw heads anew: weights N(0, sd), bias 0."""
+        """Draw heads anew."""
         for name in names:
-            linear = self.heads[name][1]  # type: ignore[index]
-            with torch.no_grad():
-                linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, sd, generator=generator))
-                linear.bias.zero_()
+            heads.initialise(self.heads[name], sd, generator)
 
 
 def load_encoder(folder: Path, *, pooler: bool = False, dtype: torch.dtype = torch.float32) -> nn.Module:
@@ -96,20 +98,6 @@ def load_encoder(folder: Path, *, pooler: bool = False, dtype: torch.dtype = tor
         folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True, **options
     )
     return model.eval()
-
-
-def reinitialise(encoder: nn.Module, seed: int) -> None:
-    """Draw all weights of an encoder anew, as BERT is initialised, from a random stream of their own."""
-    sd = float(getattr(encoder.config, "initializer_range", 0.02))
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(seed)
-        for module in encoder.modules():
-            if isinstance(module, nn.Linear | nn.Embedding):
-                module.weight.normal_(0, sd)
-            if isinstance(module, nn.LayerNorm):
-                module.weight.fill_(1)
-            if isinstance(module, nn.Linear | nn.LayerNorm) and module.bias is not None:
-                module.bias.zero_()
 
 
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:

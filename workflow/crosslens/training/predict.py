@@ -1,12 +1,14 @@
 """Hidden states and predictions of whole sets of texts, in length-sorted batches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import nn
 
-from crosslens.measures.f1 import chunk_counts, macro_f1, overall, token_counts
+from crosslens.measures.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
+from crosslens.recipes import ARC, label_kind
+from crosslens.training import heads
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.texts import IGNORED, Batch, Texts, collate, sorted_batches
 
@@ -46,33 +48,55 @@ def hidden_states(model: EncoderWithHeads, texts: Texts) -> torch.Tensor:
     return states
 
 
-def predict_from(states: torch.Tensor, head: nn.Module, rows: int = 65536) -> np.ndarray:
-    """Classes that a head in eval mode gives to states, (n,)."""
-    device = next(head.parameters()).device
+def predict_from(states: torch.Tensor, texts: Texts, name: str, head: nn.Module, rows: int = 65536) -> dict[str, np.ndarray]:
+    """What a head in eval mode predicts from the states (n_words, d) of all labelled words; kind -> (n_words,)."""
+    device, sizes = next(head.parameters()).device, np.diff(texts.word_offsets)
+    found: dict[str, np.ndarray] = {}
     with torch.inference_mode():
-        return np.concatenate([head(part.to(device)).argmax(-1).cpu().numpy() for part in torch.split(states, rows)])
+        for chosen in sorted_batches(np.maximum(sizes, 1), rows):
+            words = texts.word_rows(chosen)
+            part = states[torch.from_numpy(words)].to(device)
+            _put(found, heads.classes(name, head, part, torch.from_numpy(sizes[chosen])), words, len(states))
+    return found
 
 
-def predict(model: EncoderWithHeads, texts: Texts, heads: Sequence[str]) -> dict[str, np.ndarray]:
-    """Classes of all labelled words by each head, (n_words,), in one pass."""
-    found = {head: np.empty(int(texts.word_offsets[-1]), np.int64) for head in heads}
+def predict(model: EncoderWithHeads, texts: Texts, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """What heads predict of all labelled words, kind of label -> (n_words,), in one pass."""
+    found: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:
-        states = model.hidden_states(batch)
-        for head in heads:
-            found[head][batch.words] = model.heads[head](states.float()).argmax(-1).cpu().numpy()
+        states = model.hidden_states(batch).float()
+        sizes = torch.bincount(batch.rows, minlength=len(batch.input_ids))
+        for name in names:
+            _put(found, heads.classes(name, model.heads[name], states, sizes), batch.words, int(texts.word_offsets[-1]))
 
     model.eval()
     for_each_batch(texts, model.encoder, model.reading.segments, step)
     return found
 
 
-def selection_score(gold: np.ndarray, predicted: np.ndarray, texts: Texts, labels: Sequence[str], by: str, unit: str) -> float:
-    """Macro F1 that picks the best epoch, a fraction: `paper` as tanti2021's code has it, or over the true classes."""
+def _put(found: dict[str, np.ndarray], classes: Mapping[str, torch.Tensor], words: np.ndarray, n: int) -> None:
+    for kind, values in classes.items():
+        found.setdefault(kind, np.empty(n, np.int64))[words] = values.cpu().numpy()
+
+
+def selection_score(
+    texts: Texts, predicted: Mapping[str, np.ndarray], head: str, labels: Sequence[str], by: str, unit: str
+) -> float:
+    """What picks the best epoch, a fraction. predicted: of the head, see `predict`.
+
+    paper: macro F1 as tanti2021's code has it; token: macro F1 over the true classes; accuracy; spans: F1 of entities as
+    conlleval and seqeval find them; las: share of words whose head and relation are right.
+    """
+    gold = texts.labels[label_kind(head)]
+    if by == "las":
+        arcs = texts.labels[ARC]
+        return float(((gold == predicted[head]) & (arcs == predicted[ARC]))[arcs != IGNORED].mean())
     sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
     known = gold != IGNORED
-    gold, predicted, sentences = gold[known], predicted[known], sentences[known]
-    if by == "paper" and unit == "word":
-        return float(macro_f1(overall(chunk_counts(gold, predicted, sentences, len(texts), labels)), "union"))
-    counts = overall(token_counts(gold, predicted, sentences, len(texts), len(labels)))
-    return float(macro_f1(counts, "union" if by == "paper" else "true"))
+    gold, guess, sentences = gold[known], predicted[head][known], sentences[known]
+    if by == "spans" or (by == "paper" and unit == "word"):
+        counts = overall(chunk_counts(gold, guess, sentences, len(texts), labels))
+        return float(micro_f1(counts) if by == "spans" else macro_f1(counts, "union"))
+    counts = overall(token_counts(gold, guess, sentences, len(texts), len(labels)))
+    return float(accuracy(counts) if by == "accuracy" else macro_f1(counts, "union" if by == "paper" else "true"))

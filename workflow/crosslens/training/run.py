@@ -40,27 +40,33 @@ PREDICTIONS = pa.schema(
 
 def load_data(recipe: Recipe, files: Mapping[FileKey, Path]) -> dict[Data, Texts]:
     """Texts of every Data of a recipe."""
-    labels = recipe.labels.get(TASK, ()), recipe.labels[LANGUAGE]
-    return {data: load([files[key] for key in data.files()], *labels, recipe.reading.unit) for data in recipe.data()}
+    labels = recipe.labels.get(TASK, ()), recipe.labels.get(LANGUAGE, ())
+    trees = recipe.parser is not None
+    return {data: load([files[key] for key in data.files()], *labels, recipe.reading.unit, trees) for data in recipe.data()}
 
 
 def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trained) -> pa.Table:
-    """Gold and predicted classes of every score, a row a text."""
-    parts = []
-    for score, predicted in zip(recipe.scores, trained.predictions, strict=True):
-        of = texts[score.data]
+    """Gold and predicted classes of every score, a row a text; of a parser also heads, as if of a head named ARC."""
+    parts = [PREDICTIONS.empty_table()]
+    scored = [
+        (score.data, head, classes)
+        for score, predicted in zip(recipe.scores, trained.predictions, strict=True)
+        for head, classes in predicted.items()
+    ]
+    for data, head, classes in scored:
+        of = texts[data]
         offsets = pa.array(of.word_offsets, pa.int32())
 
         def lists(values: np.ndarray, offsets: pa.Array = offsets) -> pa.Array:
             return pa.ListArray.from_arrays(offsets, pa.array(values, pa.int16()))
 
-        fixed = [pa.array([value] * len(of)) for value in (score.head, score.data.corpus, score.data.split)]
+        fixed = [pa.array([value] * len(of)) for value in (head, data.corpus, data.split)]
         columns = [
             *fixed,
             pa.array(of.languages),
             pa.array(of.ids),
-            lists(of.labels[label_kind(score.head)]),
-            lists(predicted[score.head]),
+            lists(of.labels[label_kind(head)]),
+            lists(classes),
         ]
         parts.append(pa.Table.from_arrays(columns, schema=PREDICTIONS))
     return pa.concat_tables(parts)

@@ -72,9 +72,17 @@ def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
 
 
 def load(
-    files: Sequence[Path], task_labels: Sequence[str], languages: Sequence[str], unit: Literal["word", "text"] = "word"
+    files: Sequence[Path],
+    task_labels: Sequence[str],
+    languages: Sequence[str],
+    unit: Literal["word", "text"] = "word",
+    trees: bool = False,
 ) -> Texts:
-    """Read token files of some languages; labels for the kinds 'task' and 'language'. Raises DataError if all are empty."""
+    """Read token files of some languages; labels for the kinds 'task' and 'language'. Raises DataError if all are empty.
+
+    trees: the task's labels are relations without subtypes (as the official evaluation of CoNLL 2018 compares them), and
+    there is the kind 'arc', each word's head within its text: 0 the root, counted from 1, IGNORED where it was cut away.
+    """
     table = pa.concat_tables([pq.read_table(path) for path in files]).combine_chunks()
     if not table.num_rows:
         raise DataError(f"{files[0]}: no texts; expected at least one: look at the log of the step that made it")
@@ -93,7 +101,7 @@ def load(
     else:
         words = table["words"].combine_chunks().flatten().to_pylist()
         positions, word_offsets = flat("positions")
-        task = flat("labels")[0].tolist()
+        task = [name.partition(":")[0] for name in flat("relations")[0]] if trees else flat("labels")[0].tolist()
     known = {name: number for number, name in enumerate(languages)}
     per_text = np.array([known.get(name, IGNORED) for name in names], np.int64)
     codes = {name: number for number, name in enumerate(task_labels)}
@@ -101,6 +109,11 @@ def load(
         "language": np.repeat(per_text, np.diff(word_offsets)),
         "task": np.array([codes.get(name, IGNORED) for name in task], np.int64),
     }
+    if trees:
+        heads = flat("heads")[0].astype(np.int64)
+        if len(heads) != len(positions):
+            raise DataError(f"{files[0]}: words without trees; a treebank expected for parsing: choose another corpus")
+        labels["arc"] = np.where(heads < 0, IGNORED, heads)
     return Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
         positions.astype(np.int64), word_offsets, words, labels, table["second"].to_numpy().astype(np.int64),

@@ -8,7 +8,7 @@ from crosslens.config.base import Split
 from crosslens.config.tanti2021 import Run
 from crosslens.config.whole import Config
 from crosslens.papers.tanti2021.items import LABELS, recipe_name
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Phase, Reading, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Reading, Recipe, Score, Stage, Term
 
 TRIAL = "trial"  # and its number
 
@@ -99,7 +99,7 @@ def _recipe(name: str, task: str, run: Run, config: Config, search: bool) -> Rec
         name=name,
         encoder=paper.encoder,
         reading=Reading(unit="word" if task == "pos" else "text", state=of.state, segments=of.segments),
-        reinitialise=run.reinitialise,
+        edit=Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
         labels={TASK: LABELS[task]} | dict.fromkeys(rates, known_languages),
         stages=(task_stage, *language_stages),
         scores=tuple(scores),

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from crosslens.config.base import Split
-from crosslens.config.corpora import Corpus, PairCorpus, ParagraphCorpus, TreebankCorpus
+from crosslens.config.corpora import Corpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
 from crosslens.config.states import Draw
 from crosslens.corpora.schema import metadata
 from crosslens.papers.tanti2021.items import LABELS, TASKS
@@ -120,7 +120,7 @@ def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -
         asked = round(len(stored) * corpus.paragraphs * share)
         if kept < asked:
             reasons.append(f"too little text for {asked - kept:,} of {asked:,} paragraphs")
-    else:
+    elif isinstance(corpus, OfficialCorpus):
         if split in ("dev", "test"):
             reasons += _languages(name, len(stored))
         elif corpus.validation_share != 0.1:

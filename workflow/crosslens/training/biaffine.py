@@ -1,0 +1,138 @@
+"""A biaffine dependency parser on the states of words (muller2021, wu2019; Dozat and Manning 2017).
+
+Heads are numbered as in CoNLL-U: words count from 1, and 0 is the root. A batch is b sentences of at most w words, each padded
+at its end; IGNORED stands for the head of padding and of a word whose head was cut away.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from crosslens.measures.trees import decode_batch
+from crosslens.training.objectives import cross_entropy
+from crosslens.training.texts import IGNORED
+
+ACTIVATIONS: dict[str, nn.Module] = {"elu": nn.ELU(), "leaky_relu": nn.LeakyReLU(0.1)}
+Root = Literal["vector", "first", "as_released"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of a batch's arcs, and of relations where they are asked for."""
+
+    arcs: torch.Tensor  # (b, w, w + 1) of each word's possible heads; -inf where a head is padding
+    of_dependents: torch.Tensor  # (b, w, k, l), times the weights of each of k relations
+    of_heads: torch.Tensor  # (b, w + 1, l), the root first
+
+    def relations(self, heads: torch.Tensor) -> torch.Tensor:
+        """Scores of the relations of words to given heads (b, w), (b, w, k); IGNORED counts as the root."""
+        chosen = heads.clamp(min=0)[..., None].expand(-1, -1, self.of_heads.shape[-1])
+        return torch.einsum("bwkl,bwl->bwk", self.of_dependents, self.of_heads.gather(1, chosen))
+
+    def probabilities(self) -> torch.Tensor:
+        """Probability of each arc times that of its likeliest relation, (b, w, w + 1)."""
+        relations = torch.einsum("bwkl,bhl->bwhk", self.of_dependents, self.of_heads).log_softmax(-1).amax(-1)
+        return (self.arcs.log_softmax(-1) + relations).exp()
+
+
+class Biaffine(nn.Module):
+    """Scores of arcs and relations from states of words.
+
+    Four perceptrons of one layer (arc and relation, head and dependent), dropout of the same units in a whole sentence, a
+    bilinear form for arcs and one for each relation, as Dozat and Manning have them. The defaults are wu2019's; muller2021's
+    code has arc 500, relation 200, dropout 0.1 and leaky_relu.
+
+    root: what the root's state is, which is trained and scored as a head like any word's: `vector` learns one, `first` is the
+    first special piece's. `as_released` is `first` with the defect of wu2019's code (dependency_parser.py masks that piece as
+    if it were no word): the softmax over heads leaves the root out, root words have no arc loss, and all arcs from the root
+    weigh 0 in decoding, whatever their relation; so the root word is the one that the rest of the tree misses least, and its
+    relation is never right (here IGNORED, there its first one, `_`).
+
+    decoding: `log`, the tree of the most probable arcs, then the likeliest relation of each; `probability`, the tree with the
+    largest sum of `Scores.probabilities`, as both papers' codes have it, wu2019's defect with it. Either with one root word,
+    which neither code asks for.
+
+    Departures: of wu2019's biases of arcs only those which a softmax over heads does not cancel; relations have muller2021's
+    biases, and weights are drawn as in its code, for both; a word whose head was cut away teaches no relation either, where
+    wu2019's code takes the last piece for its head.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        relations: int,
+        *,
+        arc: int = 512,
+        relation: int = 128,
+        dropout: float = 0.33,
+        activation: Literal["elu", "leaky_relu"] = "elu",
+        root: Root = "vector",
+        decoding: Literal["log", "probability"] = "log",
+    ):
+        super().__init__()
+        if root == "as_released" and decoding == "log":
+            raise ValueError("root as_released: decoding log, which has no tree without the root; probability expected")
+        self.sizes = [arc, arc, relation, relation]
+        self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
+        self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
+        self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # what depends on the dependent alone is the same for all heads
+        self.relations = nn.Parameter(torch.zeros(relation + 1, relations, relation + 1))
+        self.vector = nn.Parameter(torch.zeros(size)) if root == "vector" else None
+        self.initialise(torch.Generator().manual_seed(0))
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """Draw anew: orthogonal perceptrons, zero biases and bilinear forms; a root of unit variance, as states have it."""
+        with torch.no_grad():
+            blocks = [torch.empty(size, self.perceptrons.in_features) for size in self.sizes]
+            self.perceptrons.weight.copy_(torch.cat([nn.init.orthogonal_(block, generator=generator) for block in blocks]))
+            for values in (self.perceptrons.bias, self.arcs, self.relations):
+                values.zero_()
+            if self.vector is not None:
+                self.vector.copy_(torch.empty(self.vector.shape).normal_(generator=generator))
+
+    def forward(self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None) -> Scores:
+        """Scores from states of words (b, w, d), mask (b, w) true for words, states of the first special pieces (b, d)."""
+        if self.vector is not None:
+            first = self.vector.expand(len(states), -1)
+        if first is None:
+            raise ValueError(f"root {self.root}: no states of the first pieces given, (b, d) expected")
+        hidden = self.activation(self.perceptrons(torch.cat([first[:, None], states], 1)))
+        units = functional.dropout(hidden.new_ones(len(hidden), 1, hidden.shape[-1]), self.dropout, self.training)
+        arc_head, arc_dependent, head, dependent = torch.split(hidden * units, self.sizes, -1)
+        arcs = _with_one(arc_dependent[:, 1:]) @ self.arcs @ arc_head.mT
+        possible = functional.pad(mask, (1, 0), value=self.root != "as_released")
+        of_dependents = torch.einsum("bwi,ikl->bwkl", _with_one(dependent[:, 1:]), self.relations)
+        return Scores(arcs.masked_fill(~possible[:, None], -torch.inf), of_dependents, _with_one(head))
+
+    def loss(self, scores: Scores, heads: torch.Tensor, relations: torch.Tensor) -> torch.Tensor:
+        """Sum over words of -log p(head) - log p(relation given the head), in nats; heads and relations (b, w).
+
+        A word whose head is IGNORED counts for nothing, one whose relation is IGNORED for its arc alone.
+        """
+        known = heads != IGNORED
+        learnt = heads.masked_fill(heads == 0, IGNORED) if self.root == "as_released" else heads
+        arcs = cross_entropy(scores.arcs.flatten(0, 1), learnt.flatten())
+        of_gold = scores.relations(heads).flatten(0, 1)
+        return arcs + cross_entropy(of_gold, relations.masked_fill(~known, IGNORED).flatten())
+
+    def parse(
+        self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Heads and relations of the best trees, (b, w) each, IGNORED for padding; arguments as of `forward`."""
+        scores = self(states, mask, first)
+        # A log-softmax over heads would take the same from every tree, so the scores do for it.
+        weights = scores.probabilities() if self.decoding == "probability" else scores.arcs
+        found = decode_batch(weights.detach().cpu().numpy(), mask.sum(1).cpu().numpy())
+        heads = torch.from_numpy(found).to(states.device)
+        relations = scores.relations(heads).argmax(-1)
+        if self.root == "as_released":
+            relations = relations.masked_fill(heads == 0, IGNORED)
+        return heads.masked_fill(~mask, IGNORED), relations.masked_fill(~mask, IGNORED)
+
+
+def _with_one(hidden: torch.Tensor) -> torch.Tensor:
+    """A last unit of 1, for biases."""
+    return functional.pad(hidden, (0, 1), value=1.0)

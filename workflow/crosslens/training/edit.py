@@ -1,0 +1,53 @@
+"""Edits of an encoder before it is trained: blocks drawn anew (RANDOM-INIT, muller2021, section 2.2)."""
+
+import torch
+from torch import nn
+
+from crosslens.errors import DataError
+from crosslens.recipes import Edit
+
+
+def blocks(encoder: nn.Module) -> list[nn.Module]:
+    """The blocks of a transformer encoder, 1 to L: its one list of as many modules as it has layers."""
+    layers = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+    found = [module for module in encoder.modules() if isinstance(module, nn.ModuleList) and len(module) == layers]
+    if len(found) != 1:
+        raise DataError(f"{type(encoder).__name__}: {len(found)} lists of {layers} blocks, one expected; take another encoder")
+    return list(found[0])
+
+
+def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
+    """Draw the named blocks, and the embeddings, anew; everything else stays as it is, bit for bit.
+
+    bert: weights N(0, 0.02), biases 0, LayerNorm 1 and 0, as the encoder was initialised before its pretraining (the paper's
+    code of its time, mbert-unseen-languages, loads the other children into such a model). released: as the code published for
+    users has it by the way it loads, PyTorch's default, weights and biases uniform within 1 / sqrt(fan in).
+    Each block has a random stream of its own: it is the same alone and with others, and nothing else (heads, order of the data,
+    dropout) depends on it, so that a difference to the reference is paired. The embeddings are block 0.
+    Raises DataError for a block that there is not.
+    """
+    if not edit.changes():
+        return
+    every = blocks(encoder)
+    layers = range(1, len(every) + 1) if edit.layers == "all" else edit.layers
+    wrong = [layer for layer in layers if not 1 <= layer <= len(every)]
+    if wrong:
+        raise DataError(f"layers {wrong} are to be re-initialised, 1 to {len(every)} expected; name others in the configuration")
+    chosen = {layer: every[layer - 1] for layer in layers}
+    if edit.embeddings:
+        chosen[0] = encoder.embeddings  # type: ignore[assignment]
+    sd = float(getattr(encoder.config, "initializer_range", 0.02))
+    with torch.random.fork_rng(), torch.no_grad():
+        for layer, block in chosen.items():
+            torch.manual_seed(seed * 1000 + layer)
+            for module in block.modules():
+                _draw(module, sd if edit.initialisation == "bert" else None)
+
+
+def _draw(module: nn.Module, sd: float | None) -> None:
+    if isinstance(module, nn.LayerNorm) or (sd is None and isinstance(module, nn.Linear)):
+        module.reset_parameters()
+    elif isinstance(module, nn.Linear | nn.Embedding):
+        module.weight.normal_(0, sd or 0.02)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            module.bias.zero_()

@@ -1,0 +1,110 @@
+"""A parser trained by the loop: from trees in tokens to heads and relations in predictions."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from conftest import LANGUAGES
+from crosslens.config.tokens import Tokens
+from crosslens.corpora import schema
+from crosslens.labels import RELATIONS
+from crosslens.recipes import ARC, ENCODER, TASK, Data, Parser, Phase, Recipe, Score, Stage, Term
+from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
+from crosslens.training.loop import Loop
+from crosslens.training.predict import predict, selection_score
+from crosslens.training.run import predictions_table
+from crosslens.training.texts import IGNORED, load
+
+SOURCE = Data(corpus="sentences", split="train", languages=("en",))
+TEST = Data(corpus="sentences", split="test", languages=LANGUAGES)
+
+
+def parsing(**changes) -> Recipe:
+    term = Term(head=TASK, data=SOURCE, loss="tree")
+    stage = Stage(
+        name="task", phases=(Phase(terms=(term,), update=(ENCODER, TASK)),), epochs=12, batch=8, encoder_rate=2e-3,
+        head_rate=5e-3, new_heads=(TASK,), select_head=TASK, select_data=SOURCE,
+    )  # fmt: skip
+    settings = {
+        "name": "test/parsing", "encoder": "tiny", "parser": Parser(arc=32, relation=16, dropout=0.0),
+        "labels": {TASK: RELATIONS}, "stages": (stage,), "scores": (Score(head=TASK, data=TEST),), "init_sd": 0.02,
+        "dropout": 0.0, "select_by": "las", "warmup": 0.1, "decay": "linear",
+    }  # fmt: skip
+    return Recipe(**settings | changes)
+
+
+@pytest.fixture(scope="module")
+def texts(tokens):
+    def of(data):
+        files = [tokens / corpus / f"{language}.{split}.parquet" for corpus, language, split in data.files()]
+        return load(files, RELATIONS, (), trees=True)
+
+    return {data: of(data) for data in (SOURCE, TEST)}
+
+
+def test_tokens_carry_the_trees(tokens, corpora):
+    for language in LANGUAGES:
+        rows = pq.read_table(tokens / "sentences" / f"{language}.test.parquet").to_pylist()
+        trees = schema.read(corpora / "sentences" / f"{language}.test.parquet").to_pylist()
+        for row, tree in zip(rows, trees, strict=True):
+            kept = len(row["words"])
+            assert row["heads"] == [head if head <= kept else CUT for head in tree["heads"][:kept]]
+            assert row["relations"] == tree["relations"][:kept]
+
+
+def test_heads_are_counted_among_the_words_that_have_a_piece(encoder_folder):
+    row = {"id": "s", "language": "en", "forms": ["the", "\u200b", "dog", "sees"], "upos": ["DET", "X", "NOUN", "VERB"],
+           "heads": [3, 4, 4, 0], "relations": ["det", "dep", "nsubj", "root"]}  # fmt: skip
+    row["heads"][0] = 2  # on the word without a piece
+    table, _ = tokenise(load_tokenizer(encoder_folder), [row], Tokens(drop_unknown=False))
+    (found,) = table.to_pylist()
+    assert found["words"] == ["the", "dog", "sees"]
+    assert found["heads"] == [CUT, 3, 0] and found["relations"] == ["det", "nsubj", "root"]
+
+
+def test_labels_of_a_parser(texts):
+    of = texts[TEST]
+    heads, relations = of.labels[ARC], of.labels[TASK]
+    assert heads.shape == relations.shape == of.positions.shape
+    assert (heads >= IGNORED).all() and (relations >= 0).all()  # every relation of the phrasebook is universal, subtypes apart
+    assert all((heads[of.word_rows(np.array([text]))] == 0).sum() <= 1 for text in range(len(of)))
+
+
+def test_a_parser_learns_and_predicts_trees(bench, texts, log):
+    of = parsing()
+    trainer = Loop(of, texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
+    trained = trainer.run()
+    assert trained.history[-1]["loss 0 task tree"] < trained.history[0]["loss 0 task tree"] / 4
+    best = max(row["score"] for row in trained.history)
+    assert best > 0.8
+    found = predict(trained.model, texts[SOURCE], [TASK])
+    assert selection_score(texts[SOURCE], found, TASK, RELATIONS, "las", "word") == pytest.approx(best)
+    table = predictions_table(of, texts, trained).to_pylist()
+    assert {row["head"] for row in table} == {TASK, ARC} and len(table) == 2 * len(texts[TEST])
+    for row in table:
+        if row["head"] == ARC and row["predicted"]:
+            heads = row["predicted"]
+            assert heads.count(0) == 1 and all(0 <= head <= len(heads) and head != word for word, head in enumerate(heads, 1))
+
+
+def test_cached_states_give_the_same_trees(bench, texts, log):
+    """Predictions at the end come from states that are kept; during training from whole passes."""
+    trainer = Loop(parsing(), texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
+    trainer.model.initialise_heads((TASK,), 0.02, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        for parameter in trainer.model.heads[TASK].parameters():
+            parameter.normal_(0, 0.1, generator=torch.Generator().manual_seed(1))
+    whole = predict(trainer.model.eval(), texts[TEST], [TASK])
+    trainer.cached = True
+    kept = trainer._predict(TEST, TASK)
+    assert all((whole[kind] == kept[kind]).mean() > 0.999 for kind in (TASK, ARC))
+
+
+def test_las_counts_words_whose_head_is_known(texts):
+    of = texts[TEST]
+    right = {TASK: of.labels[TASK].copy(), ARC: of.labels[ARC].copy()}
+    assert selection_score(of, right, TASK, RELATIONS, "las", "word") == 1
+    known = of.labels[ARC] != IGNORED
+    wrong = {TASK: right[TASK], ARC: right[ARC].copy()}
+    wrong[ARC][known.nonzero()[0][:10]] += 1
+    assert selection_score(of, wrong, TASK, RELATIONS, "las", "word") == pytest.approx(1 - 10 / known.sum())

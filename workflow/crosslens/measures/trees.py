@@ -58,8 +58,8 @@ def _edmonds(worth: np.ndarray, words: np.ndarray) -> np.ndarray:
     From a first word on, the newest group of words takes the best arc into it from a word outside, and that head becomes the
     newest group; where the head is on the path already, a cycle closes, which becomes one group. An arc into a group is then
     worth what it adds to the arc taken. Root arcs wait until all words are one group, so that the tree is the best of one root
-    word exactly: the penalty on root arcs of Stanojevic and Cohen (2021) taken to its limit. To try each root word in turn would
-    cost w times as much.
+    word exactly: the penalty on root arcs of Stanojevic and Cohen (2021) taken to its limit. To try each root word would cost w
+    times as much.
     """
     b, n = worth.shape[:2]
     real = np.arange(n) < words[:, None]

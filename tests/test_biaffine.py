@@ -1,0 +1,289 @@
+"""The biaffine parser: its formula, gradients, padding, the three roots, and trees that it can learn by heart."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from crosslens.measures.f1 import accuracy, overall
+from crosslens.measures.trees import attachment
+from crosslens.training.biaffine import Biaffine
+from crosslens.training.texts import IGNORED
+from torch import nn
+from torch.nn import functional
+
+ROOTS = ("vector", "first", "as_released")
+SIZE, RELATIONS = 6, 4
+
+
+def parser(root="vector", seed=0, size=SIZE, relations=RELATIONS, arc=5, relation=3, dropout=0.0, **options):
+    """A small parser with no weight at 0."""
+    if root == "as_released":
+        options["decoding"] = "probability"
+    made = Biaffine(size, relations, arc=arc, relation=relation, dropout=dropout, root=root, **options).double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for values in made.parameters():
+            values.copy_(torch.empty(values.shape).normal_(0, 0.5, generator=generator))
+    return made.eval()
+
+
+def batch(words=(3, 1, 5), size=SIZE, seed=0):
+    """States, mask and first pieces' states of sentences, and random heads and relations."""
+    generator = torch.Generator().manual_seed(seed)
+    b, w = len(words), max(words)
+    mask = torch.arange(w) < torch.tensor(words)[:, None]
+    states = torch.randn(b, w, size, dtype=torch.float64, generator=generator)
+    first = torch.randn(b, size, dtype=torch.float64, generator=generator)
+    heads = torch.stack([torch.randint(0, n + 1, (w,), generator=generator) for n in words])
+    relations = torch.randint(0, RELATIONS, (b, w), generator=generator)
+    return states, mask, first, heads.masked_fill(~mask, IGNORED), relations.masked_fill(~mask, IGNORED)
+
+
+# The formula.
+
+
+@pytest.mark.parametrize("activation", ["elu", "leaky_relu"])
+def test_scores_are_the_formula(activation):
+    made = parser("first", activation=activation)
+    states, mask, first, heads, _ = batch()
+    scores = made(states, mask, first)
+    active = nn.ELU() if activation == "elu" else nn.LeakyReLU(0.1)
+    nodes = torch.cat([first[:, None], states], 1)
+    weights, biases = made.perceptrons.weight.split(made.sizes), made.perceptrons.bias.split(made.sizes)
+    arc_head, arc_dependent, head, dependent = (
+        active(functional.linear(nodes, weight, bias)) for weight, bias in zip(weights, biases, strict=True)
+    )
+    one = torch.ones(1, dtype=torch.float64)
+    for sentence, n in enumerate(mask.sum(1).tolist()):
+        for word in range(1, n + 1):
+            for other in range(n + 1):
+                arc = torch.cat([arc_dependent[sentence, word], one]) @ made.arcs @ arc_head[sentence, other]
+                assert torch.isclose(scores.arcs[sentence, word - 1, other], arc)
+            assert (scores.arcs[sentence, word - 1, n + 1 :] == -torch.inf).all()
+            chosen = head[sentence, heads[sentence, word - 1]]
+            for k in range(RELATIONS):
+                expected = torch.cat([dependent[sentence, word], one]) @ made.relations[:, k] @ torch.cat([chosen, one])
+                assert torch.isclose(scores.relations(heads)[sentence, word - 1, k], expected)
+
+
+def test_probabilities_are_those_of_arc_times_likeliest_relation():
+    states, mask, first, _, _ = batch()
+    scores = parser("first")(states, mask, first)
+    for head in range(mask.shape[1] + 1):
+        arc = scores.arcs.softmax(-1)[:, :, head]
+        relation = scores.relations(torch.full(mask.shape, head)).softmax(-1).amax(-1)
+        assert torch.allclose(scores.probabilities()[:, :, head][mask], (arc * relation)[mask])
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_loss_is_the_cross_entropy_of_each_word_summed(root):
+    made = parser(root)
+    states, mask, first, heads, relations = batch()
+    heads[2, 1], relations[0, 0], heads[2, 0] = IGNORED, IGNORED, 0  # a head cut away, an unknown relation, a root word
+    scores = made(states, mask, first)
+    expected = 0.0
+    for sentence, word in mask.nonzero().tolist():
+        head, relation = heads[sentence, word], relations[sentence, word]
+        if head == IGNORED:
+            continue
+        if not (root == "as_released" and head == 0):
+            expected -= scores.arcs[sentence, word].log_softmax(-1)[head]
+        if relation != IGNORED:
+            expected -= scores.relations(heads.clamp(min=0))[sentence, word].log_softmax(-1)[relation]
+    loss = made.loss(scores, heads, relations)
+    assert torch.isclose(loss, expected)
+    alone = [made.loss(made(states[i : i + 1], mask[i : i + 1], first[i : i + 1]), heads[i : i + 1], relations[i : i + 1])
+             for i in range(len(mask))]  # fmt: skip
+    assert torch.isclose(sum(alone), loss)
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_gradients_are_right(root):
+    made = parser(root)
+    states, mask, first, heads, relations = batch((3, 1))
+    names = [name for name, _ in made.named_parameters()]
+
+    def loss(states, first, *values):
+        scores = torch.func.functional_call(made, dict(zip(names, values, strict=True)), (states, mask, first))
+        return made.loss(scores, heads, relations)
+
+    inputs = [states, first, *(values.detach().clone() for values in made.parameters())]
+    assert torch.autograd.gradcheck(loss, [values.requires_grad_() for values in inputs])
+
+
+def test_a_batch_without_a_single_gold_head_has_no_loss():
+    made = parser("first")
+    states, mask, first, heads, relations = batch()
+    loss = made.loss(made(states, mask, first), torch.full_like(heads, IGNORED), relations)
+    loss.backward()
+    assert loss.item() == 0
+    assert all(not values.grad.any() for values in made.parameters() if values.grad is not None)
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_padding_changes_nothing(root):
+    made = parser(root)
+    words = (3, 1, 5, 2)
+    states, mask, first, heads, relations = batch(words)
+    junk = states.masked_fill(~mask[:, :, None], 1e3)
+    scores, found = made(junk, mask, first), made.parse(junk, mask, first)
+    for i, n in enumerate(words):
+        one = states[i : i + 1, :n], mask[i : i + 1, :n], first[i : i + 1]
+        alone, parsed = made(*one), made.parse(*one)
+        assert torch.allclose(scores.arcs[i, :n, : n + 1], alone.arcs[0])
+        gold = heads[i : i + 1, :n]
+        assert torch.allclose(scores.relations(heads)[i, :n], alone.relations(gold)[0])
+        for together, separate in zip(found, parsed, strict=True):
+            assert together[i, :n].tolist() == separate[0].tolist()
+            assert (together[i, n:] == IGNORED).all()
+
+
+def test_dropout_silences_the_same_units_in_a_whole_sentence():
+    made = parser("first", dropout=0.5, arc=40).train()
+    state = torch.randn(2, 1, SIZE, dtype=torch.float64)
+    scores = made(state.expand(2, 4, SIZE), torch.ones(2, 4, dtype=torch.bool), state[:, 0])
+    assert torch.allclose(scores.arcs, scores.arcs[:, :1, :1].expand(2, 4, 5))  # equal words stay equal
+    again = made(state.expand(2, 4, SIZE), torch.ones(2, 4, dtype=torch.bool), state[:, 0])
+    assert not torch.allclose(scores.arcs, again.arcs)
+
+
+def test_initialise_draws_orthogonal_perceptrons_from_its_generator_alone():
+    made = Biaffine(8, 3, arc=6, relation=4)
+    draws = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(len(draws))
+        made.initialise(torch.Generator().manual_seed(seed))
+        draws.append({name: values.detach().clone() for name, values in made.named_parameters()})
+    assert all(torch.equal(draws[0][name], draws[1][name]) for name in draws[0])
+    assert not torch.equal(draws[0]["perceptrons.weight"], draws[2]["perceptrons.weight"])
+    assert not torch.equal(draws[0]["vector"], draws[2]["vector"])
+    for block in made.perceptrons.weight.split(made.sizes):
+        assert torch.allclose(block @ block.T, torch.eye(len(block)), atol=1e-5)
+    states, mask = torch.randn(1, 3, 8), torch.ones(1, 3, dtype=torch.bool)
+    assert not made(states, mask).arcs.any()
+
+
+def test_a_first_piece_is_asked_for():
+    states, mask, *_ = batch()
+    with pytest.raises(ValueError, match="root first: no states of the first pieces"):
+        parser("first")(states, mask)
+    with pytest.raises(ValueError, match="as_released: decoding log"):
+        Biaffine(8, 3, root="as_released")
+
+
+# Parsing.
+
+
+def trees(n):
+    def reaches(word, heads):
+        seen = set()
+        while word and word not in seen:
+            seen.add(word)
+            word = heads[word - 1]
+        return word == 0
+
+    every = product(range(n + 1), repeat=n)
+    return [heads for heads in every if heads.count(0) == 1 and all(reaches(word, heads) for word in range(1, n + 1))]
+
+
+@pytest.mark.parametrize(("root", "decoding"), [("first", "log"), ("vector", "probability"), ("as_released", "probability")])
+def test_the_tree_is_the_best_by_its_weights_and_relations_the_best_for_it(root, decoding):
+    made = parser(root, decoding=decoding)
+    words = (1, 2, 3, 4, 5)
+    for seed in range(20):
+        states, mask, first, _, _ = batch(words, seed=seed)
+        scores = made(states, mask, first)
+        weights = (scores.arcs.log_softmax(-1) if decoding == "log" else scores.probabilities()).detach().numpy()
+        heads, relations = made.parse(states, mask, first)
+        likeliest = scores.relations(heads).argmax(-1)
+        for i, n in enumerate(words):
+            best = max(sum(weights[i, word, head] for word, head in enumerate(tree)) for tree in trees(n))
+            found = heads[i, :n].tolist()
+            assert tuple(found) in trees(n)
+            assert sum(weights[i, word, head] for word, head in enumerate(found)) == pytest.approx(best, abs=1e-9)
+            for word, head in enumerate(found):
+                lost = root == "as_released" and head == 0
+                assert relations[i, word] == (IGNORED if lost else likeliest[i, word])
+
+
+NAMES = ("root", "nsubj", "obj", "nmod")
+
+
+def planted(sentences=20, size=24, seed=0):
+    """Random states of sentences of 1 to 10 words and trees over them; a root word has the relation 0."""
+    generator = np.random.default_rng(seed)
+    words = [1, *generator.integers(2, 11, sentences - 1)]
+    states, mask, first, _, _ = batch(tuple(map(int, words)), size, seed)
+    heads, relations = torch.full(mask.shape, IGNORED), torch.full(mask.shape, IGNORED)
+    for i, n in enumerate(words):
+        order = generator.permutation(n) + 1
+        tree = {order[0]: 0} | {order[k]: order[generator.integers(k)] for k in range(1, n)}
+        heads[i, :n] = torch.tensor([int(tree[word]) for word in range(1, n + 1)])
+        relations[i, :n] = torch.where(heads[i, :n] == 0, 0, torch.from_numpy(generator.integers(1, len(NAMES), n)))
+    return states.float(), mask, first.float(), heads, relations
+
+
+def learnt_by_heart(root, steps=200, decoding="log"):
+    """A parser trained on 20 trees; their heads, and shares of words right: UAS, LAS."""
+    states, mask, first, heads, relations = planted()
+    made = Biaffine(states.shape[-1], len(NAMES), arc=48, relation=24, root=root, decoding=decoding)
+    made.initialise(torch.Generator().manual_seed(0))
+    optimiser = torch.optim.Adam(made.parameters(), 0.01)
+    torch.manual_seed(0)
+    made.train()
+    for _ in range(steps):
+        optimiser.zero_grad()
+        (made.loss(made(states, mask, first), heads, relations) / mask.sum()).backward()
+        optimiser.step()
+    made.eval()
+    found = made.parse(states, mask, first)
+    gold = [[of[i, :n].tolist() for i, n in enumerate(mask.sum(1))] for of in (heads, relations)]
+    guess = [[of[i, :n].tolist() for i, n in enumerate(mask.sum(1))] for of in found]
+
+    def names(sentences):
+        return [["" if k == IGNORED else NAMES[k] for k in sentence] for sentence in sentences]
+
+    counts = attachment(gold[0], names(gold[1]), guess[0], names(guess[1]), names(gold[1]))
+    right_roots = sum(
+        gold_name == name == 0 and head == 0
+        for sentence in zip(gold[1], guess[1], guess[0], strict=True)
+        for gold_name, name, head in zip(*sentence, strict=True)
+    )
+    return made, [float(accuracy(overall(counts[name]))) for name in ("uas", "las")], right_roots, float(mask.sum())
+
+
+@pytest.mark.parametrize(("root", "decoding"), [("vector", "log"), ("first", "log"), ("first", "probability")])
+def test_twenty_trees_are_learnt_by_heart_roots_included(root, decoding):
+    made, (uas, las), right_roots, _ = learnt_by_heart(root, decoding=decoding)
+    assert (uas, las, right_roots) == (1, 1, 20)
+    if root == "vector":
+        drawn = Biaffine(24, 4, arc=48, relation=24)
+        assert (made.vector - drawn.vector).abs().min() > 0  # the root learns, too
+
+
+def test_as_released_no_root_word_is_ever_right_in_las():
+    _, (uas, las), right_roots, words = learnt_by_heart("as_released", decoding="probability")
+    assert right_roots == 0
+    # All that is trained is right, and the root words are left over as roots: only their relations are lost.
+    assert uas == 1
+    assert las == pytest.approx(1 - 20 / words)
+
+
+def test_as_released_the_root_is_no_head_of_the_softmax_and_its_arcs_weigh_nothing():
+    states, mask, first, _, _ = batch()
+    correct, released = (parser(root)(states, mask, first) for root in ("first", "as_released"))
+    assert correct.probabilities()[..., 0].min() > 0
+    assert not released.probabilities()[..., 0].any()
+    assert torch.equal(correct.arcs[..., 1:], released.arcs[..., 1:])
+    assert torch.allclose(released.arcs[mask].softmax(-1)[:, 1:].sum(-1), torch.ones(int(mask.sum()), dtype=torch.float64))
+
+
+def test_as_released_arcs_from_the_root_learn_nothing():
+    states, mask, first, heads, relations = batch()
+    heads = torch.where(mask, 0, IGNORED)
+    for root, learns in (("first", True), ("as_released", False)):
+        made = parser(root)
+        made.loss(made(states, mask, first), heads, relations).backward()
+        assert bool(made.arcs.grad.any()) == learns
+        assert made.relations.grad.any()

@@ -1,0 +1,256 @@
+"""The best tree against brute force and networkx; attachment scores against their definition and the official evaluation."""
+
+import io
+from functools import cache
+from itertools import product
+
+import networkx as nx
+import numpy as np
+import pytest
+from crosslens.errors import DataError
+from crosslens.measures.f1 import accuracy, overall
+from crosslens.measures.intervals import bootstrap
+from crosslens.measures.trees import attachment, decode, decode_batch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SCORES = {
+    "normal": lambda generator, shape: generator.normal(size=shape),
+    "ties": lambda generator, shape: generator.integers(0, 3, shape).astype(float),
+    "equal": lambda generator, shape: np.zeros(shape),
+    "log-probabilities": lambda generator, shape: np.log(generator.dirichlet(np.full(shape[1], 0.1), shape[0]) + 1e-30),
+    "greedy with many roots": lambda generator, shape: generator.normal(size=shape) + 3 * (np.arange(shape[1]) == 0),
+}
+
+
+def is_tree(heads):
+    """Every word reaches the root, one word directly; by walking."""
+    for word in range(1, len(heads) + 1):
+        steps = 0
+        while word and steps <= len(heads):
+            word, steps = heads[word - 1], steps + 1
+        if word:
+            return False
+    return sum(head == 0 for head in heads) == 1
+
+
+@cache
+def all_trees(n):
+    return np.array([heads for heads in product(range(n + 1), repeat=n) if is_tree(heads)])
+
+
+def weight(scores, heads):
+    return scores[np.arange(len(scores)), heads].sum(-1)
+
+
+def random_tree(generator, n):
+    """Heads of a tree over n words in random order: each hangs on one before it."""
+    order = generator.permutation(n) + 1
+    heads = np.zeros(n, int)
+    for i in range(1, n):
+        heads[order[i] - 1] = order[generator.integers(i)]
+    return heads
+
+
+def test_brute_force_knows_all_trees():
+    assert [len(all_trees(n)) for n in range(1, 7)] == [n ** (n - 1) for n in range(1, 7)]  # Cayley: n roots x n ** (n - 2)
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_no_tree_weighs_more(kind):
+    generator = np.random.default_rng(len(kind))
+    for case in range(200):  # 1,000 in all
+        n = 1 + case % 6
+        scores = SCORES[kind](generator, (n, n + 1))
+        heads = decode(scores)
+        assert is_tree(heads)
+        assert weight(scores, heads) == pytest.approx(weight(scores, all_trees(n)).max(), abs=1e-9)
+
+
+def heaviest(scores):
+    """Weight of the best tree by networkx: the best over all root words, of an arborescence that hangs on that word."""
+    found = []
+    for root in range(len(scores)):
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(len(scores)))
+        graph.add_weighted_edges_from(
+            (head, word, scores[word, head + 1])
+            for word in range(len(scores)) for head in range(len(scores)) if word not in (head, root)
+        )  # fmt: skip
+        tree = nx.maximum_spanning_arborescence(graph)
+        found.append(scores[root, 0] + tree.size("weight"))
+    return max(found)
+
+
+@pytest.mark.parametrize("kind", ["normal", "ties", "greedy with many roots"])
+def test_weights_are_those_of_networkx(kind):
+    generator = np.random.default_rng(1)
+    for n in (7, 8, 10, 12):
+        scores = SCORES[kind](generator, (n, n + 1))
+        heads = decode(scores)
+        assert is_tree(heads)
+        assert weight(scores, heads) == pytest.approx(heaviest(scores), abs=1e-9)
+
+
+def test_a_second_root_word_moves_where_it_costs_least():
+    scores = np.array([[9.0, 0, 8, 0], [9, 5, 0, 0], [0, 0, 7, 0]])
+    # Words 1 and 2 both like the root best. Word 1 loses 1 by hanging on word 2, word 2 loses 4 by hanging on word 1.
+    assert decode(scores).tolist() == [2, 0, 2]
+
+
+def test_nested_cycles_are_broken_at_the_right_place():
+    # 1 and 2 like each other, 3 and 4 too, and the two pairs each other; the root is cheapest at word 4.
+    scores = np.full((4, 5), -50.0)
+    scores[0, 2] = scores[1, 1] = scores[2, 4] = scores[3, 3] = 10
+    scores[0, 3], scores[2, 1] = 6, 5
+    scores[:, 0] = [-30, -20, -20, -3]
+    # Root to 4 (-3), 4 to 3 (10), 3 to 1 (6), 1 to 2 (10).
+    assert decode(scores).tolist() == [3, 1, 4, 0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_planted_tree_is_found(seed):
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(1, 120))
+    planted = random_tree(generator, n)
+    scores = generator.uniform(-1, 1, (n, n + 1))
+    scores[np.arange(n), planted] += 2
+    assert np.array_equal(decode(scores), planted)
+
+
+def test_long_sentences_have_trees_with_one_root():
+    generator = np.random.default_rng(0)
+    for n in (40, 90):
+        assert is_tree(decode(generator.normal(size=(n, n + 1))).tolist())
+
+
+def test_what_all_heads_of_a_word_share_does_not_matter():
+    generator = np.random.default_rng(3)
+    for n in (2, 5, 20):
+        scores = generator.normal(size=(n, n + 1))
+        assert np.array_equal(decode(scores), decode(scores + 100 * generator.normal(size=(n, 1))))
+
+
+def test_a_batch_is_its_sentences_whatever_lies_beyond_them():
+    generator = np.random.default_rng(2)
+    words = np.array([3, 1, 12, 7, 12, 0])
+    scores = np.full((len(words), 12, 13), np.nan)
+    alone = []
+    for sentence, n in enumerate(words):
+        inside = generator.normal(size=(n, n + 1))
+        inside[np.arange(n), np.arange(1, n + 1)] = np.inf  # a word's own column
+        scores[sentence, :n, : n + 1] = inside
+        alone.append(decode(inside).tolist() + [0] * (12 - n))
+    before = scores.copy()
+    assert decode_batch(scores, words).tolist() == alone
+    assert np.array_equal(scores, before, equal_nan=True)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_no_numbers_are_refused(value):
+    scores = np.zeros((2, 3, 4))
+    scores[1, 0, 2] = value
+    with pytest.raises(ValueError, match="scores of sentence 1: not finite"):
+        decode_batch(scores, np.array([3, 3]))
+
+
+# Attachment.
+
+RELATIONS = "root nsubj nsubj:pass obj obl obl:agent punct nmod nmod:poss".split()
+TAGS = "NOUN VERB PUNCT SYM X".split()
+
+
+def analyses(generator, sentences, agreement=0.8):
+    """Random gold heads, gold relations, heads, relations and UPOS tags; both sides are trees."""
+    gold_heads, gold_relations, heads, relations, upos = [], [], [], [], []
+    for _ in range(sentences):
+        n = int(generator.integers(1, 12))
+        gold = random_tree(generator, n)
+        near = np.where(generator.random(n) < agreement, gold, random_tree(generator, n))
+        gold_heads.append(gold.tolist())
+        heads.append(near.tolist() if is_tree(near.tolist()) else random_tree(generator, n).tolist())
+        names = generator.choice(RELATIONS, n)
+        gold_relations.append(names.tolist())
+        relations.append(np.where(generator.random(n) < agreement, names, generator.choice(RELATIONS, n)).tolist())
+        upos.append(generator.choice(TAGS, n).tolist())
+    return gold_heads, gold_relations, heads, relations, upos
+
+
+def conllu(heads, relations, upos):
+    lines = []
+    for sentence in zip(heads, relations, upos, strict=True):
+        for i, (head, name, tag) in enumerate(zip(*sentence, strict=True), 1):
+            lines.append(f"{i}\tw{i}\t_\t{tag}\t_\t_\t{head}\t{name}\t_\t_")
+        lines.append("")
+    return io.StringIO("\n".join(lines) + "\n")
+
+
+def test_attachment_is_the_official_one_on_1000_trees():
+    udeval = pytest.importorskip("udtools.udeval", reason="needs the official scorer: pip install udtools")
+    gold_heads, gold_relations, heads, relations, upos = analyses(np.random.default_rng(0), 1000)
+    gold = udeval.load_conllu(conllu(gold_heads, gold_relations, upos), "gold.conllu", {})
+    system = udeval.load_conllu(conllu(heads, relations, upos), "system.conllu", {})
+    official = udeval.evaluate(gold, system)
+    counts = attachment(gold_heads, gold_relations, heads, relations, upos)
+    for name, total in (("uas", official["UAS"]), ("las", official["LAS"])):
+        found = overall(counts[name])
+        assert (found.correct[0], found.true[0], found.predicted[0]) == (total.correct, total.gold_total, total.system_total)
+        assert 0.3 < accuracy(found) < 0.9
+
+
+@pytest.mark.parametrize("subtypes", [False, True])
+@pytest.mark.parametrize("without", [(), ("PUNCT", "SYM")])
+def test_attachment_is_its_definition_by_sentence(without, subtypes):
+    given = analyses(np.random.default_rng(1), 1000)
+    counts = attachment(*given, without=without, subtypes=subtypes)
+    for sentence, words in enumerate(zip(*given, strict=True)):
+        expected = {"words": 0, "uas": 0, "las": 0}
+        for gold_head, gold_relation, head, relation, tag in zip(*words, strict=True):
+            if tag in without:
+                continue
+            names = (gold_relation, relation) if subtypes else (gold_relation.split(":")[0], relation.split(":")[0])
+            expected["words"] += 1
+            expected["uas"] += head == gold_head
+            expected["las"] += head == gold_head and names[0] == names[1]
+        for name in ("uas", "las"):
+            assert counts[name].true[sentence, 0] == counts[name].predicted[sentence, 0] == expected["words"]
+            assert counts[name].correct[sentence, 0] == expected[name]
+
+
+def test_attachment_by_hand():
+    given = [[2, 0, 2, 2]], [["nsubj:pass", "root", "obj", "punct"]], [[2, 0, 2, 3]], [["nsubj", "root", "iobj", "punct"]]
+    upos = [["NOUN", "VERB", "NOUN", "PUNCT"]]
+
+    def shares(**options):
+        counts = attachment(*given, upos, **options)
+        return [float(accuracy(overall(counts[name]))) for name in ("uas", "las")]
+
+    assert shares() == [3 / 4, 2 / 4]
+    assert shares(subtypes=True) == [3 / 4, 1 / 4]
+    assert shares(without=("PUNCT", "SYM")) == [1, 2 / 3]
+
+
+def test_a_word_without_a_head_is_wrong_and_counts():
+    names = [["root", "obj", "dep"]]
+    counts = attachment([[0, 1, -100]], names, [[0, -100, -100]], names, [["X", "X", "X"]])
+    assert [float(accuracy(overall(counts[name]))) for name in ("uas", "las")] == [1 / 3, 1 / 3]
+
+
+def test_intervals_take_the_counts():
+    counts = attachment(*analyses(np.random.default_rng(2), 300))
+    for name in ("uas", "las"):
+        value, low, high = bootstrap(counts[name], accuracy, resamples=200, seed=0)
+        assert low < value < high
+
+
+def test_no_sentences_and_sentences_without_words():
+    counts = attachment([], [], [], [], [])
+    assert counts["las"].true.shape == (0, 1)
+    counts = attachment([[], [0]], [[], ["root"]], [[], [0]], [[], ["root"]], [[], ["X"]], without=("PUNCT",))
+    assert counts["las"].correct.tolist() == [[0], [1]]
+
+
+def test_sentences_of_different_lengths_are_refused_with_their_number():
+    with pytest.raises(DataError, match="sentence 1: 2, 2, 1, 2, 2 gold heads, .*; as many of each expected"):
+        attachment([[0], [0, 1]], [["a"], ["a", "b"]], [[0], [0]], [["a"], ["a", "b"]], [["X"], ["X", "X"]])

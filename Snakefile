@@ -21,6 +21,7 @@ include: "rules/tokens.smk"
 include: "rules/models.smk"
 include: "rules/states.smk"
 include: "rules/papers/tanti2021.smk"
+include: "rules/papers/muller2021.smk"
 
 
 # Compute nodes often have no network: fetch and dump_sample.
@@ -44,3 +45,10 @@ rule demo:
         TANTI2021_ITEMS,
         TANTI2021_SEARCH,
         f"{RESULTS}/corpora.csv",
+
+
+rule demo_all:
+    """Every table and figure of every paper that is there, at any scale."""
+    input:
+        rules.demo.input,
+        MULLER2021_ITEMS,

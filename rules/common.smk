@@ -10,9 +10,10 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "workflow"))
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"), os.environ.get("PYTHONPATH")))))
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
+from crosslens.papers.recipes import draws as stored_states
 from crosslens.papers.recipes import names as recipe_names
 from crosslens.papers.recipes import resolve
 from crosslens.papers.recipes import trial_names

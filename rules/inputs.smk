@@ -122,7 +122,7 @@ def recipe_tokens(recipe):
 
 def recipe_draws(recipe):
     """Corpora and words whose states a recipe's model is asked for."""
-    return draws(recipe.split("/")[1], CONFIG)
+    return stored_states(recipe, CONFIG)
 
 
 def tanti2021_common(wildcards):
@@ -157,4 +157,42 @@ def tanti2021_measures(runs, kinds, tasks=None):
     found = [f"{RESULTS}/measures/{kind}/{model}.parquet" for kind in kinds for model in tanti2021_models(runs, tasks=tasks)]
     if "spelling" in runs:
         found += [f"{RESULTS}/measures/spelling/tanti2021/{task}.parquet" for task in TANTI2021.tasks]
+    return found
+
+
+def muller2021_common(wildcards):
+    """What all records of a recipe share."""
+    recipe = resolve(wildcards.recipe, CONFIG)
+    task = recipe.name.split("/")[1]
+    return {"paper": "muller2021", "encoder": recipe.encoder, "recipe": recipe.name, "task": task if recipe.labels else None}
+
+
+def muller2021_needed(item):
+    """Recipes of a table or figure, as far as they are configured."""
+    return [recipe for recipe in NEEDS[item].recipes if recipe in MULLER2021_RECIPES]
+
+
+def muller2021_models(item):
+    """Names of the trainings of a table or figure: muller2021/TASK/SOURCE/SET/seedN."""
+    return [f"{recipe}/seed{seed}" for recipe in muller2021_needed(item) for seed in muller2021_seeds(recipe)]
+
+
+def muller2021_seeds(recipe):
+    """An encoder that is not trained has one seed."""
+    return MULLER2021.seeds if resolve(recipe, CONFIG).stages else MULLER2021.seeds[:1]
+
+
+def muller2021_records(item):
+    """How the models of a table or figure were made."""
+    return [f"{RESULTS}/models/{model}/record.json" for model in muller2021_models(item)]
+
+
+def muller2021_measures(item):
+    """Scores and similarities that a table or figure shows."""
+    found = []
+    if "score" in NEEDS[item].measures:
+        trained = [recipe for recipe in muller2021_needed(item) if resolve(recipe, CONFIG).stages]
+        found += [f"{RESULTS}/measures/scores/{recipe}.parquet" for recipe in trained]
+    if "cka" in NEEDS[item].measures:
+        found += [f"{RESULTS}/measures/similarity/{model}.parquet" for model in muller2021_models(item)]
     return found

@@ -88,10 +88,11 @@ def test_characters_are_joined_without_spaces(tmp_path: Path) -> None:
     assert [(row["id"], row["text"]) for row in read([path], "zh")[0]] == [("msra_train_bio/1", "乌尔姆大")]
 
 
-def test_a_prefix_is_taken_off_only_where_every_word_has_it(tmp_path: Path) -> None:
+def test_a_prefix_is_taken_off_and_every_word_has_it(tmp_path: Path) -> None:
     text = "de:Ada\tB-PER\nde:\tO\nde:de:x\tO\n"
     assert read([save(tmp_path, text)], "de")[0][0]["forms"] == ["Ada", "de:x"]
-    assert read([save(tmp_path, text + "Bo\tO\n")], "de")[0][0]["forms"] == ["de:Ada", "de:", "de:de:x", "Bo"]
+    with pytest.raises(DataError, match=":4: word 'Bo', de: before it as before those above expected"):
+        read([save(tmp_path, text + "Bo\tO\n")], "de")
     classical = save(tmp_path, "zh-classical:孔\tB-PER\n")
     assert read([classical], "lzh")[0][0]["forms"] == ["孔"]
     path = save(tmp_path, text)

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, Section, languages_table, or_null
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
+from crosslens.config.muller2021 import Muller2021
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.states import States
 from crosslens.config.tanti2021 import Tanti2021
@@ -25,6 +26,7 @@ class Papers(Section):
     """One section a paper."""
 
     tanti2021: Tanti2021
+    muller2021: Muller2021 | None = Field(None, description="null: not configured")
 
 
 class Config(Section):
@@ -98,6 +100,28 @@ class Config(Section):
                 raise ValueError(
                     f"papers.tanti2021.search.experiments: '{name}' scores dev sets, and corpora.{known[name]} has none: name "
                     "them under files"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _muller2021(self) -> Self:
+        paper = self.papers.muller2021
+        if paper is None:
+            return self
+        if paper.encoder not in self.encoders:
+            found = f"found '{paper.encoder}'{nearest(paper.encoder, self.encoders)}"
+            raise ValueError(f"papers.muller2021.encoder: one of {', '.join(self.encoders)} expected, {found}")
+        for key, (name, kind) in paper.corpora().items():
+            if name not in self.corpora or self.corpora[name].kind != kind:
+                raise ValueError(
+                    f"papers.muller2021.{key}: a corpus of kind '{kind}' expected, found '{name}'{nearest(name, self.corpora)}"
+                )
+        for task, of in paper.tasks.items():
+            trained = {language for language, split in self.corpora[of.corpus].parts() if split == "train"}
+            missing = [language for language in paper.source_languages if language not in trained]
+            if missing:
+                raise ValueError(
+                    f"papers.muller2021.tasks.{task}: corpora.{of.corpus} has no training data of {', '.join(missing)}"
                 )
         return self
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Self
 
+from crosslens.corpora.lines import shown
 from crosslens.errors import DataError
 from crosslens.files import OPENERS
 
@@ -83,7 +84,7 @@ class Archive:
             raise self._wrong(name, "is a link or a device")
 
     def _wrong(self, name: str, what: str) -> DataError:
-        return DataError(f"{self.name}: member '{name}' {what}: do not use this file; fetch it from its source")
+        return DataError(f"{self.name}: member '{shown(name)}' {what}: do not use this file; fetch it from its source")
 
 
 class _Header(tarfile.TarInfo):

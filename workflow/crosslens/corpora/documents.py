@@ -22,7 +22,7 @@ WILI = {
     "ne": "nep", "or": "ori", "sq": "sqi", "sw": "swa", "uz": "uzb", "yi": "yid", "zh": "zho",
 }  # fmt: skip
 TOPICS = ("CCAT", "ECAT", "GCAT", "MCAT")
-INDEX = re.compile(r"\w+-\w+", re.ASCII)  # FDG46-381033
+INDEX = re.compile(r"\w{1,99}-\w{1,99}", re.ASCII)  # FDG46-381033; no longer than a file's name may be
 
 
 def read(paths: Sequence[Path], language: str, *, texts: Path | str | None = None) -> tuple[list[dict[str, Any]], dict[str, int]]:

@@ -39,7 +39,8 @@ MEGABYTE = 10**6
 LONGEST = 32 * MEGABYTE  # bytes that a page may have
 FIRST = 8 * MEGABYTE  # compressed bytes in which a multistream dump shows that it is one: its oldest pages are long
 AHEAD = 2  # parts for each process that are read before their turn
-UNREADABLE = (EOFError, OSError, ValueError, ParseError, lzma.LZMAError, zlib.error)
+# The last: an encoding that Python does not know.
+UNREADABLE = (EOFError, OSError, ValueError, ParseError, lzma.LZMAError, zlib.error, LookupError)
 
 
 class Page(NamedTuple):

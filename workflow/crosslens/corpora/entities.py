@@ -34,7 +34,7 @@ def read(paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8") 
     rows: list[dict[str, Any]] = []
     counts = {"opened": 0, "wordless": 0, "empty": 0}
     for path in paths:
-        for number, words in enumerate(_without_prefix(path, language, list(_sentences(path, encoding))), start=1):
+        for number, words in enumerate(_sentences(path, language, encoding), start=1):
             given = [tag for _, tag in words]
             tags = iob2(given)
             counts["opened"] += sum(tag != before for tag, before in zip(tags, given, strict=True))
@@ -56,10 +56,13 @@ def iob2(tags: Sequence[str]) -> list[str]:
     return [f"B{tag[1:]}" if tag[0] == "I" and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
 
 
-def _sentences(path: Path, encoding: Encoding) -> Iterator[list[Word]]:
-    """The words of each sentence of a file. A new document ends a sentence like a blank line (ned.train has none there)."""
+def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[Word]]:
+    """The words of each sentence of a file. A new document ends a sentence like a blank line (ned.train has none there).
+
+    They come without what WikiANN writes before each word, the code of its Wikipedia and a colon.
+    """
     words: list[Word] = []
-    separator, columns = "\t", 0
+    separator, columns, prefix = "\t", 0, ""
     for number, line in read_lines(path, encoding):
         if not columns and line.strip(" "):
             separator = "\t" if "\t" in line else " "
@@ -69,7 +72,8 @@ def _sentences(path: Path, encoding: Encoding) -> Iterator[list[Word]]:
                 yield words
             words = []
             continue
-        columns = columns or len(cells)
+        if not columns:
+            columns, prefix = len(cells), _prefix(path, number, language, cells[0])
         if len(cells) == 1:
             raise DataError(
                 f"{path}:{number}: a word without a tag, word and tag expected; XTREME leaves them out of its test files: "
@@ -79,20 +83,22 @@ def _sentences(path: Path, encoding: Encoding) -> Iterator[list[Word]]:
             refuse(path, number, f"{len(cells)} columns", f"{columns} as before")
         if cells[-1] not in TAGS:
             refuse(path, number, f"tag '{cells[-1]:.40}'", f"O, or B- or I- and one of {' '.join(TYPES)}")
-        words.append((cells[0], cells[-1]))
+        if not cells[0].startswith(prefix):
+            refuse(path, number, f"word '{cells[0]}'", f"{prefix} before it as before those above")
+        words.append((cells[0].removeprefix(prefix), cells[-1]))
     if words:
         yield words
 
 
-def _without_prefix(path: Path, language: str, sentences: list[list[Word]]) -> list[list[Word]]:
-    """Sentences without what WikiANN writes before each word: the code of its Wikipedia and a colon."""
-    match = PREFIX.match(sentences[0][0][0]) if sentences else None
-    if not match or not all(form.startswith(match[0]) for words in sentences for form, _ in words):
-        return sentences
+def _prefix(path: Path, line: int, language: str, first: str) -> str:
+    """What WikiANN writes before each word, by the first word of a file; '' for a file of another layout."""
+    match = PREFIX.match(first)
+    if not match:
+        return ""
     wikipedia = languages_table()[language]["wikipedia"].removesuffix("wiki").replace("_", "-")
     if match[1] not in (language, wikipedia):
-        raise DataError(f"{path}:1: words of '{match[1]}', of '{language}' expected; name the language's own file")
-    return [[(form[len(match[0]) :], tag) for form, tag in words] for words in sentences]
+        raise DataError(f"{path}:{line}: words of '{match[1]}', of '{language}' expected; name the language's own file")
+    return match[0]
 
 
 def _with_form(words: Sequence[Word], tags: Sequence[str]) -> list[Word]:

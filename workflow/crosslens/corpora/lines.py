@@ -17,10 +17,14 @@ DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)  # what re
 UNSPACED = ("ja", "lzh", "th", "zh", "zh_hant")  # languages whose words and sentences follow each other without a space
 
 
+def shown(text: str) -> str:
+    """Text of a file as a message may have it: what a terminal or a log would not show is escaped, a huge field cut."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text[:MOST])
+
+
 def refuse(path: Path, line: int, what: str, expected: str) -> NoReturn:
-    """One readable line, whatever is wrong: what a terminal or a log would not show is escaped, and a huge field cut."""
-    what = "".join(character if character.isprintable() else repr(character)[1:-1] for character in what[:MOST])
-    raise DataError(f"{path}:{line}: {what}, {expected} expected; fetch the file again or correct the line") from None
+    """One readable line, whatever is wrong."""
+    raise DataError(f"{path}:{line}: {shown(what)}, {expected} expected; fetch the file again or correct the line") from None
 
 
 def read_lines(path: Path, encoding: Encoding = "utf-8") -> Iterator[tuple[int, str]]:

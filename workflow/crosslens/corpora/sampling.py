@@ -5,7 +5,6 @@ import heapq
 import logging
 import math
 import random
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from crosslens.corpora import wikitext
 from crosslens.corpora.dumps import Page, in_parts
 from crosslens.corpora.lines import UNSPACED, read_lines
 from crosslens.corpora.schema import PARAGRAPHS, write
-from crosslens.corpora.treebanks import Sentence, read_treebank
+from crosslens.corpora.treebanks import Sentence, document, read_treebank
 from crosslens.errors import DataError
 
 logger = logging.getLogger(__name__)
@@ -318,22 +317,3 @@ def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:
         texts = [Paragraph(part[0].id, space.join(sentence.text for sentence in part)) for part in parts]
         candidates.append(sieve.candidate(page, None, texts))
     return Part(candidates, len(candidates))
-
-
-PUD = re.compile(r"([nw]\d{5})\d{3}")  # n01001011: document n01001
-SPLIT_WORD = re.compile(r"(^|[-_:])(train|dev|test)([-_]|$)")
-NUMBERED = re.compile(r"(.+?)((\.[ps])?\.\d+)+|(.+)[-_:#][sp]?\d+")
-
-
-def document(id: str) -> str:
-    """The document of a sentence by its id in a treebank: the id without its trailing number.
-
-    Where an id has no document in it (test-s4, mst-0008), the document is the id itself: what is left without the number
-    must keep a number that can be a document's.
-    """
-    match = PUD.fullmatch(id)
-    if match:
-        return match[1]
-    match = NUMBERED.fullmatch(id)
-    base = match and (match[1] or match[4])
-    return id if not base or SPLIT_WORD.search(base) or not re.search(r"\d", base) else base

@@ -102,7 +102,7 @@ def _draw(
             part = replace(part, rows=[part.rows[i] for i in sample])
         if not part.rows:
             raise DataError(
-                f"{', '.join(part.files)}: no rows for {language}.{split} (dropped: {part.dropped}, "
+                f"{', '.join(map(str, files[part.drawn_from]))}: no rows for {language}.{split} (dropped: {part.dropped}, "
                 f"limit {limits.get(split)}, validation share {validation_share:g}); name other files or change these"
             )
         parts[split] = part

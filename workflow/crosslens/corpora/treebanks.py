@@ -351,3 +351,22 @@ def _row(id: str, sentence: Sentence, language: str) -> dict[str, Any]:
         "multiwords": [multiword._asdict() for multiword in sentence.multiwords],
         "entities": [],
     }
+
+
+PUD = re.compile(r"([nw]\d{5})\d{3}")  # n01001011: document n01001
+SPLIT_WORD = re.compile(r"(^|[-_:])(train|dev|test)([-_]|$)")
+NUMBERED = re.compile(r"(.+?)((\.[ps])?\.\d+)+|(.+)[-_:#][sp]?\d+")
+
+
+def document(id: str) -> str:
+    """The document of a sentence by its id in a treebank: the id without its trailing number.
+
+    Where an id has no document in it (test-s4, mst-0008), the document is the id itself: what is left without the number
+    must keep a number that can be a document's.
+    """
+    match = PUD.fullmatch(id)
+    if match:
+        return match[1]
+    match = NUMBERED.fullmatch(id)
+    base = match and (match[1] or match[4])
+    return id if not base or SPLIT_WORD.search(base) or not re.search(r"\d", base) else base

@@ -73,7 +73,8 @@ EMPTY_BRACKETS = re.compile(r"[(（\[]\s*(?:[,;:、，；：·]\s*)*[)）\]]")
 OPENING = re.compile(r"([(（])\s*(?:[,;:、，；：]\s*)+")  # left where a template opened the brackets
 REMNANT = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|\|-|</?[a-zA-Z][^<>]*>?|^[|!]|^=.*=$")
 QUOTES = re.compile(r"'{2,}")
-UNCLOSED = 1000  # no page that was written by hand comes near
+PATIENCE = 10**8  # characters that the parser reads in vain, in some ten seconds; real pages come to 5 * 10^6
+BREAKS = 1000  # line breaks of a page, each of which the patterns below take for the beginning of a pair
 BRACKETED = (("[", "]"), ("{", "}"), ("<", ">"), ("<!--", "-->"))
 START_OR_END = re.compile(r"<(/?)([a-zA-Z]+)(?:>|\s[^<>]*+(?<!/)>)")  # single ones, <ref/>, need no end
 
@@ -98,13 +99,13 @@ def paragraphs(markup: str) -> list[str]:
 
 
 def _check_closed(markup: str) -> None:
-    """Raise ValueError where parsing would not end: what is never closed is read to the page's end before it is taken for text."""
+    """Raise ValueError where parsing would hardly end: each thing that is not closed is read to the end of the page first."""
     tags = Counter[str]()
     for end, name in START_OR_END.findall(markup):
         tags[name.lower()] += -1 if end else 1
     unclosed = sum(max(0, tags[name]) for name in tags if name not in SINGLE)
     unclosed += sum(max(0, markup.count(begin) - markup.count(end)) for begin, end in BRACKETED)
-    if unclosed > UNCLOSED:
+    if unclosed * len(markup) > PATIENCE:
         raise ValueError(f"wikitext in which {unclosed} things are opened and never closed")
 
 
@@ -288,8 +289,8 @@ class _Folded:
         """Raises ValueError where that cannot be."""
         if IS_FOLDED.search(markup):
             raise _Entangled("characters of private use")
-        if markup.count("<br") + markup.count("<BR") > UNCLOSED:
-            raise _Entangled("line breaks, each of which the patterns take for the beginning of a pair")
+        if markup.count("<br") + markup.count("<BR") > BREAKS:
+            raise _Entangled("line breaks")
         self.hidden: list[str] = []
         self.visible: set[str] = set()  # characters for what shows something after all
         self.text = OPAQUE.sub(self._fold, markup)

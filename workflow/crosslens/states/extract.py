@@ -13,6 +13,29 @@ from crosslens.training.predict import for_each_batch
 from crosslens.training.texts import Batch, Texts
 
 
+def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
+    """Mean over the pieces of each text, the first and the last (special) left out: `layer_I` -> (n_texts, d) float32.
+
+    muller2021, section 4.2. texts: read by whole texts. 0 is the embedding output. nan for a text of special pieces alone.
+    """
+    device = next(encoder.parameters()).device
+    states: dict[str, np.ndarray] = {}
+
+    def step(batch: Batch) -> None:
+        mask = torch.ones(batch.input_ids.shape, dtype=torch.long) if batch.attention_mask is None else batch.attention_mask
+        options = {} if batch.attention_mask is None else {"attention_mask": mask.to(device)}
+        output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=True, **options)
+        places = torch.arange(mask.shape[1])
+        inside = ((places > 0) & (places < mask.sum(1, keepdim=True) - 1)).to(device)
+        for layer, of_layer in enumerate(output.hidden_states):
+            means = (of_layer.float() * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True)
+            column = states.setdefault(f"layer_{layer}", np.empty((len(texts), means.shape[1]), np.float32))
+            column[batch.words] = means.cpu().numpy()
+
+    for_each_batch(texts, encoder, False, step)
+    return states
+
+
 def extract(
     encoder: nn.Module,
     texts: Texts,

@@ -54,6 +54,15 @@ def read(folder: str | Path, layer: int | None = None) -> States:
     return States(vectors, *columns.values())
 
 
+def read_layers(path: Path) -> tuple[list[str], list[np.ndarray]]:
+    """Ids of a file's texts, and their states at each stored layer, rising, (n, d) float32 each."""
+    names = [name for name in pq.read_schema(path).names if name.startswith("layer_")]
+    table = pq.read_table(path, columns=["id", *names])
+    columns = [table[name].combine_chunks() for name in names]
+    states = [column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size) for column in columns]
+    return table["id"].to_pylist(), states
+
+
 def read_corpora(folder: str | Path, corpora: Iterable[str]) -> list[States]:
     """States of several corpora under one model."""
     return [read(Path(folder) / corpus) for corpus in corpora]

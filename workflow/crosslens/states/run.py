@@ -13,7 +13,7 @@ from crosslens.logs import Progress
 from crosslens.recipes import Reading
 from crosslens.states import files as states_files
 from crosslens.states.draw import draw
-from crosslens.states.extract import extract
+from crosslens.states.extract import extract, text_means
 from crosslens.training.model import load_trained_encoder
 from crosslens.training.texts import load
 
@@ -46,8 +46,20 @@ def run(
     model = load_trained_encoder(encoder, weights, pooler=reading.state == "pooler", dtype=DTYPES[precision]).to(device)
     files = [(corpus, language) for corpus in draws for language in languages[corpus]]
     for corpus, language in Progress(len(files), f"states of {weights.parent}: languages", log).over(files):
-        columns, states = _language(model, tokens[corpus], language, labels, draws[corpus], layers, reading)
+        of = draws[corpus]
+        if of.means:
+            columns, states = _means(model, tokens[corpus], language, of.sample_split)
+        else:
+            columns, states = _language(model, tokens[corpus], language, labels, of, layers, reading)
         states_files.write(columns, states, output / corpus / f"{language}.parquet", stored)
+
+
+def _means(model: nn.Module, tokens: Path, language: str, split: str) -> tuple[dict[str, list[object]], dict[str, np.ndarray]]:
+    """All texts of a split of a language, and the means of their states: columns of the file, name -> (n, d)."""
+    texts = load([tokens / f"{language}.{split}.parquet"], (), (), "text")
+    n = len(texts)
+    columns: dict[str, list[object]] = {"id": [*texts.ids], "word": [*texts.words], "label": [""] * n, "language": [language] * n}
+    return columns | {"split": [split] * n, "sample": [True] * n, "random": [False] * n}, text_means(model, texts)
 
 
 def _language(

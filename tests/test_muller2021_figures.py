@@ -1,0 +1,301 @@
+"""muller2021: figures 1 to 8 of made-up records."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from crosslens.errors import DataError
+from crosslens.figures.curves import Curve, panels
+from crosslens.figures.save import save
+from crosslens.papers.muller2021.correlation import spearman_by_layer
+from crosslens.papers.muller2021.figures import CAPTIONS, FIGURES, LANGUAGES, figure
+from crosslens.records import RECORDS
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+NAMES = {"fr": "French", "de": "German", "tr": "Turkish", "id": "Indonesian", "ar": "Arabic", "es": "Spanish", "ru": "Russian"}
+METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
+PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"
+DEFINITIONS = ("debiased", "linear")
+BLOCKS = 4
+COLUMN = {"debiased": 0, "linear": 1}
+
+
+def tuned(task, of="ref"):
+    return f"muller2021/{task}/en/{of}"
+
+
+def made(seeds=(0, 1, 2), languages=tuple(NAMES), tasks=tuple(METRICS), sets=("init1-2",)):
+    """Similarities that rise and fall, and scores; every value is different."""
+    draw = np.random.default_rng(0)
+    models = [(PRETRAINED, None, (0,)), (UNTRAINED, None, (0,))]
+    models += [(tuned(task, of), task, seeds) for task in tasks for of in ("ref", *sets)]
+    rows = []
+    for recipe, task, of_recipe in models:
+        for seed in of_recipe:
+            common = {"paper": "muller2021", "recipe": recipe, "seed": seed, "task": task, "split": "test"}
+            for language in languages:
+                for definition in (*DEFINITIONS, "rbf"):
+                    for layer in range(BLOCKS + 1):
+                        value = 0.2 + 0.15 * layer - 0.03 * layer**2 + 0.1 * draw.random()
+                        place = {"corpus": "pud", "language": language, "layer": layer, "definition": definition, "n": 1000}
+                        band = {"low": value - 0.02 - 0.01 * draw.random(), "high": value + 0.02 + 0.01 * draw.random()}
+                        rows.append(common | place | band | {"measure": "cka", "value": value})
+                        rows.append(common | place | {"measure": "cka floor", "value": 0.01 * draw.random()})
+            if task and recipe == tuned(task):
+                for language in ("en", *languages):
+                    place = {"corpus": "wikiann" if task == "ner" else "pud", "language": language}
+                    rows.append(common | place | {"measure": "score", "definition": METRICS[task], "value": draw.random()})
+    records = pd.DataFrame(rows, columns=RECORDS.names)
+    return records.astype({"value": float, "low": float, "high": float}).sample(frac=1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def records():
+    return made()
+
+
+@pytest.fixture(scope="module")
+def figures(records):
+    yield {name: figure(name, records, NAMES) for name in FIGURES}
+    plt.close("all")
+
+
+def chosen(records, recipe, language, definition, measure="cka"):
+    here = records[(records["recipe"] == recipe) & (records["language"] == language)]
+    return here[(here["definition"] == definition) & (here["measure"] == measure)].sort_values("layer")
+
+
+def mean(*key):
+    return chosen(*key).groupby("layer")["value"].mean().to_numpy()
+
+
+def grid(drawn, columns=2):
+    """Rows of axes."""
+    return [drawn.axes[start : start + columns] for start in range(0, len(drawn.axes), columns)]
+
+
+def names_of(axis):
+    """Names beside an axis -> colour. Column heads are annotations, too, but bold."""
+    return {text.get_text(): text.get_color() for text in axis.texts if text.get_weight() != "bold"}
+
+
+def line(row, name, column):
+    """The whole line of the colour of a name."""
+    (found,) = [of for of in row[column].get_lines() if of.get_color() == names_of(row[-1])[name] and of.get_linestyle() == "-"]
+    return found
+
+
+def band(row, name, column):
+    """Lowest and highest of the drawn band at each layer."""
+    colour = to_rgb(names_of(row[-1])[name])
+    (found,) = [of for of in row[column].collections if tuple(of.get_facecolor()[0][:3]) == pytest.approx(colour)]
+    corners = found.get_paths()[0].vertices
+    return [[pick(corners[corners[:, 0] == layer, 1]) for layer in range(BLOCKS + 1)] for pick in (min, max)]
+
+
+def row_names(drawn, columns=2):
+    return [row[0].get_title(loc="left") for row in grid(drawn, columns)]
+
+
+def assert_line(row, name, column, expected):
+    assert line(row, name, column).get_xdata() == pytest.approx(range(BLOCKS + 1))
+    assert line(row, name, column).get_ydata() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize(("name", "languages"), [("figure1", ["ru"]), ("figure5", [*LANGUAGES])])
+def test_figures_1_and_5_draw_mean_similarities_of_three_tasks_and_of_encoders_that_were_not_tuned(
+    records, figures, name, languages, definition
+):
+    rows = grid(figures[name])
+    assert len(rows) == len(languages)
+    for row, language in zip(rows, languages, strict=True):
+        encoders = {"parsing": tuned("parsing"), "POS": tuned("pos"), "NER": tuned("ner")}
+        encoders |= {"pretrained": PRETRAINED, "untrained": UNTRAINED}
+        assert set(names_of(row[-1])) == set(encoders)
+        for label, recipe in encoders.items():
+            assert_line(row, label, COLUMN[definition], mean(records, recipe, language, definition))
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize(("name", "task"), [("figure2", "ner"), ("figure6", "parsing"), ("figure7", "pos"), ("figure8", "ner")])
+def test_figures_2_and_6_to_8_draw_a_task_with_and_without_re_initialised_layers(records, figures, name, task, definition):
+    languages = ["ru"] if name == "figure2" else [*LANGUAGES, "ru"]
+    rows = grid(figures[name])
+    assert len(rows) == len(languages)
+    for row, language in zip(rows, languages, strict=True):
+        encoders = {"REF": tuned(task), "re-init. 1-2": tuned(task, "init1-2"), "pretrained": PRETRAINED, "untrained": UNTRAINED}
+        assert set(names_of(row[-1])) == set(encoders)
+        for label, recipe in encoders.items():
+            assert_line(row, label, COLUMN[definition], mean(records, recipe, language, definition))
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_figure_4_draws_languages_of_the_ner_encoder_and_of_those_that_were_not_tuned(records, figures, definition):
+    assert row_names(figures["figure4"]) == ["NER", "pretrained", "untrained"]
+    for row, recipe in zip(grid(figures["figure4"]), (tuned("ner"), PRETRAINED, UNTRAINED), strict=True):
+        assert set(names_of(row[-1])) == {NAMES[code] for code in LANGUAGES}
+        for code in LANGUAGES:
+            assert_line(row, NAMES[code], COLUMN[definition], mean(records, recipe, code, definition))
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_figure_3_draws_the_correlations_by_layer_and_their_intervals(records, figures, definition):
+    assert row_names(figures["figure3"]) == ["parsing", "POS", "NER"]
+    for row, task in zip(grid(figures["figure3"]), METRICS, strict=True):
+        for label, of in (("fine-tuned", True), ("pretrained", False)):
+            expected = spearman_by_layer(records, task, definition=definition, tuned=of)
+            assert_line(row, label, COLUMN[definition], expected["rho"])
+            low, high = band(row, label, COLUMN[definition])
+            assert low == pytest.approx(expected["low"]) and high == pytest.approx(expected["high"])
+    assert figures["figure3"].get_supxlabel().startswith("7 languages")
+
+
+def test_bands_are_the_range_over_seeds(records, figures):
+    (row,) = grid(figures["figure1"])
+    for definition, column in COLUMN.items():
+        low, high = band(row, "NER", column)
+        values = chosen(records, tuned("ner"), "ru", definition).groupby("layer")["value"]
+        assert low == pytest.approx(values.min()) and high == pytest.approx(values.max())
+
+
+@pytest.mark.parametrize(("seeds", "label", "recipe"), [((0, 1), "pretrained", PRETRAINED), ((3,), "NER", tuned("ner"))])
+def test_the_band_of_a_single_seed_is_its_jackknife_interval(seeds, label, recipe):
+    records = made(seeds)
+    (row,) = grid(figure("figure1", records, NAMES))
+    for definition, column in COLUMN.items():
+        here = chosen(records, recipe, "ru", definition)
+        low, high = band(row, label, column)
+        assert low == pytest.approx(here["low"]) and high == pytest.approx(here["high"])
+
+
+def test_dotted_lines_are_the_mean_similarities_of_shuffled_pairs(records, figures):
+    (row,) = grid(figures["figure1"])
+    for definition, column in COLUMN.items():
+        dotted = {of.get_color(): of.get_ydata() for of in row[column].get_lines() if of.get_linestyle() == ":"}
+        assert len(dotted) == 5
+        for label, recipe in (("NER", tuned("ner")), ("untrained", UNTRAINED)):
+            assert dotted[names_of(row[-1])[label]] == pytest.approx(mean(records, recipe, "ru", definition, "cka floor"))
+
+
+def test_without_floors_nothing_is_dotted(records):
+    drawn = figure("figure1", records[records["measure"] != "cka floor"], NAMES)
+    assert all(of.get_linestyle() == "-" for axis in drawn.axes for of in axis.get_lines())
+
+
+def test_pairs_and_seeds_stand_below(figures):
+    assert figures["figure1"].get_supxlabel().startswith("1,000 sentence pairs; seeds of fine-tuning: 3.")
+
+
+def test_where_russian_is_absent_figures_1_and_2_take_the_first_target_and_say_so(records):
+    there = records[~records["language"].isin(["ru", "fr"])]
+    for name in ("figure1", "figure2"):
+        drawn = figure(name, there, NAMES)
+        assert "English and German:" in drawn.get_suptitle()
+        assert_line(*grid(drawn), "NER" if name == "figure1" else "REF", 0, mean(there, tuned("ner"), "de", "debiased"))
+
+
+def test_absent_languages_have_no_row_and_the_others_keep_their_colours(records, figures):
+    there = records[records["language"] != "de"]
+    assert row_names(figure("figure8", there, NAMES)) == ["French", "Turkish", "Indonesian", "Arabic", "Russian"]
+    before, after = (names_of(grid(drawn)[0][-1]) for drawn in (figures["figure4"], figure("figure4", there, NAMES)))
+    assert after == {name: colour for name, colour in before.items() if name != "German"}
+
+
+def test_languages_that_are_not_asked_for_are_not_drawn(records):
+    assert row_names(figure("figure5", records, {"tr": "Turkish", "ar": "Arabic"})) == ["Turkish", "Arabic"]
+
+
+def test_absent_tasks_and_encoders_have_no_curve():
+    records = made(tasks=("pos",), sets=())
+    records = records[records["recipe"] != UNTRAINED]
+    for name, left in (("figure1", {"POS", "pretrained"}), ("figure7", {"REF", "pretrained"})):
+        assert set(names_of(grid(figure(name, records, NAMES))[0][-1])) == left
+    assert row_names(figure("figure3", records, NAMES)) == [""]  # one task: a row that needs no name
+
+
+def test_a_curve_without_values_is_left_out(records):
+    undefined = records.copy()
+    undefined.loc[(undefined["recipe"] == UNTRAINED) & (undefined["measure"] == "cka"), "value"] = np.nan
+    (row,) = grid(figure("figure1", undefined, NAMES))
+    assert "untrained" not in names_of(row[-1])
+
+
+def test_an_absent_definition_has_no_column(records):
+    drawn = figure("figure5", records[records["definition"] != "linear"], NAMES)
+    assert len(grid(drawn, 1)) == len(LANGUAGES)
+    assert [text.get_text() for text in drawn.axes[0].texts if text.get_weight() == "bold"] == ["debiased"]
+
+
+def test_further_sets_of_layers_have_curves_of_their_own():
+    records = made(sets=("init1-2", "init3-4"))
+    (row,) = grid(figure("figure2", records, NAMES, ("1-2", "3-4")))
+    assert_line(row, "re-init. 3-4", 0, mean(records, tuned("ner", "init3-4"), "ru", "debiased"))
+    assert len(set(names_of(row[-1]).values())) == 5  # colours
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "message"),
+    [
+        ("figure1", lambda of: of["task"].isna(), "English and ru by muller2021/parsing/en/ref, muller2021/pos/en/ref"),
+        ("figure4", lambda of: of["language"].isin(["ru", "es"]), "fr, de, tr, id, ar by muller2021/ner/en/ref"),
+        ("figure6", lambda of: of["task"] == "pos", "by muller2021/parsing/en/ref, muller2021/parsing/en/init1-2"),
+        ("figure3", lambda of: of["language"].isin(["en", "fr", "de", "tr"]), "at least four other languages"),
+        ("figure3", lambda of: of["measure"] == "score", "at least four other languages"),
+        ("figure2", lambda of: of["measure"] == "none", "figure2: no records of CKA"),
+    ],
+)
+def test_an_empty_figure_is_refused_with_what_is_missing(records, name, kept, message):
+    with pytest.raises(DataError, match=name) as refusal:
+        figure(name, records[kept(records)], NAMES)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["figure2", "figure3"])
+def test_the_same_records_in_another_order_give_the_same_bytes(tmp_path, records, name):
+    for number in (0, 1):
+        save(figure(name, records.sample(frac=1, random_state=number), NAMES), tmp_path / f"{number}.svg")
+    for suffix in ("svg", "png"):
+        assert (tmp_path / f"0.{suffix}").read_bytes() == (tmp_path / f"1.{suffix}").read_bytes()
+
+
+def test_every_figure_has_a_caption():
+    assert set(CAPTIONS) == set(FIGURES) == {f"figure{number}" for number in range(1, 9)}
+    assert "parsing without (REF)" in CAPTIONS["figure6"] and "each task" in CAPTIONS["figure5"]
+
+
+def test_axes_run_from_the_embeddings_to_the_last_block_and_from_0_to_1(figures):
+    for drawn in figures.values():
+        for axis in drawn.axes:
+            low, high = axis.get_ylim()
+            assert low == pytest.approx(-1.06 if drawn is figures["figure3"] else -0.03) and high < 1.07
+    ticks = figures["figure1"].axes[0].get_xticks()
+    assert [tick for tick in ticks if 0 <= tick <= BLOCKS] == [*range(BLOCKS + 1)]
+
+
+def flat(value, name):
+    values = np.full(3, value)
+    return Curve(np.arange(3), values, values, values, {"color": "#000000"}, name)
+
+
+def test_values_below_the_axis_widen_it_and_bands_do_not():
+    wide = Curve(np.arange(2), np.array([0.5, -0.2]), np.array([-3.0, -3.0]), np.ones(2), {"color": "#000000"}, "a")
+    drawn = panels({"": {"": [wide]}}, "", "", ylabel="", ylim=(0, 1))
+    assert -0.3 < drawn.axes[0].get_ylim()[0] < -0.2
+
+
+@pytest.mark.parametrize("values", [(0.5,) * 6, (0.0, 0.01, 0.02, 0.9), (1.0, 1.0, 1.0), (0.1, 0.5, 0.9)])
+def test_names_do_not_overlap_nor_leave_the_panel_and_stand_in_the_order_of_their_curves(values):
+    drawn = panels({"": {"": [flat(value, f"name {i}") for i, value in enumerate(values)]}}, "", "", ylabel="", ylim=(0, 1))
+    drawn.draw_without_rendering()
+    axis = drawn.axes[0]
+    names = [text for text in axis.texts if text.get_text()]
+    heights = [text.get_position()[1] for text in names]
+    inks = sorted((Text.get_window_extent(text) for text in names), key=lambda box: box.y0)  # without the thin lines
+    assert all(lower.y1 <= upper.y0 for lower, upper in zip(inks, inks[1:], strict=False))
+    low, high = axis.get_ylim()
+    assert min(heights) >= low and max(heights) <= high + 1e-9
+    assert heights == sorted(heights)
+    if values == (0.1, 0.5, 0.9):
+        assert heights == pytest.approx(values)  # nothing to keep apart

@@ -1,0 +1,470 @@
+"""muller2021: tables recomputed by hand from made-up records, beside the published values; rank correlations."""
+
+import csv
+import itertools
+import math
+import statistics
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from crosslens.measures.cka import DEFINITIONS
+from crosslens.papers.muller2021.correlation import correlations, holm, spearman, spearman_by_layer
+from crosslens.papers.muller2021.items import LANGUAGES, NEEDS, PRETRAINED, UNTRAINED, printed_column
+from crosslens.papers.muller2021.tables import table
+from crosslens.records import RECORDS
+from scipy import stats
+
+ROOT = Path(__file__).parents[1]
+TABLES = ("table1", "table2", "table5", "table6", "table7", "table8")
+BLOCKS = [(task, source) for task in ("table6", "table7", "table8") for source in ("EN", "RU", "AR")]
+METRIC = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
+NAMES = {"EN": "en", "RU": "ru", "ENGLISH": "en", "RUSSIAN": "ru", "FRENCH": "fr", "SLOVENIAN": "sl"}
+CODES = ("en", "ru", "fr", "sl")
+ALL_RECIPES = {recipe for name in TABLES for recipe in NEEDS[name].recipes}
+
+
+@pytest.fixture(scope="module")
+def published():
+    return pd.read_csv(ROOT / "resources" / "published" / "muller2021.csv")
+
+
+def frame(rows):
+    """Records as read from files: what a row does not say is null."""
+    columns = {name: [row.get(name) for row in rows] for name in RECORDS.names}
+    return pd.DataFrame(columns).astype({name: float for name in ("layer", "value", "low", "high", "n")})
+
+
+def record(recipe, seed, corpus, language, value, definition, split="test"):
+    return {"paper": "muller2021", "recipe": f"muller2021/{recipe}", "seed": seed, "corpus": corpus, "language": language,
+            "split": split, "measure": "score", "definition": definition, "value": value, "low": value - 0.03,
+            "high": value + 0.02}  # fmt: skip
+
+
+def made_up(task, seeds=(0, 1), sources=("en", "ru"), sets=("ref", "init1-2", "init3-4")):
+    """Values by (source, set, seed, corpus, language), and their records; NER has one corpus, the others two."""
+    texts = [("wikiann", code) for code in CODES]
+    if task != "ner":
+        texts = [("pud", "en"), ("pud", "ru"), ("pud", "fr"), *(("muller2021_ud", code) for code in CODES)]
+    generator = np.random.default_rng(17)
+    values = {
+        (source, of, seed, *text): float(generator.uniform(0.2, 0.9))
+        for source, of, seed, text in itertools.product(sources, sets, seeds, texts)
+    }
+    rows = [record(f"{task}/{source}/{of}", seed, corpus, language, value, METRIC[task])
+            for (source, of, seed, corpus, language), value in values.items()]  # fmt: skip
+    return values, frame(rows), {row["recipe"] for row in rows}
+
+
+def only(found, **of):
+    """The one line of a table that has these cells."""
+    for name, value in of.items():
+        found = found[found[name] == value]
+    assert len(found) == 1, of
+    return found.iloc[0]
+
+
+def by_hand(values, task, row, column, seeds):
+    """Percent of a row and column for each seed."""
+    source, target = row.removesuffix(" (own test)").removesuffix(" (MEAN)").split("->")
+    codes = [code for code in CODES if code != NAMES[source]] if target == "X" else [NAMES[target]]
+
+    def of(of_set, seed, code):
+        corpus = "wikiann" if task == "ner" else "muller2021_ud" if code == "sl" or row.endswith("(own test)") else "pud"
+        return 100 * values[NAMES[source], of_set, seed, corpus, code]
+
+    if column == "REF":
+        return [statistics.fmean(of("ref", seed, code) for code in codes) for seed in seeds]
+    of_set = column.replace("delta ", "init")
+    return [statistics.fmean(of(of_set, seed, code) - of("ref", seed, code) for code in codes) for seed in seeds]
+
+
+@pytest.mark.parametrize(
+    ("task", "name"), [("parsing", "table1"), ("parsing", "table6"), ("pos", "table7"), ("ner", "table1"), ("ner", "table8")]
+)
+def test_every_cell_is_what_the_records_give(task, name, published):
+    values, scores, recipes = made_up(task)
+    found = table(name, scores, published, recipes)
+    seen = 0
+    for line in found.to_dict("records"):
+        target = line["row"].removesuffix(" (own test)").removesuffix(" (MEAN)").split("->")[1]
+        if target not in (*NAMES, "X"):
+            assert np.isnan(line["here"]) and line["seeds"] == 0 and line["remark"].startswith("no score on ")
+            assert not np.isnan(line["published"])
+            continue
+        seen += 1
+        first, second = by_hand(values, task, line["row"], line["column"], (0, 1))
+        mean, sd = (first + second) / 2, abs(first - second) / math.sqrt(2)
+        half = math.tan(math.pi * 0.475) * sd / math.sqrt(2)  # Student's t with one degree of freedom is Cauchy's
+        assert [line[part] for part in ("here", "sd")] == pytest.approx([mean, sd], abs=0.00501)
+        assert [line[part] for part in ("low", "high")] == pytest.approx([mean - half, mean + half], abs=0.00501)
+        assert line["seeds"] == 2
+        if not np.isnan(line["published"]):
+            assert line["difference"] == pytest.approx(line["here"] - line["published"])
+    own, rows = (0 if task == "ner" else 1), (2 if name == "table1" else 5)  # 4 languages and X
+    assert seen == 2 * 3 * (rows + own)  # two sources, three columns
+
+
+def test_differences_are_paired_by_seed(published):
+    values, scores, recipes = made_up("ner", seeds=(0, 1, 2))
+    ref = scores["recipe"].str.endswith("/ref")
+    scores = scores[(ref & (scores["seed"] < 2)) | (~ref & (scores["seed"] > 0))]  # only seed 1 has both
+    line = only(table("table8", scores, published, recipes), row="EN->FRENCH", column="delta 1-2")
+    (one,) = by_hand(values, "ner", "EN->FRENCH", "delta 1-2", (1,))
+    assert (line["here"], line["seeds"]) == (round(one, 2), 1)
+    nothing = only(table("table8", scores[scores["seed"] != 1], published, recipes), row="EN->FRENCH", column="delta 1-2")
+    assert np.isnan(nothing["here"]) and "no seed in common with REF" in nothing["remark"]
+
+
+def test_one_seed_has_the_bootstrap_of_a_score_and_nothing_for_means_and_differences(published):
+    values, scores, recipes = made_up("ner", seeds=(3,))
+    found = table("table8", scores, published, recipes)
+    score = only(found, row="RU->ENGLISH", column="REF")
+    value = 100 * values["ru", "ref", 3, "wikiann", "en"]
+    assert [score["here"], score["low"], score["high"]] == pytest.approx([value, value - 3, value + 2], abs=0.00501)
+    assert found["sd"].isna().all()
+    others = found[(found["column"] != "REF") | found["row"].str.contains("X")]
+    assert others["here"].notna().sum() == 2 * 5 * 2 + 2 and others[["low", "high"]].isna().all(axis=None)
+
+
+def test_a_target_that_a_seed_lacks_is_in_no_seeds_mean(published):
+    values, scores, recipes = made_up("ner")
+    lacking = scores[(scores["seed"] != 1) | (scores["language"] != "fr") | ~scores["recipe"].str.endswith("/init1-2")]
+    line = only(table("table8", lacking, published, recipes), row="EN->X (MEAN)", column="delta 1-2")
+    expected = statistics.fmean(
+        100 * (values["en", "init1-2", seed, "wikiann", code] - values["en", "ref", seed, "wikiann", code])
+        for seed in (0, 1)
+        for code in ("ru", "sl")
+    )
+    assert line["here"] == round(expected, 2) and line["remark"].startswith("mean of 2 targets")
+
+
+def test_what_is_not_configured_has_no_line(published):
+    _, scores, recipes = made_up("parsing", sources=("en",), sets=("ref", "init1-2"))
+    found = table("table6", scores, published, recipes)
+    assert set(found["row"].str.split("->").str[0]) == {"EN"} and set(found["column"]) == {"REF", "delta 1-2"}
+    assert set(table("table1", scores, published, recipes)["task"]) == {"Parsing"}
+    for name in ("table2", "table7", "table8"):
+        assert table(name, scores, published, recipes).empty
+    assert list(table("table4", scores, published, set()).columns) == list(table("table4", scores, published, recipes).columns)
+
+
+def test_slovenian_is_by_ssj_where_pud_is_the_test(published):
+    for task, name in (("parsing", "table6"), ("pos", "table7"), ("ner", "table8")):
+        _, scores, recipes = made_up(task)
+        found = table(name, scores, published, recipes)
+        remarks = [only(found, row=row, column="delta 1-2")["remark"] for row in ("EN->SLOVENIAN", "EN->X (MEAN)")]
+        assert ["by SSJ: there is no Slovenian PUD" in remark for remark in remarks] == [task != "ner"] * 2
+
+
+def test_the_source_is_scored_on_its_own_test_set_too(published):
+    values, scores, recipes = made_up("pos")
+    for name, row in (("table7", "RU->RUSSIAN"), ("table1", "RU->RU")):
+        found = table(name, scores, published, recipes)
+        pud, own = (only(found, row=each, column="REF") for each in (row, f"{row} (own test)"))
+        assert pud["published"] == 96.90 and np.isnan(own["published"])
+        assert own["here"] != pud["here"]
+        assert own["here"] == pytest.approx(
+            50 * sum(values["ru", "ref", seed, "muller2021_ud", "ru"] for seed in (0, 1)), abs=0.00501
+        )
+
+
+def test_layers_are_counted_from_1_beside_tables_that_count_from_0(published):
+    empty = frame([])
+    found = {name: table(name, empty, published, ALL_RECIPES) for name in TABLES}
+    for name in ("table1", "table6"):
+        x = found[name][(found[name]["metric"] == "LAS") & found[name]["row"].str.match(r"EN->X")]
+        assert dict(zip(x["column"], x["published"], strict=True)) == {
+            "REF": 53.23, "delta 1-2": -15.77, "delta 3-4": -6.51, "delta 5-6": -3.39, "delta 7-8": -1.47, "delta 9-10": 0.29,
+            "delta 11-12": 1.00}  # fmt: skip
+    assert printed_column("table6", "1-2") == "delta 0-1" and printed_column("table1", "1-2") == "delta 1-2"
+    assert only(found["table2"], row="EN->FR TRAN.", task="Parsing", column="delta 11-12")["published"] == 0.94
+    assert only(found["table5"], row="FRENCH", task="POS", column="1-2")["published"] == 79.84
+    assert not {"delta 0-1", "delta 2-3"} & {column for each in found.values() for column in each["column"]}
+
+
+def test_every_printed_cell_has_one_line(published):
+    for name in TABLES:
+        found = table(name, frame([]), published, ALL_RECIPES)
+        printed = pd.to_numeric(published[published["item"] == name]["value"]).round(2).to_list()
+        if name == "table8":  # its AR->X is lost, and stands in table 1
+            first = published[(published["item"] == "table1") & (published["row"] == "AR->X") & (published["metric"] == "F1")]
+            printed += pd.to_numeric(first["value"]).to_list()
+        assert Counter(found["published"].dropna()) == Counter(value for value in printed if not np.isnan(value))
+        assert len(found) == len(printed) and not found.duplicated(["task", "metric", "row", "column"]).any()
+        assert found["here"].isna().all() and found["difference"].isna().all()
+
+
+@pytest.mark.parametrize(("name", "source"), BLOCKS)
+def test_printed_x_is_not_the_mean_of_the_printed_targets(name, source, published):
+    cells = published[(published["item"] == name) & published["row"].str.startswith(f"{source}->")]
+    own = f"{source}->{LANGUAGES[source.lower()]}"
+    targets = cells[~cells["row"].isin([own, f"{source}->X (MEAN)"])]
+    metric = targets["metric"].iloc[0]
+    first = published[(published["item"] == "table1") & (published["row"] == f"{source}->X") & (published["metric"] == metric)]
+    for of, row in ((name, f"{source}->X (MEAN)"), ("table1", f"{source}->X")):
+        found = table(of, frame([]), published, ALL_RECIPES)
+        found = found[(found["row"] == row) & (found["metric"] == metric)].set_index("column")
+        wrong = 0
+        for column, printed in zip(first["column"], pd.to_numeric(first["value"]), strict=True):
+            zero = column if column == "REF" else "delta {}-{}".format(*(int(n) - 1 for n in column[6:].split("-")))
+            values = pd.to_numeric(targets[targets["column"] == zero]["value"])
+            assert len(values) == 16
+            remark = found.loc[column, "remark"]
+            if values.isna().any():
+                assert "the printed X cannot be checked: 1 of its 16 targets is lost" in remark
+            elif abs(values.mean() - printed) > 0.0101:
+                assert remark.endswith(f"the printed X is {printed:.2f}, the mean of the 16 printed targets {values.mean():.2f}")
+                wrong += 1
+            else:
+                assert "printed X" not in remark
+        assert wrong >= 4 and "the printed X is" in found.loc["REF", "remark"]
+
+
+def test_doubtful_cells_carry_their_note(published):
+    doubtful = published[published["item"].isin(["table6", "table7", "table8"]) & published["note"].notna()]
+    found = {name: table(name, frame([]), published, ALL_RECIPES) for name in ("table6", "table7", "table8")}
+    for cell in doubtful.to_dict("records"):
+        zero = cell["column"]
+        column = zero if zero == "REF" else "delta {}-{}".format(*(int(n) + 1 for n in zero[6:].split("-")))
+        assert cell["note"] in only(found[cell["item"]], row=cell["row"], column=column)["remark"]
+    assert len(doubtful) == 31
+    lost = only(found["table8"], row="EN->FRENCH", column="delta 1-2")
+    assert np.isnan(lost["published"]) and "cell empty in the OCR text" in lost["remark"]
+    assert "block" not in " ".join(table("table2", frame([]), published, ALL_RECIPES)["remark"])
+
+
+def test_another_number_of_layers_is_said(published):
+    _, scores, recipes = made_up("parsing")
+    found = table("table6", scores, published, recipes, layers=4, further=("2-4",))
+    assert "of 4 layers here, of 12 in print" in only(found, row="EN->FRENCH", column="delta 3-4")["remark"]
+    assert "layers" not in only(found, row="EN->FRENCH", column="REF")["remark"]
+    assert "delta 2-4" not in set(found["column"])  # not configured
+
+
+def test_sets_beyond_the_printed_ones_have_nothing_published(published):
+    values, scores, recipes = made_up("ner", sets=("ref", "init1-4"))
+    assert set(table("table8", scores, published, recipes)["column"]) == {"REF"}
+    line = only(table("table8", scores, published, recipes, further=("1-4",)), row="RU->FRENCH", column="delta 1-4")
+    differences = [
+        100 * (values["ru", "init1-4", seed, "wikiann", "fr"] - values["ru", "ref", seed, "wikiann", "fr"]) for seed in (0, 1)
+    ]
+    assert line["here"] == round(statistics.fmean(differences), 2) and np.isnan(line["published"])
+
+
+def test_table_2_domains(published):
+    texts = [
+        ("muller2021_partut", "en"),
+        ("lines", "en"),
+        ("muller2021_ud", "en"),
+        ("muller2021_partut", "fr"),
+        ("muller2021_ud", "fr"),
+    ]
+    rows = [
+        record("pos/en_partut/ref", seed, *text, 0.5 + i / 10 + seed / 50, "accuracy")
+        for i, text in enumerate(texts)
+        for seed in (0, 1)
+    ]
+    entities = [("wikiann", "en", "F1"), ("conll2003", "en", "F1"), ("conll2003", "en", "F1, MISC as O"), ("wikiann", "fr", "F1")]
+    for i, (*text, definition) in enumerate(entities):
+        rows += [record("ner/en/ref", seed, *text, 0.5 + i / 10 + seed / 50, definition) for seed in (0, 1)]
+    found = table("table2", frame(rows), published, {row["recipe"] for row in rows})
+    pos, ner = (found[found["task"] == task].set_index("row") for task in ("POS", "NER"))
+    assert pos["here"].dropna().to_dict() == {
+        "EN->EN": 51,
+        "EN->EN LIT.": 61,
+        "EN->EN WEB": 71,
+        "EN->FR TRAN.": 81,
+        "EN->FR.": 91,
+    }
+    assert pos.loc["EN->EN UGC", "published"] == 68.93
+    assert pos.loc["EN->EN UGC", "remark"] == "not scored: the tweets have neither an address nor a licence"
+    assert ner["here"].to_dict() == {"EN->EN": 51, "EN->NEWS": 61, "EN->NEWS (MISC as O)": 71, "EN->FR": 81}
+    assert ner.loc["EN->NEWS", "published"] == 51.72 and "no MISC" in ner.loc["EN->NEWS", "remark"]
+    assert np.isnan(ner.loc["EN->NEWS (MISC as O)", "published"]) and ner.loc["EN->NEWS (MISC as O)", "metric"] == "F1, MISC as O"
+
+
+def test_table_5_has_scores_and_the_deviations_of_its_caption(published):
+    scored = {"ref": (0.80, 0.84), "init1-2": (0.70, 0.76), "initall": (0.30, 0.31), "initall_embeddings": (0.1, 0.5)}
+    rows = [
+        record(f"pos/en/{of}", seed, "muller2021_ud", "en", value + shift, "accuracy", split)
+        for of, both in scored.items()
+        for seed, value in enumerate(both)
+        for split, shift in (("validation", 0.01), ("test", 0.0))
+    ]
+    found = table("table5", frame(rows), published, {row["recipe"] for row in rows})
+    test = found[found["row"] == "ENGLISH TEST"].set_index("column")
+    assert test["here"].to_dict() == {"REF": 82, "ALL": 30.5, "ALL, EMBEDDINGS TOO": 30, "1-2": 73}
+    assert only(found, row="ENGLISH DEV", column="1-2")["here"] == 74
+    assert test.loc["ALL", "published"] > 30 and np.isnan(test.loc["ALL, EMBEDDINGS TOO", "published"])
+    caption = found[found["metric"] == "std across seeds (caption)"].set_index("column")
+    assert caption["published"].to_dict() == {"min": 0.01, "median": 0.50, "max": 2.38}
+    # 4, 6 and 1 points apart, twice; the control with its 40 is not in print
+    assert caption["here"].to_dict() == {"min": 0.71, "median": 2.83, "max": 4.24}
+    one = table("table5", frame([row for row in rows if row["seed"] == 0]), published, {row["recipe"] for row in rows})
+    assert one[one["metric"] == "std across seeds (caption)"]["here"].isna().all()
+    assert set(one["remark"][-3:]) == {"one seed has no deviation"}
+
+
+def test_the_paper_needs_107_settings():
+    assert len(ALL_RECIPES) == 107 and len(NEEDS["table1"].recipes) == 63
+    assert set(NEEDS) == {f"table{n}" for n in (1, 2, 4, 5, 6, 7, 8)} | {f"figure{n}" for n in range(1, 9)}
+    assert {recipe for needs in NEEDS.values() for recipe in needs.recipes} - ALL_RECIPES == {PRETRAINED, UNTRAINED}
+
+
+def test_published_file_has_the_cells_of_the_paper(published):
+    with (ROOT / "resources" / "published" / "muller2021.csv").open(newline="", encoding="utf-8") as file:
+        cells = list(csv.DictReader(file))
+    items = Counter(cell["item"].split()[0] for cell in cells)
+    assert items == {"table1": 126, "table2": 105, "table3": 18, "table4": 6, "table5": 321, "table6": 378, "table7": 378,
+                     "table8": 371, "text": 25}  # fmt: skip
+    assert [cell["row"] for cell in cells if not cell["value"]] == ["EN->FRENCH"]
+    marked = Counter(cell["item"] for cell in cells if cell["note"] and cell["item"] in ("table6", "table7", "table8"))
+    assert marked == {"table6": 21, "table7": 1, "table8": 9}
+    restored = Counter(cell["item"] for cell in cells if "restored from table 1" in cell["note"])
+    assert restored == {"table6": 7, "table8": 1}
+
+
+def test_rank_correlation_agrees_with_scipy_and_all_permutations():
+    generator = np.random.default_rng(2)
+    for n in (5, 5, 6, 15):
+        x = generator.integers(0, 8, n).astype(float)  # with ties
+        y = x + generator.normal(0, 4, n)
+        found = spearman(x, y)
+        assert found.rho == pytest.approx(stats.spearmanr(x, y).statistic) and found.n == n
+        assert -1 <= found.low <= found.rho <= found.high <= 1
+        if n < 7:
+            rhos = [stats.spearmanr(x, order).statistic for order in itertools.permutations(y)]
+            assert found.p == np.mean(np.abs(rhos) >= abs(found.rho) - 1e-12)
+        else:
+            exact = stats.permutation_test((x,), lambda each, y=y: stats.spearmanr(each, y).statistic, permutation_type="pairings",
+                                           n_resamples=3000, rng=np.random.default_rng(1))  # fmt: skip
+            assert found.p == pytest.approx(exact.pvalue, abs=0.03)
+        assert spearman(x, y) == found  # seeded
+
+
+def test_bootstrap_interval_is_over_languages():
+    x, y = np.arange(15.0), np.arange(15.0) + np.tile([0, 6, -6], 5)
+    generator = np.random.default_rng(5)
+    rhos = [stats.spearmanr(x[chosen], y[chosen]).statistic for chosen in generator.integers(15, size=(500, 15))]
+    found = spearman(x, y)
+    assert [found.low, found.high] == pytest.approx(np.percentile(rhos, [2.5, 97.5]), abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "remark"),
+    [
+        ([1, 2, 3], [1, 2, 3], "undefined: 3 languages, at least 4 needed"),
+        ([1, 1, 1, 1], [1, 2, 3, 4], "undefined: all scores are equal"),
+        ([1, 2, 3, 4], [2, 2, 2, 2], "undefined: all similarities are equal"),
+    ],
+)
+def test_undefined_correlations_are_empty_and_say_why(x, y, remark):
+    found = spearman(np.array(x, dtype=float), np.array(y, dtype=float))
+    assert found.remark == remark and np.isnan([found.rho, found.low, found.high, found.p]).all()
+
+
+def test_holm_by_hand():
+    assert holm(np.array([0.04, 0.01, np.nan, 0.03])) == pytest.approx([0.06, 0.03, np.nan, 0.06], nan_ok=True)
+    assert holm(np.array([0.6, 0.9])) == pytest.approx([1, 1])
+
+
+TARGETS = [code for code in LANGUAGES if code not in ("en", "sl")]
+
+
+def cka(recipe, seed, language, layer, value, definition):
+    return {"recipe": recipe, "seed": seed, "corpus": "pud", "language": language, "layer": layer, "measure": "cka",
+            "definition": definition, "value": value}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def related():
+    """Scores and similarities (definition, model) of 15 targets, two seeds, layers 0 to 3; Slovenian has scores alone."""
+    generator = np.random.default_rng(3)
+    rows, scores, similarities = [], {}, {}
+    for language in (*TARGETS, "en", "sl"):
+        corpus = "muller2021_ud" if language == "sl" else "pud"
+        scores[language] = generator.uniform(0.3, 0.8, 2)
+        rows += [record("parsing/en/ref", seed, corpus, language, value, "LAS") for seed, value in enumerate(scores[language])]
+        rows += [record("parsing/en/ref", 0, corpus, language, 0.9 - value, "UAS") for value in scores[language][:1]]
+    rows += [record("parsing/en/ref", seed, "muller2021_ud", "en", 0.01, "LAS") for seed in (0, 1)]
+    for language, definition in itertools.product(TARGETS, DEFINITIONS):
+        tuned, plain = generator.uniform(0, 0.5, (2, 4)) + scores[language].mean(), generator.uniform(0, 1, 4)
+        similarities[language, definition] = {"fine-tuned": tuned.mean(axis=0), "pretrained": plain}
+        for layer in range(4):
+            rows += [cka("muller2021/parsing/en/ref", seed, language, layer, tuned[seed, layer], definition) for seed in (0, 1)]
+            rows.append(cka(PRETRAINED, 0, language, layer, plain[layer], definition))
+            rows.append(cka(PRETRAINED, 0, language, layer, 0.5, definition) | {"measure": "cka floor"})
+    return frame(rows), scores, similarities
+
+
+def test_table_4_has_both_signs_of_every_definition(related, published):
+    records, scores, similarities = related
+    found = table("table4", records, published, {"muller2021/parsing/en/ref"})
+    assert len(found) == 2 * len(DEFINITIONS) * 2 * 2 and set(found["seeds"]) == {2}
+    for line in found.to_dict("records"):
+        mean = {code: scores[code].mean() for code in TARGETS}
+        similar = {code: similarities[code, line["row"]][line["column"]][1:].mean() for code in TARGETS}
+        if line["languages"] == "targets and English":
+            mean["en"], similar["en"] = scores["en"].mean(), 1.0
+        gap = [scores["en"].mean() - mean[code] for code in mean]
+        of = {"rho(gap, CKA)": gap, "rho(score, CKA)": list(mean.values())}[line["metric"]]
+        assert line["here"] == pytest.approx(stats.spearmanr(of, list(similar.values())).statistic, abs=0.000501)
+        assert line["n"] == len(mean) == (15 if line["languages"] == "targets" else 16)
+        assert line["low"] <= line["here"] <= line["high"] and line["p_holm"] >= line["p"] > 0
+        assert np.isnan(line["published"]) == (line["row"] != "linear" or line["languages"] != "targets")
+
+
+def test_table_4_says_what_is_printed(related, published):
+    found = table("table4", related[0], published, {"muller2021/parsing/en/ref"})
+    printed = {"row": "linear", "column": "fine-tuned", "languages": "targets"}
+    gap, score = (only(found, metric=metric, **printed) for metric in ("rho(gap, CKA)", "rho(score, CKA)"))
+    assert gap["here"] == -score["here"] and (gap["low"], gap["high"]) == (-score["high"], -score["low"])
+    assert gap["published"] == score["published"] == 0.76
+    assert np.isnan(gap["difference"]) and score["difference"] == pytest.approx(score["here"] - 0.76, abs=0.00501)
+    assert "the printed sign is that of rho(score, CKA)" in gap["remark"]
+    assert all("17 cannot be" in line["remark"] for line in (gap, score))
+
+
+def test_table_4_without_enough_languages_is_empty(related, published):
+    records = related[0]
+    few = records[records["language"].isin(["en", "fr", "de", "tr"])]
+    found = table("table4", few, published, {"muller2021/parsing/en/ref"}).set_index(["languages", "metric", "row", "column"])
+    line = found.loc[("targets", "rho(gap, CKA)", "linear", "pretrained")]
+    assert np.isnan(line["here"]) and line["n"] == 3 and line["remark"].startswith("undefined: 3 languages")
+    assert not np.isnan(found.loc[("targets and English", "rho(gap, CKA)", "linear", "pretrained"), "here"])
+
+
+def test_holm_is_over_tasks_and_models_of_a_definition(related):
+    records = related[0]
+    both = pd.concat([records, records.assign(recipe=records["recipe"].str.replace("parsing", "pos"),
+                                              definition=records["definition"].replace("LAS", "accuracy"))
+                      [records["recipe"] != PRETRAINED]])  # fmt: skip
+    found = correlations(both, ["parsing", "pos"])
+    part = found[(found["definition"] == "debiased") & ~found["source"]]
+    assert len(part) == 4 and part["p_holm"].to_list() == pytest.approx(holm(part["p"].to_numpy()))
+
+
+def test_correlation_by_layer(related):
+    records, scores, similarities = related
+    for tuned, model in ((True, "fine-tuned"), (False, "pretrained")):
+        found = spearman_by_layer(records, "parsing", definition="debiased", tuned=tuned)
+        assert found["layer"].to_list() == [0, 1, 2, 3] and set(found["n"]) == {15}
+        for layer, rho in zip(found["layer"], found["rho"], strict=True):
+            similar = [similarities[code, "debiased"][model][layer] for code in TARGETS]
+            assert rho == pytest.approx(stats.spearmanr([scores[code].mean() for code in TARGETS], similar).statistic)
+    nothing = spearman_by_layer(records, "ner", definition="debiased", tuned=True)
+    assert nothing.empty and list(nothing.columns) == ["layer", "rho", "low", "high", "n"]
+
+
+def test_a_language_whose_similarity_is_undefined_in_a_seed_is_left_out(related):
+    records = related[0].copy()
+    there = (records["measure"] == "cka") & (records["language"] == "fr") & (records["layer"] == 2) & (records["seed"] == 1)
+    records.loc[there, "value"] = np.nan
+    found = spearman_by_layer(records, "parsing", definition="linear", tuned=True)
+    assert found["n"].to_list() == [15, 15, 14, 15]
+    means = correlations(records, ["parsing"])
+    assert set(means[(means["model"] == "fine-tuned") & ~means["source"]]["n"]) == {14}
+    assert set(means[(means["model"] == "pretrained") & ~means["source"]]["n"]) == {15}

@@ -1,0 +1,112 @@
+"""Panels of curves by layer, with bands; each curve is named at its end, beside the last panel of a row."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+from matplotlib.ticker import MaxNLocator
+from scipy.optimize import isotonic_regression
+
+from crosslens.figures.style import STYLE
+
+SMALL = 7  # points: names of curves, note
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values by layer and their band, each (k,), layers rising; nan: no value, or no band, at a layer."""
+
+    layers: np.ndarray
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    look: Mapping[str, str | float]  # properties of the line; its colour is also that of band and name
+    name: str = ""  # empty: not named
+
+    @property
+    def end(self) -> tuple[float, float]:
+        """Layer and value of the last point."""
+        last = np.flatnonzero(np.isfinite(self.values))[-1]
+        return float(self.layers[last]), float(self.values[last])
+
+
+def panels(
+    grid: Mapping[str, Mapping[str, Sequence[Curve]]], title: str, note: str, *, ylabel: str, ylim: tuple[float, float]
+) -> Figure:
+    """Row -> column -> curves: panels that share axes, rows and columns named unless there is one; a title above, a note below.
+
+    ylim: of the values; the lower end gives way to lower ones. Bands are cut off at the ends.
+    """
+    rows, columns = list(grid), list(next(iter(grid.values())))
+    values = np.concatenate([curve.values for row in grid.values() for curves in row.values() for curve in curves])
+    low, high = min(ylim[0], float(np.nanmin(values))), ylim[1]
+    margin = 0.03 * (high - low)
+    with plt.rc_context(STYLE):  # type: ignore[arg-type]
+        figure, axes = plt.subplots(
+            len(rows), len(columns), figsize=(1.75 * len(columns) + 1.1, 1.45 * len(rows) + 1.0),
+            squeeze=False, sharex=True, sharey=True, layout="constrained",
+        )  # fmt: skip
+        axes[0, 0].set_ylim(low - margin, high + margin)
+        axes[0, 0].xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        for line, row in zip(axes, rows, strict=True):
+            for axis, column in zip(line, columns, strict=True):
+                _draw(axis, grid[row][column])
+            line[0].set_ylabel(ylabel)
+            if len(rows) > 1:
+                line[0].set_title(row, loc="left")
+        for axis, column in zip(axes[0], columns, strict=True):
+            above = 16 if len(rows) > 1 else 4
+            axis.annotate(column, (0, 1), (0, above), "axes fraction", "offset points", weight="bold", annotation_clip=False)
+        for axis in axes[-1]:
+            axis.set_xlabel("layer (0: embeddings)")
+        width = figure.get_figwidth()
+        figure.suptitle(textwrap.fill(title, int(13.5 * width), break_on_hyphens=False), fontsize=9, x=0.01, ha="left")
+        figure.supxlabel(textwrap.fill(note, int(18.5 * width)), fontsize=SMALL, x=0.01, ha="left")
+        names = [_name(line[-1], grid[row]) for line, row in zip(axes, rows, strict=True)]
+        figure.draw_without_rendering()  # lays out, so that heights are known
+        for line, of in zip(axes, names, strict=True):
+            _spread(line[-1], of)
+    return figure
+
+
+def _draw(axis: Axes, curves: Sequence[Curve]) -> None:
+    axis.grid(axis="y", color="#E5E5E5", linewidth=0.5)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+    for curve in curves:
+        if np.isfinite(curve.low).any():
+            colour = str(curve.look["color"])
+            axis.fill_between(curve.layers, curve.low, curve.high, fc=(colour, 0.14), ec=(colour, 0.45), linewidth=0.4)
+        axis.plot(curve.layers, curve.values, **curve.look)  # type: ignore[arg-type]
+
+
+def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> list[Annotation]:
+    """Names of a row's curves right of its last panel, at the height of their ends, with thin lines to these."""
+    named = {curve.name: curve for curves in row.values() for curve in curves if curve.name}
+    return [
+        axis.annotate(
+            name, curve.end, (1.08, curve.end[1]), textcoords=axis.get_yaxis_transform(), annotation_clip=False,
+            fontsize=SMALL, color=str(curve.look["color"]), va="center",
+            arrowprops={"arrowstyle": "-", "color": str(curve.look["color"]), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0},
+        )
+        for name, curve in named.items()
+    ]  # fmt: skip
+
+
+def _spread(axis: Axes, names: Sequence[Annotation]) -> None:
+    """Move names up and down as little as keeps them apart: least squares under y[i + 1] - y[i] >= gap is isotonic."""
+    if not names:
+        return
+    names = sorted(names, key=lambda name: name.xy[1])
+    low, high = axis.get_ylim()
+    points = 72 * axis.get_window_extent().height / axis.figure.dpi
+    gap = (high - low) * min(1.2 * SMALL / points, 1 / len(names))
+    steps = gap * np.arange(len(names))
+    free = isotonic_regression(np.array([name.xy[1] for name in names]) - steps).x
+    for name, y in zip(names, np.clip(free, low, high - steps[-1]) + steps, strict=True):
+        name.set_position((name.get_position()[0], float(y)))

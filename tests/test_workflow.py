@@ -27,6 +27,7 @@ from safetensors.numpy import load_file
 
 REPOSITORY = Path(__file__).parents[1]
 PLANS = REPOSITORY / "tests/workflow/plans.json"
+MULLER2021 = [*(f"table{number}.csv" for number in range(1, 9)), *(f"figure{number}.svg" for number in range(1, 9))]
 PLANNED = {
     "published": [],
     "published, search": ["results/table5_search.html"],
@@ -34,6 +35,10 @@ PLANNED = {
     "laptop": ["--profile", "laptop"],
     "slurm": ["--profile", "slurm"],
     "slurm, table 2": ["--profile", "slurm", "results/table2.csv"],
+    "muller2021, table 1": ["--profile", "slurm", "results/muller2021/table1.csv"],
+    "muller2021": ["--profile", "slurm", *(f"results/muller2021/{name}" for name in MULLER2021)],
+    "muller2021, search": ["--profile", "slurm", "results/muller2021/table3_search.csv"],
+    "demo, all": ["demo_all", "--profile", "demo"],
 }
 OVERLAY = "tests/workflow/overlay.yaml"
 RESULTS = "results/tiny"

@@ -1,0 +1,235 @@
+"""muller2021: its recipes, and the scores and similarities that its tables are made of."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+import yaml
+from conftest import LANGUAGES
+from crosslens.config.whole import Config, load
+from crosslens.errors import DataError
+from crosslens.labels import ENTITIES, RELATIONS, UPOS
+from crosslens.papers.muller2021 import recipes
+from crosslens.papers.muller2021.hyperparameters import hyperparameters, searched
+from crosslens.papers.muller2021.items import NEEDS
+from crosslens.papers.muller2021.scores import prediction_records, strict
+from crosslens.papers.muller2021.similarity import similarity_records
+from crosslens.papers.recipes import names, resolve
+from crosslens.recipes import ARC, TASK, Edit
+from crosslens.states import files as states_files
+from crosslens.states.extract import text_means
+from crosslens.tokens.schema import TOKENS
+from crosslens.training.run import PREDICTIONS
+from crosslens.training.texts import load as load_texts
+from seqeval.metrics import f1_score
+from seqeval.scheme import IOB2
+from test_config import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    return load(yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8")))
+
+
+# Recipes
+
+
+def test_published_settings(config):
+    """535 trainings (../notes count them): 107 settings of five seeds, 63 of tables 1 and 6 to 8."""
+    found = [name for name in names(config) if name.startswith("muller2021/") and resolve(name, config).stages]
+    assert len(found) == len(set(found)) == 107 and len(config.papers.muller2021.seeds) == 5
+    assert len([name for name in found if name in NEEDS["table1"].recipes]) == 63
+    assert len([name for name in found if "_partut" in name]) == 14
+    needed = {recipe for needs in NEEDS.values() for recipe in needs.recipes}
+    assert needed == {*found, "muller2021/pretrained", "muller2021/untrained"}
+
+
+def test_sets_are_named_by_blocks_that_count_from_1(config):
+    assert [recipes.set_name(layers) for layers in ([1], [1, 2], [10, 11, 12], [2, 4], "all", "all_embeddings")] == [
+        "init1", "init1-2", "init10-12", "init2_4", "initall", "initall_embeddings",
+    ]  # fmt: skip
+    assert resolve("muller2021/ner/ru/init11-12", config).edit == Edit(layers=(11, 12))
+    assert resolve("muller2021/ner/en/initall", config).edit == Edit(layers="all")
+    assert not resolve("muller2021/ner/en/ref", config).edit.changes()
+
+
+def test_recipes_differ_in_their_edit_alone(config):
+    reference, edited = (resolve(f"muller2021/pos/ar/{of}", config).model_dump() for of in ("ref", "init3-4"))
+    assert {key for key in reference if reference[key] != edited[key]} == {"name", "edit"}
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "by"), [("parsing", RELATIONS, "las"), ("pos", UPOS, "accuracy"), ("ner", ENTITIES, "spans")]
+)
+def test_tasks(config, task, labels, by):
+    of = resolve(f"muller2021/{task}/ru/ref", config)
+    assert of.labels == {TASK: labels} and of.select_by == by and (of.parser is not None) == (task == "parsing")
+    (stage,) = of.stages
+    assert (stage.epochs, stage.batch, stage.encoder_rate) == {
+        "parsing": (15, 32, 5e-5),
+        "pos": (6, 16, 5e-5),
+        "ner": (6, 16, 3.5e-5),
+    }[task]
+    assert stage.select_data.languages == ("ru",) and stage.select_data.split == "validation"
+    tests = {(score.data.corpus, score.data.split): score.data.languages for score in of.scores}
+    if task == "ner":
+        assert set(tests) == {("wikiann", "validation"), ("wikiann", "test")} and len(tests["wikiann", "test"]) == 17
+    else:
+        assert len(tests["pud", "test"]) == 16 and "sl" in tests["muller2021_ud", "test"] and "sl" not in tests["pud", "test"]
+
+
+def test_tests_of_domains(config):
+    tests = [
+        (score.data.corpus, score.data.split, score.data.languages)
+        for score in resolve("muller2021/pos/en_partut/ref", config).scores
+    ]
+    assert tests[:3] == [
+        ("muller2021_partut", "validation", ("en",)), ("muller2021_partut", "test", ("en", "fr")), ("lines", "test", ("en",)),
+    ]  # fmt: skip
+    assert ("conll2003", ("en",)) in [
+        (score.data.corpus, score.data.languages) for score in resolve("muller2021/ner/en/ref", config).scores
+    ]
+
+
+def test_grid(config):
+    trials = recipes.trials(config)
+    assert len(trials) == 54 and trials["muller2021/pos/en/ref/trial05"] == {"batch": 32, "rate": 5e-5}
+    of = resolve("muller2021/pos/en/ref/trial01", config)
+    assert of.stages[0].encoder_rate == of.stages[0].head_rate == 2.5e-5 and of.stages[0].batch == 16
+    assert [score.data.split for score in of.scores] == ["validation"]
+
+
+def test_an_encoder_that_is_not_trained(config):
+    assert not resolve("muller2021/pretrained", config).edit.changes() and not resolve("muller2021/pretrained", config).data()
+    assert resolve("muller2021/untrained", config).edit == Edit(layers="all", embeddings=True)
+
+
+# Scores
+
+
+def predictions(path, parts):
+    """parts: (head, corpus, split, language, gold, predicted), a list of sentences each."""
+    rows = [
+        {"head": head, "corpus": corpus, "split": split, "language": language, "id": f"s{i}", "gold": g, "predicted": p}
+        for head, corpus, split, language, gold, predicted in parts
+        for i, (g, p) in enumerate(zip(gold, predicted, strict=True))
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=PREDICTIONS), path)
+
+
+def records(path, tokens, task, labels):
+    found = prediction_records(path, tokens, task, labels, resamples=20, seed=0)
+    return {(row["corpus"], row["language"], row["definition"]): row for row in found}
+
+
+def test_spans_are_those_of_seqeval(tmp_path):
+    generator = np.random.default_rng(0)
+    sentences = [[generator.integers(0, len(ENTITIES), n).tolist() for n in generator.integers(1, 9, 300)] for _ in range(2)]
+    sentences[1] = [[int(generator.choice([tag, 0])) for tag in of] for of in sentences[0]]
+    predictions(tmp_path / "p", [(TASK, "wikiann", "test", "de", *sentences)])
+    found = records(tmp_path / "p", {}, "ner", ENTITIES)
+    gold, guess = ([[ENTITIES[tag] for tag in of] for of in part] for part in sentences)
+    assert found["wikiann", "de", "F1"]["value"] == pytest.approx(f1_score(gold, guess))
+    assert found["wikiann", "de", "F1 strict"]["value"] == pytest.approx(f1_score(gold, guess, mode="strict", scheme=IOB2))
+    without = [[[tag if "MISC" not in tag else "O" for tag in of] for of in part] for part in (gold, guess)]
+    assert found["wikiann", "de", "F1, MISC as O"]["value"] == pytest.approx(f1_score(*without))
+    row = found["wikiann", "de", "F1"]
+    assert row["low"] < row["value"] < row["high"]
+
+
+def test_strict_tags():
+    tags = [ENTITIES.index(tag) for tag in ("I-PER", "B-PER", "I-PER", "I-LOC", "I-LOC", "B-LOC", "I-LOC", "I-PER")]
+    found = strict(np.array(tags), np.array([0, 0, 0, 0, 0, 0, 0, 1]), ENTITIES)
+    assert [ENTITIES[tag] for tag in found] == ["O", "B-PER", "I-PER", "O", "O", "B-LOC", "I-LOC", "O"]
+
+
+def test_las_of_parsers(tmp_path):
+    """Three words: head and relation right, head right, punctuation right; the fourth's head was cut away."""
+    heads, guess = [[2, 0, 2, -100], [0]], [[2, 0, 2, 1], [0]]
+    relation = {name: RELATIONS.index(name) for name in RELATIONS}
+    gold = [[relation["nsubj"], relation["root"], relation["punct"], relation["obj"]], [relation["root"]]]
+    guessed = [[relation["obj"], relation["root"], relation["punct"], relation["obj"]], [relation["root"]]]
+    predictions(tmp_path / "p", [(TASK, "pud", "test", "de", gold, guessed), (ARC, "pud", "test", "de", heads, guess)])
+    rows = [
+        {name: [] for name in TOKENS.names} | {"id": f"s{i}", "language": "de", "labels": upos, "label": "", "second": 0}
+        for i, upos in enumerate((["NOUN", "VERB", "PUNCT", "NOUN"], ["VERB"]))
+    ]
+    (tmp_path / "pud").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows, schema=TOKENS), tmp_path / "pud" / "de.test.parquet")
+    found = records(tmp_path / "p", {"pud": tmp_path / "pud"}, "parsing", RELATIONS)
+    values = {definition: row["value"] for (_, _, definition), row in found.items()}
+    assert values == {"LAS": 3 / 5, "UAS": 4 / 5, "LAS without punctuation": 2 / 4}
+    assert found["pud", "de", "LAS"]["n"] == 5
+
+
+# Similarity
+
+
+def test_means_leave_special_pieces_out(bench, tokens):
+    texts = load_texts([tokens / "sentences" / f"{language}.test.parquet" for language in LANGUAGES], (), (), "text")
+    encoder = bench.encoder()
+    found = text_means(encoder, texts)
+    assert sorted(found) == ["layer_0", "layer_1", "layer_2"]
+    for text in (0, 5, len(texts) - 1):
+        pieces = texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]]
+        states = encoder(input_ids=torch.tensor(pieces[None].astype(np.int64)), output_hidden_states=True).hidden_states
+        for layer, of_layer in enumerate(states):
+            assert np.allclose(found[f"layer_{layer}"][text], of_layer[0, 1:-1].mean(0).detach().numpy(), atol=1e-5)
+
+
+def states(folder, ids, seed, language, base=None):
+    generator = np.random.default_rng(seed)
+    vectors = {f"layer_{layer}": generator.normal(size=(len(ids), 6)).astype(np.float32) for layer in (0, 1)}
+    if base is not None:
+        vectors["layer_1"] = base["layer_1"] @ np.linalg.qr(generator.normal(size=(6, 6)))[0].astype(np.float32)
+    columns = {"id": ids, "word": ids, "label": [""] * len(ids), "language": [language] * len(ids), "split": ["test"] * len(ids),
+               "sample": [True] * len(ids), "random": [False] * len(ids)}  # fmt: skip
+    states_files.write(columns, vectors, folder / f"{language}.parquet", "float32")
+    return vectors
+
+
+def test_similarity_records(tmp_path):
+    ids = [f"n{document:05d}{sentence:03d}" for document in range(1, 21) for sentence in range(2)]
+    english = states(tmp_path, ids, 0, "en")
+    states(tmp_path, ids, 1, "de", base=english)
+    found = pd.DataFrame(similarity_records(tmp_path, "en", draws=10, seed=0, threads=1))
+    value = found[found["measure"] == "cka"].set_index(["language", "layer", "definition"])["value"]
+    assert value["de", 1, "linear"] == pytest.approx(1, abs=1e-4)  # a rotation
+    assert value["de", 0, "linear"] < 0.5 and abs(value["de", 0, "debiased"]) < 0.3
+    assert set(found["language"]) == {"de"} and set(found["measure"]) == {"cka", "cka floor"}
+    assert set(found[found["definition"] == "linear"]["n"]) == {40}
+
+
+def test_other_sentences_are_refused(tmp_path):
+    ids = [f"n01001{sentence:03d}" for sentence in range(8)]
+    states(tmp_path, ids, 0, "en")
+    states(tmp_path, ids[:7] + ["n01002000"], 1, "de")
+    with pytest.raises(DataError, match=r"de\.parquet: not the sentences of en \(n01001007, n01002000\)"):
+        list(similarity_records(tmp_path, "en", draws=2, seed=0, threads=1))
+    states(tmp_path, ids[::-1], 1, "de")
+    with pytest.raises(DataError, match="in another order"):
+        list(similarity_records(tmp_path, "en", draws=2, seed=0, threads=1))
+
+
+# Table 3
+
+
+def test_hyperparameters_beside_the_printed_ones(config):
+    record = {"recipe": resolve("muller2021/ner/en/ref", config).model_dump(mode="json"), "seconds": 90, "device": "a GPU"}
+    history = pd.DataFrame({"epoch": [1, 2], "score": [0.5, 0.4], "best_epoch": [1, 1]})
+    published = pd.read_csv(REPOSITORY / "resources/published/muller2021.csv")
+    table = hyperparameters([record], [history], published, config.papers.muller2021.search.model_dump()).set_index("row")
+    assert table.loc["learning rate", ["here", "published"]].tolist() == [3.5e-5, "3.5e-5"]
+    assert table.loc["learning rate", "remark"] == "not in the printed grid" and table.loc["batch size", "remark"] == ""
+    assert (
+        table.loc["epochs (best)", "here"] == 1 and table.loc["#grid", "here"] == 6 and table.loc["Run-time (min)", "here"] == 1.5
+    )
+
+
+def test_search_puts_the_best_first():
+    trials = {f"muller2021/pos/en/ref/trial{i:02d}": {"batch": 16, "rate": rate} for i, rate in enumerate((1e-5, 5e-5))}
+    histories = [pd.DataFrame({"epoch": [1, 2], "score": scores}) for scores in ([0.1, 0.2], [0.9, 0.8])]
+    table = searched(trials, histories)
+    assert table["rate"].tolist() == [5e-5, 1e-5] and table["score"].tolist() == [90, 20] and table["epoch"].tolist() == [1, 2]

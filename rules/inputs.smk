@@ -168,8 +168,12 @@ def muller2021_common(wildcards):
 
 
 def muller2021_needed(item):
-    """Recipes of a table or figure, as far as they are configured."""
-    return [recipe for recipe in NEEDS[item].recipes if recipe in MULLER2021_RECIPES]
+    """Recipes of a table or figure, as far as they are configured; of what shows pairs of blocks, also the compared sets."""
+    found = list(NEEDS[item].recipes)
+    references = [recipe.removesuffix("ref") for recipe in found if recipe.endswith("/ref")]
+    if any(recipe.endswith("/init1-2") for recipe in found) and item != "table5":
+        found += [f"{stem}init{layers}" for stem in references for layers in MULLER2021_COMPARED]
+    return [recipe for recipe in dict.fromkeys(found) if recipe in MULLER2021_RECIPES]
 
 
 def muller2021_models(item):

@@ -1,6 +1,5 @@
 """muller2021: figures 1 to 8 of made-up records."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,8 +56,7 @@ def records():
 
 @pytest.fixture(scope="module")
 def figures(records):
-    yield {name: figure(name, records, NAMES) for name in FIGURES}
-    plt.close("all")
+    return {name: figure(name, records, NAMES) for name in FIGURES}
 
 
 def chosen(records, recipe, language, definition, measure="cka"):
@@ -125,7 +123,8 @@ def test_figures_2_and_6_to_8_draw_a_task_with_and_without_re_initialised_layers
     rows = grid(figures[name])
     assert len(rows) == len(languages)
     for row, language in zip(rows, languages, strict=True):
-        encoders = {"REF": tuned(task), "re-init. 1-2": tuned(task, "init1-2"), "pretrained": PRETRAINED, "untrained": UNTRAINED}
+        encoders = {"REF": tuned(task), "re-init. 1-2": tuned(task, "init1-2")}
+        encoders |= {"pretrained": PRETRAINED, "untrained": UNTRAINED}
         assert set(names_of(row[-1])) == set(encoders)
         for label, recipe in encoders.items():
             assert_line(row, label, COLUMN[definition], mean(records, recipe, language, definition))
@@ -252,10 +251,9 @@ def test_an_empty_figure_is_refused_with_what_is_missing(records, name, kept, me
     assert message in str(refusal.value) and "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", ["figure2", "figure3"])
-def test_the_same_records_in_another_order_give_the_same_bytes(tmp_path, records, name):
+def test_the_same_records_in_another_order_give_the_same_bytes(tmp_path, records):
     for number in (0, 1):
-        save(figure(name, records.sample(frac=1, random_state=number), NAMES), tmp_path / f"{number}.svg")
+        save(figure("figure2", records.sample(frac=1, random_state=number), NAMES), tmp_path / f"{number}.svg")
     for suffix in ("svg", "png"):
         assert (tmp_path / f"0.{suffix}").read_bytes() == (tmp_path / f"1.{suffix}").read_bytes()
 

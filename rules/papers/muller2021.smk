@@ -2,9 +2,11 @@
 
 from crosslens.papers.muller2021.items import NEEDS
 from crosslens.papers.muller2021.recipes import names as muller2021_names
+from crosslens.papers.muller2021.recipes import set_name
 from crosslens.papers.muller2021.recipes import trials as muller2021_trials
 
 MULLER2021 = CONFIG.papers.muller2021
+MULLER2021_COMPARED = [set_name(layers).removeprefix("init") for layers in MULLER2021.similarity.sets] if MULLER2021 else []
 MULLER2021_RECIPES = list(muller2021_names(CONFIG))
 MULLER2021_TABLES = [name for name in NEEDS if name.startswith("table")]
 MULLER2021_FIGURES = [name for name in NEEDS if name.startswith("figure")]
@@ -126,7 +128,10 @@ if MULLER2021:
             "../../envs/measures.yaml"
         params:
             code=code("muller2021_table"),
-            settings=lambda wildcards: {"recipes": muller2021_needed(wildcards.table)},
+            settings=lambda wildcards: {
+                "recipes": muller2021_needed(wildcards.table),
+                "further": [] if wildcards.table == "table5" else MULLER2021_COMPARED,
+            },
             environment=environment("measures"),
         message:
             "Make {wildcards.table} of muller2021"
@@ -194,7 +199,8 @@ if MULLER2021:
         params:
             code=code("muller2021_figure"),
             settings={
-                "languages": {code: languages_table()[code]["name"] for code in CONFIG.corpora[MULLER2021.parallel].languages}
+                "languages": {code: languages_table()[code]["name"] for code in CONFIG.corpora[MULLER2021.parallel].languages},
+                "layers": MULLER2021_COMPARED,
             },
             environment=environment("figures"),
         message:

@@ -13,7 +13,7 @@ def main(snakemake):
     """Read the rule's object, draw."""
     logs.start(snakemake.log[0], title=snakemake.wildcards.figure)
     settings = snakemake.params.settings
-    drawn = figure(snakemake.wildcards.figure, read(snakemake.input.scores), settings["languages"])
+    drawn = figure(snakemake.wildcards.figure, read(snakemake.input.scores), settings["languages"], settings["layers"])
     save(drawn, Path(snakemake.output.figure))
     write_record(Path(snakemake.output.record), Path(snakemake.output.figure), settings, snakemake.input.records)
 

@@ -15,7 +15,11 @@ def main(snakemake):
     log = logs.start(snakemake.log[0], title=snakemake.wildcards.table)
     settings = snakemake.params.settings
     made = table(
-        snakemake.wildcards.table, read(snakemake.input.scores), pd.read_csv(snakemake.input.published), settings["recipes"]
+        snakemake.wildcards.table,
+        read(snakemake.input.scores),
+        pd.read_csv(snakemake.input.published),
+        settings["recipes"],
+        further=settings["further"],
     )
     with written(Path(snakemake.output.table)) as temporary:
         made.to_csv(temporary, index=False)

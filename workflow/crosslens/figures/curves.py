@@ -47,10 +47,9 @@ def panels(
     low, high = min(ylim[0], float(np.nanmin(values))), ylim[1]
     margin = 0.03 * (high - low)
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
-        figure, axes = plt.subplots(
-            len(rows), len(columns), figsize=(1.75 * len(columns) + 1.1, 1.45 * len(rows) + 1.0),
-            squeeze=False, sharex=True, sharey=True, layout="constrained",
-        )  # fmt: skip
+        width = 1.75 * len(columns) + 1.1
+        figure = Figure((width, 1.45 * len(rows) + 1.0), layout="constrained")
+        axes = figure.subplots(len(rows), len(columns), squeeze=False, sharex=True, sharey=True)
         axes[0, 0].set_ylim(low - margin, high + margin)
         axes[0, 0].xaxis.set_major_locator(MaxNLocator(6, integer=True))
         for line, row in zip(axes, rows, strict=True):
@@ -64,7 +63,6 @@ def panels(
             axis.annotate(column, (0, 1), (0, above), "axes fraction", "offset points", weight="bold", annotation_clip=False)
         for axis in axes[-1]:
             axis.set_xlabel("layer (0: embeddings)")
-        width = figure.get_figwidth()
         figure.suptitle(textwrap.fill(title, int(13.5 * width), break_on_hyphens=False), fontsize=9, x=0.01, ha="left")
         figure.supxlabel(textwrap.fill(note, int(18.5 * width)), fontsize=SMALL, x=0.01, ha="left")
         names = [_name(line[-1], grid[row]) for line, row in zip(axes, rows, strict=True)]

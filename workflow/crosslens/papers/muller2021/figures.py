@@ -57,12 +57,12 @@ _TUNED = {
 }
 CAPTIONS = {
     name: "CKA of English sentences and their translations by layer, debiased and as published, of encoders "
-    f"{_TUNED[of.curves].format(TASKS.get(of.task))}, the pretrained one and an untrained one. {NOTE}"
+    f"{_TUNED[of.curves].format(TASKS.get(of.task))}, beside the pretrained one and an untrained one."
     for name, of in FIGURES.items()
     if of.curves != "correlations"
 } | {
     "figure3": "Spearman correlation over target languages, English left out, of CKA with English and the score after "
-    f"fine-tuning on English, by layer; of CKA and the gap to English it is the same with the other sign. {NOTE_CORRELATIONS}"
+    "fine-tuning on English, by layer. Of CKA and the gap to English it is the same with the other sign."
 }
 
 
@@ -108,7 +108,10 @@ def figure(name: str, records: pd.DataFrame, languages: Mapping[str, str], layer
             for recipe, (encoder, _) in (tuned | controls).items()
         }
     else:
-        rows = {languages[code]: [(recipe, code, *of) for recipe, of in (controls | tuned).items()] for code in targets}
+        rows = {
+            languages[code]: [(recipe, code, encoder, look) for recipe, (encoder, look) in (controls | tuned).items()]
+            for code in targets
+        }
     grid = {
         row: {column: [curve for line in lines for curve in _curves(known, how, *line)] for how, column in COLUMNS.items()}
         for row, lines in rows.items()

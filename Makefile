@@ -6,7 +6,7 @@ SNAKEMAKE := $(BIN)/snakemake
 REPORT := results/demo/report.html
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-demo test-slurm lint format docs status clean
+.PHONY: help install demo demo-all test test-demo test-slurm lint format docs status clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,9 @@ demo: install ## All tables and figures of tanti2021, offline, in minutes: resul
 	@if find results/demo/*.* workflow/report -newer $(REPORT) 2>&1 | grep -q .; then \
 		$(SNAKEMAKE) demo --profile demo --quiet --report $(REPORT); fi
 	@echo "The tables and figures are in results/demo/; all of them, with captions: $(REPORT)"
+
+demo-all: install ## The same for every paper that is there
+	$(SNAKEMAKE) demo_all --profile demo --quiet reason host
 
 test: install ## The test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile

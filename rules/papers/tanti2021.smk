@@ -312,8 +312,8 @@ rule tanti2021_hyperparameters:
 rule tanti2021_search:
     """Table 5 by random search: all trials, the best of each experiment first."""
     input:
-        scores=[f"{RESULTS}/measures/predictions/{trial}/seed{CONFIG.seeds[0]}.parquet" for trial in trial_names(CONFIG)],
-        records=[f"{RESULTS}/models/{trial}/seed{CONFIG.seeds[0]}/record.json" for trial in trial_names(CONFIG)],
+        scores=[f"{RESULTS}/measures/predictions/{trial}/seed{CONFIG.seeds[0]}.parquet" for trial in trials(CONFIG)],
+        records=[f"{RESULTS}/models/{trial}/seed{CONFIG.seeds[0]}/record.json" for trial in trials(CONFIG)],
         published="resources/published/tanti2021.csv",
     output:
         table=shown(f"{RESULTS}/table5_search.csv", TANTI2021_SHOWN),

@@ -87,9 +87,8 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str]) -> pd.DataFrame:
                 similarity = layers.drop(columns=0, errors="ignore").mean(axis=1, skipna=False)
                 for source in (False, True):
                     found = spearman(*_paired(scores, similarity, source))
-                    lines.append(
-                        {"task": task, "model": model, "definition": definition, "source": source, "seeds": seeds, **vars(found)}
-                    )
+                    place = {"task": task, "model": model, "definition": definition, "source": source, "seeds": seeds}
+                    lines.append(place | vars(found))
     table = pd.DataFrame(lines, columns=["task", "model", "definition", "source", "seeds", *Correlation.__dataclass_fields__])
     table["p_holm"] = table.groupby(["definition", "source"])["p"].transform(lambda p: holm(p.to_numpy()))
     return table

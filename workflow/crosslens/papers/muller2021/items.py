@@ -1,6 +1,6 @@
 """muller2021: names of what its tables and figures show, and what each is made of.
 
-Muller, Elazar, Sagot and Seddah (2021), First align, then predict: understanding the cross-lingual ability of multilingual BERT.
+Muller, Elazar, Sagot and Seddah (2021), First align, then predict.
 Layers are blocks, counted from 1; tables 2, 6, 7 and 8 print them from 0 (0-1 is 1-2 here), tables 1 and 5 from 1.
 """
 
@@ -95,7 +95,8 @@ def text_of(task: str, language: str) -> tuple[str, str]:
 def rows(name: str) -> list[Row]:
     """The rows of a table in the order of print; lines of ours follow the row that they belong to."""
     if name == "table1":
-        return [row for task in TASKS for across in (False, True) for source in SOURCES for row in _margins(task, source, across)]
+        blocks = product(TASKS, (False, True), SOURCES)
+        return [row for task, across, source in blocks for row in _margins(task, source, across)]
     if name == "table2":
         return _domains()
     if name == "table5":
@@ -170,7 +171,8 @@ def _domains() -> list[Row]:
 
 def _of_table(name: str) -> Needs:
     sets = [layers for layers in layer_sets(name) if layers != ALL_EMBEDDINGS]
-    return Needs(tuple(dict.fromkeys(recipe_name(row.task, row.source, each) for row in rows(name) for each in sets)), ("score",))
+    recipes = dict.fromkeys(recipe_name(row.task, row.source, each) for row in rows(name) for each in sets)
+    return Needs(tuple(recipes), ("score",))
 
 
 def _of_english(tasks: Iterable[str], sets: Iterable[str], *measures: str) -> Needs:

@@ -26,9 +26,7 @@ from crosslens.papers.muller2021.items import (
     rows,
 )
 
-COLUMNS = (
-    "task", "metric", "row", "column", "here", "sd", "low", "high", "seeds", "published", "difference", "remark",
-)  # fmt: skip
+COLUMNS = ("task", "metric", "row", "column", "here", "sd", "low", "high", "seeds", "published", "difference", "remark")
 CORRELATION_COLUMNS = (*COLUMNS[:4], "languages", "here", "low", "high", "n", "p", "p_holm", *COLUMNS[8:])
 PRINTED_CORRELATION = "spearman (X-gap vs X-similarity)"
 DEVIATIONS = "std across seeds (caption)"
@@ -124,8 +122,8 @@ class _Scores:
             _, low, high = mean_interval(runs)
             numbers |= {"sd": _round(np.std(runs, ddof=1)), "low": _round(low), "high": _round(high)}
         elif not paired and not row.mean_over_targets:
-            low, high = (self.of(row, of_set, bound).loc[values.index].to_numpy(dtype=float).item() for bound in ("low", "high"))
-            numbers |= {"low": _round(100 * low), "high": _round(100 * high)}
+            for bound in ("low", "high"):
+                numbers[bound] = _round(100 * self.of(row, of_set, bound).loc[values.index].to_numpy(dtype=float).item())
         return numbers, _targets(row, values.columns.get_level_values("language"))
 
 

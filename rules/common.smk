@@ -47,3 +47,8 @@ def code(script):
 def environment(name):
     """The pinned packages of an environment: the same with conda on or off."""
     return pins(ROOT / "envs" / f"{name}.yaml")
+
+
+def corpora_that(chosen):
+    """Pattern of the corpora that a function chooses."""
+    return "|".join(name for name, corpus in CONFIG.corpora.items() if chosen(corpus)) or "none"

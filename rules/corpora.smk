@@ -1,11 +1,6 @@
 # From official files to typed rows: corpora/CORPUS/LANG.SPLIT.parquet.
 
 
-def named(chosen):
-    """Pattern of the corpora that a function chooses."""
-    return "|".join(name for name, corpus in CONFIG.corpora.items() if chosen(corpus)) or "none"
-
-
 ruleorder: corpus_source > corpus
 
 
@@ -18,7 +13,7 @@ rule corpus:
     log:
         f"{LOGS}/corpora/{{corpus}}/{{language}}.{{split}}.log",
     wildcard_constraints:
-        corpus=named(lambda corpus: corpus.kind not in ("paragraphs", "typology")),
+        corpus=corpora_that(lambda corpus: corpus.kind not in ("paragraphs", "typology")),
         split="train|dev|test",
     conda:
         "../envs/corpora.yaml"
@@ -45,7 +40,7 @@ rule corpus_source:
     log:
         f"{LOGS}/corpora/{{corpus}}/{{language}}.train.log",
     wildcard_constraints:
-        corpus=named(lambda corpus: corpus.kind != "paragraphs" and "validation" in {split for _, split in corpus.parts()}),
+        corpus=corpora_that(lambda corpus: corpus.kind != "paragraphs" and "validation" in {split for _, split in corpus.parts()}),
     conda:
         "../envs/corpora.yaml"
     resources:
@@ -73,7 +68,7 @@ rule paragraphs:
     log:
         f"{LOGS}/corpora/{{corpus}}/{{language}}.log",
     wildcard_constraints:
-        corpus=named(lambda corpus: corpus.kind == "paragraphs"),
+        corpus=corpora_that(lambda corpus: corpus.kind == "paragraphs"),
     conda:
         "../envs/corpora.yaml"
     threads: CONFIG.threads
@@ -101,7 +96,7 @@ rule typology:
     log:
         f"{LOGS}/corpora/{{corpus}}/typology.log",
     wildcard_constraints:
-        corpus=named(lambda corpus: corpus.kind == "typology"),
+        corpus=corpora_that(lambda corpus: corpus.kind == "typology"),
     conda:
         "../envs/corpora.yaml"
     params:

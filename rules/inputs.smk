@@ -168,12 +168,9 @@ def muller2021_common(wildcards):
 
 
 def muller2021_needed(item):
-    """Recipes of a table or figure, as far as they are configured; of what shows pairs of blocks, also the compared sets."""
-    found = list(NEEDS[item].recipes)
-    references = [recipe.removesuffix("ref") for recipe in found if recipe.endswith("/ref")]
-    if any(recipe.endswith("/init1-2") for recipe in found) and item != "table5":
-        found += [f"{stem}init{layers}" for stem in references for layers in MULLER2021_COMPARED]
-    return [recipe for recipe in dict.fromkeys(found) if recipe in MULLER2021_RECIPES]
+    """Recipes of a table or figure, as far as they are configured."""
+    compared = [] if item == "table5" else MULLER2021_COMPARED
+    return [recipe for recipe in with_sets(NEEDS[item].recipes, compared) if recipe in MULLER2021_RECIPES]
 
 
 def muller2021_models(item):

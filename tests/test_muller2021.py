@@ -55,6 +55,12 @@ def test_sets_are_named_by_blocks_that_count_from_1(config):
     assert not resolve("muller2021/ner/en/ref", config).edit.changes()
 
 
+def test_further_sets_go_where_sets_are_shown():
+    assert recipes.with_sets(["m/pos/en/ref", "m/pos/en/init1-2", "m/ner/en/ref", "m/pretrained"], ["1-4", "1-2"]) == [
+        "m/pos/en/ref", "m/pos/en/init1-2", "m/ner/en/ref", "m/pretrained", "m/pos/en/init1-4",
+    ]  # fmt: skip
+
+
 def test_recipes_differ_in_their_edit_alone(config):
     reference, edited = (resolve(f"muller2021/pos/ar/{of}", config).model_dump() for of in ("ref", "init3-4"))
     assert {key for key in reference if reference[key] != edited[key]} == {"name", "edit"}

@@ -4,6 +4,7 @@ from crosslens.papers.muller2021.items import NEEDS
 from crosslens.papers.muller2021.recipes import names as muller2021_names
 from crosslens.papers.muller2021.recipes import set_name
 from crosslens.papers.muller2021.recipes import trials as muller2021_trials
+from crosslens.papers.muller2021.recipes import with_sets
 
 MULLER2021 = CONFIG.papers.muller2021
 MULLER2021_COMPARED = [set_name(layers).removeprefix("init") for layers in MULLER2021.similarity.sets] if MULLER2021 else []

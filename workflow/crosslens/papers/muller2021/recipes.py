@@ -1,6 +1,6 @@
 """The trainings of muller2021: three tasks, three sources, RANDOM-INIT of sets of blocks, which count from 1."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -42,6 +42,14 @@ def edits(config: Config) -> dict[str, Edit]:
 def name(task: str, source: str, of: str = REFERENCE) -> str:
     """A recipe's name."""
     return f"{PAPER}/{task}/{source}/{of}"
+
+
+def with_sets(recipes: Iterable[str], sets: Sequence[str]) -> list[str]:
+    """Recipes that show re-initialised blocks, and the same of further sets such as 1-4; others as they are."""
+    found = list(recipes)
+    stems = {recipe.removesuffix(REFERENCE) for recipe in found if recipe.endswith(f"/{REFERENCE}")}
+    edited = {recipe.rpartition("init")[0] for recipe in found if "/init" in recipe}
+    return list(dict.fromkeys([*found, *(f"{stem}init{layers}" for stem in sorted(stems & edited) for layers in sets)]))
 
 
 def names(config: Config) -> Iterator[str]:

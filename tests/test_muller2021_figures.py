@@ -143,8 +143,8 @@ def test_figure_4_draws_languages_of_the_ner_encoder_and_of_those_that_were_not_
 def test_figure_3_draws_the_correlations_by_layer_and_their_intervals(records, figures, definition):
     assert row_names(figures["figure3"]) == ["parsing", "POS", "NER"]
     for row, task in zip(grid(figures["figure3"]), METRICS, strict=True):
-        for label, of in (("fine-tuned", True), ("pretrained", False)):
-            expected = spearman_by_layer(records, task, definition=definition, tuned=of)
+        for label, of in (("fine-tuned", tuned(task)), ("pretrained", PRETRAINED), ("untrained", UNTRAINED)):
+            expected = spearman_by_layer(records, task, definition=definition, recipe=of)
             assert_line(row, label, COLUMN[definition], expected["rho"])
             low, high = band(row, label, COLUMN[definition])
             assert low == pytest.approx(expected["low"]) and high == pytest.approx(expected["high"])

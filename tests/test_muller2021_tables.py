@@ -455,13 +455,13 @@ def test_holm_is_over_tasks_and_models_of_a_definition(related):
 
 def test_correlation_by_layer(related):
     records, scores, similarities = related
-    for tuned, model in ((True, "fine-tuned"), (False, "pretrained")):
-        found = spearman_by_layer(records, "parsing", definition="debiased", tuned=tuned)
+    for recipe, model in (("muller2021/parsing/en/ref", "fine-tuned"), (PRETRAINED, "pretrained")):
+        found = spearman_by_layer(records, "parsing", definition="debiased", recipe=recipe)
         assert found["layer"].to_list() == [0, 1, 2, 3] and set(found["n"]) == {15}
         for layer, rho in zip(found["layer"], found["rho"], strict=True):
             similar = [similarities[code, "debiased"][model][layer] for code in TARGETS]
             assert rho == pytest.approx(stats.spearmanr([scores[code].mean() for code in TARGETS], similar).statistic)
-    nothing = spearman_by_layer(records, "ner", definition="debiased", tuned=True)
+    nothing = spearman_by_layer(records, "ner", definition="debiased", recipe="muller2021/ner/en/ref")
     assert nothing.empty and list(nothing.columns) == ["layer", "rho", "low", "high", "n"]
 
 
@@ -469,7 +469,7 @@ def test_a_language_whose_similarity_is_undefined_in_a_seed_is_left_out(related)
     records = related[0].copy()
     there = (records["measure"] == "cka") & (records["language"] == "fr") & (records["layer"] == 2) & (records["seed"] == 1)
     records.loc[there, "value"] = np.nan
-    found = spearman_by_layer(records, "parsing", definition="linear", tuned=True)
+    found = spearman_by_layer(records, "parsing", definition="linear", recipe="muller2021/parsing/en/ref")
     assert found["n"].to_list() == [15, 15, 14, 15]
     means = correlations(records, ["parsing"])
     assert set(means[(means["model"] == "fine-tuned") & ~means["source"]]["n"]) == {14}

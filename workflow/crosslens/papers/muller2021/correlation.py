@@ -18,7 +18,6 @@ from crosslens.papers.muller2021.items import METRICS, PRETRAINED, REF, recipe_n
 LEAST = 4  # languages; the ranks of three agree by chance in a sixth of all cases
 EXACT = 7  # languages up to which all permutations are counted, 5,040
 SHUFFLES = 9_999
-TUNED = {True: "fine-tuned", False: "pretrained"}
 
 
 @dataclass(frozen=True)
@@ -81,9 +80,9 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str]) -> pd.DataFrame:
     lines = []
     for task in tasks:
         scores, seeds = _scores(records, task)
-        for tuned, model in TUNED.items():
+        for recipe, model in ((recipe_name(task, "en", REF), "fine-tuned"), (PRETRAINED, "pretrained")):
             for definition in DEFINITIONS:
-                layers = _similarities(records, task, definition, tuned)
+                layers = _similarities(records, definition, recipe)
                 similarity = layers.drop(columns=0, errors="ignore").mean(axis=1, skipna=False)
                 for source in (False, True):
                     found = spearman(*_paired(scores, similarity, source))
@@ -94,14 +93,14 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str]) -> pd.DataFrame:
     return table
 
 
-def spearman_by_layer(scores: pd.DataFrame, task: str, *, definition: str, tuned: bool) -> pd.DataFrame:
+def spearman_by_layer(scores: pd.DataFrame, task: str, *, definition: str, recipe: str) -> pd.DataFrame:
     """Figure 3: rho(score, CKA) at each layer, 0 (embedding output) to L; columns layer, rho, low, high, n.
 
-    scores: the paper's records, similarities included; definition: of CKA; tuned: CKA of the fine-tuned encoders, mean over
-    seeds, or of the pretrained one.
+    scores: the paper's records, similarities included, by the mean over seeds; definition: of CKA; recipe: the encoder whose
+    states CKA compares, whichever was scored.
     """
     of_task, _ = _scores(scores, task)
-    layers = _similarities(scores, task, definition, tuned)
+    layers = _similarities(scores, definition, recipe)
     lines = [{"layer": layer} | vars(spearman(*_paired(of_task, layers[layer], False))) for layer in layers.columns]
     return pd.DataFrame(lines, columns=["layer", "rho", "low", "high", "n"])
 
@@ -116,10 +115,10 @@ def _scores(records: pd.DataFrame, task: str) -> tuple[pd.Series, int]:
     return wide.mean(axis=1, skipna=False), wide.shape[1]
 
 
-def _similarities(records: pd.DataFrame, task: str, definition: str, tuned: bool) -> pd.DataFrame:
+def _similarities(records: pd.DataFrame, definition: str, recipe: str) -> pd.DataFrame:
     """CKA with English, (languages, layers), mean over seeds; nan where a seed has none."""
     chosen = (records["measure"] == "cka") & (records["definition"] == definition) & (records["language"] != "en")
-    chosen &= records["recipe"] == (recipe_name(task, "en", REF) if tuned else PRETRAINED)
+    chosen &= records["recipe"] == recipe
     wide = records[chosen].pivot(index="language", columns=["layer", "seed"], values="value")
     layers = sorted(set(wide.columns.get_level_values("layer")))
     return pd.DataFrame({int(layer): wide[layer].mean(axis=1, skipna=False) for layer in layers}, index=wide.index)

@@ -156,8 +156,10 @@ def _correlations(name: str, records: pd.DataFrame) -> Figure:
         grid[row] = {}
         for how, column in COLUMNS.items():
             grid[row][column] = []
-            for tuned, heading, look in ((False, "pretrained", _LOOKS[PRETRAINED]), (True, "fine-tuned", _LOOKS[task])):
-                found = spearman_by_layer(records, task, definition=how, tuned=tuned).dropna(subset=["rho"])
+            encoders = {PRETRAINED: "pretrained", UNTRAINED: "untrained", recipe_name(task, "en", REF): "fine-tuned"}
+            for recipe, heading in encoders.items():
+                look = _LOOKS.get(recipe, _LOOKS[task])
+                found = spearman_by_layer(records, task, definition=how, recipe=recipe).dropna(subset=["rho"])
                 if len(found):
                     by_layer = found.set_index("layer").rename(columns={"rho": "value"})
                     grid[row][column].append(_curve(by_layer, look, heading))

@@ -3,10 +3,10 @@
     pip install -r benchmarks/requirements.txt
     python benchmarks/parsing.py en_ewt-ud-train.conllu de_pud-ud-test.conllu fi_pud-ud-test.conllu ...
 
-Both arms start from the same weights and see the same sentences in the same batches, with the same AdamW, for one pass; then both
-parse the same test files. The other arm does what the papers' codes do: every sentence padded to 128 pieces, one language after the
-other, trees decoded sentence by sentence in Python. There is no dropout, so that both end with the same loss and the same trees. All
-in one process, in turn. On a busy machine `--clock cpu --threads 1` counts the processor's seconds.
+Both arms start from the same weights and see the same sentences in the same batches, with the same AdamW, for one pass; then
+both parse the same test files. The other arm does what the papers' codes do: every sentence padded to 128 pieces, one language
+after the other, trees decoded sentence by sentence in Python. There is no dropout, so that both end with the same loss and the
+same trees. All in one process, in turn. On a busy machine `--clock cpu --threads 1` counts the processor's seconds.
 """
 
 import argparse
@@ -76,10 +76,11 @@ class Timed(Loop):
         return 0.0
 
 
-def ours(
-    encoder: Path, texts: Mapping[Data, Texts], of: Recipe, clock: Callable[[], float]
-) -> tuple[float, float, list[np.ndarray]]:
-    """Seconds, mean loss, heads of each test set."""
+Done = tuple[float, float, list[np.ndarray]]  # seconds, mean loss, heads of all words of each test set
+
+
+def ours(encoder: Path, texts: Mapping[Data, Texts], of: Recipe, clock: Callable[[], float]) -> Done:
+    """Our loop."""
     loop = Timed(of, texts, without_dropout(load_encoder(encoder)), seed=SEED, log=common.LOG, device=torch.device("cpu"))
     started = clock()
     trained = loop.run()

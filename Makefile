@@ -26,7 +26,7 @@ demo: install ## All tables and figures of tanti2021, offline, in minutes: resul
 		$(SNAKEMAKE) demo --profile demo --quiet --report $(REPORT); fi
 	@echo "The tables and figures are in results/demo/; all of them, with captions: $(REPORT)"
 
-demo-all: install ## The same for every paper that is there
+demo-all: install ## The same for every paper that is there, and every corpus
 	$(SNAKEMAKE) demo_all --profile demo --quiet reason host
 
 test: install ## The test suite

@@ -176,7 +176,8 @@ CASES = {
     "unknown corpus": (
         f"{POS}.corpus",
         "udpso",
-        "{key}: one of udpos, xnli, wikipedia, wals, muse expected, found 'udpso'; did you mean 'udpos'?",
+        "{key}: one of udpos, xnli, wikipedia, conll2003, mldoc, wili, xnli_translated, pud, wikiann, cc100, wals, muse "
+        "expected, found 'udpso'; did you mean 'udpos'?",
     ),
     "corpus of another kind, pos": (f"{POS}.corpus", "xnli", "corpora.xnli: kind 'treebank' expected by papers.tanti2021"),
     "corpus of another kind, nli": (f"{NLI}.corpus", "wikipedia", "corpora.wikipedia: kind 'pairs' expected by papers.tanti2021"),

@@ -8,6 +8,7 @@ import pytest
 import torch
 import yaml
 from conftest import LANGUAGES
+from crosslens.config.base import ConfigError
 from crosslens.config.whole import Config, load
 from crosslens.errors import DataError
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
@@ -239,3 +240,24 @@ def test_search_puts_the_best_first():
     histories = [pd.DataFrame({"epoch": [1, 2], "score": scores}) for scores in ([0.1, 0.2], [0.9, 0.8])]
     table = searched(trials, histories)
     assert table["rate"].tolist() == [5e-5, 1e-5] and table["score"].tolist() == [90, 20] and table["epoch"].tolist() == [1, 2]
+
+
+# Configuration
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("encoder", "mbret", "papers.muller2021.encoder: one of mbert expected, found 'mbret'; did you mean 'mbert'?"),
+        ("parallel", "wikiann", "papers.muller2021.parallel: a corpus of kind 'treebank' expected, found 'wikiann'"),
+        ("domain_corpus", "partut", "papers.muller2021.domain_corpus: a corpus of kind 'treebank' expected, found 'partut'"),
+        ("source_languages", ["en", "fr"], "papers.muller2021.tasks.parsing: corpora.muller2021_ud has no training data of fr"),
+        ("pairs", [[1, 2], [2, 1]], "pairs, sets: [2, 1] found; rising block numbers expected, each set once in both lists"),
+    ],
+)
+def test_a_wrong_configuration_is_told(key, value, message):
+    values = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
+    values["papers"]["muller2021"][key] = value
+    with pytest.raises(ConfigError) as caught:
+        load(values)
+    assert message in str(caught.value) and "\n" not in str(caught.value)

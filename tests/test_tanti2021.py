@@ -89,7 +89,8 @@ def recipe(task, run, config):
 
 
 def test_names_of_recipes(config):
-    assert names(config) == [f"tanti2021/{task}/{run}" for task in TASKS for run in RUNS]
+    found = [name for name in names(config) if name.startswith("tanti2021/")]
+    assert found == [f"tanti2021/{task}/{run}" for task in TASKS for run in RUNS]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def searching(values, **search):
 
 def test_every_printed_experiment_has_twenty_trials(config):
     drawn = trials(config)
-    assert trial_names(config) == list(drawn)
+    assert [name for name in trial_names(config) if name.startswith("tanti2021/")] == list(drawn)
     assert list(drawn) == [
         f"tanti2021/{task}/{run}/trial{i:02d}" for task in ("pos", "nli") for run in PRINTED for i in range(20)
     ]

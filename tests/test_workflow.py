@@ -181,6 +181,16 @@ def test_builds_every_table_and_figure_and_is_done(built):
     assert "Nothing to be done" in tiny(built)
 
 
+def test_every_kind_of_corpus_is_read(own):
+    """The phrasebook's files in the official layouts, through the rules; corpora.csv lists them all."""
+    tiny(own, f"{RESULTS}/corpora.csv")
+    table = pd.read_csv(own / RESULTS / "corpora.csv")
+    assert set(table["kind"]) == {"treebank", "entities", "pairs", "documents", "dictionary", "paragraphs", "typology"}
+    assert (table["rows"] > 0).all() and set(table["source"]) == {"phrasebook"}
+    german, english = (pd.read_parquet(own / RESULTS / f"corpora/pud/{language}.test.parquet") for language in ("de", "en"))
+    assert german["id"].tolist() == english["id"].tolist()
+
+
 def test_trials_of_the_search_keep_no_weights(built):
     trials = built / RESULTS / "models/tanti2021/pos/frozen"
     for number in range(2):

@@ -52,14 +52,15 @@ def schema() -> Node:
 def markdown() -> str:
     """docs/config.md."""
     whole = schema()
-    return HEAD + "".join(_Pages(whole["$defs"]).section("", whole, 2))
+    return HEAD + "".join(_Pages(whole).section("", whole, 2))
 
 
 class _Pages:
     """Sections of the page: a table of the plain keys of a model, then a section for each model inside it."""
 
-    def __init__(self, definitions: dict[str, Node]) -> None:
-        self.definitions = definitions
+    def __init__(self, whole: Node) -> None:
+        self.definitions: dict[str, Node] = whole["$defs"]
+        self.top = {self.resolve(node).get("title") for node in whole["properties"].values()}  # optional elsewhere: told once
 
     def resolve(self, node: Node) -> Node:
         """The node that a reference names."""
@@ -93,8 +94,13 @@ class _Pages:
 
     def inside(self, path: str, node: Node) -> tuple[str, list[Node]]:
         """Path and models that a key holds: itself a section, or named sections; [] for a plain value."""
-        if self.resolve(node).get("properties"):
-            return path, [self.resolve(node)]
+        direct = self.either(node)
+        if (
+            len(direct) == 1
+            and "properties" in direct[0]
+            and (direct[0] == self.resolve(node) or direct[0]["title"] not in self.top)
+        ):
+            return path, direct
         models = self.either(self.values(node))
         return f"{path}.NAME", models if all("properties" in model for model in models) else []
 

@@ -43,7 +43,7 @@ def test_published_settings(config):
     assert len(found) == len(set(found)) == 107 and len(config.papers.muller2021.seeds) == 5
     assert len([name for name in found if name in NEEDS["table1"].recipes]) == 63
     assert len([name for name in found if "_partut" in name]) == 14
-    needed = {recipe for needs in NEEDS.values() for recipe in needs.recipes}
+    needed = {recipe for needs in NEEDS.values() for recipe in needs.recipes if not recipe.endswith("initall_embeddings")}
     assert needed == {*found, "muller2021/pretrained", "muller2021/untrained"}
 
 
@@ -133,7 +133,7 @@ def records(path, tokens, task, labels):
 
 def test_spans_are_those_of_seqeval(tmp_path):
     generator = np.random.default_rng(0)
-    sentences = [[generator.integers(0, len(ENTITIES), n).tolist() for n in generator.integers(1, 9, 300)] for _ in range(2)]
+    sentences = [[generator.integers(0, len(ENTITIES), n).tolist() for n in generator.integers(1, 9, 1000)] for _ in range(2)]
     sentences[1] = [[int(generator.choice([tag, 0])) for tag in of] for of in sentences[0]]
     predictions(tmp_path / "p", [(TASK, "wikiann", "test", "de", *sentences)])
     found = records(tmp_path / "p", {}, "ner", ENTITIES)

@@ -170,7 +170,7 @@ def _domains() -> list[Row]:
 
 
 def _of_table(name: str) -> Needs:
-    sets = [layers for layers in layer_sets(name) if layers != ALL_EMBEDDINGS]
+    sets = layer_sets(name)
     recipes = dict.fromkeys(recipe_name(row.task, row.source, each) for row in rows(name) for each in sets)
     return Needs(tuple(recipes), ("score",))
 

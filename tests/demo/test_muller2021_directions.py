@@ -20,7 +20,7 @@ LOWEST, UPPER = "init1-2", "init11-12"
 
 @pytest.fixture(scope="module")
 def losses() -> dict[str, pd.DataFrame]:
-    """Points that drawing a pair of blocks anew costs: set -> a line a seed, columns home (English) and across (the others' mean).
+    """Points that drawing two blocks anew costs: set -> a line a seed, columns home (English) and across (the others' mean).
 
     Trainings of a seed that is there already are not repeated.
     """

@@ -45,6 +45,7 @@ class MullerTask(Section):
     epochs: Count = Field(6, description="the best by the source's validation set is kept")
     batch: Count = Field(16, description="sentences a step (table 3)")
     rate: Rate = Field(5e-5, description="learning rate of encoder and head (table 3)")
+    head_rate: Rate | None = Field(None, description="learning rate of the head where it has another one")
 
 
 class MullerSearch(Section):

@@ -117,7 +117,7 @@ def recipe(name: str, config: Config) -> Recipe:
         epochs=settings.epochs,
         batch=settings.batch,
         encoder_rate=settings.rate,
-        head_rate=settings.rate,
+        head_rate=settings.head_rate or settings.rate,
         new_heads=(TASK,),
         select_head=TASK,
         select_data=own("validation"),

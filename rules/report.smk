@@ -1,13 +1,13 @@
 # What `snakemake --report` has, and under which names; its captions are in workflow/report/.
 
 
-def shown(path, items):
+def shown(path, items, caption=None):
     """Mark an item for the report.
 
-    items: stem of its file, wildcards filled in -> category, its name in the paper, what it shows.
+    items: stem of its file, wildcards filled in -> category, its name in the paper, what it shows. caption: file of its own.
     """
     stem, form = Path(path).stem, Path(path).suffix[1:]
-    caption = {"svg": "figure", "parquet": "scores"}.get(form, "table")
+    caption = caption or {"svg": "figure", "parquet": "scores"}.get(form, "table")
 
     def of(wildcards):
         return items[stem.format(**dict(wildcards.items()))]

@@ -98,7 +98,7 @@ if MULLER2021:
         input:
             lambda wildcards: sorted({file for item in NEEDS for file in muller2021_measures(item)}),
         output:
-            shown(f"{RESULTS}/scores/muller2021.parquet", MULLER2021_SHOWN),
+            shown(f"{RESULTS}/scores/muller2021.parquet", MULLER2021_SHOWN, "muller2021"),
         log:
             f"{LOGS}/scores/muller2021.log",
         conda:
@@ -119,7 +119,7 @@ if MULLER2021:
             records=lambda wildcards: muller2021_records(wildcards.table),
             published="resources/published/muller2021.csv",
         output:
-            table=shown(f"{RESULTS}/muller2021/{{table}}.csv", MULLER2021_SHOWN),
+            table=shown(f"{RESULTS}/muller2021/{{table}}.csv", MULLER2021_SHOWN, "muller2021"),
             record=f"{RESULTS}/muller2021/{{table}}.csv.json",
         log:
             f"{LOGS}/muller2021/{{table}}.log",
@@ -146,7 +146,7 @@ if MULLER2021:
             histories=[f"{RESULTS}/models/{model}/history.csv" for model in muller2021_models("table4") if "/ref/" in model],
             published="resources/published/muller2021.csv",
         output:
-            table=shown(f"{RESULTS}/muller2021/table3.csv", MULLER2021_SHOWN),
+            table=shown(f"{RESULTS}/muller2021/table3.csv", MULLER2021_SHOWN, "muller2021"),
             record=f"{RESULTS}/muller2021/table3.csv.json",
         log:
             f"{LOGS}/muller2021/table3.log",
@@ -167,7 +167,7 @@ if MULLER2021:
             histories=[f"{RESULTS}/models/{trial}/seed{MULLER2021.seeds[0]}/history.csv" for trial in muller2021_trials(CONFIG)],
             records=[f"{RESULTS}/models/{trial}/seed{MULLER2021.seeds[0]}/record.json" for trial in muller2021_trials(CONFIG)],
         output:
-            table=shown(f"{RESULTS}/muller2021/table3_search.csv", MULLER2021_SHOWN),
+            table=shown(f"{RESULTS}/muller2021/table3_search.csv", MULLER2021_SHOWN, "muller2021"),
             record=f"{RESULTS}/muller2021/table3_search.csv.json",
         log:
             f"{LOGS}/muller2021/table3_search.log",
@@ -188,7 +188,7 @@ if MULLER2021:
             scores=lambda wildcards: muller2021_measures(wildcards.figure),
             records=lambda wildcards: muller2021_records(wildcards.figure),
         output:
-            figure=shown(f"{RESULTS}/muller2021/{{figure}}.svg", MULLER2021_SHOWN),
+            figure=shown(f"{RESULTS}/muller2021/{{figure}}.svg", MULLER2021_SHOWN, "muller2021"),
             picture=f"{RESULTS}/muller2021/{{figure}}.png",
             record=f"{RESULTS}/muller2021/{{figure}}.svg.json",
         log:

@@ -55,15 +55,6 @@ _TUNED = {
     "layers": "fine-tuned on English for {} without (REF) and with re-initialised layers",
     "targets": "fine-tuned on English for {}",
 }
-CAPTIONS = {
-    name: "CKA of English sentences and their translations by layer, debiased and as published, of encoders "
-    f"{_TUNED[of.curves].format(TASKS.get(of.task))}, beside the pretrained one and an untrained one."
-    for name, of in FIGURES.items()
-    if of.curves != "correlations"
-} | {
-    "figure3": "Spearman correlation over target languages, English left out, of CKA with English and the score after "
-    "fine-tuning on English, by layer. Of CKA and the gap to English it is the same with the other sign."
-}
 
 
 def _look(number: int) -> Look:

@@ -249,6 +249,8 @@ LEAF = re.compile(
     |\[\[([^\[\]{{}}<>|\n:{FOLDED}]*+:[^\[\]{{}}<>|\n{FOLDED}]*+)\|{BODY}\]\]""",
     re.VERBOSE,
 )
+# Once more: Python 3.11.2 finds leaves with them all the same (what looks ahead in its possessive repeats may be passed over).
+SIDE_BY_SIDE = re.compile(rf"\|[^|=]*[{TEMPLATE}]{{2}}")
 PAIR = rf"<({TAG})(?=[\s/>]){ATTRIBUTES}>(?:[^<{{}}\[\]\n]|{SIMPLE}|{BRACKETS})*+</(?i:\1)\s*+>"
 IS_PAIR = re.compile(PAIR)
 END_TAG = re.compile("</([^<>]*)")
@@ -308,6 +310,8 @@ class _Folded:
     def _fold(self, match: re.Match[str]) -> str:
         markup = match[0]
         if markup.startswith("[[") and _title(match[2]) is not None:
+            return markup
+        if markup.startswith("{{") and SIDE_BY_SIDE.search(markup):
             return markup
         self.hidden.append(markup)
         first = TEMPLATE[0] if markup.startswith("{{") else OTHER[0]

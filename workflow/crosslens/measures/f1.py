@@ -20,6 +20,17 @@ class Counts:
         return Counts(weights @ self.true, weights @ self.predicted, weights @ self.correct)
 
 
+def flattened(gold: Sequence[np.ndarray], predicted: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gold and predicted classes of all labelled units, and the sentence of each, each (n_tokens,).
+
+    gold, predicted: an array of classes for each sentence; a gold class below 0 is no label.
+    """
+    sentences = np.repeat(np.arange(len(gold)), [len(each) for each in gold])
+    flat_gold, flat_predicted = (np.concatenate(classes).astype(np.int64) for classes in (gold, predicted))
+    known = flat_gold >= 0
+    return flat_gold[known], flat_predicted[known], sentences[known]
+
+
 def token_counts(gold: np.ndarray, predicted: np.ndarray, sentences: np.ndarray, n: int, k: int) -> Counts:
     """Counts of labels: gold, predicted (n_tokens,) class numbers; sentences (n_tokens,) row of each token."""
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from crosslens.labels import ENTITIES, RELATIONS
-from crosslens.measures.f1 import Counts, accuracy, chunk_counts, micro_f1, token_counts
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, flattened, micro_f1, token_counts
 from crosslens.measures.intervals import bootstrap
 from crosslens.measures.trees import attachment
 from crosslens.recipes import ARC, TASK
@@ -33,20 +33,12 @@ def prediction_records(
             upos = pq.read_table(tokens[corpus] / f"{language}.{split}.parquet", columns=["id", "labels"]).to_pandas()
             definitions = _parsing(found, part[part["head"] == ARC], upos)
         else:
-            gold, predicted, sentences = flat(found)
+            gold, predicted, sentences = flattened(found["gold"].tolist(), found["predicted"].tolist())
             definitions = (_pos if task == "pos" else _ner)(gold, predicted, sentences, len(found), labels)
         for definition, (counts, score) in definitions.items():
             value, low, high = bootstrap(counts, score, resamples, seed)
             yield {"item": "score", "corpus": corpus, "split": split, "language": language, "measure": "score",
                    "definition": definition, "value": value, "low": low, "high": high, "n": int(counts.true.sum())}  # fmt: skip
-
-
-def flat(part: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gold and predicted classes of all labelled words, and the row of each."""
-    gold, predicted = (np.concatenate(part[name].to_numpy()).astype(np.int64) for name in ("gold", "predicted"))
-    sentences = np.repeat(np.arange(len(part)), part["gold"].map(len))
-    known = gold >= 0
-    return gold[known], predicted[known], sentences[known]
 
 
 def _parsing(relations: pd.DataFrame, heads: pd.DataFrame, upos: pd.DataFrame) -> Definitions:

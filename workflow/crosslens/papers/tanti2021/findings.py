@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, macro_f1, token_counts
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, token_counts
 from crosslens.measures.intervals import bootstrap
 from crosslens.papers.tanti2021.items import ACCURACY, CEILING, MACRO_F1, PAPER, PROBE, PROBE_INSIDE, TASKS, TRANSFER, recipe_name
-from crosslens.papers.tanti2021.scores import sequences
 from crosslens.papers.tanti2021.tables import cells
 
 LANGUAGE_ITEMS = ("language, target", "language, wiki")
@@ -85,7 +84,8 @@ def _metric(
             found: dict[str, list[dict[str, float]]] = {"frozen": [], "finetuned": []}
             for (run, seed), table in predictions.items():
                 part = table[(table["head"] == "language") & ((table["corpus"] == target) == (item == LANGUAGE_ITEMS[0]))]
-                values = bootstrap(count(*sequences(part), len(part)), score, resamples, seed)
+                labelled = flattened(part["gold"].tolist(), part["predicted"].tolist())
+                values = bootstrap(count(*labelled, len(part)), score, resamples, seed)
                 found[run].append(dict(zip(("value", "low", "high"), values, strict=True)))
             yield _row("metric", "pos", item, setting, pd.DataFrame(found["frozen"]), pd.DataFrame(found["finetuned"]))
 

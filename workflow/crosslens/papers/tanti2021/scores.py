@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 
-from crosslens.measures.f1 import Counts, accuracy, chunk_counts, macro_f1, micro_f1, token_counts, true_share
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, flattened, macro_f1, micro_f1, token_counts, true_share
 from crosslens.measures.intervals import bootstrap
 from crosslens.papers.tanti2021.items import ACCURACY, CEILING, MACRO_F1, MICRO_F1, PAPER, TRANSFER
 from crosslens.recipes import TASK, Recipe
@@ -25,7 +24,7 @@ def prediction_records(
     table = pq.read_table(path).to_pandas()
     for (head, corpus, split), part in table.groupby(["head", "corpus", "split"], sort=False):
         item = TASK if head == TASK else f"{head}, {'target' if corpus == target else 'wiki'}"
-        gold, predicted, sentences = sequences(part)
+        gold, predicted, sentences = flattened(part["gold"].tolist(), part["predicted"].tolist())
         labels = recipe.labels[head]
         tokens = token_counts(gold, predicted, sentences, len(part), len(labels))
         common = {"item": item, "corpus": corpus, "split": split}
@@ -55,14 +54,6 @@ def prediction_records(
             value, low, high = by_language_interval(by_language, resamples, seed)
             yield common | {"language": "all", "measure": "score", "definition": TRANSFER, "value": value, "low": low,
                             "high": high, "n": int(tokens.true[languages != source_language].sum())}  # fmt: skip
-
-
-def sequences(part: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gold and predicted classes of all labelled units, and the row of each, from rows of predictions."""
-    gold, predicted = (np.concatenate(part[name].to_numpy()).astype(np.int64) for name in ("gold", "predicted"))
-    sentences = np.repeat(np.arange(len(part)), part["gold"].map(len))
-    known = gold >= 0
-    return gold[known], predicted[known], sentences[known]
 
 
 def _rows(counts: Counts, chosen: np.ndarray) -> Counts:

@@ -3,7 +3,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
-REPORT := results/demo/report.html
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo demo-all test test-demo test-slurm lint format docs status clean
@@ -20,14 +19,17 @@ help: ## This list
 install: .venv/installed ## Install the locked versions into .venv
 
 demo: install ## All tables and figures of tanti2021, offline, in minutes: results/demo/report.html
-	$(SNAKEMAKE) demo --profile demo --quiet reason host
-	@# find complains where there is no report yet: that makes one too.
-	@if find results/demo/*.* workflow/report -newer $(REPORT) 2>&1 | grep -q .; then \
-		$(SNAKEMAKE) demo --profile demo --quiet --report $(REPORT); fi
-	@echo "The tables and figures are in results/demo/; all of them, with captions: $(REPORT)"
+demo-all: install ## The same for every paper that is there, and every corpus: results/demo/report_all.html
 
-demo-all: install ## The same for every paper that is there, and every corpus
-	$(SNAKEMAKE) demo_all --profile demo --quiet reason host
+demo: REPORT := results/demo/report.html
+demo-all: REPORT := results/demo/report_all.html
+
+demo demo-all:
+	$(SNAKEMAKE) $(subst -,_,$@) --profile demo --quiet reason host
+	@# find complains where there is no report yet: that makes one too.
+	@if find results/demo workflow/report -maxdepth 2 -type f ! -name 'report*.html' ! -path '*/logs/*' -newer $(REPORT) 2>&1 \
+		| grep -q .; then $(SNAKEMAKE) $(subst -,_,$@) --profile demo --quiet --report $(REPORT); fi
+	@echo "The tables and figures are in results/demo/; all of them, with captions: $(REPORT)"
 
 test: install ## The test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile

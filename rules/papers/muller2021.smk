@@ -11,9 +11,10 @@ MULLER2021_COMPARED = [set_name(layers).removeprefix("init") for layers in MULLE
 MULLER2021_RECIPES = list(muller2021_names(CONFIG))
 MULLER2021_TABLES = [name for name in NEEDS if name.startswith("table")]
 MULLER2021_FIGURES = [name for name in NEEDS if name.startswith("figure")]
-MULLER2021_ITEMS = [f"{RESULTS}/muller2021/{name}.csv" for name in [*MULLER2021_TABLES, "table3"]]
+MULLER2021_ITEMS = [f"{RESULTS}/muller2021/{name}.{form}" for name in [*MULLER2021_TABLES, "table3"] for form in ("csv", "html")]
 MULLER2021_ITEMS += [f"{RESULTS}/muller2021/{name}.svg" for name in MULLER2021_FIGURES]
-MULLER2021_ITEMS = sorted(MULLER2021_ITEMS) if MULLER2021 else []
+MULLER2021_ITEMS.append(f"{RESULTS}/scores/muller2021.parquet")
+MULLER2021_ITEMS *= bool(MULLER2021)
 MULLER2021_SHOWN = {
     "table1": ("muller2021", "Table 1", "Layers drawn anew: at home and across languages"),
     "table2": ("muller2021", "Table 2", "Layers drawn anew: across domains"),
@@ -208,3 +209,17 @@ if MULLER2021:
             "Draw {wildcards.figure} of muller2021"
         script:
             "../../workflow/scripts/muller2021_figure.py"
+
+    use rule tanti2021_page as muller2021_page with:
+        input:
+            table=f"{RESULTS}/muller2021/{{table}}.csv",
+        output:
+            shown(f"{RESULTS}/muller2021/{{table}}.html", MULLER2021_SHOWN, "muller2021"),
+        log:
+            f"{LOGS}/muller2021/{{table}}.html.log",
+        wildcard_constraints:
+            table="|".join(name for name in MULLER2021_SHOWN if name[:5] == "table"),
+        params:
+            code=code("page"),
+            settings=lambda wildcards: {"title": "{1}: {2}".format(*MULLER2021_SHOWN[wildcards.table])},
+            environment=environment("measures"),

@@ -128,7 +128,7 @@ def theirs(encoder: Path, texts: Mapping[Data, Texts], of: Recipe, clock: Callab
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     model.eval()
     found = []
     for score in of.scores:

@@ -90,7 +90,9 @@ def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> list[Annotation]:
         axis.annotate(
             name, curve.end, (1.08, curve.end[1]), textcoords=axis.get_yaxis_transform(), annotation_clip=False,
             fontsize=SMALL, color=str(curve.look["color"]), va="center",
-            arrowprops={"arrowstyle": "-", "color": str(curve.look["color"]), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0},
+            # relpos: from the name's left end, so that a line crosses no other name
+            arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": str(curve.look["color"]), "linewidth": 0.5, "shrinkA": 0,
+                        "shrinkB": 0},
         )
         for name, curve in named.items()
     ]  # fmt: skip

@@ -38,6 +38,8 @@ MULLER2021_SHOWN = {
 
 
 if MULLER2021:
+    # What table 3 shows.
+    MULLER2021_REFERENCES = [f"{RESULTS}/models/{model}" for model in muller2021_models("table4") if "/ref/" in model]
 
     rule muller2021_scores:
         """Score a recipe's predictions on all targets, all seeds."""
@@ -143,8 +145,8 @@ if MULLER2021:
     rule muller2021_hyperparameters:
         """Table 3: the hyperparameters that are used, epochs and time."""
         input:
-            records=[f"{RESULTS}/models/{model}/record.json" for model in muller2021_models("table4") if "/ref/" in model],
-            histories=[f"{RESULTS}/models/{model}/history.csv" for model in muller2021_models("table4") if "/ref/" in model],
+            records=[f"{model}/record.json" for model in MULLER2021_REFERENCES],
+            histories=[f"{model}/history.csv" for model in MULLER2021_REFERENCES],
             published="resources/published/muller2021.csv",
         output:
             table=shown(f"{RESULTS}/muller2021/table3.csv", MULLER2021_SHOWN, "muller2021"),

@@ -5,11 +5,15 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+import yaml
 from crosslens.config.encoders import RandomEncoder
 from crosslens.config.tokens import Tokens
+from crosslens.config.whole import Config
+from crosslens.config.whole import load as load_config
 from crosslens.corpora import schema
 from crosslens.encoders.build import build
 from crosslens.phrasebook.generate import treebank
@@ -36,6 +40,19 @@ def one_thread():
 @pytest.fixture
 def log() -> logging.Logger:
     return logging.getLogger("crosslens.tests")
+
+
+@pytest.fixture(scope="module")
+def values() -> dict[str, Any]:
+    """config.yaml as it is written."""
+    found: dict[str, Any] = yaml.safe_load((Path(__file__).parents[1] / "config.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def config(values: dict[str, Any]) -> Config:
+    """The published study's configuration."""
+    return load_config(values)
 
 
 def sentence_rows(language: str, split: str, n: int) -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ import torch
 import yaml
 from conftest import LANGUAGES
 from crosslens.config.base import ConfigError
-from crosslens.config.whole import Config, load
+from crosslens.config.whole import load
 from crosslens.errors import DataError
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.papers.muller2021 import recipes
@@ -27,12 +27,6 @@ from crosslens.training.texts import load as load_texts
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 from test_config import REPOSITORY
-
-
-@pytest.fixture(scope="module")
-def config() -> Config:
-    return load(yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8")))
-
 
 # Recipes
 

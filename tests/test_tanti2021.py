@@ -9,7 +9,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from conftest import NLI
 from crosslens.config.tanti2021 import Clustering, Probe, Tsne
 from crosslens.config.whole import load
@@ -54,16 +53,6 @@ TASKS = ("pos", "nli")
 PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RUNS = (*PRINTED, "untrained", "no_adversary", "true_entropy")
 CONFIGURED = dict.fromkeys(TASKS, RUNS)
-
-
-@pytest.fixture(scope="module")
-def values():
-    return yaml.safe_load((ROOT / "config.yaml").read_text())
-
-
-@pytest.fixture(scope="module")
-def config(values):
-    return load(values)
 
 
 @pytest.fixture(scope="module")

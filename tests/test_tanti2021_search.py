@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 from crosslens.config.whole import load
 from crosslens.papers.recipes import names, resolve, trial_names
 from crosslens.papers.tanti2021.items import ACCURACY, MACRO_F1, PAPER
@@ -18,16 +17,6 @@ PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 OWN = {"frozen": (), "finetuned": ("encoder_rate",), "gradient_reversal": ("encoder_rate", "reversal"),
        "entropy_maximisation": ("encoder_rate", "uniformity")}  # fmt: skip
 SHARED = ("init_sd", "batch", "head_rate")
-
-
-@pytest.fixture(scope="module")
-def values():
-    return yaml.safe_load((ROOT / "config.yaml").read_text())
-
-
-@pytest.fixture(scope="module")
-def config(values):
-    return load(values)
 
 
 @pytest.fixture(scope="module")

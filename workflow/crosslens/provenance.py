@@ -6,15 +6,25 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crosslens.files import sha256
+import pandas as pd
+
+from crosslens.files import sha256, written
 from crosslens.logs import revision, versions
 from crosslens.records import write_json
 
 PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
 
-def write_record(path: Path, made: Path, settings: Mapping[str, Any], records: Iterable[str | Path]) -> None:
-    """Write the record of a table or figure: what it is, its settings, and the records of the trainings behind it."""
+def write_table(made: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], records: Iterable[str | Path] = ()) -> None:
+    """Write a table as CSV and its record beside it."""
+    with written(path) as temporary:
+        made.to_csv(temporary, index=False)
+    write_record(path, settings, records)
+
+
+def write_record(made: str | Path, settings: Mapping[str, Any], records: Iterable[str | Path] = ()) -> None:
+    """Write the record of a table or figure, FILE.json: what it is, its settings, the records of the trainings behind it."""
+    made = Path(made)
     trainings = [json.loads(Path(record).read_text("utf-8")) for record in records]
     write_json(
         {
@@ -27,5 +37,5 @@ def write_record(path: Path, made: Path, settings: Mapping[str, Any], records: I
             "trainings": trainings,
             "training_seconds": round(sum(training["seconds"] for training in trainings), 1),
         },
-        path,
+        made.with_name(f"{made.name}.json"),
     )

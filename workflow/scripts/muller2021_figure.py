@@ -15,7 +15,7 @@ def main(snakemake):
     settings = snakemake.params.settings
     drawn = figure(snakemake.wildcards.figure, read(snakemake.input.scores), settings["languages"], settings["layers"])
     save(drawn, Path(snakemake.output.figure))
-    write_record(Path(snakemake.output.record), Path(snakemake.output.figure), settings, snakemake.input.records)
+    write_record(snakemake.output.figure, settings, snakemake.input.records)
 
 
 if __name__ == "__main__":

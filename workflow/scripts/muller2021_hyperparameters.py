@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 from crosslens import logs
-from crosslens.files import written
 from crosslens.papers.muller2021.hyperparameters import hyperparameters
-from crosslens.provenance import write_record
+from crosslens.provenance import write_table
 
 
 def main(snakemake):
@@ -17,9 +16,7 @@ def main(snakemake):
     histories = [pd.read_csv(path) for path in snakemake.input.histories]
     settings = snakemake.params.settings
     made = hyperparameters(recipes, histories, pd.read_csv(snakemake.input.published), settings["search"])
-    with written(Path(snakemake.output.table)) as temporary:
-        made.to_csv(temporary, index=False)
-    write_record(Path(snakemake.output.record), Path(snakemake.output.table), settings, snakemake.input.records)
+    write_table(made, snakemake.output.table, settings, snakemake.input.records)
 
 
 if __name__ == "__main__":

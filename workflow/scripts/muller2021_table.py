@@ -1,12 +1,9 @@
 """A table of muller2021 from the paper's records, beside what was published, with a record of how it was made."""
 
-from pathlib import Path
-
 import pandas as pd
 from crosslens import logs
-from crosslens.files import written
 from crosslens.papers.muller2021.tables import table
-from crosslens.provenance import write_record
+from crosslens.provenance import write_table
 from crosslens.records import read
 
 
@@ -21,10 +18,8 @@ def main(snakemake):
         settings["recipes"],
         further=settings["further"],
     )
-    with written(Path(snakemake.output.table)) as temporary:
-        made.to_csv(temporary, index=False)
     log.info("%d lines", len(made))
-    write_record(Path(snakemake.output.record), Path(snakemake.output.table), settings, snakemake.input.records)
+    write_table(made, snakemake.output.table, settings, snakemake.input.records)
 
 
 if __name__ == "__main__":

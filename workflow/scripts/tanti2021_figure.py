@@ -17,7 +17,7 @@ def main(snakemake):
     points = {run: pd.read_parquet(path) for run, path in zip(settings["runs"], snakemake.input.points, strict=True)}
     drawn = figure(snakemake.wildcards.figure, points, read(snakemake.input.scores), settings["languages"], settings["title"])
     save(drawn, Path(snakemake.output.figure))
-    write_record(Path(snakemake.output.record), Path(snakemake.output.figure), settings, snakemake.input.records)
+    write_record(snakemake.output.figure, settings, snakemake.input.records)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 from crosslens import logs
-from crosslens.files import written
 from crosslens.papers.tanti2021.findings import findings
-from crosslens.provenance import write_record
+from crosslens.provenance import write_table
 from crosslens.records import read
 
 
@@ -22,9 +21,7 @@ def main(snakemake):
         {names[path]: pd.read_csv(path) for path in snakemake.input.histories},
         **settings,
     )
-    with written(snakemake.output.table) as temporary:
-        made.to_csv(temporary, index=False)
-    write_record(Path(snakemake.output.record), Path(snakemake.output.table), settings, snakemake.input.records)
+    write_table(made, snakemake.output.table, settings, snakemake.input.records)
 
 
 if __name__ == "__main__":

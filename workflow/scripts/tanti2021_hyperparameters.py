@@ -1,12 +1,9 @@
 """Tables 4 and 5 of tanti2021 from the configuration, beside what was published."""
 
-from pathlib import Path
-
 import pandas as pd
 from crosslens import logs
-from crosslens.files import written
 from crosslens.papers.tanti2021.search import grid, used
-from crosslens.provenance import write_record
+from crosslens.provenance import write_table
 
 
 def main(snakemake):
@@ -15,9 +12,7 @@ def main(snakemake):
     settings, published = snakemake.params.settings, pd.read_csv(snakemake.input.published)
     is_grid = snakemake.wildcards.table == "table4"
     made = grid(settings["search"], published) if is_grid else used(settings["tasks"], published)
-    with written(snakemake.output.table) as temporary:
-        made.to_csv(temporary, index=False)
-    write_record(Path(snakemake.output.record), Path(snakemake.output.table), settings, [])
+    write_table(made, snakemake.output.table, settings)
 
 
 if __name__ == "__main__":

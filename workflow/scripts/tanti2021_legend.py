@@ -13,7 +13,7 @@ def main(snakemake):
     logs.start(snakemake.log[0], title="figure2")
     settings = snakemake.params.settings
     save(legend(**settings), Path(snakemake.output.figure))
-    write_record(Path(snakemake.output.record), Path(snakemake.output.figure), settings, [])
+    write_record(snakemake.output.figure, settings)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
 """Table 5 of tanti2021 by random search: all trials and the printed choice."""
 
-from pathlib import Path
-
 import pandas as pd
 from crosslens import logs
-from crosslens.files import written
 from crosslens.papers.tanti2021.items import MACRO_F1, PAPER
 from crosslens.papers.tanti2021.search import searched
-from crosslens.provenance import write_record
+from crosslens.provenance import write_table
 from crosslens.records import read
 
 
@@ -17,9 +14,7 @@ def main(snakemake):
     settings = snakemake.params.settings
     definition = PAPER if settings["select_by"] == "paper" else MACRO_F1
     made = searched(settings["trials"], read(snakemake.input.scores), pd.read_csv(snakemake.input.published), definition)
-    with written(snakemake.output.table) as temporary:
-        made.to_csv(temporary, index=False)
-    write_record(Path(snakemake.output.record), Path(snakemake.output.table), settings, snakemake.input.records)
+    write_table(made, snakemake.output.table, settings, snakemake.input.records)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,9 @@
 """Appendices A and B of tanti2021: sizes of splits and samples beside the printed ones."""
 
-from pathlib import Path
-
 import pandas as pd
 from crosslens import logs
-from crosslens.files import written
 from crosslens.papers.tanti2021.sizes import configured, sizes
-from crosslens.provenance import write_record
+from crosslens.provenance import write_table
 
 
 def main(snakemake):
@@ -15,10 +12,8 @@ def main(snakemake):
     settings = snakemake.params.settings
     data = configured(settings["corpora"], settings["draws"], snakemake.input.tokens)
     made = sizes(pd.read_csv(snakemake.input.published), data, settings["drop_unknown"])
-    with written(Path(snakemake.output.table)) as temporary:
-        made.to_csv(temporary, index=False)
     log.info("%d lines, %d equal", len(made), (made["difference"] == 0).sum())
-    write_record(Path(snakemake.output.record), Path(snakemake.output.table), settings, [])
+    write_table(made, snakemake.output.table, settings)
 
 
 if __name__ == "__main__":

@@ -101,3 +101,19 @@ def test_the_page_of_a_table(tmp_path):
     assert "<tr><th>row</th><th>low</th><th>A</th></tr>" in made
     assert '<td class="number">1.5<small>1.0 to 2.0</small><span class="published">paper 3</span></td>' in made
     assert "http" not in made
+
+
+def test_the_page_of_a_table_with_a_line_for_each_cell(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "task,row,column,here,sd,low,high,seeds,published,difference,remark\n"
+        "NER,EN->X,REF,64.1,0.5,63,65,5,64.17,-0.07,mean of 7; odd\n"
+        "NER,EN->X,delta 1-2,-5.5,,,,5,,,mean of 7\n"
+        "NER,EN->EN,REF,83.3,,,,1,,,\n"
+    )
+    made = page(path, "Table 1")
+    assert "<tr><th>task</th><th>row</th><th>REF</th><th>delta 1-2</th><th>remark</th></tr>" in made
+    assert made.count("<tr>") == 3
+    assert "64.1<small>63 to 65</small><small>sd 0.5</small><span" in made
+    assert '<td class="number">-5.5</td><td class="text">mean of 7; odd</td></tr>' in made
+    assert '<td class="number">83.3</td><td class="number"></td><td class="number"></td></tr>' in made

@@ -1,9 +1,13 @@
 """A CSV table as a page of HTML to read: a value, its interval and what was published in one cell."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+
+DETAILS = ("sd", "n", "p", "p_holm")
+INSIDE = ("low", "high", "published", *DETAILS)  # of a cell, beside its value
+REMARK = "remark"
 
 STYLE = """
 body { font: 14px/1.4 Helvetica, Arial, sans-serif; color: #222; background: #fff; margin: 1.5em; }
@@ -19,11 +23,17 @@ small { color: #666; display: block; }
 
 
 def page(path: Path, title: str) -> str:
-    """The page of a CSV file; columns `X low`, `X high` and `X published` go into the cells of X."""
+    """The page of a CSV file; columns such as `X low` and `X published` go into the cells of X.
+
+    A file with a line for each cell, whose head is in `column` and whose value is in `here`, is shown with a row for all cells
+    that agree in what stands before `column`.
+    """
     with path.open(newline="", encoding="utf-8") as stream:
         reader = csv.DictReader(stream)
         columns, rows = list(reader.fieldnames or ()), list(reader)
-    inside = {f"{name} {end}" for name in columns for end in ("low", "high", "published")}
+    if "column" in columns:
+        columns, rows = _as_printed(columns, rows)
+    inside = {f"{name} {end}" for name in columns for end in INSIDE}
     shown = [name for name in columns if name not in inside]
     head = "".join(f"<th>{escape(name)}</th>" for name in shown)
     body = "\n".join(f"<tr>{''.join(_cell(row, name) for name in shown)}</tr>" for row in rows)
@@ -34,12 +44,31 @@ def page(path: Path, title: str) -> str:
     )
 
 
+def _as_printed(columns: Sequence[str], cells: Iterable[Mapping[str, str]]) -> tuple[list[str], list[dict[str, str]]]:
+    """Columns and rows of a table from its cells; remarks on a row's cells are joined at its end."""
+    index = columns[: columns.index("column")]
+    heads: dict[str, None] = {}
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for cell in cells:
+        key = tuple(cell[name] for name in index)
+        row = rows.setdefault(key, dict(zip(index, key, strict=True)))
+        heads[cell["column"]] = None
+        row[cell["column"]] = cell["here"]
+        row |= {f"{cell['column']} {end}": cell[end] for end in INSIDE if end in cell}
+        remarks = [*row.get(REMARK, "").split("; "), *cell[REMARK].split("; ")]
+        row[REMARK] = "; ".join(filter(None, dict.fromkeys(remarks)))
+    return [*index, *heads, REMARK], list(rows.values())
+
+
 def _cell(row: Mapping[str, str], name: str) -> str:
-    value, low, high, published = row[name], *(row.get(f"{name} {end}") for end in ("low", "high", "published"))
+    value, low, high, published = row.get(name, ""), *(row.get(f"{name} {end}") for end in ("low", "high", "published"))
     kind = "number" if not value or _is_number(value) else "text"
     lines = [escape(value)]
     if low and high:
         lines.append(f"<small>{escape(low)} to {escape(high)}</small>")
+    details = [f"{end} {found}" for end in DETAILS if (found := row.get(f"{name} {end}"))]
+    if details:
+        lines.append(f"<small>{escape(', '.join(details))}</small>")
     if published:
         lines.append(f'<span class="published">paper {escape(published)}</span>')
     return f'<td class="{kind}">{"".join(lines)}</td>'

@@ -27,7 +27,7 @@ from crosslens.papers.muller2021.items import (
 )
 
 COLUMNS = ("task", "metric", "row", "column", "here", "sd", "low", "high", "seeds", "published", "difference", "remark")
-CORRELATION_COLUMNS = (*COLUMNS[:4], "languages", "here", "low", "high", "n", "p", "p_holm", *COLUMNS[8:])
+CORRELATION_COLUMNS = (*COLUMNS[:3], "languages", "column", "here", "low", "high", "n", "p", "p_holm", *COLUMNS[8:])
 PRINTED_CORRELATION = "spearman (X-gap vs X-similarity)"
 DEVIATIONS = "std across seeds (caption)"
 CAPTION = "17 cannot be: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"

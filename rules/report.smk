@@ -1,21 +1,18 @@
-# What `snakemake --report` has, and under which names; its captions are in workflow/report/.
+# What `snakemake --report` has, and under which names; the captions of a paper are in workflow/report/PAPER.rst.
 
 
-def shown(path, items, caption=None):
-    """Mark an item for the report.
+SHOWN = {}  # paper -> stem of an item's file -> where the report has it, its name in the paper, what it shows
 
-    items: stem of its file, wildcards filled in -> category, its name in the paper, what it shows. caption: file of its own.
-    """
+
+def shown(path, paper):
+    """Mark an item of a paper for the report; in the stem of its file, wildcards are filled in."""
     stem, form = Path(path).stem, Path(path).suffix[1:]
-    caption = caption or {"svg": "figure", "parquet": "scores"}.get(form, "table")
 
     def of(wildcards):
-        return items[stem.format(**dict(wildcards.items()))]
+        return SHOWN[paper][stem.format(**dict(wildcards.items()))]
 
     def labels(wildcards):
         _, item, shows = of(wildcards)
         return {"item": item, "shows": shows, "type": "to read" if form == "html" else form}
 
-    return report(
-        path, caption=f"{ROOT}/workflow/report/{caption}.rst", category=lambda wildcards: of(wildcards)[0], labels=labels
-    )
+    return report(path, caption=f"{ROOT}/workflow/report/{paper}.rst", category=lambda wildcards: of(wildcards)[0], labels=labels)

@@ -15,7 +15,7 @@ MULLER2021_ITEMS = [f"{RESULTS}/muller2021/{name}.{form}" for name in [*MULLER20
 MULLER2021_ITEMS += [f"{RESULTS}/muller2021/{name}.svg" for name in MULLER2021_FIGURES]
 MULLER2021_ITEMS.append(f"{RESULTS}/scores/muller2021.parquet")
 MULLER2021_ITEMS *= bool(MULLER2021)
-MULLER2021_SHOWN = {
+SHOWN["muller2021"] = {
     "table1": ("muller2021", "Table 1", "Layers drawn anew: at home and across languages"),
     "table2": ("muller2021", "Table 2", "Layers drawn anew: across domains"),
     "table3": ("muller2021", "Table 3", "Hyperparameters"),
@@ -101,7 +101,7 @@ if MULLER2021:
         input:
             lambda wildcards: sorted({file for item in NEEDS for file in muller2021_measures(item)}),
         output:
-            shown(f"{RESULTS}/scores/muller2021.parquet", MULLER2021_SHOWN, "muller2021"),
+            shown(f"{RESULTS}/scores/muller2021.parquet", "muller2021"),
         log:
             f"{LOGS}/scores/muller2021.log",
         conda:
@@ -122,7 +122,7 @@ if MULLER2021:
             records=lambda wildcards: muller2021_records(wildcards.table),
             published="resources/published/muller2021.csv",
         output:
-            table=shown(f"{RESULTS}/muller2021/{{table}}.csv", MULLER2021_SHOWN, "muller2021"),
+            table=shown(f"{RESULTS}/muller2021/{{table}}.csv", "muller2021"),
             record=f"{RESULTS}/muller2021/{{table}}.csv.json",
         log:
             f"{LOGS}/muller2021/{{table}}.log",
@@ -149,7 +149,7 @@ if MULLER2021:
             histories=[f"{model}/history.csv" for model in MULLER2021_REFERENCES],
             published="resources/published/muller2021.csv",
         output:
-            table=shown(f"{RESULTS}/muller2021/table3.csv", MULLER2021_SHOWN, "muller2021"),
+            table=shown(f"{RESULTS}/muller2021/table3.csv", "muller2021"),
             record=f"{RESULTS}/muller2021/table3.csv.json",
         log:
             f"{LOGS}/muller2021/table3.log",
@@ -170,7 +170,7 @@ if MULLER2021:
             histories=[f"{RESULTS}/models/{trial}/seed{MULLER2021.seeds[0]}/history.csv" for trial in muller2021_trials(CONFIG)],
             records=[f"{RESULTS}/models/{trial}/seed{MULLER2021.seeds[0]}/record.json" for trial in muller2021_trials(CONFIG)],
         output:
-            table=shown(f"{RESULTS}/muller2021/table3_search.csv", MULLER2021_SHOWN, "muller2021"),
+            table=shown(f"{RESULTS}/muller2021/table3_search.csv", "muller2021"),
             record=f"{RESULTS}/muller2021/table3_search.csv.json",
         log:
             f"{LOGS}/muller2021/table3_search.log",
@@ -191,7 +191,7 @@ if MULLER2021:
             scores=lambda wildcards: muller2021_measures(wildcards.figure),
             records=lambda wildcards: muller2021_records(wildcards.figure),
         output:
-            figure=shown(f"{RESULTS}/muller2021/{{figure}}.svg", MULLER2021_SHOWN, "muller2021"),
+            figure=shown(f"{RESULTS}/muller2021/{{figure}}.svg", "muller2021"),
             picture=f"{RESULTS}/muller2021/{{figure}}.png",
             record=f"{RESULTS}/muller2021/{{figure}}.svg.json",
         log:
@@ -216,12 +216,12 @@ if MULLER2021:
         input:
             table=f"{RESULTS}/muller2021/{{table}}.csv",
         output:
-            shown(f"{RESULTS}/muller2021/{{table}}.html", MULLER2021_SHOWN, "muller2021"),
+            shown(f"{RESULTS}/muller2021/{{table}}.html", "muller2021"),
         log:
             f"{LOGS}/muller2021/{{table}}.html.log",
         wildcard_constraints:
-            table="|".join(name for name in MULLER2021_SHOWN if name[:5] == "table"),
+            table="|".join(name for name in SHOWN["muller2021"] if name[:5] == "table"),
         params:
             code=code("page"),
-            settings=lambda wildcards: {"title": "{1}: {2}".format(*MULLER2021_SHOWN[wildcards.table])},
+            settings=lambda wildcards: {"title": "{1}: {2}".format(*SHOWN["muller2021"][wildcards.table])},
             environment=environment("measures"),

@@ -22,8 +22,7 @@ TANTI2021_ITEMS.append(f"{RESULTS}/scores/tanti2021.parquet")
 TANTI2021_COMPARED = ["frozen", "finetuned", "no_adversary", "entropy_maximisation", "true_entropy"]
 # A target of its own at the published scale: 160 trainings.
 TANTI2021_SEARCH = [f"{RESULTS}/table5_search.{form}" for form in ("csv", "html")] * bool(TANTI2021.search.experiments)
-# File of an item -> where the report has it, its name in the paper, what it shows.
-TANTI2021_SHOWN = {
+SHOWN["tanti2021"] = {
     "table1": ("Tables", "Table 1", "Task and language, before and after fine-tuning"),
     "table2": ("Tables", "Table 2", "Task and language, trained against the language"),
     "table3": ("Tables", "Table 3", "V-measure of hidden states"),
@@ -175,7 +174,7 @@ rule tanti2021_scores:
     input:
         tanti2021_measures([*RUNS, "spelling"], ["predictions", "probes", "clusters"]),
     output:
-        shown(f"{RESULTS}/scores/tanti2021.parquet", TANTI2021_SHOWN),
+        shown(f"{RESULTS}/scores/tanti2021.parquet", "tanti2021"),
     log:
         f"{LOGS}/scores/tanti2021.log",
     conda:
@@ -197,7 +196,7 @@ rule tanti2021_table:
         published="resources/published/tanti2021.csv",
         records=lambda wildcards: tanti2021_records(TABLES[wildcards.table].runs),
     output:
-        table=shown(f"{RESULTS}/{{table}}.csv", TANTI2021_SHOWN),
+        table=shown(f"{RESULTS}/{{table}}.csv", "tanti2021"),
         record=f"{RESULTS}/{{table}}.csv.json",
     log:
         f"{LOGS}/{{table}}.log",
@@ -233,7 +232,7 @@ rule tanti2021_figure:
         ],
         records=lambda wildcards: tanti2021_records(FIGURES[wildcards.figure][1], FIGURES[wildcards.figure][:1]),
     output:
-        figure=shown(f"{RESULTS}/{{figure}}.svg", TANTI2021_SHOWN),
+        figure=shown(f"{RESULTS}/{{figure}}.svg", "tanti2021"),
         png=f"{RESULTS}/{{figure}}.png",
         record=f"{RESULTS}/{{figure}}.svg.json",
     log:
@@ -260,7 +259,7 @@ rule tanti2021_figure:
 rule tanti2021_legend:
     """Figure 2: the marks of languages and labels."""
     output:
-        figure=shown(f"{RESULTS}/figure2.svg", TANTI2021_SHOWN),
+        figure=shown(f"{RESULTS}/figure2.svg", "tanti2021"),
         png=f"{RESULTS}/figure2.png",
         record=f"{RESULTS}/figure2.svg.json",
     log:
@@ -286,7 +285,7 @@ rule tanti2021_hyperparameters:
     input:
         published="resources/published/tanti2021.csv",
     output:
-        table=shown(f"{RESULTS}/{{table}}.csv", TANTI2021_SHOWN),
+        table=shown(f"{RESULTS}/{{table}}.csv", "tanti2021"),
         record=f"{RESULTS}/{{table}}.csv.json",
     log:
         f"{LOGS}/{{table}}.log",
@@ -316,7 +315,7 @@ rule tanti2021_search:
         records=[f"{RESULTS}/models/{trial}/seed{CONFIG.seeds[0]}/record.json" for trial in trials(CONFIG)],
         published="resources/published/tanti2021.csv",
     output:
-        table=shown(f"{RESULTS}/table5_search.csv", TANTI2021_SHOWN),
+        table=shown(f"{RESULTS}/table5_search.csv", "tanti2021"),
         record=f"{RESULTS}/table5_search.csv.json",
     log:
         f"{LOGS}/table5_search.log",
@@ -338,7 +337,7 @@ rule tanti2021_sizes:
         tokens=[f"{RESULTS}/tokens/{TANTI2021.encoder}/{corpus}" for corpus in TANTI2021_CORPORA],
         published="resources/published/tanti2021.csv",
     output:
-        table=shown(f"{RESULTS}/dataset_sizes.csv", TANTI2021_SHOWN),
+        table=shown(f"{RESULTS}/dataset_sizes.csv", "tanti2021"),
         record=f"{RESULTS}/dataset_sizes.csv.json",
     log:
         f"{LOGS}/dataset_sizes.log",
@@ -370,7 +369,7 @@ rule tanti2021_findings:
         histories=[f"{RESULTS}/models/{model}/history.csv" for model in tanti2021_models(["entropy_maximisation"])],
         records=tanti2021_records(TANTI2021_COMPARED),
     output:
-        table=shown(f"{RESULTS}/findings.csv", TANTI2021_SHOWN),
+        table=shown(f"{RESULTS}/findings.csv", "tanti2021"),
         record=f"{RESULTS}/findings.csv.json",
     log:
         f"{LOGS}/findings.log",
@@ -397,16 +396,16 @@ rule tanti2021_page:
     input:
         table=f"{RESULTS}/{{table}}.csv",
     output:
-        shown(f"{RESULTS}/{{table}}.html", TANTI2021_SHOWN),
+        shown(f"{RESULTS}/{{table}}.html", "tanti2021"),
     log:
         f"{LOGS}/{{table}}.html.log",
     wildcard_constraints:
-        table="|".join(name for name in TANTI2021_SHOWN if name[:6] != "figure"),
+        table="|".join(name for name in SHOWN["tanti2021"] if name[:6] != "figure"),
     conda:
         "../../envs/measures.yaml"
     params:
         code=code("page"),
-        settings=lambda wildcards: {"title": "{1}: {2}".format(*TANTI2021_SHOWN[wildcards.table])},
+        settings=lambda wildcards: {"title": "{1}: {2}".format(*SHOWN["tanti2021"][wildcards.table])},
         environment=environment("measures"),
     message:
         "Make the page of {wildcards.table}"

@@ -27,7 +27,7 @@ from crosslens.tokens.tokenise import load_tokenizer, tokenise
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.loop import Loop
 from crosslens.training.model import load_encoder
-from crosslens.training.texts import IGNORED, Texts, load, shuffled_batches
+from crosslens.training.texts import IGNORED, Texts, load, random_batches
 from decoding import plain
 
 RATE, SEED, PADDED = 1e-4, 1, 128
@@ -121,7 +121,7 @@ def theirs(encoder: Path, texts: Mapping[Data, Texts], of: Recipe, clock: Callab
     optimiser = torch.optim.AdamW([*model.parameters(), *parser.parameters()], lr=RATE, weight_decay=0.0)
     losses = []
     model.train()
-    for chosen in shuffled_batches(texts[TRAIN].lengths, batch, [SEED, 0, 0, 0, 0]):
+    for chosen in random_batches(texts[TRAIN].lengths, batch, [SEED, 0, 0, 0, 0]):
         inputs = padded(texts[TRAIN], chosen, padding)
         scores = parser(states(model, inputs), inputs["words"])
         loss = parser.loss(scores, inputs["heads"], inputs["relations"]) / int((inputs["heads"] != IGNORED).sum())

@@ -27,7 +27,7 @@ from crosslens.encoders import folder
 from crosslens.recipes import TASK
 from crosslens.training.loop import Loop
 from crosslens.training.model import EncoderWithHeads, load_encoder
-from crosslens.training.texts import IGNORED, Texts, shuffled_batches
+from crosslens.training.texts import IGNORED, Texts, random_batches
 from transformers import (
     AutoModelForTokenClassification,
     PreTrainedTokenizerFast,
@@ -178,7 +178,7 @@ def check(encoder: Path, texts: Texts, batch: int) -> str:
     part = common.some(texts, range(10 * batch))
     setting = Setting(batch, 10, 0.0, time.perf_counter)
     examples = as_examples(part)
-    in_our_order = [examples[i] for chosen in shuffled_batches(part.lengths, batch, [SEED, 0, 0, 0, 0]) for i in chosen]
+    in_our_order = [examples[i] for chosen in random_batches(part.lengths, batch, [SEED, 0, 0, 0, 0]) for i in chosen]
     mine = ours(encoder, part, setting).loss
     other = theirs(encoder, in_our_order, setting, "sequential", "longest").loss
     return f"mean loss of ten updates on the same batches: ours {mine:.6f}, Trainer {other:.6f}"

@@ -95,8 +95,8 @@ CASES = {
     "unknown run": (
         f"{POS}.runs.fintuned",
         {"batch": 3},
-        "{key}: unknown key, 'frozen', 'finetuned', 'gradient_reversal', 'entropy_maximisation', 'untrained', 'no_adversary' or "
-        "'true_entropy' expected; did you mean 'finetuned'?",
+        "{key}: unknown key, 'frozen', 'finetuned', 'gradient_reversal', 'entropy_maximisation', 'untrained', 'no_adversary', "
+        "'true_entropy', 'frozen_dropout' or 'finetuned_dropout' expected; did you mean 'finetuned'?",
     ),
     "unknown split": (
         "corpora.wikipedia.shares",

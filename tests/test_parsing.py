@@ -74,7 +74,7 @@ def test_a_parser_learns_and_predicts_trees(bench, texts, log):
     of = parsing()
     trainer = Loop(of, texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
     trained = trainer.run()
-    assert trained.history[-1]["loss 0 task tree"] < trained.history[0]["loss 0 task tree"] / 4
+    assert trained.history[-1]["loss 0 task tree"] < trained.history[1]["loss 0 task tree"] / 4
     best = max(row["score"] for row in trained.history)
     assert best > 0.8
     found = predict(trained.model, texts[SOURCE], [TASK])
@@ -90,7 +90,7 @@ def test_a_parser_learns_and_predicts_trees(bench, texts, log):
 def test_cached_states_give_the_same_trees(bench, texts, log):
     """Predictions at the end come from states that are kept; during training from whole passes."""
     trainer = Loop(parsing(), texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
-    trainer.model.initialise_heads((TASK,), 0.02, torch.Generator().manual_seed(0))
+    trainer.model.initialise_heads((TASK,), 0.02, 0)
     with torch.no_grad():
         for parameter in trainer.model.heads[TASK].parameters():
             parameter.normal_(0, 0.1, generator=torch.Generator().manual_seed(1))

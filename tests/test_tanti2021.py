@@ -144,7 +144,8 @@ def test_finetuning_trains_encoder_and_head(config, task, run):
 @pytest.mark.parametrize("task", TASKS)
 def test_controls_differ_from_what_they_control_in_one_thing(config, task):
     rates = {run: recipe(task, run, config).stages[0] for run in RUNS}
-    assert rates["no_adversary"].model_copy(update={"phases": ()}) == rates["gradient_reversal"].model_copy(update={"phases": ()})
+    without = {"phases": (), "watch": (), "head_rates": {}}
+    assert rates["no_adversary"].model_copy(update=without) == rates["gradient_reversal"].model_copy(update=without)
     phases = [rates[run].phases for run in ("true_entropy", "entropy_maximisation")]
     assert [phase[1].terms[1].loss for phase in phases] == ["entropy", "uniformity"]
     both = [json.dumps([each.model_dump() for each in phase]).replace('"uniformity"', '"entropy"') for phase in phases]
@@ -164,10 +165,11 @@ def test_gradient_reversal_is_a_second_term_unweighted(config, task):
 def test_entropy_maximisation_has_two_phases_language_first(config, task, weight, run, loss):
     first, second = recipe(task, run, config).stages[0].phases
     assert first.update == (LANGUAGE,)
-    assert [(term.head, term.loss) for term in first.terms] == [(LANGUAGE, "cross_entropy")]
+    assert [(term.head, term.loss, term.weight) for term in first.terms] == [(LANGUAGE, "cross_entropy", 1.0)]
+    assert first.at_most == second.terms[0].data
     assert set(second.update) == {ENCODER, TASK}  # the language head is in no optimiser here
     assert [(term.head, term.loss, term.weight) for term in second.terms] == [
-        (TASK, "cross_entropy", 1.0), (LANGUAGE, loss, weight)
+        (TASK, "cross_entropy", 1 - weight), (LANGUAGE, loss, weight)
     ]  # fmt: skip
 
 

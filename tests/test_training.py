@@ -17,12 +17,13 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, SIZES, UPOS
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Reading, Recipe, Score, Stage, Term
+from crosslens.streams import stream
 from crosslens.training import checkpoint, cpu
 from crosslens.training.loop import Interrupted, Loop
 from crosslens.training.model import load_trained_encoder, unit_states
 from crosslens.training.predict import hidden_states, predict, selection_score
 from crosslens.training.run import run
-from crosslens.training.texts import collate, shuffled_batches, sorted_batches
+from crosslens.training.texts import collate, random_batches, sorted_batches
 from sklearn.metrics import f1_score
 
 SOURCE = ("en",)
@@ -132,7 +133,7 @@ def test_supervised_training_learns_both_heads(bench):
         chosen = np.repeat(np.array(texts.languages) == "en", np.diff(texts.word_offsets)) if score.head == TASK else gold >= 0
         majority = np.bincount(gold[chosen]).max() / chosen.sum()
         assert (predicted[score.head][chosen] == gold[chosen]).mean() > majority + 0.12
-    losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task"]
+    losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task" and row["epoch"]]
     assert losses[-1] < losses[0] / 2
     assert trained.encoder_changed
 
@@ -140,10 +141,10 @@ def test_supervised_training_learns_both_heads(bench):
 def test_history_has_a_row_an_epoch(bench):
     trained = loop(bench, recipe("entropy")).run()
     rows = [(row["stage"], row["epoch"]) for row in trained.history]
-    assert rows == [("task", 1), ("task", 2), ("language", 1), ("language", 2)]
-    terms = [name for name in trained.history[0] if name.startswith("loss")]
+    assert rows == [(stage, epoch) for stage in ("task", "language") for epoch in (0, 1, 2)]
+    terms = [name for name in trained.history[1] if name.startswith("loss")]
     assert terms == ["loss 0 language cross_entropy", "loss 1 task cross_entropy", "loss 2 language uniformity"]
-    assert trained.history[0]["loss 2 language uniformity"] >= len(LANGUAGES) * math.log(len(LANGUAGES)) - 1e-5
+    assert trained.history[1]["loss 2 language uniformity"] >= len(LANGUAGES) * math.log(len(LANGUAGES)) - 1e-5
 
 
 def test_frozen_training_caches_and_changes_no_prediction(bench, monkeypatch):
@@ -173,7 +174,7 @@ def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
         term = KNOWN.model_copy(update={"reversal": reversal})
         phase = Phase(terms=(term,), update=(ENCODER, LANGUAGE))
         trainer = loop(bench, recipe(phases=(phase,), init_sd=0.5, dropout=0.0), dropout=0.0)
-        trainer.model.initialise_heads((LANGUAGE,), 0.5, torch.Generator().manual_seed(0))
+        trainer.model.initialise_heads((LANGUAGE,), 0.5, 0)
         trainer._gradients(phase, [np.arange(10)])
         gradients[name] = {key: value.grad for key, value in trainer.model.named_parameters() if value.grad is not None}
     for name, plain in gradients["plain"].items():
@@ -184,7 +185,7 @@ def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
 
 def test_language_head_learns_under_reversal(bench):
     trained = loop(bench, recipe("reversal", epochs=20, encoder_rate=1e-6, head_rate=5e-2)).run()
-    losses = [row["loss 1 language cross_entropy"] for row in trained.history if row["stage"] == "task"]
+    losses = [row["loss 1 language cross_entropy"] for row in trained.history if row["stage"] == "task" and row["epoch"]]
     assert losses[-1] < losses[0] - 0.05
 
 
@@ -193,7 +194,7 @@ def test_reversal_keeps_the_head_from_learning_where_the_encoder_follows(bench):
     for scale in (None, 1.0):
         phase = Phase(terms=(KNOWN.model_copy(update={"reversal": scale}),), update=(ENCODER, LANGUAGE))
         history = loop(bench, recipe(phases=(phase,), epochs=8)).run().history
-        last[scale] = [row["loss 0 language cross_entropy"] for row in history if row["stage"] == "task"][-1]
+        last[scale] = [row["loss 0 language cross_entropy"] for row in history if row["stage"] == "task" and row["epoch"]][-1]
     assert last[None] < 0.5
     assert last[1.0] > 0.9
 
@@ -201,7 +202,7 @@ def test_reversal_keeps_the_head_from_learning_where_the_encoder_follows(bench):
 def test_entropy_maximisation_moves_what_its_phases_name(bench):
     of = recipe("entropy", epochs=1)
     trainer = loop(bench, of)
-    steps = [trainer._steps(phase, 8) for phase in of.stages[0].phases]
+    steps = [phase.steps(8, trainer.sizes) for phase in of.stages[0].phases]
     seen = []
     trainer.after_step = lambda position: seen.append((position.stage, position.phase, weights(trainer.model)))
     start = None
@@ -225,12 +226,83 @@ def test_entropy_maximisation_moves_what_its_phases_name(bench):
     assert differs(first[-1], second[-1], "heads.task.")
 
 
-def test_the_shortest_term_sets_the_number_of_steps(bench):
-    of = recipe("reversal")
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_first_term_sets_the_number_of_steps_and_the_others_are_recycled(bench, order):
+    """48 sentences and 72 paragraphs: the shorter data are seen more than once, the longer ones in part."""
+    phase = Phase(terms=OBJECTIVES["reversal"][0].terms[::order], update=(ENCODER, TASK, LANGUAGE))
+    trainer = loop(bench, recipe(phases=(phase,), batch=7, epochs=1))
+    seen, original = {term.head: [] for term in phase.terms}, trainer._backward
+
+    def backward(term, chosen, of):
+        seen[term.head].append(chosen)
+        return original(term, chosen, of)
+
+    trainer._backward = backward
+    trainer._stage(0, trainer.recipe.stages[0], None)
+    first, second = (np.concatenate(seen[term.head]) for term in phase.terms)
+    n, other = (len(bench.texts(term.data)) for term in phase.terms)
+    assert n != other
+    assert sorted(first) == list(range(n))
+    assert [len(batch) for batch in seen[phase.terms[1].head]] == [len(batch) for batch in seen[phase.terms[0].head]]
+    assert set(np.unique(second, return_counts=True)[1]) == ({1} if n < other else {1, 2})
+    assert all(len(set(batch)) == len(batch) for batch in seen[phase.terms[1].head])
+
+
+def test_a_pass_is_cut_to_other_data_and_drawn_anew(bench):
+    """48 of 72 paragraphs an epoch, other ones in each."""
+    phases = (Phase(terms=(KNOWN,), update=(LANGUAGE,), at_most=TRAIN),)
+    trainer = loop(bench, recipe(phases=phases, batch=8, epochs=2, select_head=LANGUAGE, select_data=WIKI_VALIDATION))
+    seen, original = [], trainer._backward
+
+    def backward(term, chosen, of):
+        seen.append(chosen)
+        return original(term, chosen, of)
+
+    trainer._backward = backward
+    trainer._stage(0, trainer.recipe.stages[0], None)
+    one, two = np.split(np.concatenate(seen), 2)
+    assert len(bench.texts(TRAIN)) == len(one) == len(set(one)) == len(set(two)) < len(bench.texts(WIKI))
+    assert set(one) != set(two)
+
+
+def test_a_head_has_a_rate_of_its_own(bench):
+    moved = {}
+    for rate in (5e-3, 5e-2):
+        trainer = loop(bench, recipe("reversal", epochs=1, head_rates={LANGUAGE: rate}))
+        first, states = trainer._optimiser(trainer.recipe.stages[0], None), {}
+        trainer.after_step = lambda _, states=states, model=trainer.model: states.setdefault("first", weights(model))
+        trainer._stage(0, trainer.recipe.stages[0], None)
+        moved[rate] = states["first"]
+        assert [group["rate"] for group in first.param_groups] == [5e-3, rate, 2e-3]
+    assert differs(moved[5e-3], moved[5e-2], "heads.language.")
+    assert not differs(moved[5e-3], moved[5e-2], "heads.task.")
+    assert not differs(moved[5e-3], moved[5e-2], "encoder.")
+
+
+@pytest.mark.parametrize("carries", [(), (LANGUAGE,)])
+def test_moments_are_carried_over_where_a_stage_asks_for_it(bench, carries):
+    of = recipe("entropy", epochs=1)
+    of = of.model_copy(update={"stages": (of.stages[0], of.stages[1].model_copy(update={"carries": carries}))})
     trainer = loop(bench, of)
-    texts = {term.data: len(bench.texts(term.data)) for term in of.stages[0].phases[0].terms}
-    assert len(set(texts.values())) == 2
-    assert trainer._steps(of.stages[0].phases[0], 8) == math.ceil(min(texts.values()) / 8)
+    trainer._stage(0, of.stages[0], None)
+    head = trainer.model.heads[LANGUAGE][1].weight
+    moments = trainer.optimiser.state[head]["exp_avg"].clone()
+    fresh = trainer._optimiser(of.stages[1], trainer.optimiser)
+    assert moments.abs().max() > 0
+    assert (head in fresh.state) == bool(carries)
+    if carries:
+        assert torch.equal(fresh.state[head]["exp_avg"], moments)
+        assert trainer.model.heads[TASK][1].weight not in fresh.state
+
+
+def test_watched_heads_are_in_the_history_from_the_start_and_after_each_phase(bench):
+    watch = (Score(head=LANGUAGE, data=WIKI_VALIDATION),)
+    trained = loop(bench, recipe("entropy", watch=watch, epochs=4, head_rate=5e-2)).run()
+    start, *epochs = [row for row in trained.history if row["stage"] == "task"]
+    assert [name for name in start if name.startswith("accuracy")] == ["accuracy language"]
+    for row in epochs:
+        assert [name for name in row if name.startswith("accuracy")] == ["accuracy language, after phase 1", "accuracy language"]
+    assert epochs[-1]["accuracy language, after phase 1"] > start["accuracy language"] + 0.1
 
 
 def test_second_stage_leaves_the_task_alone_and_draws_its_head_anew(bench):
@@ -258,7 +330,7 @@ def test_a_text_level_reversal_moves_encoder_and_heads(bench):
     start, end = weights(bench.encoder(pooler=True)), weights(trained.model.encoder)
     assert differs(start, end, "pooler.dense")
     assert differs(start, end, "embeddings.token_type_embeddings")
-    assert list(trained.history[0])[3:5] == ["loss 0 task cross_entropy", "loss 1 language cross_entropy"]
+    assert list(trained.history[1])[3:5] == ["loss 0 task cross_entropy", "loss 1 language cross_entropy"]
     n = len(LANGUAGES) * SIZES["test"]
     assert [[(head, len(classes)) for head, classes in found.items()] for found in trained.predictions] == [
         [(TASK, n)],
@@ -270,7 +342,7 @@ def test_a_text_level_reversal_moves_encoder_and_heads(bench):
 def test_labels_of_pairs_are_learnt(bench, state):
     """The tests' pairs are easy to tell: a copy, another sentence, the words the other way round."""
     trained = loop(bench, inference("finetuned", state, epochs=40, dropout=0.0), dropout=0.0).run()
-    losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task"]
+    losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task" and row["epoch"]]
     assert losses[0] == pytest.approx(math.log(3), abs=0.15)
     assert losses[-1] < 0.5
 
@@ -396,7 +468,7 @@ def test_micro_batches_add_up_to_the_batch(bench, objective):
     found = {}
     for largest in (10**9, 2, 1):
         trainer = loop(bench, recipe(objective, dropout=0.0), dropout=0.0)
-        trainer.model.initialise_heads((TASK, LANGUAGE), 0.2, torch.Generator().manual_seed(0))
+        trainer.model.initialise_heads((TASK, LANGUAGE), 0.2, 0)
         trainer.largest = largest
         losses = trainer._gradients(phase, [np.arange(7)] * len(phase.terms))
         parameters = trainer.model.named_parameters()
@@ -428,7 +500,7 @@ def test_out_of_memory_halves_the_micro_batch_and_goes_on(bench, caplog):
     assert sizes[:2] == [8, 8]
     assert set(sizes[2:]) == {4}
     assert caplog.text.count("out of memory") == 1
-    losses = [run.history[0]["loss 0 task cross_entropy"] for run in (trained, whole)]
+    losses = [run.history[1]["loss 0 task cross_entropy"] for run in (trained, whole)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
@@ -467,7 +539,7 @@ def interrupted(bench, of, path, stop, **options):
 
 def steps_in_all(bench, of):
     trainer = loop(bench, of)
-    return sum(stage.epochs * trainer._steps(phase, stage.batch) for stage in of.stages for phase in stage.phases)
+    return sum(stage.epochs * phase.steps(stage.batch, trainer.sizes) for stage in of.stages for phase in stage.phases)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -686,7 +758,7 @@ def test_a_loss_that_is_not_a_number_names_its_texts(bench, tmp_path):
     trainer.after_step = lambda _: before.append(weights(trainer.model))
     with pytest.raises(FloatingPointError) as error:
         trainer.run()
-    batch = shuffled_batches(bench.texts(TRAIN).lengths, 8, [0, 0, 0, 0, 0])[3]
+    batch = random_batches(bench.texts(TRAIN).lengths, 8, stream(0, "batches", "task", 0, 0, 0))[3]
     message = str(error.value)
     assert "stage task, epoch 0, step 3" in message
     assert bench.texts(TRAIN).ids[batch[0]] in message
@@ -791,15 +863,15 @@ def test_untrained_control_has_other_weights_that_are_kept(bench):
 def test_rates_rise_and_fall(bench):
     trainer = loop(bench, recipe("finetuned", warmup=0.2))
     stage = trainer.recipe.stages[0]
-    optimiser = trainer._optimiser(stage)
+    optimiser = trainer._optimiser(stage, None)
     rates = []
     for update in range(20):
         trainer._set_rates(optimiser, stage, update, 20)
         rates.append([group["lr"] for group in optimiser.param_groups])
     rates = np.array(rates)
-    assert rates[3] == pytest.approx([stage.head_rate, stage.encoder_rate])  # the fourth step has the full rate
+    assert rates[3] == pytest.approx([stage.head_rate, stage.head_rate, stage.encoder_rate])  # the fourth step has the full rate
     assert rates[0] == pytest.approx(rates[3] / 4)
-    assert rates.max(0) == pytest.approx([stage.head_rate, stage.encoder_rate])
+    assert rates.max(0) == pytest.approx([stage.head_rate, stage.head_rate, stage.encoder_rate])
     assert np.all(np.diff(rates[4:], axis=0) < 0)
     assert np.all(rates > 0)
 
@@ -820,7 +892,7 @@ def test_padding_does_not_change_hidden_states(bench):
 def test_predictions_in_one_pass_are_those_of_each_head(bench):
     texts = bench.texts(TEST)
     model = loop(bench, recipe()).model
-    model.initialise_heads((TASK, LANGUAGE), 1.0, torch.Generator().manual_seed(0))
+    model.initialise_heads((TASK, LANGUAGE), 1.0, 0)
     both = predict(model, texts, [TASK, LANGUAGE])
     states = hidden_states(model, texts)
     for head in (TASK, LANGUAGE):
@@ -842,19 +914,44 @@ def test_collate_puts_pieces_and_words_where_they_belong(bench):
         assert np.array_equal(batch.columns.numpy()[here], expected)
 
 
+@pytest.mark.parametrize("pools", [False, True])
 @pytest.mark.parametrize(("n", "size"), [(1, 4), (10, 4), (1000, 8)])
-def test_shuffled_batches_are_a_partition_by_key(n, size):
+def test_random_batches_are_a_partition_by_seed(n, size, pools):
     lengths = np.random.default_rng(0).integers(3, 60, n)
-    batches = shuffled_batches(lengths, size, [0, 1, 2])
+    batches = random_batches(lengths, size, 1, pools=pools)
     assert sorted(np.concatenate(batches)) == list(range(n))
-    assert len(batches) == math.ceil(n / size)
-    again = shuffled_batches(lengths, size, [0, 1, 2])
+    assert [len(batch) for batch in batches[:-1]] == [size] * (math.ceil(n / size) - 1)
+    again = random_batches(lengths, size, 1, pools=pools)
     assert all(np.array_equal(a, b) for a, b in zip(batches, again, strict=True))
     if n > size:
-        other = shuffled_batches(lengths, size, [0, 1, 3])
+        other = random_batches(lengths, size, 2, pools=pools)
         assert any(not np.array_equal(a, b) for a, b in zip(batches, other, strict=True))
-    if n == 1000:  # like lengths share a batch
-        assert np.mean([np.ptp(lengths[batch]) for batch in batches]) < 5
+    if n == 1000:  # like lengths share a batch, or not
+        spread = np.mean([np.ptp(lengths[batch]) for batch in batches])
+        assert spread < 5 if pools else spread > 30
+
+
+@pytest.mark.parametrize("pools", [False, True])
+@pytest.mark.parametrize(("n", "size", "items"), [(20, 8, 7), (20, 8, 20), (20, 8, 53), (33, 8, 500), (115, 32, 1890)])
+def test_random_batches_recycle_texts_evenly_and_have_none_twice(n, size, items, pools):
+    lengths = np.random.default_rng(0).integers(3, 60, n)
+    for seed in range(20):
+        batches = random_batches(lengths, size, seed, items=items, pools=pools)
+        assert [len(batch) for batch in batches] == [size] * (items // size) + [items % size] * (items % size > 0)
+        order = np.concatenate(batches)
+        for start in range(0, items, n):  # each shuffle has every text once
+            assert len(set(order[start : start + n])) == len(order[start : start + n])
+        assert all(len(set(batch)) == len(batch) for batch in batches)
+
+
+def test_uniformly_random_batches_pair_any_two_texts_equally_often():
+    """Two of 12 texts share a batch of 4 in 3 of 11 shuffles."""
+    together = np.zeros((12, 12))
+    for seed in range(4000):
+        for batch in random_batches(np.arange(12), 4, seed):
+            together[np.ix_(batch, batch)] += 1 / 4000
+    pairs = together[~np.eye(12, dtype=bool)]
+    assert pairs == pytest.approx(3 / 11, abs=0.035)
 
 
 @pytest.mark.parametrize("n", [1, 50])

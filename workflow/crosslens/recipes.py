@@ -5,6 +5,7 @@ Every objective of the papers is composed of these: supervised training is one p
 second term whose gradient is reversed on its way to the encoder; entropy maximisation is two phases an epoch.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from crosslens.config.base import Section, Split
@@ -48,11 +49,31 @@ class Term(Section):
     reversal: float | None = None  # the gradient into the encoder is multiplied by -reversal
 
 
+class Score(Section):
+    """Predictions of a head on some texts."""
+
+    head: str
+    data: Data
+
+
 class Phase(Section):
-    """One pass: the terms' sum is minimised in the updated modules; the shortest term's data sets the number of steps."""
+    """One pass over the first term's data: the terms' sum is minimised in the updated modules.
+
+    The other terms' data are recycled in new shuffles to as many texts, or cut to them (tanti2021's code:
+    lang_ent_max_cls/training_process.py 183-192, common/dataset/dataset.py 316-352).
+    """
 
     terms: tuple[Term, ...]
     update: tuple[str, ...]  # ENCODER and head names
+    at_most: Data | None = None  # a pass takes at most as many texts as these are, drawn anew each time
+
+    def items(self, sizes: Mapping[Data, int]) -> int:
+        """Texts of each term in a pass; sizes: texts of each Data."""
+        return min(sizes[data] for data in (self.terms[0].data, self.at_most) if data)
+
+    def steps(self, batch: int, sizes: Mapping[Data, int]) -> int:
+        """Steps of a pass; the last batch may be smaller."""
+        return -(-self.items(sizes) // batch)
 
 
 class Stage(Section):
@@ -64,20 +85,16 @@ class Stage(Section):
     batch: int
     encoder_rate: float = 0.0
     head_rate: float
+    head_rates: dict[str, float] = {}  # of heads that learn at another rate
     new_heads: tuple[str, ...]  # drawn anew at the start
+    carries: tuple[str, ...] = ()  # heads whose optimiser goes on with its moments from the stage before
     select_head: str
     select_data: Data
+    watch: tuple[Score, ...] = ()  # whose accuracy is written to the history: at the start and after each phase
 
     def trains_encoder(self) -> bool:
         """Whether any phase updates the encoder."""
         return any(ENCODER in phase.update for phase in self.phases)
-
-
-class Score(Section):
-    """Predictions of a head that are kept."""
-
-    head: str
-    data: Data
 
 
 class Edit(Section):
@@ -121,12 +138,15 @@ class Recipe(Section):
     clip: float | None = None
     select_by: Literal["paper", "token", "accuracy", "spans", "las"] = "token"
     encoder_dropout_when_frozen: bool = False
-    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    length_pools: bool = False  # batches of texts of like lengths
+    precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = "float32"
 
     def data(self) -> list[Data]:
         """All texts that the recipe reads, each once."""
         found = [term.data for stage in self.stages for phase in stage.phases for term in phase.terms]
-        found += [stage.select_data for stage in self.stages] + [score.data for score in self.scores]
+        found += [phase.at_most for stage in self.stages for phase in stage.phases if phase.at_most]
+        found += [stage.select_data for stage in self.stages]
+        found += [score.data for stage in self.stages for score in stage.watch] + [score.data for score in self.scores]
         return list(dict.fromkeys(found))
 
     def files(self) -> list[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
 PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RunName = Literal[
     "frozen", "finetuned", "gradient_reversal", "entropy_maximisation",
-    "untrained", "no_adversary", "true_entropy",  # controls of ours
+    "untrained", "no_adversary", "true_entropy", "frozen_dropout", "finetuned_dropout",  # controls of ours
 ]  # fmt: skip
 
 
@@ -21,7 +21,9 @@ class Run(Section):
     encoder_rate: Rate | None = Field(None, description="learning rate of the encoder; null: it is not trained")
     head_rate: Rate = Field(1e-3, description="learning rate of the heads")
     reversal: Annotated[float, Field(gt=0)] | None = Field(None, description="lambda of gradient reversal")
-    uniformity: Annotated[float, Field(gt=0)] | None = Field(None, description="weight of entropy maximisation")
+    uniformity: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        None, description="weight w of entropy maximisation: (1 - w) x label loss + w x language loss"
+    )
     entropy: Literal["equation_1", "negative_entropy"] = Field(
         "equation_1",
         description="entropy maximisation by equation 1 (minus the sum of log probabilities) or by the entropy itself",
@@ -29,6 +31,13 @@ class Run(Section):
     language_head_rate: Rate | None = Field(
         None, description="learning rate of the language head trained after; null: head_rate, as the authors' code did"
     )
+    adversary_rate: Rate | None = Field(
+        None, description="learning rate of the language head of an adversarial run; null: head_rate, as the authors' code did"
+    )
+    adversary_epochs: Annotated[int, Field(ge=0)] = Field(
+        0, description="epochs in which that head learns alone, before the encoder moves; the authors' code has none"
+    )
+    encoder_dropout_when_frozen: bool | None = Field(None, description="null: as under training")
     reinitialise: Literal["none", "all"] = Field("none", description="draw the encoder's weights anew: the untrained control")
 
 
@@ -47,9 +56,17 @@ class Training(Section):
     clip: Annotated[float, Field(gt=0)] | None = Field(None, description="largest norm of the gradient")
     select_by: Literal["paper", "token"] = Field("token", description="macro F1 that picks the best epoch")
     encoder_dropout_when_frozen: bool = Field(
-        False, description="true: as the authors' code, the frozen encoder drops out while heads train on it; no caching"
+        True,
+        description="true: the encoder drops out while heads train on it, frozen (authors' code: common/model/model.py, line "
+        "185); false: its states are computed once",
     )
-    precision: Literal["float32", "bfloat16", "float16"] = Field("float32", description="of matrix products in training")
+    length_pools: bool = Field(
+        False,
+        description="true: batches of texts of like lengths; false: uniformly random ones (authors' code: dataset.py)",
+    )
+    precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = Field(
+        "float32", description="of matrix products in training; auto: bfloat16 where the processor has it"
+    )
 
     @field_validator("language_head_rates")
     @classmethod
@@ -101,7 +118,9 @@ class Search(Section):
     head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="table 4")
     encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="table 4; runs that train the encoder")
     reversal: list[Annotated[float, Field(gt=0)]] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; gradient reversal")
-    uniformity: list[Annotated[float, Field(gt=0)]] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; entropy maximisation")
+    uniformity: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
+        [0.1, 0.3, 0.5, 0.7], description="table 4; entropy maximisation"
+    )
     seed: int = Field(0, ge=0, description="seed of the draw")
 
 

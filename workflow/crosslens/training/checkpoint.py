@@ -24,6 +24,7 @@ class Position:
     best_score: float = -1.0  # of the stage
     best_epoch: int = 0
     sums: list[float] = field(default_factory=list)  # loss sums of the epoch, by term
+    watched: dict[str, float] = field(default_factory=dict)  # accuracies of the epoch, by column of the history
     history: list[dict[str, Any]] = field(default_factory=list)
 
 

@@ -5,6 +5,7 @@ from torch import nn
 
 from crosslens.errors import DataError
 from crosslens.recipes import Edit
+from crosslens.streams import stream
 
 
 def blocks(encoder: nn.Module) -> list[nn.Module]:
@@ -39,7 +40,7 @@ def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
     sd = float(getattr(encoder.config, "initializer_range", 0.02))
     with torch.random.fork_rng(), torch.no_grad():
         for layer, block in chosen.items():
-            torch.manual_seed(seed * 1000 + layer)
+            torch.manual_seed(stream(seed, "block", layer))
             for module in block.modules():
                 _draw(module, sd if edit.initialisation == "bert" else None)
 

@@ -17,13 +17,14 @@ import torch
 from torch import nn
 
 from crosslens.logs import Progress
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
+from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term, label_kind
+from crosslens.streams import stream
 from crosslens.training import checkpoint, cpu, edit, heads
 from crosslens.training.checkpoint import Position
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.objectives import reverse_gradient
 from crosslens.training.predict import hidden_states, predict, predict_from, selection_score
-from crosslens.training.texts import IGNORED, Texts, collate, shuffled_batches
+from crosslens.training.texts import IGNORED, Texts, collate, random_batches
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -38,7 +39,7 @@ class Trained:
 
     model: EncoderWithHeads
     encoder_changed: bool
-    history: list[dict[str, Any]]  # one row an epoch: stage, epoch, loss by term, score, seconds, pieces a second
+    history: list[dict[str, Any]]  # a row an epoch, 0 before the first: stage, epoch, score, losses, accuracies, ...
     predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
 
 
@@ -66,6 +67,8 @@ class Loop:
         if self.device.type == "cpu":
             cpu.prepare(encoder)
         self.model = EncoderWithHeads(encoder, recipe.labels, recipe.dropout, recipe.reading, recipe.parser).to(self.device)
+        self.sizes = {data: len(of) for data, of in texts.items()}
+        self.optimiser: torch.optim.Optimizer | None = None  # of the stage
         self.cached = False  # whether the stage reads hidden states from `features`
         self.features: dict[Data, torch.Tensor] = {}  # hidden states under an encoder that no longer changes
         self.position = Position()
@@ -80,7 +83,7 @@ class Loop:
     def run(self) -> Trained:
         """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one."""
         if self.device.type == "cuda":
-            torch.set_float32_matmul_precision("high")
+            torch.set_float32_matmul_precision("high" if self.recipe.precision == "tf32" else "highest")
         previous = self._catch_sigterm() if self.checkpoints else None
         try:
             resumed = checkpoint.load(self.checkpoints, self.key) if self.checkpoints else None
@@ -125,13 +128,11 @@ class Loop:
         frozen = not stage.trains_encoder()
         names = [*self.recipe.labels] if frozen else [ENCODER, *self.recipe.labels]
         self.cached = frozen and not self.recipe.encoder_dropout_when_frozen
-        torch.manual_seed(self.seed * 1000 + number)
-        self.model.initialise_heads(
-            stage.new_heads, self.recipe.init_sd, torch.Generator().manual_seed(self.seed * 1000 + number)
-        )
+        torch.manual_seed(stream(self.seed, "dropout", stage.name))
+        self.model.initialise_heads(stage.new_heads, self.recipe.init_sd, stream(self.seed, "heads", stage.name))
         if not frozen:
             self.features.clear()
-        optimiser = self._optimiser(stage)
+        optimiser = self.optimiser = self._optimiser(stage, self.optimiser)
         if resumed:
             self.position, self.best = resumed.position, resumed.best
             self._load_weights(resumed.weights)
@@ -140,8 +141,9 @@ class Loop:
                           stage.name, self.position.epoch, self.position.phase, self.position.step)  # fmt: skip
         else:
             self.position = Position(stage=number, history=self.position.history)
-            self._keep_if_best(stage, names)  # the untrained epoch 0 is a candidate
-        lengths = [self._steps(phase, stage.batch) for phase in stage.phases]
+            score = self._keep_if_best(stage, names)  # the untrained epoch 0 is a candidate
+            self._write_history(stage, score, self._accuracies(stage), {}, 0, 0.0)
+        lengths = [phase.steps(stage.batch, self.sizes) for phase in stage.phases]
         total = stage.epochs * sum(lengths)
         if resumed:  # last, so that nothing draws a random number in between
             torch.set_rng_state(resumed.random["cpu"])
@@ -154,6 +156,7 @@ class Loop:
                 for phase_number in range(self.position.phase, len(stage.phases)):
                     phase = stage.phases[phase_number]
                     pieces += self._phase(stage, phase_number, phase, lengths[phase_number], total, optimiser, progress)
+                    self.position.watched |= self._accuracies(stage, phase_number)
                     self.position.phase, self.position.step = phase_number + 1, 0
                 self.position.epoch, self.position.phase = epoch + 1, 0
                 self._end_epoch(stage, names, pieces, time.monotonic() - started)
@@ -172,11 +175,14 @@ class Loop:
         for name in (ENCODER, *self.recipe.labels):
             self.model.module(name).requires_grad_(name in phase.update)
         batches = [
-            shuffled_batches(self.texts[term.data].lengths, stage.batch, [self.seed, at.stage, at.epoch, phase_number, i])
+            random_batches(
+                self.texts[term.data].lengths, stage.batch, stream(self.seed, "batches", stage.name, at.epoch, phase_number, i),
+                items=phase.items(self.sizes), pools=self.recipe.length_pools,
+            )
             for i, term in enumerate(phase.terms)
-        ]
+        ]  # fmt: skip
         if not at.step and not phase_number:
-            at.sums = [0.0] * sum(len(each.terms) for each in stage.phases)
+            at.sums, at.watched = [0.0] * sum(len(each.terms) for each in stage.phases), {}
         first = sum(len(each.terms) for each in stage.phases[:phase_number])
         for step in range(at.step, steps):
             self._set_rates(optimiser, stage, at.updates, total)
@@ -202,10 +208,6 @@ class Loop:
             if self.after_step:
                 self.after_step(at)
         return pieces
-
-    def _steps(self, phase: Phase, batch: int) -> int:
-        """Steps of a pass: the term with the fewest batches decides (tanti2021's code: min of the two)."""
-        return min(-(-len(self.texts[term.data]) // batch) for term in phase.terms)
 
     # --- a step -------------------------------------------------------------------------------------------------------
 
@@ -261,25 +263,33 @@ class Loop:
     def _set_mode(self, phase: Phase) -> None:
         """Dropout where something learns; the encoder's own only while it is trained, unless the recipe says otherwise.
 
-        Departure: tanti2021's code leaves the frozen encoder's dropout on, so that its states cannot be computed once.
+        tanti2021's code leaves the frozen encoder's dropout on (common/model/model.py 185), so that its states cannot be
+        computed once.
         """
         self.model.train()
         if ENCODER not in phase.update and not self.recipe.encoder_dropout_when_frozen:
             self.model.encoder.eval()
 
-    def _optimiser(self, stage: Stage) -> torch.optim.Optimizer:
-        """AdamW (Adam where nothing decays), one rate for the encoder and one for the heads."""
+    def _optimiser(self, stage: Stage, previous: torch.optim.Optimizer | None) -> torch.optim.Optimizer:
+        """AdamW (Adam where nothing decays), a rate for the encoder and one for each head."""
         for parameter in self.model.parameters():
             parameter.requires_grad_(True)
+        rates = {name: stage.head_rates.get(name, stage.head_rate) for name in self.recipe.labels}
         groups = [
-            {"params": list(self.model.heads.parameters()), "lr": stage.head_rate, "rate": stage.head_rate, "weight_decay": 0.0}
+            {"params": list(self.model.heads[name].parameters()), "lr": rate, "rate": rate, "weight_decay": 0.0}
+            for name, rate in rates.items()
         ]
         if stage.trains_encoder():
             groups.append(
                 {"params": list(self.model.encoder.parameters()), "lr": stage.encoder_rate, "rate": stage.encoder_rate,
                  "weight_decay": self.recipe.weight_decay}
             )  # fmt: skip
-        return torch.optim.AdamW(groups, fused=True)
+        optimiser = torch.optim.AdamW(groups, fused=True)
+        carried = [parameter for name in stage.carries for parameter in self.model.heads[name].parameters()]
+        for parameter in carried:
+            if previous and parameter in previous.state:
+                optimiser.state[parameter] = previous.state[parameter]
+        return optimiser
 
     def _set_rates(self, optimiser: torch.optim.Optimizer, stage: Stage, update: int, total: int) -> None:
         rising = self.recipe.warmup * total
@@ -312,15 +322,32 @@ class Loop:
             self.best = {name: value.clone() for name, value in self._weights(names).items()}
         return score
 
+    def _accuracies(self, stage: Stage, phase: int | None = None) -> dict[str, float]:
+        """Accuracy of the watched heads on held-out texts after a phase, None: before the first; by column of the history."""
+        last = phase is None or phase == len(stage.phases) - 1
+        found = {}
+        for score in stage.watch:
+            gold, predicted = self.texts[score.data].labels[label_kind(score.head)], self._predict(score.data, score.head)
+            name = f"accuracy {score.head}" if last else f"accuracy {score.head}, after phase {phase + 1}"  # type: ignore[operator]
+            found[name] = float((gold == predicted[score.head])[gold != IGNORED].mean())
+        return found
+
     def _end_epoch(self, stage: Stage, names: Sequence[str], pieces: int, seconds: float) -> None:
         score = self._keep_if_best(stage, names)
         terms = [term for phase in stage.phases for term in phase.terms]
-        row: dict[str, Any] = {"stage": stage.name, "epoch": self.position.epoch, "score": score}
-        row |= {
+        losses = {
             f"loss {i} {term.head} {term.loss}": value
             for i, (term, value) in enumerate(zip(terms, self.position.sums, strict=True))
         }
-        row |= {"best_epoch": self.position.best_epoch, "seconds": round(seconds, 3), "pieces_a_second": round(pieces / seconds)}
+        self._write_history(stage, score, self.position.watched, losses, pieces, seconds)
+
+    def _write_history(
+        self, stage: Stage, score: float, accuracies: Mapping[str, float], losses: Mapping[str, float], pieces: int,
+        seconds: float,
+    ) -> None:  # fmt: skip
+        row: dict[str, Any] = {"stage": stage.name, "epoch": self.position.epoch, "score": score, **losses, **accuracies}
+        row |= {"best_epoch": self.position.best_epoch, "seconds": round(seconds, 3)}
+        row |= {"pieces_a_second": round(pieces / seconds) if seconds else 0}
         self.position.history.append(row)
         self.log.info(
             "%s", ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())

@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoModel
 from crosslens.errors import DataError
 from crosslens.files import written
 from crosslens.recipes import ENCODER, Parser, Reading
+from crosslens.streams import stream
 from crosslens.training import cpu, heads
 from crosslens.training.texts import Batch
 
@@ -76,10 +77,10 @@ class EncoderWithHeads(nn.Module):
         """The encoder or a head, by name."""
         return self.encoder if name == ENCODER else self.heads[name]
 
-    def initialise_heads(self, names: tuple[str, ...], sd: float, generator: torch.Generator) -> None:
-        """Draw heads anew."""
+    def initialise_heads(self, names: Sequence[str], sd: float, seed: int) -> None:
+        """Draw heads anew, each from a stream of its own."""
         for name in names:
-            heads.initialise(self.heads[name], sd, generator)
+            heads.initialise(self.heads[name], sd, torch.Generator().manual_seed(stream(seed, "head", name)))
 
 
 def load_encoder(folder: Path, *, pooler: bool = False, dtype: torch.dtype = torch.float32) -> nn.Module:

@@ -152,19 +152,34 @@ def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = Fal
     )
 
 
-def shuffled_batches(lengths: np.ndarray, size: int, key: Sequence[int]) -> list[np.ndarray]:
-    """Random batches of texts of like lengths: shuffle, sort by length within pools, cut, shuffle the batches.
+def random_batches(
+    lengths: np.ndarray, size: int, seed: int, *, items: int | None = None, pools: bool = False
+) -> list[np.ndarray]:
+    """Batches of `items` texts in random order (None: all, once); where there are fewer, they are recycled in new shuffles.
 
-    `key` seeds the order: the same key gives the same batches, which is what lets a killed training resume exactly.
+    As tanti2021's code has it (common/dataset/dataset.py 316-352): a batch may span two shuffles, has no text twice as long as
+    there are enough, and the last one is cut. pools: texts of like lengths come together, sorted within pools of POOL batches.
+    The same seed gives the same batches, which is what lets a killed training resume exactly.
     """
-    generator = np.random.default_rng(key)
+    generator = np.random.default_rng(seed)
+    items = len(lengths) if items is None else items
+    order = np.zeros(0, np.int64)
+    while len(order) < items:
+        following, begun = _shuffled(lengths, size, generator, pools), len(order) % size
+        fresh = np.flatnonzero(~np.isin(following, order[len(order) - begun :]))[: size - begun]  # end the batch that is begun
+        order = np.concatenate([order, following[fresh], np.delete(following, fresh)])
+    return np.split(order[:items], range(size, items, size))
+
+
+def _shuffled(lengths: np.ndarray, size: int, generator: np.random.Generator, pools: bool) -> np.ndarray:
+    """All texts once."""
     order = generator.permutation(len(lengths))
-    batches: list[np.ndarray] = []
-    for start in range(0, len(order), size * POOL):
-        pool = order[start : start + size * POOL]
-        pool = pool[np.argsort(lengths[pool], kind="stable")]
-        batches += [pool[i : i + size] for i in range(0, len(pool), size)]
-    return [batches[i] for i in generator.permutation(len(batches))]
+    if not pools:
+        return order
+    shuffled_pools = np.split(order, range(size * POOL, len(order), size * POOL))
+    alike = [pool[np.argsort(lengths[pool], kind="stable")] for pool in shuffled_pools]
+    whole, last = np.split(np.concatenate(alike), [len(order) // size * size])
+    return np.concatenate([generator.permutation(whole.reshape(-1, size)).reshape(-1), last])
 
 
 def sorted_batches(lengths: np.ndarray, pieces: int) -> Iterator[np.ndarray]:

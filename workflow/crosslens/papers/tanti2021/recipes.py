@@ -63,45 +63,48 @@ def _recipe(name: str, task: str, run: Run, config: Config, search: bool) -> Rec
     label = Term(head=TASK, data=texts("train", source))
     language = Term(head=LANGUAGE, data=paragraphs("train"))
     trained = (ENCODER,) if run.encoder_rate else ()
-    task_stage = Stage(
-        name="task",
-        phases=_phases(run, label, language, trained),
-        epochs=training.epochs,
-        batch=run.batch,
-        encoder_rate=run.encoder_rate or 0.0,
-        head_rate=run.head_rate,
-        new_heads=(TASK, LANGUAGE),
-        select_head=TASK,
-        select_data=texts("validation", source),
-    )
+    adversarial = run.reversal is not None or run.uniformity is not None
+    adversary_rate = run.adversary_rate or run.head_rate
+    known = Score(head=LANGUAGE, data=paragraphs("validation"))
+    stages = [
+        Stage(
+            name="task",
+            phases=_phases(run, label, language, trained),
+            epochs=training.epochs,
+            batch=run.batch,
+            encoder_rate=run.encoder_rate or 0.0,
+            head_rate=run.head_rate,
+            head_rates={LANGUAGE: adversary_rate} if adversarial else {},
+            new_heads=(TASK,) if run.adversary_epochs else (TASK, LANGUAGE),
+            select_head=TASK,
+            select_data=texts("validation", source),
+            watch=(known,) if adversarial else (),
+        )
+    ]
+    if run.adversary_epochs:  # the adversary knows the languages before the encoder moves
+        stages.insert(0, _head_stage("adversary", language, adversary_rate, run.adversary_epochs, run.batch, known.data))
     rates = {LANGUAGE: run.language_head_rate or run.head_rate}
     rates |= {f"{LANGUAGE} {rate:.0e}": rate for rate in training.language_head_rates}
-    language_stages = [
-        Stage(
-            name=head,
-            phases=(Phase(terms=(Term(head=head, data=paragraphs("train")),), update=(head,)),),
-            epochs=training.language_epochs,
-            batch=run.batch,
-            head_rate=rate,
-            new_heads=(head,),
-            select_head=head,
-            select_data=paragraphs("validation"),
-        )
-        for head, rate in rates.items()
-    ]
+    if not search:
+        for head, rate in rates.items():
+            term = Term(head=head, data=paragraphs("train"))
+            stage = _head_stage(head, term, rate, training.language_epochs, run.batch, paragraphs("validation"))
+            # Entropy maximisation's language head goes on with its optimiser (authors' code: lang_ent_max_tag/model.py, 989-996).
+            carries = (LANGUAGE,) if head == LANGUAGE and run.uniformity is not None else ()
+            stages.append(stage.model_copy(update={"carries": carries}))
     scores = [Score(head=TASK, data=texts("test", task_languages))]
     scores += [Score(head=head, data=data) for head in rates for data in (texts("test", task_languages), paragraphs("test"))]
     if search:
         # Departure that is the paper's: dev is multilingual, so that the search is not strictly zero-shot.
         developed = tuple(language for language, split in config.corpora[of.corpus].parts() if split == "dev")
-        rates, language_stages, scores = {LANGUAGE: 0.0}, [], [Score(head=TASK, data=texts("dev", developed))]
+        rates, scores = {LANGUAGE: 0.0}, [Score(head=TASK, data=texts("dev", developed))]
     return Recipe(
         name=name,
         encoder=paper.encoder,
         reading=Reading(unit="word" if task == "pos" else "text", state=of.state, segments=of.segments),
         edit=Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
         labels={TASK: LABELS[task]} | dict.fromkeys(rates, known_languages),
-        stages=(task_stage, *language_stages),
+        stages=tuple(stages),
         scores=tuple(scores),
         init_sd=run.init_sd,
         dropout=training.dropout,
@@ -110,7 +113,10 @@ def _recipe(name: str, task: str, run: Run, config: Config, search: bool) -> Rec
         weight_decay=training.weight_decay,
         clip=training.clip,
         select_by=training.select_by,
-        encoder_dropout_when_frozen=training.encoder_dropout_when_frozen,
+        encoder_dropout_when_frozen=(
+            training.encoder_dropout_when_frozen if run.encoder_dropout_when_frozen is None else run.encoder_dropout_when_frozen
+        ),
+        length_pools=training.length_pools,
         precision=training.precision,
     )
 
@@ -122,10 +128,27 @@ def _phases(run: Run, label: Term, language: Term, trained: tuple[str, ...]) -> 
         return (Phase(terms=(label, reversed_language), update=(*trained, TASK, LANGUAGE)),)
     if run.uniformity is not None:
         # The language head learns first, alone; then the encoder learns to make its output uniform (the head does not move).
+        # Authors' code: lang_ent_max_tag/model.py, 888-893; training_process.py, 134-137.
         loss = "uniformity" if run.entropy == "equation_1" else "entropy"
         uniform = language.model_copy(update={"loss": loss, "weight": run.uniformity})
+        weighed = label.model_copy(update={"weight": 1 - run.uniformity})
         return (
-            Phase(terms=(language,), update=(LANGUAGE,)),
-            Phase(terms=(label, uniform), update=(*trained, TASK)),
+            Phase(terms=(language,), update=(LANGUAGE,), at_most=label.data),
+            Phase(terms=(weighed, uniform), update=(*trained, TASK)),
         )
     return (Phase(terms=(label,), update=(*trained, TASK)),)
+
+
+def _head_stage(name: str, term: Term, rate: float, epochs: int, batch: int, held_out: Data) -> Stage:
+    """A new head learns alone, on the encoder as it is."""
+    return Stage(
+        name=name,
+        phases=(Phase(terms=(term,), update=(term.head,)),),
+        epochs=epochs,
+        batch=batch,
+        head_rate=rate,
+        new_heads=(term.head,),
+        select_head=term.head,
+        select_data=held_out,
+        watch=(Score(head=term.head, data=held_out),),
+    )

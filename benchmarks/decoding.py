@@ -19,10 +19,11 @@ import common
 import numpy as np
 import torch
 from crosslens.corpora.treebanks import read_treebank
+from crosslens.encoders.load import load_encoder
 from crosslens.measures.trees import decode_batch
 from crosslens.recipes import Reading
 from crosslens.training.biaffine import Biaffine
-from crosslens.training.model import load_encoder, unit_states
+from crosslens.training.model import unit_states
 from crosslens.training.predict import for_each_batch
 from crosslens.training.texts import IGNORED, Batch, Texts
 

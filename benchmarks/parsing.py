@@ -20,13 +20,13 @@ import torch
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema
 from crosslens.corpora.treebanks import read
+from crosslens.encoders.load import load_encoder
 from crosslens.labels import RELATIONS
 from crosslens.recipes import ARC, ENCODER, TASK, Data, Parser, Phase, Recipe, Score, Stage, Term
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.loop import Loop
-from crosslens.training.model import load_encoder
 from crosslens.training.texts import IGNORED, Texts, load, random_batches
 from decoding import plain
 

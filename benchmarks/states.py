@@ -17,13 +17,13 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
+from crosslens.encoders.load import load_encoder
 from crosslens.labels import UPOS
 from crosslens.measures.clusters import kmeans_agreement
 from crosslens.measures.probes import logistic_probe
 from crosslens.recipes import Reading
 from crosslens.states import files
 from crosslens.states.extract import extract
-from crosslens.training.model import load_encoder
 from crosslens.training.texts import Texts, collate, load
 
 OURS, OURS_16, SINGLE, PADDED = (

@@ -24,9 +24,10 @@ import common
 import numpy as np
 import torch
 from crosslens.encoders import folder
+from crosslens.encoders.load import load_encoder
 from crosslens.recipes import TASK
 from crosslens.training.loop import Loop
-from crosslens.training.model import EncoderWithHeads, load_encoder
+from crosslens.training.model import EncoderWithHeads
 from crosslens.training.texts import IGNORED, Texts, random_batches
 from transformers import (
     AutoModelForTokenClassification,

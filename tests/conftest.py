@@ -16,11 +16,11 @@ from crosslens.config.whole import Config
 from crosslens.config.whole import load as load_config
 from crosslens.corpora import schema
 from crosslens.encoders.build import build
+from crosslens.encoders.load import load_encoder
 from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.recipes import Data
 from crosslens.tokens.tokenise import write_tokens
-from crosslens.training.model import load_encoder
 from crosslens.training.texts import Texts, load
 from transformers import BertModel
 

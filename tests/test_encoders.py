@@ -3,6 +3,7 @@
 import json
 import logging
 import string
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,9 +13,9 @@ from crosslens.encoders import folder as folders
 from crosslens.encoders import packaged
 from crosslens.encoders.build import build
 from crosslens.encoders.folder import WORD_EMBEDDINGS, EncoderFiles
+from crosslens.encoders.load import load_encoder
 from crosslens.encoders.trim import trim
 from crosslens.errors import DataError
-from crosslens.training.model import load_encoder
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
@@ -165,6 +166,45 @@ def test_no_package_says_to_take_the_hub(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="source: hub"):
         build(settings, [], tmp_path / "built", LOG)
     assert not (tmp_path / "built").exists()
+
+
+# Weights that are not those of config.json.
+
+
+REMOVED = "encoder.layer.1.output.dense.bias"
+FAULTS = {  # how -> change of config.json, of the weights, what the refusal names
+    "missing": ({}, {REMOVED: None}, f"missing: {REMOVED}"),
+    "deeper": ({"num_hidden_layers": 3}, {}, r"missing: encoder\.layer\.2\.attention\.output.* and 12 more"),
+    "shallower": ({"num_hidden_layers": 1}, {}, r"unexpected: encoder\.layer\.1\.attention\.output.* and 12 more"),
+    "wider": ({"intermediate_size": 64}, {}, r"of another shape: encoder\.layer\.0\.intermediate\.dense\.bias.* and 2 more"),
+    "another": ({}, {"encoder.mystery": torch.zeros(1)}, r"unexpected: encoder\.mystery"),
+}
+
+
+@pytest.mark.parametrize("how", FAULTS)
+def test_weights_that_are_not_those_of_the_configuration_are_refused_by_name(how, encoder_folder, tmp_path):
+    config, weights, named = FAULTS[how]
+    files = folders.read(encoder_folder)
+    state = {name: value for name, value in (files.state | weights).items() if value is not None}
+    folders.write(EncoderFiles(files.config | config, state, files.tokenizer, files.tokenizer_config), tmp_path / "damaged")
+    settings = FolderEncoder(source="folder", path=str(tmp_path / "damaged"), trim=False)
+    for refused in (lambda: load_encoder(tmp_path / "damaged"), lambda: build(settings, [], tmp_path / "built", LOG)):
+        with pytest.raises(DataError, match=rf"{tmp_path}/damaged: .*{named}: take both files") as error:
+            refused()
+        assert "\n" not in str(error.value)
+    assert not (tmp_path / "built").exists()
+
+
+def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_path):
+    state = load_file(pooler_folder / "model.safetensors")
+    files = replace(folders.read(encoder_folder), state=state)
+    folders.write(files, tmp_path / "whole")
+    build(FolderEncoder(source="folder", path=str(tmp_path / "whole"), trim=False), [], tmp_path / "built", LOG)
+    assert torch.equal(load_encoder(tmp_path / "built", pooler=True).pooler.dense.bias, state.pop("pooler.dense.bias"))
+    folders.write(files, tmp_path / "half")
+    assert load_encoder(tmp_path / "half").pooler is None
+    with pytest.raises(DataError, match="no pooler"):
+        load_encoder(tmp_path / "half", pooler=True)
 
 
 # The packaged encoder.

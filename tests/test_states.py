@@ -7,6 +7,7 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.config.states import Draw
+from crosslens.encoders.load import load_encoder
 from crosslens.errors import DataError
 from crosslens.recipes import Data, Reading
 from crosslens.states import files as states_files
@@ -14,7 +15,7 @@ from crosslens.states.draw import draw
 from crosslens.states.extract import extract
 from crosslens.states.run import run
 from crosslens.tokens.tokenise import load_tokenizer
-from crosslens.training.model import EncoderWithHeads, load_encoder, save
+from crosslens.training.model import EncoderWithHeads, save
 from crosslens.training.texts import Texts, collate
 from safetensors.torch import load_file
 from transformers import AutoModel, BertTokenizer

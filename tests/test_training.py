@@ -657,7 +657,7 @@ from pathlib import Path
 sys.path[:0] = [{workflow!r}, {tests!r}]
 import torch; torch.set_num_threads(1)
 from crosslens.training.loop import Interrupted, Loop
-from crosslens.training.model import load_encoder
+from crosslens.encoders.load import load_encoder
 from crosslens.training.texts import load
 from test_training import LANGUAGES, UPOS, recipe
 of = recipe("entropy")

@@ -16,6 +16,7 @@ from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, Rand
 from crosslens.corpora.words import text_words
 from crosslens.encoders import packaged
 from crosslens.encoders.folder import EncoderFiles, read, write
+from crosslens.encoders.load import load_encoder
 from crosslens.encoders.trim import trim
 from crosslens.errors import DataError
 from crosslens.files import written
@@ -36,6 +37,7 @@ def build(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logging
             log.info("vocabulary trimmed from %d to %d pieces; pieces and embeddings of the texts are unchanged",
                      before, files.config["vocab_size"])  # fmt: skip
         write(files, temporary)
+        load_encoder(temporary, origin=str(source["from"]))  # refuses weights that are not the configuration's
         source |= {"settings": settings.model_dump(), "vocabulary": files.config["vocab_size"],
                    "parameters": sum(value.numel() for value in files.state.values())}  # fmt: skip
         (temporary / "source.json").write_text(json.dumps(source, indent=2) + "\n")

@@ -7,8 +7,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import AutoConfig, AutoModel
 
+from crosslens.encoders.load import load_encoder
 from crosslens.errors import DataError
 from crosslens.files import written
 from crosslens.recipes import ENCODER, Parser, Reading
@@ -81,24 +81,6 @@ class EncoderWithHeads(nn.Module):
         """Draw heads anew, each from a stream of its own."""
         for name in names:
             heads.initialise(self.heads[name], sd, torch.Generator().manual_seed(stream(seed, "head", name)))
-
-
-def load_encoder(folder: Path, *, pooler: bool = False, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """An encoder of a folder, safetensors only, no remote code, with its pooler on request; in eval mode."""
-    weights = folder / "model.safetensors"
-    if not weights.is_file():
-        raise DataError(f"{weights}: missing; expected safetensors weights: convert the encoder first")
-    if pooler:
-        with safe_open(weights, "pt") as stored:
-            if not any(name.startswith("pooler.") for name in stored.keys()):
-                raise DataError(
-                    f"{weights}: no pooler, which `state: pooler` asks for; set `state: hidden` or take another encoder"
-                )
-    options = {"add_pooling_layer": pooler} if AutoConfig.from_pretrained(folder).model_type in ("bert", "xlm-roberta") else {}
-    model: nn.Module = AutoModel.from_pretrained(
-        folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True, **options
-    )
-    return model.eval()
 
 
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:

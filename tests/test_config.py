@@ -168,6 +168,12 @@ CASES = {
         "de",
         "{key}: corpora.udpos has no training data of 'de': name it there under languages and source_languages, or take another",
     ),
+    "languages that no head could name": (
+        "corpora.wikipedia.languages",
+        ["en", "tr"],
+        f"{PAPER}.language_corpus: corpora.wikipedia has no de, which corpora.udpos tests and no language head could name: add "
+        "to corpora.wikipedia.languages, or take out of corpora.udpos.languages",
+    ),
     "unknown encoder": (
         f"{PAPER}.encoder",
         "mbret",

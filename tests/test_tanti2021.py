@@ -29,6 +29,7 @@ from crosslens.papers.tanti2021.items import (
     TABLES,
     TRANSFER,
     V_PAPER,
+    column,
 )
 from crosslens.papers.tanti2021.probes import probe_records, spelling_records
 from crosslens.papers.tanti2021.projection import projection
@@ -367,7 +368,7 @@ def test_transfer_is_a_mean_over_languages_not_words():
 
 def score(item, run, value, definition=PAPER, measure="score", seed=0, language="all", task="pos"):
     return {"item": item, "recipe": f"tanti2021/{task}/{run}", "seed": seed, "language": language, "measure": measure,
-            "definition": definition, "value": value, "low": value - 0.01, "high": value + 0.01}  # fmt: skip
+            "definition": definition, "value": value, "low": value - 0.01, "high": value + 0.01, "n": 900}  # fmt: skip
 
 
 def scores(name, definition=PAPER):
@@ -396,7 +397,8 @@ def test_published_values_stand_in_their_cells(published, name):
 
 
 def test_columns_of_both_tasks_stand_side_by_side(published):
-    columns = [name for name in table("table1", scores("table1"), published, CONFIGURED) if not name.endswith((" low", " high"))]
+    made = table("table1", scores("table1"), published, CONFIGURED)
+    columns = [name for name in made if not name.endswith((" low", " high", " n"))]
     runs = ["Init.", "Init. published", "Fine-T.", "Fine-T. published", "Untrained", "Spelling alone"]
     assert columns == ["row", "definition", *(f"{task} {run}" for task in ("UDPOS", "XNLI") for run in runs)]
 
@@ -432,9 +434,9 @@ def test_footnote_6_stands_beside_its_printed_scores(published):
             score("task", "finetuned", 0.5, MICRO_F1, language="de")]  # fmt: skip
     made = table("footnote6", pd.DataFrame(rows), published, CONFIGURED)
     assert made.to_dict("records") == [
-        {"row": "UDPOS", "definition": MICRO_F1, "Fine-T.": 70, "Fine-T. low": 69, "Fine-T. high": 71,
+        {"row": "UDPOS", "definition": MICRO_F1, "Fine-T.": 70, "Fine-T. low": 69, "Fine-T. high": 71, "Fine-T. n": 900,
          "published": 73.4, "XTREME published": 70.3},
-        {"row": "XNLI", "definition": ACCURACY, "Fine-T.": 60, "Fine-T. low": 59, "Fine-T. high": 61,
+        {"row": "XNLI", "definition": ACCURACY, "Fine-T.": 60, "Fine-T. low": 59, "Fine-T. high": 61, "Fine-T. n": 900,
          "published": 66.3, "XTREME published": 65.4},
     ]  # fmt: skip
 
@@ -450,6 +452,19 @@ def test_values_are_percent_to_two_places_beside_their_interval(published):
     assert pd.isna(line["UDPOS Untrained"]) and pd.isna(line["XNLI Fine-T."])
 
 
+@pytest.mark.parametrize("name", ["table1", "table2", "table3"])
+def test_every_value_stands_beside_the_units_it_rests_on(published, name, tmp_path):
+    rows = scores(name).drop(columns="n").assign(n=range(700, 700 + len(scores(name))))
+    more = rows.assign(seed=1, n=rows["n"] - 5)  # another split by sentence: the least is told
+    made = table(name, pd.concat([rows, more]), published, CONFIGURED)
+    made.to_csv(tmp_path / "table.csv", index=False)
+    text = pd.read_csv(tmp_path / "table.csv", dtype=str)
+    for of in more.itertuples():
+        (row,) = [row for row, item in TABLES[name].rows.items() if item == of.item]
+        _, task, run = of.recipe.split("/")
+        assert text.set_index("row").loc[row, f"{column(task, run)} n"] == str(of.n)
+
+
 def test_several_seeds_give_the_t_interval(published):
     seeds = [0.50, 0.52, 0.57]
     rows = pd.DataFrame([score("task", "frozen", value, seed=seed) for seed, value in enumerate(seeds)])
@@ -460,7 +475,7 @@ def test_several_seeds_give_the_t_interval(published):
 
 def test_only_configured_runs_have_columns(published):
     made = table("table2", scores("table2"), published, {"pos": RUNS, "nli": ("frozen", "gradient_reversal", "true_entropy")})
-    shown = {name for name in made if not name.endswith((" low", " high", " published"))} - {"row", "definition"}
+    shown = {name for name in made if not name.endswith((" low", " high", " n", " published"))} - {"row", "definition"}
     assert shown == {
         *(f"UDPOS {run}" for run in ("Grad.", "Ent.", "No adversary", "True entropy")),
         "XNLI Grad.",

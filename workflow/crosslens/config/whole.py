@@ -81,11 +81,20 @@ class Config(Section):
         ]:  # fmt: skip
             if self.corpora[name].kind != kind:
                 raise ValueError(f"corpora.{name}: kind '{kind}' expected by papers.tanti2021")
+        read = set(self.corpora[paper.language_corpus].languages)
         for task, of in paper.tasks.items():
             if (paper.source_language, "train") not in self.corpora[of.corpus].parts():
                 raise ValueError(
                     f"papers.tanti2021.source_language: corpora.{of.corpus} has no training data of '{paper.source_language}': "
                     "name it there under languages and source_languages, or take another"
+                )
+            unread = [code for code in self.corpora[of.corpus].languages if code not in read]
+            if unread:
+                # The heads would leave their words unscored, the probe would count them as wrong.
+                here, there = f"corpora.{paper.language_corpus}", f"corpora.{of.corpus}"
+                raise ValueError(
+                    f"papers.tanti2021.language_corpus: {here} has no {', '.join(unread)}, which {there} tests and no language "
+                    f"head could name: add to {here}.languages, or take out of {there}.languages"
                 )
             if task == "pos" and of.state == "pooler":
                 raise ValueError("papers.tanti2021.tasks.pos.state: 'hidden' expected, words have no pooler")

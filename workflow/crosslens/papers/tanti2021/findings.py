@@ -14,7 +14,7 @@ import pandas as pd
 from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, token_counts
 from crosslens.measures.intervals import bootstrap
 from crosslens.papers.tanti2021.items import ACCURACY, CEILING, MACRO_F1, PAPER, PROBE, PROBE_INSIDE, TASKS, TRANSFER, recipe_name
-from crosslens.papers.tanti2021.tables import cells
+from crosslens.papers.tanti2021.tables import cells, frame
 
 LANGUAGE_ITEMS = ("language, target", "language, wiki")
 Runs = Mapping[str, Sequence[str]]  # task -> runs that were configured
@@ -38,7 +38,7 @@ def findings(
     scores = scores[scores["language"] == "all"]
     rows = [*_metric(predictions, target, languages, resamples)] if "pos" in runs else []
     rows += [*_head_rate(scores, runs), *_absent_classes(scores, runs), *_objective(scores, histories, runs, weights)]
-    return pd.DataFrame(rows)
+    return frame(rows)
 
 
 def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _metric(
                 part = table[(table["head"] == "language") & ((table["corpus"] == target) == (item == LANGUAGE_ITEMS[0]))]
                 labelled = flattened(part["gold"].tolist(), part["predicted"].tolist())
                 values = bootstrap(count(*labelled, len(part)), score, resamples, seed)
-                found[run].append(dict(zip(("value", "low", "high"), values, strict=True)))
+                found[run].append(dict(zip(("value", "low", "high", "n"), (*values, len(labelled[0])), strict=True)))
             yield _row("metric", "pos", item, setting, pd.DataFrame(found["frozen"]), pd.DataFrame(found["finetuned"]))
 
 
@@ -128,7 +128,7 @@ def _objective(
                 yield _row("objective's scale", task, item, f"{name}: {definition}", before, after)
         shares = [_share(table, weights[task]) for (of, run, _), table in histories.items()
                   if (of, run) == (task, "entropy_maximisation")]  # fmt: skip
-        after = pd.DataFrame([{"value": share, "low": share, "high": share} for share in shares])
+        after = pd.DataFrame([{"value": share, "low": share, "high": share, "n": None} for share in shares])
         yield _row("objective's scale", task, "loss", "equation 1: its share of the loss, last epoch", pd.DataFrame(), after)
 
 

@@ -10,7 +10,7 @@ from crosslens.papers.tanti2021.items import ACCURACY, CAPTIONS, MICRO_F1, PAPER
 
 
 def table(name: str, scores: pd.DataFrame, published: pd.DataFrame, runs: Mapping[str, Collection[str]]) -> pd.DataFrame:
-    """A table in percent: a line for each row and definition; for each run its value, 95 % interval and the published value.
+    """A table in percent: a line for each row and definition; for each run its value, 95 % interval, n and the published value.
 
     scores: the paper's records; published: resources/published/tanti2021.csv; runs: those that were configured, by task.
     """
@@ -33,7 +33,7 @@ def table(name: str, scores: pd.DataFrame, published: pd.DataFrame, runs: Mappin
                         printed = _published(published, name, row, task, run) if definition in (PAPER, V_PAPER) else None
                         line[f"{column(task, run)} published"] = printed
             lines.append(line)
-    return pd.DataFrame(lines)
+    return frame(lines)
 
 
 def _footnote6(scores: pd.DataFrame, published: pd.DataFrame, tasks: Collection[str]) -> pd.DataFrame:
@@ -48,18 +48,25 @@ def _footnote6(scores: pd.DataFrame, published: pd.DataFrame, tasks: Collection[
             cell = published[(published["row"] == TASKS[task]) & (published["column"] == printed)]
             line[name] = float(cell["value"].iloc[0])
         lines.append(line)
-    return pd.DataFrame(lines)
+    return frame(lines)
 
 
 def cells(name: str, found: pd.DataFrame) -> dict[str, Any]:
-    """Mean over seeds in percent; interval: of one seed's bootstrap, or t over several seeds."""
+    """Mean over seeds in percent; interval: of one seed's bootstrap, or t over several seeds; n: units, fewest of a seed."""
     if found.empty:
-        return {name: None, f"{name} low": None, f"{name} high": None}
+        return {name: None, f"{name} low": None, f"{name} high": None, f"{name} n": None}
     if len(found) == 1:
         value, low, high = found[["value", "low", "high"]].iloc[0]
     else:
         value, low, high = mean_interval(found["value"].to_numpy())
-    return {name: round(100 * value, 2), f"{name} low": round(100 * low, 2), f"{name} high": round(100 * high, 2)}
+    percent = {name: round(100 * value, 2), f"{name} low": round(100 * low, 2), f"{name} high": round(100 * high, 2)}
+    return percent | {f"{name} n": found["n"].min()}
+
+
+def frame(lines: list[dict[str, Any]]) -> pd.DataFrame:
+    """Lines of cells as a table; numbers of units stay whole numbers where a line has none."""
+    made = pd.DataFrame(lines)
+    return made.astype({name: "Int64" for name in made.columns if name.endswith(" n")})
 
 
 def _published(published: pd.DataFrame, name: str, row: str, task: str, run: str) -> float | None:

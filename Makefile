@@ -48,15 +48,17 @@ lint: install ## ruff, snakefmt, snakemake --lint, mypy, generated files
 	$(BIN)/mypy
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs --check
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.sources.docs --check
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.documents --check
 
 format: install ## Format Python and rule files
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
 	$(BIN)/snakefmt Snakefile rules
 
-docs: install ## Write docs/config.md, the JSON schema and docs/data.md anew
+docs: install ## Write docs/config.md, the JSON schema, docs/data.md and the documents of docs/templates anew
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.sources.docs
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.documents
 
 status: install ## What is built, stale, missing, at each scale
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.status

@@ -23,16 +23,8 @@ small { color: #666; display: block; }
 
 
 def page(path: Path, title: str) -> str:
-    """The page of a CSV file; columns such as `X low` and `X published` go into the cells of X.
-
-    A file with a line for each cell, whose head is in `column` and whose value is in `here`, is shown with a row for all cells
-    that agree in what stands before `column`.
-    """
-    with path.open(newline="", encoding="utf-8") as stream:
-        reader = csv.DictReader(stream)
-        columns, rows = list(reader.fieldnames or ()), list(reader)
-    if "column" in columns:
-        columns, rows = _as_printed(columns, rows)
+    """The page of a CSV file; columns such as `X low` and `X published` go into the cells of X."""
+    columns, rows = read(path)
     inside = {f"{name} {end}" for name in columns for end in INSIDE}
     shown = [name for name in columns if name not in inside]
     head = "".join(f"<th>{escape(name)}</th>" for name in shown)
@@ -44,20 +36,33 @@ def page(path: Path, title: str) -> str:
     )
 
 
-def _as_printed(columns: Sequence[str], cells: Iterable[Mapping[str, str]]) -> tuple[list[str], list[dict[str, str]]]:
+def read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """Columns and rows of a CSV table as text, one row a line of the page.
+
+    A file with a line for each cell, whose head is in `column` and whose value is in `here`, has a row for all cells that agree
+    in what stands before `column`.
+    """
+    with path.open(newline="", encoding="utf-8") as stream:
+        reader = csv.DictReader(stream)
+        columns, rows = list(reader.fieldnames or ()), list(reader)
+    return _as_printed(columns, rows) if "column" in columns else (columns, rows)
+
+
+def _as_printed(given: Sequence[str], cells: Iterable[Mapping[str, str]]) -> tuple[list[str], list[dict[str, str]]]:
     """Columns and rows of a table from its cells; remarks on a row's cells are joined at its end."""
-    index = columns[: columns.index("column")]
+    index = given[: given.index("column")]
     heads: dict[str, None] = {}
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for cell in cells:
         key = tuple(cell[name] for name in index)
         row = rows.setdefault(key, dict(zip(index, key, strict=True)))
-        heads[cell["column"]] = None
-        row[cell["column"]] = cell["here"]
-        row |= {f"{cell['column']} {end}": cell[end] for end in INSIDE if end in cell}
+        values = {cell["column"]: cell["here"]} | {f"{cell['column']} {end}": cell[end] for end in INSIDE if end in cell}
+        heads |= dict.fromkeys(values)
+        row |= values
         remarks = [*row.get(REMARK, "").split("; "), *cell[REMARK].split("; ")]
         row[REMARK] = "; ".join(filter(None, dict.fromkeys(remarks)))
-    return [*index, *heads, REMARK], list(rows.values())
+    columns = [*index, *heads, REMARK]
+    return columns, [{name: row.get(name, "") for name in columns} for row in rows.values()]
 
 
 def _cell(row: Mapping[str, str], name: str) -> str:

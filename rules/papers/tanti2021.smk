@@ -19,7 +19,7 @@ TANTI2021_ITEMS += [f"{RESULTS}/{name}.svg" for name in ("figure2", *TANTI2021_F
 TANTI2021_ITEMS += [item.replace(".csv", ".html") for item in TANTI2021_ITEMS if item.endswith(".csv")]
 TANTI2021_ITEMS.append(f"{RESULTS}/scores/tanti2021.parquet")
 # What findings.csv reads.
-TANTI2021_COMPARED = ["frozen", "finetuned", "no_adversary", "entropy_maximisation", "true_entropy"]
+TANTI2021_COMPARED = [*PAPER_RUNS, "no_adversary", "true_entropy", "frozen_dropout", "finetuned_dropout"]
 # A target of its own at the published scale: 160 trainings.
 TANTI2021_SEARCH = [f"{RESULTS}/table5_search.{form}" for form in ("csv", "html")] * bool(TANTI2021.search.experiments)
 SHOWN["tanti2021"] = {
@@ -42,9 +42,10 @@ SHOWN["tanti2021"] = {
 
 
 rule tanti2021_predictions:
-    """Score a training's predictions under every definition."""
+    """Score a training's predictions under every definition, and its adversary where it has one."""
     input:
         predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",
+        history=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/history.csv",
     output:
         f"{RESULTS}/measures/predictions/{{recipe}}/seed{{seed}}.parquet",
     log:
@@ -192,7 +193,9 @@ rule tanti2021_scores:
 rule tanti2021_table:
     """A table of the paper beside what was published."""
     input:
-        scores=lambda wildcards: tanti2021_measures(TABLES[wildcards.table].runs, TABLES[wildcards.table].measures.values()),
+        scores=lambda wildcards: tanti2021_measures(
+            TABLES[wildcards.table].runs, dict.fromkeys(TABLES[wildcards.table].measures.values())
+        ),
         published="resources/published/tanti2021.csv",
         records=lambda wildcards: tanti2021_records(TABLES[wildcards.table].runs),
     output:

@@ -1,9 +1,11 @@
 """Score a training's predictions under every definition (tanti2021)."""
 
+from itertools import chain
 from pathlib import Path
 
+import pandas as pd
 from crosslens import logs, records
-from crosslens.papers.tanti2021.scores import prediction_records
+from crosslens.papers.tanti2021.scores import adversary_records, prediction_records
 from crosslens.recipes import Recipe
 
 
@@ -20,6 +22,7 @@ def main(snakemake):
         resamples=settings["bootstrap"],
         seed=seed,
     )
+    rows = chain(rows, adversary_records(pd.read_csv(snakemake.input.history)))
     records.write(rows, Path(snakemake.output[0]), settings["common"] | {"seed": seed})
 
 

@@ -325,11 +325,12 @@ class Loop:
     def _accuracies(self, stage: Stage, phase: int | None = None) -> dict[str, float]:
         """Accuracy of the watched heads on held-out texts after a phase, None: before the first; by column of the history."""
         last = phase is None or phase == len(stage.phases) - 1
-        found = {}
+        found: dict[str, float] = {}
         for score in stage.watch:
             gold, predicted = self.texts[score.data].labels[label_kind(score.head)], self._predict(score.data, score.head)
             name = f"accuracy {score.head}" if last else f"accuracy {score.head}, after phase {phase + 1}"  # type: ignore[operator]
-            found[name] = float((gold == predicted[score.head])[gold != IGNORED].mean())
+            known = gold != IGNORED
+            found |= {name: float((gold == predicted[score.head])[known].mean()), f"n {score.head}": int(known.sum())}
         return found
 
     def _end_epoch(self, stage: Stage, names: Sequence[str], pieces: int, seconds: float) -> None:

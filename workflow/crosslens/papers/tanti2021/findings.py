@@ -16,6 +16,11 @@ from crosslens.measures.intervals import bootstrap
 from crosslens.papers.tanti2021.items import ACCURACY, CEILING, MACRO_F1, PAPER, PROBE, PROBE_INSIDE, TASKS, TRANSFER, recipe_name
 from crosslens.papers.tanti2021.tables import cells, frame
 
+ADVERSARIES = {
+    "gradient_reversal": "gradient reversal",
+    "entropy_maximisation": "equation 1",
+    "true_entropy": "the entropy itself",
+}
 LANGUAGE_ITEMS = ("language, target", "language, wiki")
 Runs = Mapping[str, Sequence[str]]  # task -> runs that were configured
 
@@ -37,7 +42,8 @@ def findings(
     """
     scores = scores[scores["language"] == "all"]
     rows = [*_metric(predictions, target, languages, resamples)] if "pos" in runs else []
-    rows += [*_head_rate(scores, runs), *_absent_classes(scores, runs), *_objective(scores, histories, runs, weights)]
+    rows += [*_head_rate(scores, runs), *_dropout(scores, runs), *_absent_classes(scores, runs)]
+    rows += _objective(scores, histories, runs, weights)
     return frame(rows)
 
 
@@ -106,6 +112,19 @@ def _head_rate(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
                     yield _row("head's rate", task, f"language, {where}", definition, before, after)
 
 
+def _dropout(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
+    """The same recipes with the frozen encoder's dropout off and on while heads train on it."""
+    for task in runs:
+        for setting, ending in (("off", ""), ("on", "_dropout")):
+            compared = [f"{run}{ending}" for run in ("frozen", "finetuned")]
+            if "frozen_dropout" not in runs[task]:
+                continue
+            for item in ("task", *LANGUAGE_ITEMS):
+                for definition in (PAPER, ACCURACY):
+                    before, after = (_pick(scores, task, run, item, definition) for run in compared)
+                    yield _row("dropout of the frozen encoder", task, item, f"{setting}: {definition}", before, after)
+
+
 def _absent_classes(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
     """XNLI: the same predictions with and without classes that the truth lacks, and the ceiling that these leave."""
     for definition in (PAPER, CEILING, MACRO_F1, ACCURACY) if "nli" in runs else ():
@@ -116,16 +135,15 @@ def _absent_classes(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]
 def _objective(
     scores: pd.DataFrame, histories: Mapping[tuple[str, str, int], pd.DataFrame], runs: Runs, weights: Mapping[str, float]
 ) -> Iterator[dict[str, Any]]:
-    """Without an adversary (before) and with the entropy objective (after): equation 1, and the entropy itself."""
+    """Without an adversary (before) and with each (after): gradient reversal, equation 1, and the entropy itself."""
     for task in runs:
         plain = "no_adversary" if "no_adversary" in runs[task] else "finetuned"
-        for run, name in (("entropy_maximisation", "equation 1"), ("true_entropy", "the entropy itself")):
-            if run not in runs[task]:
-                continue
-            measures = [("task", TRANSFER), *((item, of) for item in LANGUAGE_ITEMS for of in (ACCURACY, PROBE))]
-            for item, definition in measures:
+        for run, name in ADVERSARIES.items():
+            measures = [("task", TRANSFER), *((item, of) for item in LANGUAGE_ITEMS for of in (ACCURACY, PROBE, PROBE_INSIDE))]
+            for item, definition in measures if run in runs[task] else ():
                 before, after = (_pick(scores, task, each, item, definition) for each in (plain, run))
-                yield _row("objective's scale", task, item, f"{name}: {definition}", before, after)
+                if len(before):
+                    yield _row("adversaries", task, item, f"{name}: {definition}", before, after)
         shares = [_share(table, weights[task]) for (of, run, _), table in histories.items()
                   if (of, run) == (task, "entropy_maximisation")]  # fmt: skip
         after = pd.DataFrame([{"value": share, "low": share, "high": share, "n": None} for share in shares])
@@ -135,6 +153,6 @@ def _objective(
 def _share(history: pd.DataFrame, weight: float) -> float:
     """Share of the weighted entropy term in the sum of losses, last epoch of the task's stage."""
     last = history[history["stage"] == "task"].iloc[-1]
-    label = next(last[name] for name in history.columns if name.endswith("task cross_entropy"))
+    label = (1 - weight) * next(last[name] for name in history.columns if name.endswith("task cross_entropy"))
     entropy = weight * next(last[name] for name in history.columns if name.endswith("language uniformity"))
     return float(entropy / (entropy + label))

@@ -15,6 +15,9 @@ MACRO_F1 = "macro F1 over true classes"
 ACCURACY = "accuracy"
 TRANSFER = "accuracy, mean of the other languages"
 MICRO_F1 = "paper: micro F1 of chunks of bare tags"
+ADVERSARY_START = "accuracy in training, before the encoder moved"
+ADVERSARY_END = "accuracy in training, after the last epoch"
+ADVERSARY_BEST = "accuracy in training, at its best"
 PROBE = "accuracy, converged probe trained on paragraphs"
 PROBE_INSIDE = "accuracy, converged probe trained on the same corpus"
 PROBE_RANDOM = "accuracy, converged probe trained on random labels"
@@ -32,6 +35,8 @@ RUNS = {
     "untrained": "Untrained",
     "no_adversary": "No adversary",
     "true_entropy": "True entropy",
+    "frozen_dropout": "Init., encoder dropout",
+    "finetuned_dropout": "Fine-T., encoder dropout",
     "spelling": "Spelling alone",
 }
 CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
@@ -39,6 +44,8 @@ CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal":
 
 # Rows of the tables, and the item of the records that each shows.
 SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "Lang. ID (Wiki)": "language, wiki"}
+ADVERSARY = "adversary, wiki"
+ADVERSARY_ROWS = {"Adversary (Wiki validation)": ADVERSARY}
 CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
 
 
@@ -54,9 +61,9 @@ class TableOf:
 TABLES = {
     "table1": TableOf(SCORE_ROWS, ("frozen", "finetuned", "untrained", "spelling"), {"score": "predictions", "probe": "probes"}),
     "table2": TableOf(
-        SCORE_ROWS,
+        SCORE_ROWS | ADVERSARY_ROWS,
         ("gradient_reversal", "entropy_maximisation", "no_adversary", "true_entropy"),
-        {"score": "predictions", "probe": "probes"},
+        {"score": "predictions", "probe": "probes", "adversary": "predictions"},
     ),
     "footnote6": TableOf({}, ("finetuned",), {"score": "predictions"}),
     "table3": TableOf(

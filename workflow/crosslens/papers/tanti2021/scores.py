@@ -6,12 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 
 from crosslens.measures.f1 import Counts, accuracy, chunk_counts, flattened, macro_f1, micro_f1, token_counts, true_share
 from crosslens.measures.intervals import bootstrap
-from crosslens.papers.tanti2021.items import ACCURACY, CEILING, MACRO_F1, MICRO_F1, PAPER, TRANSFER
-from crosslens.recipes import TASK, Recipe
+from crosslens.papers.tanti2021.items import (
+    ACCURACY,
+    ADVERSARY,
+    ADVERSARY_BEST,
+    ADVERSARY_END,
+    ADVERSARY_START,
+    CEILING,
+    MACRO_F1,
+    MICRO_F1,
+    PAPER,
+    TRANSFER,
+)
+from crosslens.recipes import LANGUAGE, TASK, Recipe
 
 
 def prediction_records(
@@ -54,6 +66,25 @@ def prediction_records(
             value, low, high = by_language_interval(by_language, resamples, seed)
             yield common | {"language": "all", "measure": "score", "definition": TRANSFER, "value": value, "low": low,
                             "high": high, "n": int(tokens.true[languages != source_language].sum())}  # fmt: skip
+
+
+def adversary_records(history: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """How well the language head inside an adversarial training told the languages of held-out paragraphs; nothing for others.
+
+    history: rows of history.csv. An adversary near chance shows nothing about the encoder that it was trained against.
+    """
+    names = [name for name in history.columns if name.startswith(f"accuracy {LANGUAGE}")]
+    task = history[history["stage"] == "task"].dropna(subset=f"accuracy {LANGUAGE}") if names else history[:0]
+    if not len(task):
+        return
+    before = history[history["stage"].isin(["adversary", "task"])]
+    for definition, value in (
+        (ADVERSARY_START, task[f"accuracy {LANGUAGE}"].iloc[0]),
+        (ADVERSARY_END, task[f"accuracy {LANGUAGE}"].iloc[-1]),
+        (ADVERSARY_BEST, before[names].max(axis=None)),
+    ):
+        yield {"item": ADVERSARY, "language": "all", "split": "validation", "measure": "adversary", "definition": definition,
+               "value": float(value), "n": int(task[f"n {LANGUAGE}"].iloc[0])}  # fmt: skip
 
 
 def _rows(counts: Counts, chosen: np.ndarray) -> Counts:

@@ -56,7 +56,7 @@ def cells(name: str, found: pd.DataFrame) -> dict[str, Any]:
     if found.empty:
         return {name: None, f"{name} low": None, f"{name} high": None, f"{name} n": None}
     if len(found) == 1:
-        value, low, high = found[["value", "low", "high"]].iloc[0]
+        value, low, high = found[["value", "low", "high"]].astype(float).iloc[0]
     else:
         value, low, high = mean_interval(found["value"].to_numpy())
     percent = {name: round(100 * value, 2), f"{name} low": round(100 * low, 2), f"{name} high": round(100 * high, 2)}

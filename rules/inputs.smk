@@ -143,7 +143,7 @@ def tanti2021_models(runs, seeds=None, tasks=None):
         for task in tasks or TANTI2021.tasks
         for run in runs
         if run in TANTI2021.tasks[task].runs
-        for seed in seeds or CONFIG.seeds
+        for seed in seeds or TANTI2021.tasks[task].runs[run].seeds or CONFIG.seeds
     ]
 
 

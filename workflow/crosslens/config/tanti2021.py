@@ -38,6 +38,7 @@ class Run(Section):
         0, description="epochs in which that head learns alone, before the encoder moves; the authors' code has none"
     )
     encoder_dropout_when_frozen: bool | None = Field(None, description="null: as under training")
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="seeds of this training; null: all of seeds")
     reinitialise: Literal["none", "all"] = Field("none", description="draw the encoder's weights anew: the untrained control")
 
 

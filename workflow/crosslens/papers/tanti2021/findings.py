@@ -113,15 +113,15 @@ def _head_rate(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
 
 
 def _dropout(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
-    """The same recipes with the frozen encoder's dropout off and on while heads train on it."""
+    """The same recipes and seeds with the frozen encoder's dropout off and on while heads train on it."""
     for task in runs:
-        for setting, ending in (("off", ""), ("on", "_dropout")):
-            compared = [f"{run}{ending}" for run in ("frozen", "finetuned")]
-            if "frozen_dropout" not in runs[task]:
-                continue
-            for item in ("task", *LANGUAGE_ITEMS):
-                for definition in (PAPER, ACCURACY):
-                    before, after = (_pick(scores, task, run, item, definition) for run in compared)
+        seeds = scores[scores["recipe"] == recipe_name(task, "frozen_dropout")]["seed"].unique()
+        paired = scores[scores["seed"].isin(seeds)]
+        for item in ("task", *LANGUAGE_ITEMS) if len(seeds) else ():
+            for definition in (PAPER, ACCURACY):
+                for setting, ending in (("off", ""), ("on", "_dropout")):
+                    compared = (f"frozen{ending}", f"finetuned{ending}")
+                    before, after = (_pick(paired, task, run, item, definition) for run in compared)
                     yield _row("dropout of the frozen encoder", task, item, f"{setting}: {definition}", before, after)
 
 

@@ -77,11 +77,11 @@ def adversary_records(history: pd.DataFrame) -> Iterator[dict[str, Any]]:
     task = history[history["stage"] == "task"].dropna(subset=f"accuracy {LANGUAGE}") if names else history[:0]
     if not len(task):
         return
-    before = history[history["stage"].isin(["adversary", "task"])]
+    training = history[history["stage"].isin(["adversary", "task"])]
     for definition, value in (
         (ADVERSARY_START, task[f"accuracy {LANGUAGE}"].iloc[0]),
         (ADVERSARY_END, task[f"accuracy {LANGUAGE}"].iloc[-1]),
-        (ADVERSARY_BEST, before[names].max(axis=None)),
+        (ADVERSARY_BEST, np.nanmax(training[names].to_numpy())),
     ):
         yield {"item": ADVERSARY, "language": "all", "split": "validation", "measure": "adversary", "definition": definition,
                "value": float(value), "n": int(task[f"n {LANGUAGE}"].iloc[0])}  # fmt: skip

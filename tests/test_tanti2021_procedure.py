@@ -13,7 +13,7 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.papers.recipes import resolve
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Recipe
+from crosslens.recipes import LANGUAGE, TASK, Data, Recipe
 from crosslens.training.loop import Loop
 from crosslens.training.model import unit_states
 from crosslens.training.texts import collate
@@ -30,12 +30,15 @@ STEPS = {
     ("nli", "frozen"): ([5_490], 1_805), ("nli", "finetuned"): ([5_490], 1_805),
     ("nli", "gradient_reversal"): ([10_980], 3_610), ("nli", "entropy_maximisation"): ([3_610, 10_980], 3_610),
 }  # fmt: skip
-# Seconds of an epoch at batch 32 in the authors' search, where nothing but the task's validation is timed with it: median of the five
-# of a set in experiments/hyperparam_search/*/log.txt (its first set of batch 32).
+# Seconds of an epoch in the authors' search, where nothing but the task's validation is timed with it: the median of the five
+# of the first set of batch 32 in experiments/hyperparam_search/*/log.txt.
 SECONDS = {
-    ("pos", "finetuned"): 206, ("pos", "gradient_reversal"): 453, ("pos", "entropy_maximisation"): 695,
-    ("nli", "finetuned"): 4_388, ("nli", "gradient_reversal"): 8_922, ("nli", "entropy_maximisation"): 10_425,
+    ("pos", "finetuned"): 206, ("pos", "gradient_reversal"): 453, ("pos", "entropy_maximisation"): 699,
+    ("nli", "finetuned"): 4_388, ("nli", "gradient_reversal"): 8_932, ("nli", "entropy_maximisation"): 10_425,
 }  # fmt: skip
+# The same of the published pos/gradient_reversal (experiments/experiment/lang_grad_rev_tag/log.txt): of the task stage, which
+# Wikipedia's validation makes longer than in the search, and of the language stage, which has that too.
+WITH_LANGUAGE = 524, 1_587
 
 
 def published(config, task: str, run: str) -> Recipe:
@@ -63,7 +66,7 @@ def test_steps_of_an_epoch_are_the_authors(config, task, run):
 
 
 def test_steps_fit_the_authors_logs(config):
-    """A step on 32 paragraphs takes as long wherever the logs have one: 0.41 to 0.42 s. An XNLI epoch of 3,610 would make it 1.26."""
+    """A step on 32 paragraphs takes as long wherever the logs have one, 0.41 to 0.42 s; with 3,610 in a main XNLI epoch, 1.26."""
     of = {key: steps(published(config, *key), 32)[0] for key in SECONDS}
     seconds = []
     for task in TASKS:
@@ -71,7 +74,10 @@ def test_steps_fit_the_authors_logs(config):
         assert of[supervised] == of[reversal] == of[entropy][1:]
         seconds.append((SECONDS[reversal] - SECONDS[supervised]) / of[reversal][0])
         seconds.append((SECONDS[entropy] - SECONDS[reversal]) / of[entropy][0])
-    assert max(seconds) < 1.03 * min(seconds)
+    main, language = WITH_LANGUAGE
+    validation = main - SECONDS["pos", "gradient_reversal"]
+    seconds.append((language - validation) / steps(published(config, "pos", "gradient_reversal"))[1][0])
+    assert max(seconds) < 1.02 * min(seconds)
 
 
 # The published plans on the tests' texts.
@@ -177,8 +183,6 @@ def as_the_authors(trainer: Watched, weight: float | None, reversal: float | Non
             if SCORES[number][epoch + 1] > best:
                 best, kept = SCORES[number][epoch + 1], deepcopy(model.state_dict())
         model.load_state_dict(kept)
-        for optimiser in [language_optimiser] * (weight is None):
-            optimiser.state.clear()
     return model.state_dict()
 
 

@@ -1,7 +1,7 @@
 """The trainings of tanti2021."""
 
 from collections.abc import Iterator
-from itertools import product
+from math import prod
 from random import Random
 
 from crosslens.config.base import Split
@@ -11,6 +11,9 @@ from crosslens.papers.tanti2021.items import LABELS, recipe_name
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Reading, Recipe, Score, Stage, Term
 
 TRIAL = "trial"  # and its number
+SEARCHED = ("encoder_rate", "reversal", "init_sd", "uniformity", "batch", "head_rate")
+"""Hyperparameters in the alphabetical order of the authors' names: encoder_learning_rate, grl_lambda, init_stddev,
+lang_error_weighting, minibatch_size, postencoder_learning_rate; a set is drawn in this order."""
 
 
 def names(config: Config) -> Iterator[str]:
@@ -31,18 +34,20 @@ def recipe(name: str, config: Config) -> Recipe:
 def trials(config: Config) -> dict[str, dict[str, float]]:
     """Trials of the random search, such as tanti2021/pos/finetuned/trial03, and their hyperparameters.
 
-    Random sets of table 4's grid, none twice (tanti2021, appendix D).
+    With seed 0 and table 4's grid they are the authors' own 20 sets, in their order, alike for both tasks: each value is drawn by
+    itself, and a set that there is already again (bin/random_parameter_space_generator.py:195-249).
     """
-    paper, found = config.papers.tanti2021, {}
-    for experiment in paper.search.experiments:
+    search, found = config.papers.tanti2021.search, {}
+    for experiment in search.experiments:
         task, run = experiment.split("/")
-        of = paper.tasks[task].runs[run]  # type: ignore[index]
-        keys = ["init_sd", "batch", "head_rate"]
-        keys += [key for key in ("encoder_rate", "reversal", "uniformity") if getattr(of, key) is not None]
-        grid = list(product(*(getattr(paper.search, key) for key in keys)))
-        drawn = Random(f"{paper.search.seed} {experiment}").sample(grid, min(paper.search.trials, len(grid)))
-        for number, values in enumerate(drawn):
-            found[f"{recipe_name(task, run)}/{TRIAL}{number:02d}"] = dict(zip(keys, values, strict=True))
+        of = config.papers.tanti2021.tasks[task].runs[run]  # type: ignore[index]
+        values = {key: getattr(search, key) for key in SEARCHED if getattr(of, key) is not None}
+        most = min(search.trials, prod(len(set(each)) for each in values.values()))
+        random, drawn = Random(search.seed), dict[tuple[float, ...], None]()
+        while len(drawn) < most:
+            drawn.setdefault(tuple(random.choice(each) for each in values.values()))
+        for number, chosen in enumerate(drawn):
+            found[f"{recipe_name(task, run)}/{TRIAL}{number:02d}"] = dict(zip(values, chosen, strict=True))
     return found
 
 

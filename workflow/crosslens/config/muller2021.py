@@ -67,18 +67,20 @@ class Muller2021(Section):
 
     encoder: str = Field(description="key of encoders")
     seeds: list[Annotated[int, Field(ge=0)]] = Field([0, 1, 2, 3, 4], min_length=1, description="section 3: five runs")
-    source_languages: list[Language] = Field(["en", "ru", "ar"], min_length=1, description="languages of the training data")
+    source_languages: list[Language] = Field(["en", "ru", "ar"], min_length=1, description="of the training data; first English")
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="the paper's tasks")
     parallel: str = Field(description="key of corpora: parallel treebanks, test sets of parsing and pos, and pairs for CKA")
     parser: ParserSettings = Field(ParserSettings(), description="the parser")
     training: Training = Field(Training(), description="what all trainings share")
     pairs: list[Layers] = Field([], description="blocks that are drawn anew together (tables 1, 2, 6 to 8)")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
-        [], description="further sets, from the first source only (table 5); all_embeddings: the embeddings too"
+        [],
+        description="further sets, from English only (table 5); all: every block, all_embeddings: the embeddings too, from scratch",
     )
     domain_corpus: str | None = Field(None, description="key of corpora: the treebanks that table 2 trains and tests on")
-    domain_tests: list[str] = Field([], description="keys of corpora: table 2's other test sets of parsing and pos")
-    domain_entities: str | None = Field(None, description="key of corpora: table 2's other test set of ner")
+    domain_literature: str | None = Field(None, description="key of corpora: table 2's treebanks of literature")
+    domain_web: str | None = Field(None, description="key of corpora: table 2's treebanks of the web")
+    domain_entities: str | None = Field(None, description="key of corpora: table 2's entities in news")
     search: MullerSearch = Field(MullerSearch(), description="grid search")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA")
     bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
@@ -89,6 +91,9 @@ class Muller2021(Section):
         wrong = [layers for layers in known if list(layers) != sorted(set(layers)) or known.count(layers) > 1]
         if wrong:
             raise ValueError(f"pairs, sets: {list(wrong[0])} found; rising block numbers expected, each set once in both lists")
+        if self.source_languages[0] != "en":
+            found = self.source_languages[0]
+            raise ValueError(f"source_languages: '{found}' found first, 'en' expected, which tables 2, 4 and 5 and CKA compare with")
         return self
 
     def corpora(self) -> dict[str, tuple[str, str]]:
@@ -96,7 +101,11 @@ class Muller2021(Section):
         found = {
             f"tasks.{task}.corpus": (of.corpus, "entities" if task == "ner" else "treebank") for task, of in self.tasks.items()
         }
-        found |= {f"domain_tests.{number}": (corpus, "treebank") for number, corpus in enumerate(self.domain_tests)}
-        optional = {"domain_corpus": (self.domain_corpus, "treebank"), "domain_entities": (self.domain_entities, "entities")}
+        optional = {
+            "domain_corpus": (self.domain_corpus, "treebank"),
+            "domain_literature": (self.domain_literature, "treebank"),
+            "domain_web": (self.domain_web, "treebank"),
+            "domain_entities": (self.domain_entities, "entities"),
+        }
         found |= {key: (corpus, kind) for key, (corpus, kind) in optional.items() if corpus is not None}
         return found | {"parallel": (self.parallel, "treebank")}

@@ -6,8 +6,8 @@ import pytest
 from crosslens.errors import DataError
 from crosslens.figures.curves import Curve, panels
 from crosslens.figures.save import save
-from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.measures.cka import HEADINGS
+from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.figures import FIGURES, LANGUAGES
 from crosslens.papers.muller2021.figures import figure as figure_of
 from crosslens.papers.muller2021.items import Study
@@ -51,7 +51,13 @@ def made(seeds=(0, 1, 2), languages=tuple(NAMES), tasks=tuple(METRICS), sets=("i
                 for definition in (*DEFINITIONS, "rbf"):
                     for layer in range(BLOCKS + 1):
                         value = 0.2 + 0.15 * layer - 0.03 * layer**2 + 0.1 * draw.random()
-                        place = {"corpus": "translations", "language": language, "layer": layer, "definition": definition, "n": 1000}
+                        place = {
+                            "corpus": "translations",
+                            "language": language,
+                            "layer": layer,
+                            "definition": definition,
+                            "n": 1000,
+                        }
                         band = {"low": value - 0.02 - 0.01 * draw.random(), "high": value + 0.02 + 0.01 * draw.random()}
                         rows.append(common | place | band | {"measure": "cka", "value": value})
                         rows.append(common | place | {"measure": "cka floor", "value": 0.01 * draw.random()})
@@ -82,7 +88,7 @@ def mean(*key):
     return chosen(*key).groupby("layer")["value"].mean().to_numpy()
 
 
-def grid(drawn, columns=len(DEFINITIONS)):
+def grid(drawn, columns=4):
     """Rows of axes."""
     return [drawn.axes[start : start + columns] for start in range(0, len(drawn.axes), columns)]
 
@@ -106,7 +112,7 @@ def band(row, name, column):
     return [[pick(corners[corners[:, 0] == layer, 1]) for layer in range(BLOCKS + 1)] for pick in (min, max)]
 
 
-def row_names(drawn, columns=len(DEFINITIONS)):
+def row_names(drawn, columns=4):
     return [row[0].get_title(loc="left") for row in grid(drawn, columns)]
 
 
@@ -238,7 +244,9 @@ def test_a_curve_without_values_is_left_out(records):
 def test_an_absent_definition_has_no_column(records):
     drawn = figure("figure5", records[records["definition"] == "debiased"], NAMES)
     assert len(grid(drawn, 1)) == len(LANGUAGES)
-    assert [text.get_text() for text in drawn.axes[0].texts if text.get_weight() == "bold"] == [HEADINGS["debiased"].replace(" (", "\n(")]
+    assert [text.get_text() for text in drawn.axes[0].texts if text.get_weight() == "bold"] == [
+        HEADINGS["debiased"].replace(" (", "\n(")
+    ]
 
 
 def test_further_sets_of_layers_have_curves_of_their_own():

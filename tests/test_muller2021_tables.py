@@ -205,7 +205,9 @@ def test_languages_beyond_the_printed_ones_have_rows_and_an_x_of_their_own(publi
             row = f"EN->{study.names[code].upper()}"
             ref, delta = (only(found, row=row, column=column) for column in ("REF", "delta 1-2"))
             assert ref["here"] == round(100 * values[recipes[0], corpus, code], 2)
-            assert delta["here"] == pytest.approx(100 * (values[recipes[1], corpus, code] - values[recipes[0], corpus, code]), abs=0.01)
+            assert delta["here"] == pytest.approx(
+                100 * (values[recipes[1], corpus, code] - values[recipes[0], corpus, code]), abs=0.01
+            )
             assert np.isnan([ref["published"], delta["published"]]).all()
             assert (code == "da") == ("Danish by treebanks: not in translations" in ref["remark"])
         for item, head in ((name, "EN->X (MEAN)"), ("table1", "EN->X")):
@@ -476,7 +478,9 @@ def test_undefined_correlations_are_empty_and_say_why(x, y, remark):
 def test_ranks_that_agree_wholly_have_no_interval():
     for x in (np.arange(6.0), -np.arange(6.0)):
         found = spearman(x, np.arange(6.0))
-        assert abs(found.rho) == pytest.approx(1) and np.isnan([found.low, found.high]).all() and found.p == pytest.approx(2 / 720)
+        assert (
+            abs(found.rho) == pytest.approx(1) and np.isnan([found.low, found.high]).all() and found.p == pytest.approx(2 / 720)
+        )
         assert found.remark.startswith("no interval")
 
 

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from crosslens.errors import DataError
 from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import COLOURS, MARKERS
-from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED, OURS
+from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.items import PRETRAINED, REF, UNTRAINED, Study, recipe_name
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}

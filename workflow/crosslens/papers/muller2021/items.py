@@ -193,10 +193,7 @@ def _own_tests(study: Study, task: str) -> list[Row]:
     return [
         Row(task, "en", "ENGLISH DEV", ((corpus, "en"),), "ENGLISH DEV", split="validation"),
         *(Row(task, "en", name, ((corpus, language),), name) for name, language in printed.items()),
-        *(
-            Row(task, "en", study.name(language), ((corpus, language),))
-            for language in study.further(corpus, printed.values())
-        ),
+        *(Row(task, "en", study.name(language), ((corpus, language),)) for language in study.further(corpus, printed.values())),
     ]
 
 
@@ -250,7 +247,9 @@ def needs(item: str, sources: Sequence[str]) -> Needs:
     if item in ("table4", "figure3"):
         return _of_english(TASKS, [REF], "score", "cka")
     if item in _COMPARED:
-        return _of_english(_COMPARED[item], [REF, "1-2"] if item in ("figure2", "figure6", "figure7", "figure8") else [REF], "cka")
+        return _of_english(
+            _COMPARED[item], [REF, "1-2"] if item in ("figure2", "figure6", "figure7", "figure8") else [REF], "cka"
+        )
     if item == "table2":
         trained = [*product(("parsing", "pos"), [f"en{DOMAIN}"]), ("ner", "en")]
     elif item == "table5":

@@ -110,7 +110,10 @@ def recipe(name: str, config: Config) -> Recipe:
     def own(split: Split) -> Data:
         return Data(corpus=corpus, split=split, languages=(language,))
 
-    term = Term(head=TASK, data=own("train"), loss="tree" if task == "parsing" else "cross_entropy")
+    tree = task == "parsing"
+    term = Term(
+        head=TASK, data=own("train"), loss="tree" if tree else "cross_entropy", divided_twice=training.divide_twice and not tree
+    )
     stage = Stage(
         name="task",
         phases=(Phase(terms=(term,), update=(ENCODER, TASK)),),
@@ -121,20 +124,23 @@ def recipe(name: str, config: Config) -> Recipe:
         new_heads=(TASK,),
         select_head=TASK,
         select_data=own("validation"),
+        keep=training.keep,
     )
     tests = [] if trial else _tests(task, source, config)
     return Recipe(
         **shared,
         edit=edits(config)[of],
-        parser=Parser(**paper.parser.model_dump()) if task == "parsing" else None,
+        parser=Parser(**paper.parser.model_dump()) if tree else None,
         labels={TASK: LABELS[task]},
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (own("validation"), *tests)),
         warmup=training.warmup,
         decay=training.decay,
         weight_decay=training.weight_decay,
+        epsilon=training.epsilon,
         clip=training.clip,
         select_by=SELECT[task],
+        length_pools=training.length_pools,
         precision=training.precision,
     )
 
@@ -158,11 +164,11 @@ def study(config: Config) -> dict[str, Any]:
     paper = config.papers.muller2021
     assert paper is not None
     own = {str(task): of.corpus for task, of in paper.tasks.items()}
-    domains = {
+    configured = {
         "trained": paper.domain_corpus, "literature": paper.domain_literature, "web": paper.domain_web,
         "entities": paper.domain_entities,
     }  # fmt: skip
-    domains = {domain: corpus for domain, corpus in domains.items() if corpus}
+    domains = {domain: corpus for domain, corpus in configured.items() if corpus}
     corpora = dict.fromkeys([*own.values(), paper.parallel, *domains.values()])
     languages = {corpus: config.corpora[corpus].languages for corpus in corpora}
     names = {code: languages_table()[code]["name"] for of in languages.values() for code in of}

@@ -69,9 +69,7 @@ def table(
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _line(
-    name: str, row: Row, of_set: str, found: "_Scores", printed: "_Published", study: Study, layers: int
-) -> dict[str, Any]:
+def _line(name: str, row: Row, of_set: str, found: "_Scores", printed: "_Published", study: Study, layers: int) -> dict[str, Any]:
     numbers, remark, scored = found.cell(row, of_set, paired=name != "table5" and of_set != REF)
     value, remarks = None, [row.remark, remark]
     if row.mean_over_targets and scored:
@@ -185,12 +183,13 @@ def _deviations(lines: Sequence[dict[str, Any]], printed: _Published) -> list[di
         of_task = [line for line in lines if line["task"] == task and line["published"] is not None]
         cells = [line for line in of_task if line["column"] != column("table5", ALL)]
         sds = [line["sd"] for line in cells if line["sd"] is not None]
+        seeds = max((line["seeds"] for line in cells), default=0)
         for head, of in (("min", np.min), ("median", np.median), ("max", np.max)):
             here = _round(of(sds)) if sds else None
             value, _ = printed.cells.get(("table5", task, DEVIATIONS, head), (None, ""))
             found.append(
                 {"task": task, "metric": DEVIATIONS, "row": task, "column": head, "here": here,
-                 "seeds": max((line["seeds"] for line in cells), default=0), "published": value, "difference": _difference(here, value),
+                 "seeds": seeds, "published": value, "difference": _difference(here, value),
                  "remark": f"over {len(sds)} cells" if sds else "one seed has no deviation"}
             )  # fmt: skip
     return found

@@ -88,40 +88,45 @@ def test_a_parser_learns_and_predicts_trees(bench, texts, log):
             assert heads.count(0) == 1 and all(0 <= head <= len(heads) and head != word for word, head in enumerate(heads, 1))
 
 
-def test_the_relations_loss_is_divided_by_words_or_by_words_plus_two_a_sentence(bench, texts, log):
-    """And micro-batches add up to the whole batch; the tag loss is divided once or twice."""
+def part_of_batch(texts, parser=None, which=slice(None), **term):
+    """A head with drawn weights, what some of seven sentences add to the batch's loss, and the batch."""
     of, chosen = texts[SOURCE], np.arange(7)
     words = of.word_rows(chosen)
     labels = {kind: torch.from_numpy(values[words]) for kind, values in of.labels.items()}
     sizes = torch.from_numpy(np.diff(of.word_offsets)[chosen])
     states = torch.randn(len(words), 8, generator=torch.Generator().manual_seed(0))
     known, sentences = int((labels[ARC] != IGNORED).sum()), len(chosen)
+    (head,) = heads.build({TASK: RELATIONS}, 0.0, parser, 8).values()
+    with torch.no_grad():
+        for parameter in head.parameters():
+            parameter.normal_(0, 0.3, generator=torch.Generator().manual_seed(1))
+        part = np.arange(sentences)[which]
+        at = torch.from_numpy(np.isin(np.repeat(np.arange(sentences), sizes), part))
+        there = {kind: values[at] for kind, values in labels.items()}
+        asked = Term(head=TASK, data=SOURCE, loss="tree" if parser else "cross_entropy", **term)
+        value = float(heads.loss(head, asked, states[at], sizes[part], there, words=known, sentences=sentences))
+    return head, value, (states, labels, sizes, known, sentences)
 
-    def value(divisor, which=slice(None), **term):
+
+def test_the_relations_loss_is_divided_by_words_or_by_words_plus_two_a_sentence(texts):
+    """And micro-batches add up to the whole batch."""
+    whole = {}
+    for divisor in ("words", "words_plus_two"):
         parser = Parser(arc=6, relation=4, dropout=0.0, relation_divisor=divisor)
-        (head,) = heads.build({TASK: RELATIONS}, 0.0, parser if not term else None, 8).values()
-        with torch.no_grad():
-            for parameter in head.parameters():
-                parameter.normal_(0, 0.3, generator=torch.Generator().manual_seed(1))
-            part = np.arange(sentences)[which]
-            at = torch.from_numpy(np.isin(np.repeat(np.arange(sentences), sizes), part))
-            return head, float(heads.loss(
-                head, Term(head=TASK, data=SOURCE, loss="cross_entropy" if term else "tree", **term), states[at], sizes[part],
-                {kind: values[at] for kind, values in labels.items()}, words=known, sentences=sentences,
-            ))  # fmt: skip
-
-    head, once = value("words")
-    _, twice = value("words_plus_two")
+        head, whole[divisor], (states, labels, sizes, known, sentences) = part_of_batch(texts, parser)
+        parts = [part_of_batch(texts, parser, which)[1] for which in (slice(0, 3), slice(3, None))]
+        assert sum(parts) == pytest.approx(whole[divisor], rel=1e-5)
     mask = torch.arange(int(sizes.max())) < sizes[:, None]
-    arcs = head.loss(head(heads._padded(states, mask), mask), heads._padded(labels[ARC], mask, IGNORED),
-                     torch.full(mask.shape, IGNORED)).item()  # fmt: skip
-    relations = once * known - arcs
-    assert twice == pytest.approx(arcs / known + relations / (known + 2 * sentences), rel=1e-5) and twice < once
-    for divisor, whole in (("words", once), ("words_plus_two", twice)):
-        parts = [value(divisor, which)[1] for which in (slice(0, 3), slice(3, None))]
-        assert sum(parts) == pytest.approx(whole, rel=1e-5)
-    _, mean = value("words", divided_twice=False)
-    assert value("words", divided_twice=True)[1] == pytest.approx(mean / known)
+    scores = head(heads._padded(states, mask), mask)
+    arcs = head.loss(scores, heads._padded(labels[ARC], mask, IGNORED), torch.full(mask.shape, IGNORED)).item()
+    relations = whole["words"] * known - arcs
+    assert whole["words_plus_two"] == pytest.approx(arcs / known + relations / (known + 2 * sentences), rel=1e-5)
+    assert whole["words_plus_two"] < whole["words"]
+
+
+def test_the_tag_loss_is_divided_once_or_twice(texts):
+    (once, (*_, known, _)), (twice, _) = (part_of_batch(texts, divided_twice=how)[1:] for how in (False, True))
+    assert known > 10 and twice == pytest.approx(once / known)
 
 
 def trained(bench, texts, log, **stage):

@@ -167,10 +167,15 @@ def muller2021_common(wildcards):
     return {"paper": "muller2021", "encoder": recipe.encoder, "recipe": recipe.name, "task": task if recipe.labels else None}
 
 
+def muller2021_of(item):
+    """What a table or figure is made of, sources as configured."""
+    return muller2021_needs(item, MULLER2021.source_languages)
+
+
 def muller2021_needed(item):
     """Recipes of a table or figure, as far as they are configured."""
     compared = [] if item == "table5" else MULLER2021_COMPARED
-    return [recipe for recipe in with_sets(NEEDS[item].recipes, compared) if recipe in MULLER2021_RECIPES]
+    return [recipe for recipe in with_sets(muller2021_of(item).recipes, compared) if recipe in MULLER2021_RECIPES]
 
 
 def muller2021_models(item):
@@ -191,9 +196,9 @@ def muller2021_records(item):
 def muller2021_measures(item):
     """Scores and similarities that a table or figure shows."""
     found = []
-    if "score" in NEEDS[item].measures:
+    if "score" in muller2021_of(item).measures:
         trained = [recipe for recipe in muller2021_needed(item) if resolve(recipe, CONFIG).stages]
         found += [f"{RESULTS}/measures/scores/{recipe}.parquet" for recipe in trained]
-    if "cka" in NEEDS[item].measures:
+    if "cka" in muller2021_of(item).measures:
         found += [f"{RESULTS}/measures/similarity/{model}.parquet" for model in muller2021_models(item)]
     return found

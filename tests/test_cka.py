@@ -78,11 +78,11 @@ def test_values_are_those_of_the_definition(how, n, d):
     assert cka(x, y, how) == pytest.approx(aligned(kernel(x, how), kernel(y, how), how.centring), abs=1e-10)
 
 
-def test_as_released_is_the_mean_over_four_overlapping_windows():
+def test_released_kernel_is_the_mean_over_four_overlapping_windows():
     x, y = related(50)
-    assert cka(x, y, "as_released") == pytest.approx(released(x, y), abs=1e-12)
+    assert cka(x, y, "released_kernel") == pytest.approx(released(x, y), abs=1e-12)
     x[15:], y[15:] = 9, 9  # 12 + 3 sentences are used
-    assert cka(x, y, "as_released") == pytest.approx(released(*related(50)), abs=1e-12)
+    assert cka(x, y, "released_kernel") == pytest.approx(released(*related(50)), abs=1e-12)
 
 
 def test_named_definitions_are_those_of_the_paper_the_code_and_ours():
@@ -173,7 +173,7 @@ def test_a_shift_counts_only_as_printed(name):
         assert shifted == pytest.approx(cka(x, y, name), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", sorted(set(DEFINITIONS) - {"as_released"}))
+@pytest.mark.parametrize("name", sorted(set(DEFINITIONS) - {"released_kernel"}))
 def test_the_order_of_the_pairs_does_not_count_but_the_pairing_does(name):
     x, y = related(48)
     order = np.random.default_rng(1).permutation(48)
@@ -197,8 +197,8 @@ def test_independent_states_look_alike_unless_debiased(n, printed, linear, rbf):
     assert abs(np.mean([cka(x, y) for x, y in draws])) < 4 * np.sqrt(2 / (n * (n - 3)) / len(draws))
 
 
-def test_as_released_hardly_tells_a_hundred_independent_sentences_apart():
-    assert cka(*independent(100, 768, 0), "as_released") == pytest.approx(0.981, abs=0.003)
+def test_released_kernel_hardly_tells_a_hundred_independent_sentences_apart():
+    assert cka(*independent(100, 768, 0), "released_kernel") == pytest.approx(0.981, abs=0.003)
 
 
 def test_as_printed_compares_mean_vectors():
@@ -292,7 +292,7 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one():
     before = [x.copy() for x in reference]
     found = compare(reference, others, draws=10)
     assert list(found) == list(DEFINITIONS)
-    assert {name: one.n for name, one in found.items()} == {**dict.fromkeys(DEFINITIONS, 45), "as_released": 45 // 4 + 3}
+    assert {name: one.n for name, one in found.items()} == {**dict.fromkeys(DEFINITIONS, 45), "released_kernel": 45 // 4 + 3}
     for name, one in found.items():
         for row, layer in itertools.product(range(3), range(2)):
             expected = cka(reference[layer], list(others.values())[row][layer], name)
@@ -341,7 +341,7 @@ def test_the_floor_is_what_theory_says():
     assert found["linear"].floor > 0.4
 
 
-@pytest.mark.parametrize("name", ["as_printed", "debiased", "as_released"])
+@pytest.mark.parametrize("name", ["as_printed", "debiased", "released_kernel"])
 def test_p_is_uniform_for_independent_states_and_small_for_related_ones(name):
     pairs = [independent(24, 6, seed) for seed in range(300)]
     found = [compare([x], {"xx": [y]}, [name], draws=39)[name].p.item() for x, y in pairs]
@@ -377,7 +377,7 @@ def test_values_without_a_block_are_computed_as_if_it_were_not_there(how, sizes)
         assert found[block] == pytest.approx(aligned(k[keep], l[keep], how.centring), abs=1e-11)
 
 
-@pytest.mark.parametrize(("name", "size"), [("debiased", 1), ("debiased", 4), ("as_released", 1)])
+@pytest.mark.parametrize(("name", "size"), [("debiased", 1), ("debiased", 4), ("released_kernel", 1)])
 def test_intervals_are_the_jackknifes(name, size):
     """With equal blocks: (G - 1) / G times the sum of squares around the mean; t with G - 1 degrees of freedom."""
     x, y = related(80)
@@ -471,7 +471,7 @@ def test_joining_is_associative_and_every_sum_that_of_the_whole(sizes, seed):
 
 def test_sums_are_for_linear_kernels_of_all_rows():
     x, y = related()
-    for name in ("rbf", "as_released"):
+    for name in ("rbf", "released_kernel"):
         with pytest.raises(ValueError, match=f"{name} does not follow from sums"):
             cka_of_sums(Sums.of(x, x), Sums.of(y, y), Sums.of(x, y), name)
     few = [Sums.of(a[:3], b[:3]) for a, b in ((x, x), (y, y), (x, y))]

@@ -10,6 +10,7 @@ from crosslens.corpora import schema
 from crosslens.labels import RELATIONS
 from crosslens.recipes import ARC, ENCODER, TASK, Data, Parser, Phase, Recipe, Score, Stage, Term
 from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
+from crosslens.training import heads
 from crosslens.training.loop import Loop
 from crosslens.training.predict import predict, selection_score
 from crosslens.training.run import predictions_table
@@ -85,6 +86,77 @@ def test_a_parser_learns_and_predicts_trees(bench, texts, log):
         if row["head"] == ARC and row["predicted"]:
             heads = row["predicted"]
             assert heads.count(0) == 1 and all(0 <= head <= len(heads) and head != word for word, head in enumerate(heads, 1))
+
+
+def part_of_batch(texts, parser=None, which=slice(None), **term):
+    """A head with drawn weights, what some of seven sentences add to the batch's loss, and the batch."""
+    of, chosen = texts[SOURCE], np.arange(7)
+    words = of.word_rows(chosen)
+    labels = {kind: torch.from_numpy(values[words]) for kind, values in of.labels.items()}
+    sizes = torch.from_numpy(np.diff(of.word_offsets)[chosen])
+    states = torch.randn(len(words), 8, generator=torch.Generator().manual_seed(0))
+    known, sentences = int((labels[ARC] != IGNORED).sum()), len(chosen)
+    (head,) = heads.build({TASK: RELATIONS}, 0.0, parser, 8).values()
+    with torch.no_grad():
+        for parameter in head.parameters():
+            parameter.normal_(0, 0.3, generator=torch.Generator().manual_seed(1))
+        part = np.arange(sentences)[which]
+        at = torch.from_numpy(np.isin(np.repeat(np.arange(sentences), sizes), part))
+        there = {kind: values[at] for kind, values in labels.items()}
+        asked = Term(head=TASK, data=SOURCE, loss="tree" if parser else "cross_entropy", **term)
+        value = float(heads.loss(head, asked, states[at], sizes[part], there, words=known, sentences=sentences))
+    return head, value, (states, labels, sizes, known, sentences)
+
+
+def test_the_relations_loss_is_divided_by_words_or_by_words_plus_two_a_sentence(texts):
+    """And micro-batches add up to the whole batch."""
+    whole = {}
+    for divisor in ("words", "words_plus_two"):
+        parser = Parser(arc=6, relation=4, dropout=0.0, relation_divisor=divisor)
+        head, whole[divisor], (states, labels, sizes, known, sentences) = part_of_batch(texts, parser)
+        parts = [part_of_batch(texts, parser, which)[1] for which in (slice(0, 3), slice(3, None))]
+        assert sum(parts) == pytest.approx(whole[divisor], rel=1e-5)
+    mask = torch.arange(int(sizes.max())) < sizes[:, None]
+    scores = head(heads._padded(states, mask), mask)
+    arcs = head.loss(scores, heads._padded(labels[ARC], mask, IGNORED), torch.full(mask.shape, IGNORED)).item()
+    relations = whole["words"] * known - arcs
+    assert whole["words_plus_two"] == pytest.approx(arcs / known + relations / (known + 2 * sentences), rel=1e-5)
+    assert whole["words_plus_two"] < whole["words"]
+
+
+def test_the_tag_loss_is_divided_once_or_twice(texts):
+    (once, (*_, known, _)), (twice, _) = (part_of_batch(texts, divided_twice=how)[1:] for how in (False, True))
+    assert known > 10 and twice == pytest.approx(once / known)
+
+
+def trained(bench, texts, log, **stage):
+    """Weights before and after one epoch of a parser, and the history."""
+    of = parsing()
+    of = of.model_copy(update={"stages": (of.stages[0].model_copy(update={"epochs": 2} | stage),)})
+    trainer = Loop(of, texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
+    before = {name: value.clone() for name, value in trainer.model.encoder.state_dict().items()}
+    history = trainer.run().history
+    return before, trainer.model.encoder.state_dict(), history
+
+
+def test_a_stage_leaves_the_weights_of_its_best_or_last_epoch(bench, texts, log, monkeypatch):
+    falling = iter(range(100, 0, -1))
+    monkeypatch.setattr("crosslens.training.loop.selection_score", lambda *_: next(falling))
+    for keep, best_epoch in (("best", 0), ("last", 2)):
+        before, after, history = trained(bench, texts, log, keep=keep)
+        assert history[-1]["best_epoch"] == best_epoch
+        assert all(torch.equal(before[name], after[name]) for name in before) == (keep == "best")
+
+
+def test_epsilon_is_adams(bench, texts, log):
+    moved = {}
+    for epsilon in (1e-8, 1e3):
+        trainer = Loop(parsing(epsilon=epsilon), texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
+        assert {group["eps"] for group in trainer._optimiser(trainer.recipe.stages[0], None).param_groups} == {epsilon}
+        before = trainer.model.encoder.embeddings.word_embeddings.weight.clone()
+        trainer._stage(0, trainer.recipe.stages[0].model_copy(update={"epochs": 1, "keep": "last"}), None)
+        moved[epsilon] = float((trainer.model.encoder.embeddings.word_embeddings.weight - before).abs().max().detach())
+    assert moved[1e3] < 1e-3 * moved[1e-8]
 
 
 def test_cached_states_give_the_same_trees(bench, texts, log):

@@ -1,16 +1,18 @@
 # muller2021: tables 1 to 8, figures 1 to 8, under results[/SCALE]/muller2021/. Not configured (null): no targets.
 
-from crosslens.papers.muller2021.items import NEEDS
+from crosslens.papers.muller2021.items import ITEMS as MULLER2021_SHOWN
+from crosslens.papers.muller2021.items import needs as muller2021_needs
 from crosslens.papers.muller2021.recipes import names as muller2021_names
 from crosslens.papers.muller2021.recipes import set_name
+from crosslens.papers.muller2021.recipes import study as muller2021_study
 from crosslens.papers.muller2021.recipes import trials as muller2021_trials
 from crosslens.papers.muller2021.recipes import with_sets
 
 MULLER2021 = CONFIG.papers.muller2021
 MULLER2021_COMPARED = [set_name(layers).removeprefix("init") for layers in MULLER2021.similarity.sets] if MULLER2021 else []
 MULLER2021_RECIPES = list(muller2021_names(CONFIG))
-MULLER2021_TABLES = [name for name in NEEDS if name.startswith("table")]
-MULLER2021_FIGURES = [name for name in NEEDS if name.startswith("figure")]
+MULLER2021_TABLES = [name for name in MULLER2021_SHOWN if name.startswith("table")]
+MULLER2021_FIGURES = [name for name in MULLER2021_SHOWN if name.startswith("figure")]
 MULLER2021_ITEMS = [f"{RESULTS}/muller2021/{name}.{form}" for name in [*MULLER2021_TABLES, "table3"] for form in ("csv", "html")]
 MULLER2021_ITEMS += [f"{RESULTS}/muller2021/{name}.svg" for name in MULLER2021_FIGURES]
 MULLER2021_ITEMS.append(f"{RESULTS}/scores/muller2021.parquet")
@@ -99,7 +101,7 @@ if MULLER2021:
     rule muller2021_all_scores:
         """All records of the paper in one file."""
         input:
-            lambda wildcards: sorted({file for item in NEEDS for file in muller2021_measures(item)}),
+            lambda wildcards: sorted({file for item in MULLER2021_SHOWN for file in muller2021_measures(item)}),
         output:
             shown(f"{RESULTS}/scores/muller2021.parquet", "muller2021"),
         log:
@@ -120,6 +122,7 @@ if MULLER2021:
         input:
             scores=lambda wildcards: muller2021_measures(wildcards.table),
             records=lambda wildcards: muller2021_records(wildcards.table),
+            encoder=f"{RESULTS}/encoders/{MULLER2021.encoder}",
             published="resources/published/muller2021.csv",
         output:
             table=shown(f"{RESULTS}/muller2021/{{table}}.csv", "muller2021"),
@@ -134,6 +137,7 @@ if MULLER2021:
             code=code("muller2021_table"),
             settings=lambda wildcards: {
                 "recipes": muller2021_needed(wildcards.table),
+                "study": muller2021_study(CONFIG),
                 "further": [] if wildcards.table == "table5" else MULLER2021_COMPARED,
             },
             environment=environment("measures"),
@@ -203,7 +207,7 @@ if MULLER2021:
         params:
             code=code("muller2021_figure"),
             settings={
-                "languages": {code: languages_table()[code]["name"] for code in CONFIG.corpora[MULLER2021.parallel].languages},
+                "study": muller2021_study(CONFIG),
                 "layers": MULLER2021_COMPARED,
             },
             environment=environment("figures"),

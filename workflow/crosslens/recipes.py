@@ -47,6 +47,7 @@ class Term(Section):
     loss: Literal["cross_entropy", "uniformity", "entropy", "tree"] = "cross_entropy"
     weight: float = 1.0
     reversal: float | None = None  # the gradient into the encoder is multiplied by -reversal
+    divided_twice: bool = False  # the mean is divided by the number of labelled units once more (muller2021's sibling code)
 
 
 class Score(Section):
@@ -90,6 +91,7 @@ class Stage(Section):
     carries: tuple[str, ...] = ()  # heads whose optimiser goes on with its moments from the stage before
     select_head: str
     select_data: Data
+    keep: Literal["best", "last"] = "best"  # epoch whose weights the stage leaves
     watch: tuple[Score, ...] = ()  # whose accuracy is written to the history: at the start and after each phase
 
     def trains_encoder(self) -> bool:
@@ -117,6 +119,7 @@ class Parser(Section):
     dropout: float = 0.33
     activation: Literal["elu", "leaky_relu"] = "elu"
     decoding: Literal["log", "probability"] = "log"
+    relation_divisor: Literal["words", "words_plus_two"] = "words"
 
 
 class Recipe(Section):
@@ -135,6 +138,7 @@ class Recipe(Section):
     warmup: float = 0.0
     decay: Literal["none", "linear"] = "none"
     weight_decay: float = 0.0
+    epsilon: float = 1e-8  # of AdamW
     clip: float | None = None
     select_by: Literal["paper", "token", "accuracy", "spans", "las"] = "token"
     encoder_dropout_when_frozen: bool = False

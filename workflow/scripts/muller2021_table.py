@@ -1,7 +1,11 @@
 """A table of muller2021 from the paper's records, beside what was published, with a record of how it was made."""
 
+import json
+from pathlib import Path
+
 import pandas as pd
 from crosslens import logs
+from crosslens.papers.muller2021.items import Study
 from crosslens.papers.muller2021.tables import table
 from crosslens.provenance import write_table
 from crosslens.records import read
@@ -16,6 +20,8 @@ def main(snakemake):
         read(snakemake.input.scores),
         pd.read_csv(snakemake.input.published),
         settings["recipes"],
+        Study(**settings["study"]),
+        json.loads((Path(snakemake.input.encoder) / "config.json").read_text("utf-8"))["num_hidden_layers"],
         further=settings["further"],
     )
     log.info("%d lines", len(made))

@@ -17,13 +17,29 @@ class Training(Section):
     warmup: Share = Field(0.1, description="share of the steps in which the rate rises (appendix A.1.1)")
     decay: Literal["none", "linear"] = Field("linear", description="of the rate after that")
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="of AdamW, on the encoder")
+    epsilon: Annotated[float, Field(gt=0)] = Field(
+        1e-8,
+        description="of AdamW; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31, with transformers 2.8's default)",
+    )
     clip: Annotated[float, Field(gt=0)] | None = Field(None, description="largest norm of the gradient")
-    dropout: Share = Field(0.1, description="before the heads")
-    init_sd: Annotated[float, Field(gt=0)] = Field(0.02, description="of the heads' weights")
+    dropout: Share = Field(
+        0.1, description="before the taggers' linear layer; none in the sibling code (modeling_multitask.py, lines 49 and 140)"
+    )
+    init_sd: Annotated[float, Field(gt=0)] = Field(0.02, description="of the taggers' weights")
+    keep: Literal["best", "last"] = Field(
+        "best",
+        description="whose weights are tested: the best epoch's (appendix A.1.1), or the last one's (sibling code: run.py)",
+    )
+    divide_twice: bool = Field(
+        False, description="true: the mean loss of tags is divided by their number again (sibling code: epoch_run.py, line 454)"
+    )
+    length_pools: bool = Field(False, description="true: batches of sentences of like lengths; false: uniformly random ones")
     initialisation: Literal["bert", "released"] = Field(
         "bert", description="of blocks that are drawn anew: as the paper's code of its time, or as the code released for users"
     )
-    precision: Literal["float32", "bfloat16", "float16"] = Field("float32", description="of the forward pass while training")
+    precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = Field(
+        "float32", description="of matrix products in training; auto: bfloat16 where the processor has it"
+    )
 
 
 class ParserSettings(Section):
@@ -34,7 +50,10 @@ class ParserSettings(Section):
     dropout: Share = Field(0.1, description="of these units (authors' sibling code)")
     activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="authors' sibling code")
     decoding: Literal["log", "probability"] = Field(
-        "log", description="the tree of the most probable arcs, or of the largest sum of probabilities (authors' sibling code)"
+        "log", description="the tree of the most probable arcs, or of the largest sum of probabilities of arcs and relations"
+    )
+    relation_divisor: Literal["words", "words_plus_two"] = Field(
+        "words", description="of the relations' loss; words plus two a sentence: authors' sibling code (epoch_run.py, line 454)"
     )
 
 
@@ -67,18 +86,20 @@ class Muller2021(Section):
 
     encoder: str = Field(description="key of encoders")
     seeds: list[Annotated[int, Field(ge=0)]] = Field([0, 1, 2, 3, 4], min_length=1, description="section 3: five runs")
-    source_languages: list[Language] = Field(["en", "ru", "ar"], min_length=1, description="languages of the training data")
+    source_languages: list[Language] = Field(["en", "ru", "ar"], min_length=1, description="of the training data; first English")
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="the paper's tasks")
     parallel: str = Field(description="key of corpora: parallel treebanks, test sets of parsing and pos, and pairs for CKA")
     parser: ParserSettings = Field(ParserSettings(), description="the parser")
     training: Training = Field(Training(), description="what all trainings share")
     pairs: list[Layers] = Field([], description="blocks that are drawn anew together (tables 1, 2, 6 to 8)")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
-        [], description="further sets, from the first source only (table 5); all_embeddings: the embeddings too"
+        [],
+        description="further sets, from English only (table 5); all: every block, all_embeddings: the embeddings too",
     )
     domain_corpus: str | None = Field(None, description="key of corpora: the treebanks that table 2 trains and tests on")
-    domain_tests: list[str] = Field([], description="keys of corpora: table 2's other test sets of parsing and pos")
-    domain_entities: str | None = Field(None, description="key of corpora: table 2's other test set of ner")
+    domain_literature: str | None = Field(None, description="key of corpora: table 2's treebanks of literature")
+    domain_web: str | None = Field(None, description="key of corpora: table 2's treebanks of the web")
+    domain_entities: str | None = Field(None, description="key of corpora: table 2's entities in news")
     search: MullerSearch = Field(MullerSearch(), description="grid search")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA")
     bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
@@ -89,6 +110,11 @@ class Muller2021(Section):
         wrong = [layers for layers in known if list(layers) != sorted(set(layers)) or known.count(layers) > 1]
         if wrong:
             raise ValueError(f"pairs, sets: {list(wrong[0])} found; rising block numbers expected, each set once in both lists")
+        if self.source_languages[0] != "en":
+            found = self.source_languages[0]
+            raise ValueError(
+                f"source_languages: '{found}' found first, 'en' expected, which tables 2, 4 and 5 and CKA compare with"
+            )
         return self
 
     def corpora(self) -> dict[str, tuple[str, str]]:
@@ -96,7 +122,11 @@ class Muller2021(Section):
         found = {
             f"tasks.{task}.corpus": (of.corpus, "entities" if task == "ner" else "treebank") for task, of in self.tasks.items()
         }
-        found |= {f"domain_tests.{number}": (corpus, "treebank") for number, corpus in enumerate(self.domain_tests)}
-        optional = {"domain_corpus": (self.domain_corpus, "treebank"), "domain_entities": (self.domain_entities, "entities")}
+        optional = {
+            "domain_corpus": (self.domain_corpus, "treebank"),
+            "domain_literature": (self.domain_literature, "treebank"),
+            "domain_web": (self.domain_web, "treebank"),
+            "domain_entities": (self.domain_entities, "entities"),
+        }
         found |= {key: (corpus, kind) for key, (corpus, kind) in optional.items() if corpus is not None}
         return found | {"parallel": (self.parallel, "treebank")}

@@ -52,8 +52,10 @@ class Biaffine(nn.Module):
     relation is never right (here IGNORED, there its first one, `_`).
 
     decoding: `log`, the tree of the most probable arcs, then the likeliest relation of each; `probability`, the tree with the
-    largest sum of `Scores.probabilities`, as both papers' codes have it, wu2019's defect with it. Either with one root word,
-    which neither code asks for.
+    largest sum of `Scores.probabilities`, as wu2019's code has it, its defect included. Either with one root word, which it does
+    not ask for. muller2021's sibling code sums probabilities too, but with the root's arcs at 0 and the relations' scores
+    transposed (model/decoding/decoding.py, lines 15, 37 and 44), which is not built here. Nor is its softmax over all pieces,
+    special ones and padding included, in training (model/architecture/modeling_multitask.py, line 206).
 
     Departures: of wu2019's biases of arcs only those which a softmax over heads does not cancel; relations have muller2021's
     biases, and weights are drawn as in its code, for both; a word whose head was cut away teaches no relation either, where
@@ -71,11 +73,12 @@ class Biaffine(nn.Module):
         activation: Literal["elu", "leaky_relu"] = "elu",
         root: Root = "vector",
         decoding: Literal["log", "probability"] = "log",
+        relation_divisor: Literal["words", "words_plus_two"] = "words",
     ):
         super().__init__()
         if root == "as_released" and decoding == "log":
             raise ValueError("root as_released: decoding log, which has no tree without the root; probability expected")
-        self.sizes = [arc, arc, relation, relation]
+        self.sizes, self.relation_divisor = [arc, arc, relation, relation], relation_divisor
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
         self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
         self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # what depends on the dependent alone is the same for all heads
@@ -107,8 +110,8 @@ class Biaffine(nn.Module):
         of_dependents = torch.einsum("bwi,ikl->bwkl", _with_one(dependent[:, 1:]), self.relations)
         return Scores(arcs.masked_fill(~possible[:, None], -torch.inf), of_dependents, _with_one(head))
 
-    def loss(self, scores: Scores, heads: torch.Tensor, relations: torch.Tensor) -> torch.Tensor:
-        """Sum over words of -log p(head) - log p(relation given the head), in nats; heads and relations (b, w).
+    def loss(self, scores: Scores, heads: torch.Tensor, relations: torch.Tensor, weight: float = 1.0) -> torch.Tensor:
+        """Sum over words of -log p(head) - weight log p(relation given the head), in nats; heads and relations (b, w).
 
         A word whose head is IGNORED counts for nothing, one whose relation is IGNORED for its arc alone.
         """
@@ -116,7 +119,7 @@ class Biaffine(nn.Module):
         learnt = heads.masked_fill(heads == 0, IGNORED) if self.root == "as_released" else heads
         arcs = cross_entropy(scores.arcs.flatten(0, 1), learnt.flatten())
         of_gold = scores.relations(heads).flatten(0, 1)
-        return arcs + cross_entropy(of_gold, relations.masked_fill(~known, IGNORED).flatten())
+        return arcs + weight * cross_entropy(of_gold, relations.masked_fill(~known, IGNORED).flatten())
 
     def parse(
         self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None

@@ -39,14 +39,28 @@ def learnt(term: Term) -> str:
 
 
 def loss(
-    head: nn.Module, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor]
+    head: nn.Module,
+    term: Term,
+    states: torch.Tensor,
+    sizes: torch.Tensor,
+    labels: Mapping[str, torch.Tensor],
+    *,
+    words: int,
+    sentences: int,
 ) -> torch.Tensor:
-    """Sum of a term's loss over the labelled words, in nats. labels: kind -> (n,)."""
+    """What these texts add to a term's mean loss over a batch, in nats; labels: kind -> (n,); words and sentences: of the batch.
+
+    So micro-batches add up exactly. muller2021's sibling code divides the tag loss, already a mean, by the number of tags again
+    (model/settings.py, line 32; trainer/epoch_run.py, line 454), and the sum of relation losses by words plus two a sentence,
+    for [CLS] and [SEP] have relations there (the same line 454): `divided_twice`, `relation_divisor`.
+    """
     gold = labels[label_kind(term.head)]
     if not isinstance(head, Biaffine):
-        return LOSSES[term.loss](head(states), gold)
+        return LOSSES[term.loss](head(states), gold) / (words**2 if term.divided_twice else words)
     mask = _mask(sizes, states.device)
-    return head.loss(head(_padded(states, mask), mask), _padded(labels[ARC], mask, IGNORED), _padded(gold, mask, IGNORED))
+    weight = words / (words + 2 * sentences) if head.relation_divisor == "words_plus_two" else 1.0
+    scores = head(_padded(states, mask), mask)
+    return head.loss(scores, _padded(labels[ARC], mask, IGNORED), _padded(gold, mask, IGNORED), weight) / words
 
 
 def classes(name: str, head: nn.Module, states: torch.Tensor, sizes: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -234,9 +234,9 @@ class Loop:
         texts = self.texts[term.data]
         count = max(int((texts.labels[heads.learnt(term)][texts.word_rows(chosen)] != IGNORED).sum()), 1)
         parts = np.array_split(chosen, -(-len(chosen) // self.largest))
-        return sum(self._backward_part(term, texts, part, phase, count) for part in parts)
+        return sum(self._backward_part(term, texts, part, phase, count, len(chosen)) for part in parts)
 
-    def _backward_part(self, term: Term, texts: Texts, part: np.ndarray, phase: Phase, count: int) -> float:
+    def _backward_part(self, term: Term, texts: Texts, part: np.ndarray, phase: Phase, count: int, sentences: int) -> float:
         trains_encoder = ENCODER in phase.update
         autocast = (
             torch.autocast(self.device.type, DTYPES[self.recipe.precision])
@@ -256,7 +256,7 @@ class Loop:
             states = reverse_gradient(states, term.reversal)
         labels = {kind: torch.from_numpy(values[words]).to(self.device) for kind, values in texts.labels.items()}
         sizes = torch.from_numpy(np.diff(texts.word_offsets)[part])
-        loss = heads.loss(self.model.heads[term.head], term, states, sizes, labels) / count
+        loss = heads.loss(self.model.heads[term.head], term, states, sizes, labels, words=count, sentences=sentences)
         torch.autograd.backward(self.scaler.scale(term.weight * loss))
         return float(loss.detach())
 
@@ -284,7 +284,7 @@ class Loop:
                 {"params": list(self.model.encoder.parameters()), "lr": stage.encoder_rate, "rate": stage.encoder_rate,
                  "weight_decay": self.recipe.weight_decay}
             )  # fmt: skip
-        optimiser = torch.optim.AdamW(groups, fused=True)
+        optimiser = torch.optim.AdamW(groups, eps=self.recipe.epsilon, fused=True)
         carried = [parameter for name in stage.carries for parameter in self.model.heads[name].parameters()]
         for parameter in carried:
             if previous and parameter in previous.state:
@@ -317,7 +317,7 @@ class Loop:
         texts, head = self.texts[stage.select_data], stage.select_head
         predicted = self._predict(stage.select_data, head)
         score = selection_score(texts, predicted, head, self.recipe.labels[head], self.recipe.select_by, self.recipe.reading.unit)
-        if score > self.position.best_score:  # strictly: the first best wins, as in tanti2021's code
+        if stage.keep == "last" or score > self.position.best_score:  # strictly: the first best wins, as in tanti2021's code
             self.position.best_score, self.position.best_epoch = score, self.position.epoch
             self.best = {name: value.clone() for name, value in self._weights(names).items()}
         return score

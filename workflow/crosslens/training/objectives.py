@@ -1,4 +1,4 @@
-"""Loss terms. Each is a sum over labelled words; the loop divides by their number, so that micro-batches add up exactly."""
+"""Loss terms. Each is a sum over labelled words; heads.loss divides by the whole batch's number, so that micro-batches add up."""
 
 import torch
 from torch.nn import functional

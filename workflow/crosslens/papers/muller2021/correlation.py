@@ -13,16 +13,19 @@ import pandas as pd
 from scipy import stats
 
 from crosslens.measures.cka import DEFINITIONS
-from crosslens.papers.muller2021.items import METRICS, PRETRAINED, REF, recipe_name, text_of
+from crosslens.papers.muller2021.items import METRICS, PRETRAINED, REF, Study, recipe_name
 
-LEAST = 4  # languages; the ranks of three agree by chance in a sixth of all cases
+LEAST = 5  # languages; the ranks of four agree wholly, or are reversed, by chance in a twelfth of all cases
 EXACT = 7  # languages up to which all permutations are counted, 5,040
 SHUFFLES = 9_999
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's rho, its 95 % bootstrap interval over languages and two-sided permutation p; nan and a remark if undefined."""
+    """Spearman's rho, its 95 % bootstrap interval over languages and two-sided permutation p; nan and a remark if undefined.
+
+    Ranks that agree wholly agree in every resample: such an interval has no width, and is nan.
+    """
 
     rho: float
     low: float
@@ -44,13 +47,16 @@ def spearman(x: np.ndarray, y: np.ndarray, draws: int = 2000, seed: int = 0) -> 
     rho = float(_rho(x[None], y[None])[0])
     chosen = generator.integers(n, size=(draws, n))
     low, high = np.nanpercentile(_rho(x[chosen], y[chosen]), [2.5, 97.5])
+    remark = ""
+    if abs(rho) > 1 - 1e-12:
+        low, high, remark = np.nan, np.nan, "no interval: the ranks agree wholly, so they do in every resample"
     if n <= EXACT:
         shuffled = np.array(list(permutations(y)))
     else:
         # The pairing as it is counts as one of the shuffles, so that p is never 0.
         shuffled = np.vstack([y, generator.permuted(np.tile(y, (SHUFFLES, 1)), axis=1)])
     extreme = np.abs(_rho(np.broadcast_to(x, shuffled.shape), shuffled)) >= abs(rho) - 1e-12
-    return Correlation(rho, float(low), float(high), float(extreme.mean()), n)
+    return Correlation(rho, float(low), float(high), float(extreme.mean()), n, remark)
 
 
 def _rho(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -71,7 +77,7 @@ def holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def correlations(records: pd.DataFrame, tasks: Iterable[str]) -> pd.DataFrame:
+def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> pd.DataFrame:
     """Table 4's correlations by task, model and definition of CKA, over targets and with English itself (`source`).
 
     Similarity is the mean over layers 1 to L. p_holm: Holm over the tasks and models of a definition and choice of languages,
@@ -79,7 +85,7 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str]) -> pd.DataFrame:
     """
     lines = []
     for task in tasks:
-        scores, seeds = _scores(records, task)
+        scores, seeds = _scores(records, task, study)
         for recipe, model in ((recipe_name(task, "en", REF), "fine-tuned"), (PRETRAINED, "pretrained")):
             for definition in DEFINITIONS:
                 layers = _similarities(records, definition, recipe)
@@ -93,24 +99,24 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str]) -> pd.DataFrame:
     return table
 
 
-def spearman_by_layer(scores: pd.DataFrame, task: str, *, definition: str, recipe: str) -> pd.DataFrame:
+def spearman_by_layer(scores: pd.DataFrame, task: str, study: Study, *, definition: str, recipe: str) -> pd.DataFrame:
     """Figure 3: rho(score, CKA) at each layer, 0 (embedding output) to L; columns layer, rho, low, high, n.
 
     scores: the paper's records, similarities included, by the mean over seeds; definition: of CKA; recipe: the encoder whose
     states CKA compares, whichever was scored.
     """
-    of_task, _ = _scores(scores, task)
+    of_task, _ = _scores(scores, task, study)
     layers = _similarities(scores, definition, recipe)
     lines = [{"layer": layer} | vars(spearman(*_paired(of_task, layers[layer], False))) for layer in layers.columns]
     return pd.DataFrame(lines, columns=["layer", "rho", "low", "high", "n"])
 
 
-def _scores(records: pd.DataFrame, task: str) -> tuple[pd.Series, int]:
+def _scores(records: pd.DataFrame, task: str, study: Study) -> tuple[pd.Series, int]:
     """Score of each language, mean over the seeds of training on English, and how many seeds."""
     chosen = (records["measure"] == "score") & (records["recipe"] == recipe_name(task, "en", REF))
     chosen &= (records["split"] == "test") & (records["definition"] == METRICS[task])
     found = records[chosen]
-    found = found[found["corpus"] == [text_of(task, language)[0] for language in found["language"]]]
+    found = found[found["corpus"] == [study.text(task, language)[0] for language in found["language"]]]
     wide = found.pivot(index="language", columns="seed", values="value")
     return wide.mean(axis=1, skipna=False), wide.shape[1]
 

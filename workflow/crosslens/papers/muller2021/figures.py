@@ -1,7 +1,7 @@
 """muller2021: figures 1 to 8, similarity of English and other languages by layer, and its correlation with transfer.
 
-Similarity is CKA of translated sentences, in two columns: `debiased`, ours, and `linear` for the published curves, whose
-definition cannot be told from the printed numbers and which is high for unrelated states too. Layer 0 is the embedding output.
+Similarity is CKA of translated sentences, a column for each definition: ours, debiased, and the three of which the published
+curves may be one, which are high for unrelated states too. Layer 0 is the embedding output.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,13 @@ from matplotlib.figure import Figure
 from crosslens.errors import DataError
 from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import COLOURS, MARKERS
+from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED, OURS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
-from crosslens.papers.muller2021.items import PRETRAINED, REF, UNTRAINED, recipe_name
+from crosslens.papers.muller2021.items import PRETRAINED, REF, UNTRAINED, Study, recipe_name
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
 LANGUAGES = ("fr", "de", "tr", "id", "ar")  # beside Russian
-COLUMNS = {"debiased": "debiased", "linear": "linear, as published"}
+COLUMNS = {definition: HEADINGS[definition].replace(" (", "\n(") for definition in (OURS, *MAY_BE_PRINTED)}
 CKA, FLOOR = "cka", "cka floor"
 
 Look = Mapping[str, str | float]
@@ -69,16 +70,17 @@ _LOOKS: Mapping[str, Look] = {
 }
 
 
-def figure(name: str, records: pd.DataFrame, languages: Mapping[str, str], layers: Sequence[str] = ("1-2",)) -> Figure:
+def figure(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str] = ("1-2",)) -> Figure:
     """One of FIGURES; what the records lack is left out.
 
-    records: the paper's; languages: code -> name of the targets, in the study's order (figures 1 and 2 take the first that is
-    there where Russian is not); layers: re-initialised ones, which figures 2 and 6 to 8 show beside none.
+    records: the paper's; study: its parallel languages in their order (figures 1 and 2 take the first that is there where
+    Russian is not); layers: re-initialised ones, which figures 2 and 6 to 8 show beside none.
     Raises DataError when nothing is left of the fine-tuned encoders.
     """
     of = FIGURES[name]
     if of.curves == "correlations":
-        return _correlations(name, records)
+        return _correlations(name, records, study)
+    languages = {code: study.names[code] for code in study.languages[study.parallel]}
     known = _known(records)
     tuned = {recipe_name(task, "en", REF): (label, _LOOKS[task]) for task, label in TASKS.items() if of.task in ("", task)}
     if of.curves == "layers":
@@ -140,7 +142,7 @@ def _curve(of: pd.DataFrame, look: Look, name: str = "") -> Curve:
     return Curve(of.index.to_numpy(), value, low, high, look, name)
 
 
-def _correlations(name: str, records: pd.DataFrame) -> Figure:
+def _correlations(name: str, records: pd.DataFrame, study: Study) -> Figure:
     grid: dict[str, dict[str, list[Curve]]] = {}
     counts = []
     for task, row in TASKS.items():
@@ -150,14 +152,14 @@ def _correlations(name: str, records: pd.DataFrame) -> Figure:
             encoders = {PRETRAINED: "pretrained", UNTRAINED: "untrained", recipe_name(task, "en", REF): "fine-tuned"}
             for recipe, heading in encoders.items():
                 look = _LOOKS.get(recipe, _LOOKS[task])
-                found = spearman_by_layer(records, task, definition=how, recipe=recipe).dropna(subset=["rho"])
+                found = spearman_by_layer(records, task, study, definition=how, recipe=recipe).dropna(subset=["rho"])
                 if len(found):
                     by_layer = found.set_index("layer").rename(columns={"rho": "value"})
                     grid[row][column].append(_curve(by_layer, look, heading))
                     counts.append(found["n"])
     if not counts:
         raise DataError(
-            f"{name}: no task with scores and CKA of English and at least four other languages; add languages to the parallel "
+            f"{name}: no task with scores and CKA of English and at least five other languages; add languages to the parallel "
             "corpus, and English to the sources"
         )
     title = "Spearman correlation of CKA with English and score after fine-tuning on English, over languages"

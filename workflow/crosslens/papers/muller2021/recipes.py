@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from crosslens.config.base import Split
+from crosslens.config.base import Split, languages_table
 from crosslens.config.states import Draw
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
+from crosslens.papers.muller2021.items import DOMAIN
 from crosslens.recipes import ENCODER, TASK, Data, Edit, Parser, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
 REFERENCE = "ref"
 PRETRAINED, UNTRAINED = "pretrained", "untrained"  # nothing is trained: the encoder as it is, and one drawn anew
-DOMAIN = "_partut"  # after the source's code: trained on the corpus of table 2
 TRIAL = "trial"
 LABELS = {"parsing": RELATIONS, "pos": UPOS, "ner": ENTITIES}
 SELECT = {"parsing": "las", "pos": "accuracy", "ner": "spans"}
@@ -110,7 +110,10 @@ def recipe(name: str, config: Config) -> Recipe:
     def own(split: Split) -> Data:
         return Data(corpus=corpus, split=split, languages=(language,))
 
-    term = Term(head=TASK, data=own("train"), loss="tree" if task == "parsing" else "cross_entropy")
+    tree = task == "parsing"
+    term = Term(
+        head=TASK, data=own("train"), loss="tree" if tree else "cross_entropy", divided_twice=training.divide_twice and not tree
+    )
     stage = Stage(
         name="task",
         phases=(Phase(terms=(term,), update=(ENCODER, TASK)),),
@@ -121,20 +124,23 @@ def recipe(name: str, config: Config) -> Recipe:
         new_heads=(TASK,),
         select_head=TASK,
         select_data=own("validation"),
+        keep=training.keep,
     )
     tests = [] if trial else _tests(task, source, config)
     return Recipe(
         **shared,
         edit=edits(config)[of],
-        parser=Parser(**paper.parser.model_dump()) if task == "parsing" else None,
+        parser=Parser(**paper.parser.model_dump()) if tree else None,
         labels={TASK: LABELS[task]},
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (own("validation"), *tests)),
         warmup=training.warmup,
         decay=training.decay,
         weight_decay=training.weight_decay,
+        epsilon=training.epsilon,
         clip=training.clip,
         select_by=SELECT[task],
+        length_pools=training.length_pools,
         precision=training.precision,
     )
 
@@ -145,9 +151,28 @@ def _tests(task: str, source: str, config: Config) -> list[Data]:
     assert paper is not None
     corpora: list[str | None] = [paper.tasks[task].corpus]  # type: ignore[index]
     if source.endswith(DOMAIN):
-        corpora = [paper.domain_corpus, *paper.domain_tests]
+        corpora = [paper.domain_corpus, paper.domain_literature, paper.domain_web]
     elif task != "ner":
         corpora.append(paper.parallel)
     elif source == paper.source_languages[0]:
         corpora.append(paper.domain_entities)
     return [Data(corpus=corpus, split="test", languages=tuple(config.corpora[corpus].languages)) for corpus in corpora if corpus]
+
+
+def study(config: Config) -> dict[str, Any]:
+    """What is scored, as the fields of items.Study."""
+    paper = config.papers.muller2021
+    assert paper is not None
+    own = {str(task): of.corpus for task, of in paper.tasks.items()}
+    configured = {
+        "trained": paper.domain_corpus, "literature": paper.domain_literature, "web": paper.domain_web,
+        "entities": paper.domain_entities,
+    }  # fmt: skip
+    domains = {domain: corpus for domain, corpus in configured.items() if corpus}
+    corpora = dict.fromkeys([*own.values(), paper.parallel, *domains.values()])
+    languages = {corpus: config.corpora[corpus].languages for corpus in corpora}
+    names = {code: languages_table()[code]["name"] for of in languages.values() for code in of}
+    return {
+        "sources": paper.source_languages, "own": own, "parallel": paper.parallel, "domains": domains,
+        "languages": languages, "names": names,
+    }  # fmt: skip

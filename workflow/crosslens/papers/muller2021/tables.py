@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED
 from crosslens.measures.intervals import mean_interval
 from crosslens.papers.muller2021.correlation import correlations
 from crosslens.papers.muller2021.items import (
-    ALL_EMBEDDINGS,
+    ALL,
     BY_LANGUAGE,
     LANGUAGES,
     METRICS,
-    NO_PUD,
     PRINTED_LAYERS,
     REF,
     TASKS,
     Row,
+    Study,
     column,
     layer_sets,
     printed_column,
@@ -33,6 +34,7 @@ DEVIATIONS = "std across seeds (caption)"
 CAPTION = "17 cannot be: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"
 SIGN = "less gap with more similarity is a negative rho: the printed sign is that of rho(score, CKA)"
 SOURCE_TOO = "English itself is a point: gap 0 and CKA 1 by definition"
+FROM_SCRATCH = "print is of a model trained from scratch, by its caption"
 
 
 def table(
@@ -40,24 +42,26 @@ def table(
     scores: pd.DataFrame,
     published: pd.DataFrame,
     recipes: Collection[str],
+    study: Study,
     layers: int = PRINTED_LAYERS,
     further: Sequence[str] = (),
 ) -> pd.DataFrame:
     """A table, one line a printed cell and then our own: COLUMNS, scores in percent and differences to REF in points.
 
     scores: the paper's records, of one encoder with `layers` blocks; published: resources/published/muller2021.csv; recipes:
-    those that were configured, others have no lines; further: sets of blocks beside the printed ones, such as 1-4.
+    those that were configured, others have no lines; study: what was scored; further: sets of blocks beside the printed ones,
+    such as 1-4.
     Differences are paired by seed. sd: over seeds. low, high: 95 % interval, t over seeds; of one seed's score on one text the
     bootstrap over its sentences, otherwise none. Table 4 has instead of sd: languages, n, p, p_holm (see correlation.py).
     """
     if name == "table4":
-        return _correlations(scores, _Published(published), recipes)
+        return _correlations(scores, _Published(published), recipes, study)
     found, printed = _Scores(scores), _Published(published)
     lines = []
-    for row in rows(name):
+    for row in rows(name, study):
         for of_set in dict.fromkeys([*layer_sets(name), *further]):
             if recipe_name(row.task, row.source, of_set) in recipes:
-                line = _line(name, row, of_set, found, printed, layers)
+                line = _line(name, row, of_set, found, printed, study, layers)
                 if row.printed or line["seeds"]:
                     lines.append(line)
     if name == "table5":
@@ -65,14 +69,19 @@ def table(
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _line(name: str, row: Row, of_set: str, found: "_Scores", printed: "_Published", layers: int) -> dict[str, Any]:
-    numbers, remark = found.cell(row, of_set, paired=name != "table5" and of_set != REF)
+def _line(name: str, row: Row, of_set: str, found: "_Scores", printed: "_Published", study: Study, layers: int) -> dict[str, Any]:
+    numbers, remark, scored = found.cell(row, of_set, paired=name != "table5" and of_set != REF)
     value, remarks = None, [row.remark, remark]
+    if row.mean_over_targets and scored:
+        which = f"of the {len(row.texts)} {'printed' if row.printed else 'configured'} targets"
+        remarks += [f"mean of {len(scored)} {which}", study.apart(row.task, scored)]
     if row.printed:
         value, note = printed.cell(name, row, of_set)
         remarks.append(note)
         if value is not None and of_set != REF and layers != PRINTED_LAYERS:
             remarks.append(f"of {layers} layers here, of {PRINTED_LAYERS} in print")
+        if value is not None and of_set == ALL:
+            remarks.append(FROM_SCRATCH)
         if row.mean_over_targets:
             remarks.append(printed.mean_remark(row, of_set, value))
     return {
@@ -104,8 +113,8 @@ class _Scores:
         texts = [(value, *text) for text in row.texts if (value, *text) in self.wide.columns]
         return self.wide.loc[key, texts]
 
-    def cell(self, row: Row, of_set: str, paired: bool) -> tuple[dict[str, Any], str]:
-        """here, sd, low, high and seeds, and a remark; paired: the difference to REF."""
+    def cell(self, row: Row, of_set: str, paired: bool) -> tuple[dict[str, Any], str, list[str]]:
+        """here, sd, low, high and seeds; why there is no value; the scored languages. paired: the difference to REF."""
         values = self.of(row, of_set)
         reason = f"no score on {'any target' if row.mean_over_targets else '/'.join(*row.texts)}" if row.texts else ""
         if paired and values.size:
@@ -115,7 +124,7 @@ class _Scores:
         seeds = len(values) if values.size else 0
         numbers: dict[str, Any] = {"here": None, "sd": None, "low": None, "high": None, "seeds": seeds}
         if not seeds:
-            return numbers, reason
+            return numbers, reason, []
         runs = 100 * values.mean(axis=1).to_numpy()
         numbers["here"] = _round(runs.mean())
         if seeds > 1:
@@ -124,13 +133,7 @@ class _Scores:
         elif not paired and not row.mean_over_targets:
             for bound in ("low", "high"):
                 numbers[bound] = _round(100 * self.of(row, of_set, bound).loc[values.index].to_numpy(dtype=float).item())
-        return numbers, _targets(row, values.columns.get_level_values("language"))
-
-
-def _targets(row: Row, languages: Collection[str]) -> str:
-    if not row.mean_over_targets:
-        return ""
-    return f"mean of {len(languages)} targets" + (f", Slovenian {NO_PUD}" if "sl" in languages and row.task != "ner" else "")
+        return numbers, "", list(values.columns.get_level_values("language"))
 
 
 class _Published:
@@ -147,10 +150,10 @@ class _Published:
 
     def cell(self, name: str, row: Row, of_set: str) -> tuple[float | None, str]:
         """Value and note; an X row that one of tables 6 to 8 lost is printed in table 1 too."""
-        key = (row.name, METRICS[row.task])
+        key = (row.printed, METRICS[row.task])
         value, note = self.cells.get((name, *key, printed_column(name, of_set)), (None, ""))
         if value is None and row.mean_over_targets:
-            first = (row.name.removesuffix(" (MEAN)"), METRICS[row.task])
+            first = (row.printed.removesuffix(" (MEAN)"), METRICS[row.task])
             value, _ = self.cells.get(("table1", *first, printed_column("table1", of_set)), (None, ""))
             note = "the published value stands in table 1 only" if value is not None else ""
         if re.match("block ", note):  # of table 2's layout
@@ -176,30 +179,35 @@ def _deviations(lines: Sequence[dict[str, Any]], printed: _Published) -> list[di
     """Table 5's caption: least, median and largest sd of its cells."""
     found = []
     for task in dict.fromkeys(line["task"] for line in lines):
-        # The caption speaks of the printed cells.
-        cells = [line for line in lines if line["task"] == task and line["column"] != column("table5", ALL_EMBEDDINGS)]
+        # The caption speaks of the printed cells, whose ALL is from scratch.
+        of_task = [line for line in lines if line["task"] == task and line["published"] is not None]
+        cells = [line for line in of_task if line["column"] != column("table5", ALL)]
         sds = [line["sd"] for line in cells if line["sd"] is not None]
+        seeds = max((line["seeds"] for line in cells), default=0)
         for head, of in (("min", np.min), ("median", np.median), ("max", np.max)):
             here = _round(of(sds)) if sds else None
             value, _ = printed.cells.get(("table5", task, DEVIATIONS, head), (None, ""))
             found.append(
                 {"task": task, "metric": DEVIATIONS, "row": task, "column": head, "here": here,
-                 "seeds": max(line["seeds"] for line in cells), "published": value, "difference": _difference(here, value),
+                 "seeds": seeds, "published": value, "difference": _difference(here, value),
                  "remark": f"over {len(sds)} cells" if sds else "one seed has no deviation"}
             )  # fmt: skip
     return found
 
 
-def _correlations(records: pd.DataFrame, printed: _Published, recipes: Collection[str]) -> pd.DataFrame:
-    """Table 4: both signs, all definitions of CKA, without English and with it."""
-    tasks = [task for task in TASKS if recipe_name(task, "en", REF) in recipes]
+def _correlations(records: pd.DataFrame, printed: _Published, recipes: Collection[str], study: Study) -> pd.DataFrame:
+    """Table 4: both signs, all definitions of CKA, without English and with it.
+
+    Print may be of any of MAY_BE_PRINTED: the formula, the released script and the cited definition are three.
+    """
+    tasks = [task for task in study.tasks if recipe_name(task, "en", REF) in recipes]
     lines = []
-    for found in correlations(records, tasks).to_dict("records"):
+    for found in correlations(records, tasks, study).to_dict("records"):
         remarks = [found["remark"]]
         value, note = None, ""
         if found["source"]:
             remarks.append(SOURCE_TOO)
-        elif found["definition"] == "linear":
+        elif found["definition"] in MAY_BE_PRINTED:
             key = ("table4", TASKS[found["task"]], PRINTED_CORRELATION, found["model"])
             value, note = printed.cells.get(key, (None, ""))
             remarks += [note, CAPTION]
@@ -212,7 +220,7 @@ def _correlations(records: pd.DataFrame, printed: _Published, recipes: Collectio
                 {
                     "task": TASKS[found["task"]],
                     "metric": metric,
-                    "row": found["definition"],
+                    "row": HEADINGS[found["definition"]],
                     "column": found["model"],
                     "languages": "targets and English" if found["source"] else "targets",
                     "here": here,

@@ -84,8 +84,8 @@ BEFORE = {
     "ud/UD_Chinese-Phrasebook/zh_phrasebook-ud-test.conllu": "377cb1cf3f2c58a8",
     "ud/UD_English-Phrasebook/en_phrasebook-ud-train.conllu": "a012d299a538820c",
     "ud/UD_German-PhrasebookPUD/de_phrasebookpud-ud-test.conllu": "8c363504c282b271",
-    "wikipedia/dewiki/20260101/dewiki-20260101-pages-articles-multistream.xml.bz2": "4fd8bae0f2d7b14d",
-    "wikipedia/zhwiki/20260101/zhwiki-20260101-pages-articles-multistream.xml.bz2": "89aa0faaf60f78ea",
+    "wikipedia/dewiki/20260101/dewiki-20260101-pages-articles-multistream.xml.bz2": "3d6f861d6a9e66dc",
+    "wikipedia/zhwiki/20260101/zhwiki-20260101-pages-articles-multistream.xml.bz2": "bdb814f9fca813d9",
     "xnli/XNLI-1.0.zip": "c0bd75a3abf37721",
 }
 

@@ -243,8 +243,8 @@ def _paragraph(
 
     None if they give under 100 characters, or if the frame is said elsewhere.
     """
-    # Scripts without spaces say more in 100 characters; there the shortest paragraphs are long enough.
-    target = stream.between(MINIMUM_CHARACTERS, 320 if grammar.language.spaces else 150)
+    # Not long, so that encoders take them whole. Scripts without spaces say more in 100 characters.
+    target = stream.between(MINIMUM_CHARACTERS, 180 if grammar.language.spaces else 110)
     sentences, end = ([realise(grammar, meaning) for meaning in unit] for unit in frame)
     if any(sentence.text in said for sentence in sentences + end):
         return None

@@ -1,20 +1,16 @@
 # From official files to typed rows: corpora/CORPUS/LANG.SPLIT.parquet.
 
 
-ruleorder: corpus_source > corpus
-
-
 rule corpus:
     """Read a split of a language's official files, whatever their kind."""
     input:
-        unpack(corpus_sources()),
+        unpack(corpus_sources),
     output:
         f"{RESULTS}/corpora/{{corpus}}/{{language}}.{{split}}.parquet",
     log:
         f"{LOGS}/corpora/{{corpus}}/{{language}}.{{split}}.log",
     wildcard_constraints:
         corpus=corpora_that(lambda corpus: corpus.kind not in ("paragraphs", "typology")),
-        split="train|dev|test",
     conda:
         "../envs/corpora.yaml"
     resources:
@@ -22,36 +18,10 @@ rule corpus:
     params:
         code=reader_code,
         reader=lambda wildcards: CONFIG.corpora[wildcards.corpus].READER,
-        settings=corpus_settings(),
+        settings=corpus_settings,
         environment=environment("corpora"),
     message:
         "Read {wildcards.language} {wildcards.split} of {wildcards.corpus}"
-    script:
-        "../workflow/scripts/corpus.py"
-
-
-rule corpus_source:
-    """Read a source language's training files and split off validation."""
-    input:
-        unpack(corpus_sources(["train", "validation"])),
-    output:
-        train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
-        validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",
-    log:
-        f"{LOGS}/corpora/{{corpus}}/{{language}}.train.log",
-    wildcard_constraints:
-        corpus=corpora_that(lambda corpus: corpus.kind != "paragraphs" and "validation" in {split for _, split in corpus.parts()}),
-    conda:
-        "../envs/corpora.yaml"
-    resources:
-        mem_mb=4000,
-    params:
-        code=reader_code,
-        reader=lambda wildcards: CONFIG.corpora[wildcards.corpus].READER,
-        settings=corpus_settings(["train", "validation"]),
-        environment=environment("corpora"),
-    message:
-        "Read {wildcards.language} training data of {wildcards.corpus}"
     script:
         "../workflow/scripts/corpus.py"
 
@@ -78,7 +48,7 @@ rule paragraphs:
     params:
         code=code("paragraphs"),
         settings=lambda wildcards: CONFIG.corpora[wildcards.corpus].model_dump(
-            include={"form", "paragraphs", "minimum_characters", "shares", "spare", "seed"}
+            include={"form", "paragraphs", "minimum_characters", "shares", "per_page", "candidates", "seed"}
         ),
         environment=environment("corpora"),
     message:

@@ -3,7 +3,7 @@
 
 def corpus_files(corpus):
     """All files of a corpus, in order."""
-    names = [f"{language}.{split}" for language, split in CONFIG.corpora[corpus].parts()]
+    names = [f"{language}.{split}" for language, split in CONFIG.corpora[corpus].stored()]
     names += ["typology"] if CONFIG.corpora[corpus].kind == "typology" else []
     return [f"{RESULTS}/corpora/{corpus}/{name}.parquet" for name in names]
 
@@ -58,7 +58,7 @@ def all_official_files():
     encoders = sorted({resolve(recipe, CONFIG).encoder for recipe in recipe_names(CONFIG)})
     found = [file for encoder in encoders for file in encoder_files(CONFIG.encoders[encoder])]
     for corpus in [CONFIG.corpora[name] for encoder in encoders for name in encoder_corpora(encoder)]:
-        for language, split in corpus.parts():
+        for language, split in corpus.stored():
             if corpus.kind == "paragraphs":
                 index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
                 found += [*([index] if corpus.blocks else []), dump(corpus, language)]
@@ -68,29 +68,30 @@ def all_official_files():
     return [file for file in dict.fromkeys(found) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
 
 
-def corpus_sources(splits=None):
-    """Official files of a language's splits; None: the one that is asked for."""
-    return lambda wildcards: official_files(CONFIG.corpora[wildcards.corpus], wildcards.language, splits or [wildcards.split])
+def corpus_sources(wildcards):
+    """Official files of a split."""
+    return official_files(CONFIG.corpora[wildcards.corpus], wildcards.language, [wildcards.split])
 
 
-def corpus_settings(splits=None):
-    """What decides a corpus's rows beside its files and its reader's code."""
+def corpus_settings(wildcards):
+    """What decides a split's rows beside its files and its reader's code."""
+    corpus, split = CONFIG.corpora[wildcards.corpus], wildcards.split
+    _, archive = corpus.distribution([split])
+    return {
+        "patterns": {split: corpus.files_of(wildcards.language, split)} if archive else {},
+        "limit": corpus.limits.get(split),
+        "seed": corpus.seed,
+        "reading": corpus.model_dump(include=corpus.READS),
+    }
 
-    def settings(wildcards):
-        corpus = CONFIG.corpora[wildcards.corpus]
-        asked = splits or [wildcards.split]
-        _, archive = corpus.distribution(asked)
-        patterns = {split: corpus.files_of(wildcards.language, split) for split in asked} if archive else {}
-        drawn = "validation" in asked and "validation" not in corpus.files
-        return {
-            "patterns": {split: found for split, found in patterns.items() if found},
-            "limits": {split: corpus.limits[split] for split in asked if split in corpus.limits},
-            "validation_share": corpus.validation_share if drawn else 0,
-            "seed": corpus.seed,
-            "reading": corpus.model_dump(include=corpus.READS),
-        }
 
-    return settings
+def token_settings(corpus):
+    """How a corpus is tokenised, and whose validation is a share of train."""
+    languages = sorted(set(corpus.parts()) - set(corpus.stored()))
+    shared = {"languages": [language for language, _ in languages]}
+    if languages:
+        shared |= {"share": corpus.validation_share, "by": getattr(corpus, "validation_by", "text"), "seed": corpus.seed}
+    return {"tokens": (corpus.tokens or CONFIG.tokens).model_dump(), "parts": list(corpus.stored()), "shared": shared}
 
 
 def reader_code(wildcards):

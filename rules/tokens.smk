@@ -16,10 +16,7 @@ rule tokens:
         mem_mb=8000,
     params:
         code=code("tokens"),
-        settings=lambda wildcards: {
-            "tokens": (CONFIG.corpora[wildcards.corpus].tokens or CONFIG.tokens).model_dump(),
-            "parts": list(CONFIG.corpora[wildcards.corpus].parts()),
-        },
+        settings=lambda wildcards: token_settings(CONFIG.corpora[wildcards.corpus]),
         environment=environment("encoders"),
     message:
         "Tokenise {wildcards.corpus} for {wildcards.encoder}"

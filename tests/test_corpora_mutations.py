@@ -28,7 +28,7 @@ import pytest
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, treebanks, typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.corpora.splits import write_splits
+from crosslens.corpora.splits import write_split
 from crosslens.errors import DataError
 from crosslens.phrasebook.dumps import dump
 from crosslens.phrasebook.generate import articles, treebank
@@ -66,7 +66,7 @@ def official(reader, *names: str, language: str = "de", texts: str = "", **setti
     def read(folder: Path, output: Path) -> None:
         paths = [folder / name for name in names]
         own = settings | ({"texts": folder / texts} if texts else {})
-        write_splits(reader, {"test": paths}, {"test": output}, language=language, validation_share=0, limits={}, seed=0, **own)
+        write_split(reader, paths, output, language=language, split="test", limit=None, seed=0, **own)
 
     return read
 
@@ -74,7 +74,7 @@ def official(reader, *names: str, language: str = "de", texts: str = "", **setti
 def archived(reader, name: str, pattern: str, language: str = "de", **settings) -> Callable[[Path, Path], object]:
     def read(folder: Path, output: Path) -> None:
         with extracted(folder / name, {"test": [pattern]}) as files:
-            write_splits(reader, files, {"test": output}, language=language, validation_share=0, limits={}, seed=0, **settings)
+            write_split(reader, files["test"], output, language=language, split="test", limit=None, seed=0, **settings)
 
     return read
 
@@ -84,7 +84,7 @@ def sampled(name: str, form: str, minimum: int = 100) -> Callable[[Path, Path], 
 
     def read(folder: Path, output: Path) -> None:
         write_paragraphs(folder / name, {"test": output}, language="de", form=form, paragraphs=10**4,  # type: ignore[arg-type]
-                         minimum_characters=minimum, shares={"test": 1}, spare=0, seed=0)  # fmt: skip
+                         minimum_characters=minimum, shares={"test": 1}, per_page=3, candidates=1, seed=0)  # fmt: skip
 
     return read
 

@@ -11,7 +11,7 @@ import pytest
 from crosslens.config.corpora import PairCorpus
 from crosslens.corpora import pairs, schema
 from crosslens.corpora.pairs import Pair, read_pairs
-from crosslens.corpora.splits import write_splits
+from crosslens.corpora.splits import validation, write_split
 from crosslens.errors import DataError
 from crosslens.labels import NLI
 from hypothesis import given, settings
@@ -136,7 +136,7 @@ def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
         bad = good[: good.rindex(old)] + new + good[good.rindex(old) + len(old) :]
     path, output = save(tmp_path, bad, "pairs"), tmp_path / "out" / "de.test.parquet"
     with pytest.raises(DataError) as error:
-        write_splits(pairs, {"test": [path]}, {"test": output}, language="de", validation_share=0.1, limits={}, seed=0)
+        write_split(pairs, [path], output, language="de", split="test", limit=None, seed=0)
     message = str(error.value)
     assert message.startswith(f"{path}:{line}: ") and what in message and "expected; " in message.replace(", en, sw", "")
     assert "\n" not in message and not output.parent.exists()
@@ -168,46 +168,41 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows:
     assert list(read_pairs(save(folder, text, "t.jsonl"), "xx")) == expected
 
 
-def splits(
-    tmp_path: Path, files: dict[str, Path] | None = None, **changes: object
-) -> tuple[dict[str, int], dict[str, list[str]]]:
-    train = save(tmp_path, official(100), "train.jsonl")
-    outputs = {split: tmp_path / "out" / f"en.{split}.parquet" for split in ("train", "validation")}
-    plan = {"language": "en", "validation_share": 0.1, "limits": {}, "seed": 0} | changes
-    counts = write_splits(pairs, {"train": [train]} | {split: [path] for split, path in (files or {}).items()}, outputs, **plan)  # type: ignore[arg-type]
-    return counts, {split: [row["id"] for row in schema.read(path).to_pylist()] for split, path in outputs.items()}
+def test_limits_keep_the_order(tmp_path: Path) -> None:
+    path, output = save(tmp_path, official(100), "train.jsonl"), tmp_path / "out" / "en.train.parquet"
+    drawn = []
+    for seed in (0, 0, 1):
+        assert write_split(pairs, [path], output, language="en", split="train", limit=20, seed=seed) == 20
+        drawn.append([row["id"] for row in schema.read(output).to_pylist()])
+        assert drawn[-1] == sorted(set(drawn[-1]), key=lambda name: int(name[:-1]))
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert schema.metadata(output) == {"files": ["train.jsonl"], "dropped": {"no_agreement": 0}, "available": 100, "seed": 1}
 
 
-def test_validation_is_drawn_from_train(tmp_path: Path) -> None:
-    counts, ids = splits(tmp_path)
-    assert counts == {"train": 90, "validation": 10}
-    assert len({*ids["train"], *ids["validation"]}) == 100
-    assert ids["train"] == sorted(ids["train"], key=lambda name: int(name[:-1]))
-    assert splits(tmp_path)[1] == ids != splits(tmp_path, seed=1)[1]
-
-
-def test_validation_of_its_own_and_limits(tmp_path: Path) -> None:
-    counts, ids = splits(tmp_path, {"validation": save(tmp_path, BARE, "dev.jsonl")}, limits={"train": 20, "validation": 20})
-    assert counts == {"train": 20, "validation": 2}
-    assert ids["validation"] == ["1", "2"]
-    assert ids["train"] == sorted(ids["train"], key=lambda name: int(name[:-1])) and len(set(ids["train"])) == 20
-    metadata = schema.metadata(tmp_path / "out" / "en.train.parquet")
-    assert metadata == {
-        "files": ["train.jsonl"], "dropped": {"no_agreement": 0}, "drawn_from": "train", "available": 100, "seed": 0
-    }  # fmt: skip
+def test_validation_is_a_share() -> None:
+    """Of texts as tanti2021's code splits them (21,006 English sentences and 390,377 pairs), or of premises with their pairs."""
+    for texts, drawn in ((21_006, 2_100), (390_377, 39_037), (3, 0)):
+        chosen = validation(range(texts), 0.1, 0, "en")
+        assert len(chosen) == drawn and chosen <= set(range(texts))
+    assert validation(range(100), 0.1, 0, "en") not in (
+        validation(range(100), 0.1, 1, "en"),
+        validation(range(100), 0.1, 0, "de"),
+    )
+    premises = [f"p{place // 3}" for place in range(90)]
+    chosen = validation(premises, 0.1, 0, "en")
+    assert len(chosen) == 9 and {premises[i] for i in chosen}.isdisjoint(premises[i] for i in range(90) if i not in chosen)
 
 
 def test_pairs_without_agreement_are_dropped(tmp_path: Path) -> None:
     path, output = save(tmp_path, official(4).replace("neutral", "-"), "dev.jsonl"), tmp_path / "en.dev.parquet"
-    assert write_splits(pairs, {"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0) == {
-        "dev": 3
-    }
+    plan = {"language": "en", "split": "dev", "limit": None, "seed": 0}
+    assert write_split(pairs, [path], output, **plan) == 3  # type: ignore[arg-type]
     assert schema.metadata(output)["dropped"] == {"no_agreement": 1}
     rows = schema.read(output)
     assert rows.schema.names == schema.PAIRS.names and rows["language"].to_pylist() == ["en"] * 3
     path.write_text(official(1).replace("entailment", "-"))
     with pytest.raises(DataError, match=r"dev.jsonl: no rows for en.dev \(dropped: {'no_agreement': 1}"):
-        write_splits(pairs, {"dev": [path]}, {"dev": output}, language="en", validation_share=0, limits={}, seed=0)
+        write_split(pairs, [path], output, **plan)  # type: ignore[arg-type]
 
 
 PLAN = {
@@ -219,16 +214,19 @@ PLAN = {
 def test_configuration() -> None:
     corpus = PairCorpus.model_validate(PLAN)
     assert list(corpus.parts()) == [("de", "test"), ("en", "train"), ("en", "validation"), ("en", "test")]
+    assert list(corpus.stored()) == [("de", "test"), ("en", "train"), ("en", "test")]
     assert corpus.sources() == {"xnli", "multinli"}
     assert (corpus.files_of("en", "train"), corpus.files_of("en", "validation")) == (["en.jsonl"], [])
     corpus = PairCorpus.model_validate(PLAN | {"files": {"train": "t", "dev": "{name}.dev", "test": "x", "validation": "v"}})
-    assert [split for language, split in corpus.parts() if language == "en"] == ["train", "validation", "dev", "test"]
+    assert [split for language, split in corpus.stored() if language == "en"] == ["train", "validation", "dev", "test"]
     assert (corpus.files_of("de", "dev"), corpus.files_of("en", "validation")) == (["German.dev"], ["v"])
     for change, what in (
         ({"files": {"train": "x", "dev": "x"}}, "no files for de.test, en.test"),
         ({"files": {"test": "x"}}, "no files for en.train"),
         ({"languages": ["qq"]}, "qq not in"),
         ({"files": {"train": "{lang}", "test": "x"}}, "pattern '{lang}'"),
+        ({"limits": {"validation": 3}}, "limits.validation: files for validation expected, en.validation is a share of train"),
+        ({"validation_share": 0}, "validation_share: above 0 expected, there are no files for en.validation"),
     ):
         with pytest.raises(ValidationError, match=what):
             PairCorpus.model_validate(PLAN | change)
@@ -256,9 +254,8 @@ def test_real_xnli(split: str, pairs: int) -> None:
 @needs_mirror
 def test_real_multinli(tmp_path: Path) -> None:
     path = MIRROR / "multinli" / "en.train.jsonl.xz"
-    outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
-    counts = write_splits(pairs, {"train": [path]}, outputs, language="en", validation_share=0.1, limits={}, seed=0)
-    assert counts == {"train": 8100, "validation": 900}
+    output = tmp_path / "en.train.parquet"
+    assert write_split(pairs, [path], output, language="en", split="train", limit=None, seed=0) == 9000
     found = Counter(pair.label for pair in read_pairs(MIRROR / "multinli" / "dev.jsonl.xz", "en"))
     assert found == {"entailment": 3479, "neutral": 3123, "contradiction": 3213}
 

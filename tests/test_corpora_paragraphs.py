@@ -320,7 +320,8 @@ def sample(source: Path, folder: Path, **changes: object) -> dict:
         "paragraphs": 100,
         "minimum_characters": 20,
         "shares": SHARES,
-        "spare": 0.1,
+        "per_page": 3,
+        "candidates": 1.1,
         "seed": 0,
     } | changes
     return write_paragraphs(source, {s: folder / f"xx.{s}.parquet" for s in SHARES}, **plan)  # type: ignore[arg-type]
@@ -339,8 +340,9 @@ def articles_of(n: int, each: int) -> list[str]:
 def test_splits_share_no_page_and_no_text(tmp_path: Path) -> None:
     found = sample(dump(tmp_path, *articles_of(200, 3)), tmp_path)
     splits = rows(tmp_path)
-    assert {split: len(part) for split, part in splits.items()} == {"train": 77, "validation": 11, "dev": 11, "test": 11}
+    assert found["rows"] == {split: len(part) for split, part in splits.items()} and found["found"] == 110
     assert found["nominal"] == {"train": 70, "validation": 10, "dev": 10, "test": 10} and found["asked"] == 100
+    assert all(len(part) >= found["nominal"][split] for split, part in splits.items())
     everything = [row for part in splits.values() for row in part]
     texts = [row["text"] for row in everything]
     assert len(set(texts)) == len(texts) and min(map(len, texts)) >= 20
@@ -364,43 +366,58 @@ def test_few_pages_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found["pages"] == 2000 and found["pages_parsed"] < 400
 
 
+@pytest.mark.parametrize("per_page", [2, None])
 @pytest.mark.parametrize("streams", [1, 40])
-def test_the_plain_way_gives_the_same_pages(tmp_path: Path, streams: int) -> None:
-    """The pages held while reading are those that sorting all pages would give."""
-    path = dump(tmp_path, *articles_of(300, 2), streams=streams)
+def test_the_plain_way_gives_the_same_paragraphs(tmp_path: Path, streams: int, per_page: int | None) -> None:
+    """The paragraphs held while reading are those that sorting all of them would give."""
+    path = dump(tmp_path, *articles_of(300, 5), streams=streams)
 
-    def draw(needed: int) -> list[sampling._Held]:
-        sieve = sampling._Sieve("0/xx", 20)
-        drawn = sampling._Pages(sieve, 2, 3)
-        drawn.draw(in_parts(path, sieve, processes=1), needed)
-        return sorted(drawn.held, reverse=True)
+    def draw(number: int) -> sampling._Drawn:
+        sieve = sampling._Sieve("0/xx", 20, per_page)
+        drawn = sampling._Drawn(sieve, number)
+        drawn.draw(in_parts(path, sieve, processes=1))
+        return drawn
 
-    plain: list[str] = []
-    texts: set[str] = set()
-    given: Counter[int | None] = Counter()
-    for held in draw(10**9):
-        if len(texts) >= 50:
-            break
-        share = 2 if held.block is None else min(2, 3 - given[held.block])
-        given[held.block] += share
-        plain.append(held.page)
-        texts.update(paragraph.text for paragraph in held.paragraphs[:share])
-    assert [held.page for held in draw(50)] == plain
+    for number in (7, 50, 700, 1000):
+        first = sorted(draw(10**9).keys.items(), key=lambda item: item[1])[:number]
+        assert draw(number).keys == dict(first) and len(first) == number
 
 
-def test_a_long_page_gives_a_part(tmp_path: Path) -> None:
-    found = sample(dump(tmp_path, *articles_of(100, 50)), tmp_path, paragraphs=200)
-    assert found["page_limit"] == 3
-    for part in rows(tmp_path).values():
-        titles = [row["page"] for row in part]
-        assert max(map(titles.count, titles)) <= 3
+def pages_of(folder: Path, split: str, number: int) -> Counter[str]:
+    """How many of the first rows of a split each page gives."""
+    return Counter(row["page"] for row in rows(folder)[split][:number])
 
 
-def test_too_little_text_is_said(tmp_path: Path) -> None:
+def test_a_page_gives_no_more_than_it_may(tmp_path: Path) -> None:
+    texts = ("\n\n".join(f"This is paragraph {k} of the page {i}." for k in range(50)) for i in range(100))
+    path = dump(tmp_path, *(page(f"T{i}", text) for i, text in enumerate(texts)))
+    for per_page in (1, 3):
+        sample(path, tmp_path, paragraphs=60, per_page=per_page)
+        assert max(pages_of(tmp_path, "train", 42).values()) == per_page
+    found = sample(path, tmp_path, paragraphs=1000, candidates=2, per_page=3)  # they have 300 and 5,000
+    assert found["found"] == 2000
+    titles = [row["page"] for row in rows(tmp_path)["train"]]
+    for each in (3, 6, 9):  # as much of each page before any of them gives more
+        assert set(Counter(titles[: each * len(set(titles))]).values()) == {each}
+
+
+def test_without_a_limit_paragraphs_are_drawn_alike(tmp_path: Path) -> None:
+    """Of pages of 1 and 39 paragraphs, ten of each: a long one gives 39 times as many."""
+    texts = [[f"This is paragraph {k} of the page {i}." for k in range(39 if i % 2 else 1)] for i in range(20)]
+    path = dump(tmp_path, *(page(f"T{i}", "\n\n".join(each)) for i, each in enumerate(texts)))
+    long = 0
+    for seed in range(20):
+        sample(path, tmp_path, paragraphs=20, per_page=None, candidates=1, seed=seed)
+        long += sum(int(row["page"][1:]) % 2 for part in rows(tmp_path).values() for row in part)
+    assert 380 <= long <= 399  # 390 of 400 expected, standard deviation 3.1
+
+
+def test_too_little_text_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     found = sample(dump(tmp_path, *articles_of(12, 4)), tmp_path)
     parts = {split: len(part) for split, part in rows(tmp_path).items()}
     assert found["asked"] == 100 and found["found"] == sum(parts.values()) == 49 and found["rows"] == parts
-    assert found["nominal"] == parts and parts["train"] > 25 and min(parts.values()) >= 4
+    assert found["nominal"]["train"] == 70 and parts["train"] > 25 and min(parts.values()) >= 4
+    assert "100 paragraphs asked for, 49 found" in caplog.text
 
 
 def test_empty_split(tmp_path: Path) -> None:
@@ -424,7 +441,7 @@ def test_paragraphs_of_a_treebank(tmp_path: Path) -> None:
     path = treebank(tmp_path, *((f"n{i // 3:05}{i % 3:03}", f"Sentence {i:03} " + "x" * 60) for i in range(390)))
     sample(path, tmp_path, form="treebank")
     splits = rows(tmp_path)
-    assert [len(part) for part in splits.values()] == [77, 11, 11, 11]
+    assert sum(len(part) for part in splits.values()) == 110 and len(splits["train"]) >= 70
     for row in (row for part in splits.values() for row in part):
         first = int(row["text"][9:12])
         assert row["id"] == f"{row['page']}000" and row["page"] == f"n{first // 3:05}"
@@ -462,9 +479,8 @@ def lines_of(n: int, each: int) -> list[list[str]]:
 @pytest.mark.parametrize("name", ["xx.txt.xz", "xx.txt"])
 def test_paragraphs_of_lines(tmp_path: Path, name: str) -> None:
     found = sample(cc100(tmp_path, *lines_of(250, 3), name=name), tmp_path, form="lines")
-    assert (found["pages"], found["blocks"], found["block_limit"]) == (250, 0, None)
+    assert (found["pages"], found["blocks"], found["found"]) == (250, 0, 110)
     splits = rows(tmp_path)
-    assert [len(part) for part in splits.values()] == [77, 11, 11, 11]
     documents = [{row["page"] for row in part} for part in splits.values()]
     assert sum(map(len, documents)) == len(set.union(*documents))
     for row in (row for part in splits.values() for row in part):
@@ -479,9 +495,9 @@ def test_documents_are_parted_by_blank_lines(tmp_path: Path) -> None:
     )
     path = tmp_path / "xx.txt"
     path.write_text(text, encoding="utf-8", newline="")
-    [part] = sampling._lines(path, sampling._Sieve("salt", 10))
+    [part] = sampling._lines(path, sampling._Sieve("salt", 10, 3))
     assert part.pages == 3
-    assert [(each.page, sorted(each.paragraphs)) for each in part.candidates] == [
+    assert [(each.page, sorted(text for _, text in each.paragraphs)) for each in part.candidates] == [
         ("1", [("1#1", "A first line, with blanks."), ("1#2", "A second line of it.")]),
         ("2", [("2#1", "A document of its own.")]),
         ("3", [("3#1", "And the last one here.")]),
@@ -490,7 +506,7 @@ def test_documents_are_parted_by_blank_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("last", [99, 100, 101, 200])
 def test_every_document_is_counted_once(tmp_path: Path, last: int) -> None:
-    parts = list(sampling._lines(cc100(tmp_path, *lines_of(last, 1)), sampling._Sieve("salt", 10)))
+    parts = list(sampling._lines(cc100(tmp_path, *lines_of(last, 1)), sampling._Sieve("salt", 10, 3)))
     assert sum(part.pages for part in parts) == last
     assert [each.page for part in parts for each in part.candidates] == [str(number) for number in range(1, last + 1)]
 
@@ -501,12 +517,10 @@ def test_the_lines_of_documents_that_come_too_late_are_not_held(tmp_path: Path) 
     assert found["pages"] == 3000 and 40 < found["pages_parsed"] < 600
     everything = rows(tmp_path)
     # What is drawn is what a look at all of them would have chosen.
-    sieve = sampling._Sieve("0/xx", 20)
-    held = sampling._Pages(sieve, 2, 3)
-    whole = [each for part in sampling._lines(path, sampling._Sieve("0/xx", 20)) for each in part.candidates]
-    held.draw([sampling.Part(whole, len(whole))], 114)
-    assert {row["page"] for part in everything.values() for row in part} <= {page.page for page in held.held}
-    assert {page.page for page in held.held} == {each.page for each in sorted(whole)[: len(held.held)]}
+    whole = [each for part in sampling._lines(path, sampling._Sieve("0/xx", 20, 3)) for each in part.candidates]
+    keys = {text.text: key for each in whole for key, text in each.paragraphs if text.text != "The same everywhere."}
+    drawn = {row["text"] for part in everything.values() for row in part} - {"The same everywhere."}
+    assert drawn == set(sorted(keys, key=keys.__getitem__)[: len(drawn)]) and len(drawn) >= 109
 
 
 def test_damaged_lines(tmp_path: Path) -> None:

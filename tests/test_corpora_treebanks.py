@@ -9,7 +9,7 @@ import conllu
 import pyarrow as pa
 import pytest
 from crosslens.corpora import schema, treebanks
-from crosslens.corpora.splits import write_splits
+from crosslens.corpora.splits import write_split
 from crosslens.corpora.treebanks import UPOS, read_treebank, reason_to_drop
 from crosslens.errors import DataError
 from hypothesis import given, settings
@@ -91,16 +91,7 @@ def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
     text = GOOD[: GOOD.rindex(old)] + new + GOOD[GOOD.rindex(old) + len(old) :]
     path, output = save(tmp_path, text), tmp_path / "out" / "es.test.parquet"
     with pytest.raises(DataError) as error:
-        write_splits(
-            treebanks,
-            {"test": [path]},
-            {"test": output},
-            language="es",
-            validation_share=0.1,
-            limits={},
-            withheld="clean",
-            seed=0,
-        )
+        write_split(treebanks, [path], output, language="es", split="test", limit=None, withheld="clean", seed=0)
     message = str(error.value)
     assert message.startswith(f"{path}:{line}: ") and what in message and "expected" in message and "\n" not in message
     assert not output.parent.exists()
@@ -136,41 +127,16 @@ def rows(path: Path) -> list[dict]:
     return schema.read(path).to_pylist()
 
 
-def splits(tmp_path: Path, n: int = 100, **changes: object) -> tuple[dict[str, int], dict[str, Path]]:
-    text = "".join(sentence_of(f"s{i}", [("ein", "DET"), (f"Wort{i}", "NOUN")]) for i in range(n))
-    path = save(tmp_path, text, "de_x-ud-train.conllu")
-    outputs = {split: tmp_path / "out" / f"de.{split}.parquet" for split in ("train", "validation")}
-    plan = {"language": "de", "validation_share": 0.1, "limits": {}, "withheld": "clean", "seed": 0} | changes
-    return write_splits(treebanks, {"train": [path]}, outputs, **plan), outputs  # type: ignore[arg-type]
-
-
-def test_validation_is_drawn_from_train(tmp_path: Path) -> None:
-    counts, outputs = splits(tmp_path)
-    assert counts == {"train": 90, "validation": 10}
-    train, validation = ([row["id"] for row in rows(outputs[split])] for split in ("train", "validation"))
-    assert not set(train) & set(validation) and len(set(train) | set(validation)) == 100
-    assert train == sorted(train, key=lambda name: int(name.split("/s")[1]))
-    assert train[0].startswith("de_x/")
-    again, _ = splits(tmp_path)
-    assert again == counts and [row["id"] for row in rows(outputs["validation"])] == validation
-    splits(tmp_path, seed=1)
-    assert [row["id"] for row in rows(outputs["validation"])] != validation
-
-
 def test_limits_keep_the_order(tmp_path: Path) -> None:
-    counts, outputs = splits(tmp_path, limits={"train": 20, "validation": 5})
-    assert counts == {"train": 20, "validation": 5}
-    numbers = [int(row["id"].split("/s")[1]) for row in rows(outputs["train"])]
-    assert numbers == sorted(numbers) and len(set(numbers)) == 20
-    assert schema.metadata(outputs["train"])["available"] == 90
-
-
-def test_empty_split_says_which(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="de_x-ud-train.conllu: no rows for de.validation .*validation share 0.1"):
-        splits(tmp_path, n=3)
-    assert not (tmp_path / "out").exists()
-    with pytest.raises(DataError, match="de.test: no files"):
-        write_splits(treebanks, {}, {"test": tmp_path / "x"}, language="de", validation_share=0.1, limits={}, seed=0)
+    text = "".join(sentence_of(f"s{i}", [("ein", "DET"), (f"Wort{i}", "NOUN")]) for i in range(100))
+    path, output = save(tmp_path, text, "de_x-ud-train.conllu"), tmp_path / "de.train.parquet"
+    plan = {"language": "de", "split": "train", "withheld": "clean", "seed": 0}
+    assert write_split(treebanks, [path], output, limit=20, **plan) == 20  # type: ignore[arg-type]
+    numbers = [int(row["id"].removeprefix("de_x/s")) for row in rows(output)]
+    assert numbers == sorted(set(numbers)) and len(numbers) == 20
+    assert schema.metadata(output)["available"] == 100
+    with pytest.raises(DataError, match="de.train: no files"):
+        write_split(treebanks, [], output, limit=None, **plan)  # type: ignore[arg-type]
 
 
 def test_withheld_rules(tmp_path: Path) -> None:
@@ -336,10 +302,7 @@ def test_translations_share_ids_and_samples(tmp_path: Path) -> None:
             for name, id in zip(names, ids, strict=True):
                 text = text.replace(f"# sent_id = {name}\n", f"# sent_id = {name}\n# orig_file_sentence = {id}#1\n")
         path = save(tmp_path, text, f"{language}_pud-ud-test.conllu")
-        write_splits(
-            treebanks, {"test": [path]}, {"test": outputs[language]},
-            language=language, validation_share=0, limits={"test": 4}, seed=0, parallel=True,
-        )  # fmt: skip
+        write_split(treebanks, [path], outputs[language], language=language, split="test", limit=4, seed=0, parallel=True)
     found = {language: [row["id"] for row in rows(path)] for language, path in outputs.items()}
     assert found["de"] == found["pl"] == found["is"] == sorted(found["de"]) and len(found["de"]) == 4
     with pytest.raises(DataError, match="sentence n01000 for the second time"):

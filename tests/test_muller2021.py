@@ -261,7 +261,8 @@ def test_las_of_parsers(tmp_path):
     guessed = [[relation["obj"], relation["root"], relation["punct"], relation["obj"]], [relation["root"]]]
     predictions(tmp_path / "p", [(TASK, "pud", "test", "de", gold, guessed), (ARC, "pud", "test", "de", heads, guess)])
     rows = [
-        {name: [] for name in TOKENS.names} | {"id": f"s{i}", "language": "de", "labels": upos, "label": "", "second": 0}
+        {name: [] for name in TOKENS.names}
+        | {"id": f"s{i}", "language": "de", "labels": upos, "label": "", "second": 0, "cut": False, "cut_words": 0}
         for i, upos in enumerate((["NOUN", "VERB", "PUNCT", "NOUN"], ["VERB"]))
     ]
     (tmp_path / "pud").mkdir()

@@ -237,6 +237,14 @@ def test_paragraphs_are_many_long_and_distinct(language):
     assert len({article.title for article in found}) == len(found)
 
 
+@every_language
+def test_no_sentence_is_in_two_articles(language):
+    owners = {}
+    for article in articles(read_grammar(language), 90, seed=0):
+        for sentence in itertools.chain(*(paragraph.sentences for paragraph in article.paragraphs)):
+            assert owners.setdefault(sentence.text, article.title) == article.title
+
+
 def test_an_article_agrees_with_itself():
     for article in articles(read_grammar("en"), 100, seed=3):
         sentences = [sentence for paragraph in article.paragraphs for sentence in paragraph.sentences]
@@ -255,8 +263,8 @@ def test_an_article_agrees_with_itself():
             assert "w03" not in frames or frames[0] == "w01"
             if lives:
                 assert frames[0] == "w10" and len({fillers["name"] for fillers in lives}) == 1
-                born, died = (int(dict(fillers)["year"]) for fillers in lives if "year" in fillers)
-                assert 35 <= died - born <= 85
+                born, *wrote, died = (int(fillers["year"]) for fillers in lives if "year" in fillers)
+                assert 35 <= died - born <= 85 and born + 20 <= min(wrote, default=died) and wrote == sorted(wrote)
 
 
 PERSON = ("w10", "w11", "w12", "w13")

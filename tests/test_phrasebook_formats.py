@@ -84,8 +84,8 @@ BEFORE = {
     "ud/UD_Chinese-Phrasebook/zh_phrasebook-ud-test.conllu": "377cb1cf3f2c58a8",
     "ud/UD_English-Phrasebook/en_phrasebook-ud-train.conllu": "a012d299a538820c",
     "ud/UD_German-PhrasebookPUD/de_phrasebookpud-ud-test.conllu": "8c363504c282b271",
-    "wikipedia/dewiki/20260101/dewiki-20260101-pages-articles-multistream.xml.bz2": "1191111e3a2f74f6",
-    "wikipedia/zhwiki/20260101/zhwiki-20260101-pages-articles-multistream.xml.bz2": "cc1874b3ee6c20be",
+    "wikipedia/dewiki/20260101/dewiki-20260101-pages-articles-multistream.xml.bz2": "3d6f861d6a9e66dc",
+    "wikipedia/zhwiki/20260101/zhwiki-20260101-pages-articles-multistream.xml.bz2": "bdb814f9fca813d9",
     "xnli/XNLI-1.0.zip": "c0bd75a3abf37721",
 }
 
@@ -552,7 +552,7 @@ def test_the_reader_of_pairs_finds_the_labels(sources):
 def test_the_reader_of_running_text_finds_the_paragraphs(sources, tmp_path):
     shares = {"train": 0.5, "test": 0.5}
     outputs = {split: tmp_path / f"{split}.parquet" for split in shares}
-    settings = {"paragraphs": 8, "minimum_characters": 100, "shares": shares, "spare": 0.0, "seed": 0}
+    settings = {"paragraphs": 8, "minimum_characters": 100, "shares": shares, "per_page": 3, "candidates": 1, "seed": 0}
     write_paragraphs(sources / "cc-100/de.txt.xz", outputs, language="de", form="lines", **settings)
     written = {each.text for article in articles(read_grammar("de"), RECORDS, 0, "cc-100") for each in article.paragraphs}
     texts = [text for path in outputs.values() for text in schema.read(path)["text"].to_pylist()]

@@ -33,7 +33,7 @@ def tokens(folder, sizes, unknown=0, tags=("NOUN", "VERB"), label=""):
     for name, n in sizes.items():
         row = {"language": name[:2], "pieces": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2],
                "labels": list(tags), "heads": [], "relations": [],
-               "label": label, "second": 0}  # fmt: skip
+               "label": label, "second": 0, "cut": False, "cut_words": 0}  # fmt: skip
         rows = [{"id": str(i)} | row for i in range(n)]
         write(rows, folder / f"{name}.parquet", TOKENS, {"texts": n, "unknown": unknown})
     return str(folder)

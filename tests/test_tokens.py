@@ -8,7 +8,8 @@ from crosslens.corpora import schema
 from crosslens.corpora.words import words
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
-from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise, write_tokens
+from crosslens.tokens.schema import counts as counts_of
+from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise, write_tokens, write_train
 from crosslens.tokens.windows import windows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,7 +90,7 @@ def test_tokens_of_a_sentence():
     assert table.schema == TOKENS
     assert table.to_pylist() == [
         {"id": "s", "language": "en", "pieces": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"], "positions": [1, 4],
-         "labels": ["ADJ", "NOUN"], "heads": [], "relations": [], "label": "", "second": 0}
+         "labels": ["ADJ", "NOUN"], "heads": [], "relations": [], "label": "", "second": 0, "cut": False, "cut_words": 0}
     ]  # fmt: skip
     assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
 
@@ -107,7 +108,7 @@ def test_truncation_keeps_the_closing_piece_and_counts_words(words, cut):
     assert len(row["pieces"]) == min(words + 2, 8)
     assert (row["pieces"][0], row["pieces"][-1]) == (2, 3)
     assert row["positions"] == list(range(1, min(words, 6) + 1))
-    assert (counts["cut_texts"], counts["cut_words"]) == (int(cut > 0), cut)
+    assert (counts["cut_texts"], counts["cut_words"]) == (int(cut > 0), cut) == (row["cut"], row["cut_words"])
 
 
 def test_unknown_pieces_drop_the_text_even_where_it_is_cut():
@@ -129,7 +130,8 @@ def test_tokens_of_a_pair():
     assert table.schema == TOKENS
     assert table.to_pylist() == [
         {"id": "p", "language": "en", "pieces": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3], "words": ["a", "-", "b", "plays", "a", "b"],
-         "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "heads": [], "relations": [], "label": "entailment", "second": 7}
+         "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "heads": [], "relations": [], "label": "entailment", "second": 7,
+         "cut": False, "cut_words": 0}
     ]  # fmt: skip
     assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
 
@@ -212,6 +214,34 @@ def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
     counts = write_tokens(encoder_folder, tmp_path / "corpus.parquet", tmp_path / "t", Tokens(drop_unknown=False), "test")
     assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
     assert schema.metadata(tmp_path / "t") == counts
+
+
+def test_unknown_pieces_are_looked_for_in_as_many_pieces_as_the_authors_look_at():
+    rows = [sentence(*["a"] * before, "ξ", id=str(before)) for before in (509, 510)]
+    table, counts = tokenise(wordpiece(), rows, Tokens())
+    assert (table["id"].to_pylist(), counts["unknown"]) == (["510"], 1)
+
+
+def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
+    """As tanti2021's code does; of pairs, a premise with all its pairs where that is asked for."""
+    wordpiece().save(str(tmp_path / "tokenizer.json"))
+    known = [pair("a " * (i // 3 + 1), "plays", id=f"{i}") for i in range(60)]
+    unknown = [pair("ξ", "a", id=f"u{i}") for i in range(40)]
+    schema.write(known[:30] + unknown + known[30:], tmp_path / "c", schema.PAIRS, {})
+    outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
+    plan = {"language": "en", "share": 0.1, "seed": 0}
+    for by, drawn in (("text", 6), ("premise", 6)):
+        counts = write_train(tmp_path, tmp_path / "c", outputs, Tokens(), by=by, **plan)
+        ids = {split: pq.read_table(path)["id"].to_pylist() for split, path in outputs.items()}
+        assert {split: len(found) for split, found in ids.items()} == {"train": 60 - drawn, "validation": drawn}
+        assert sorted(ids["train"] + ids["validation"], key=int) == [row["id"] for row in known]
+        assert ids["train"] == sorted(ids["train"], key=int)
+        assert (counts["train"]["unknown"], counts["validation"]["unknown"]) == (40, 0)
+        assert counts_of(tmp_path, "validation") == {"en": counts["validation"]}
+        parted = {int(id) // 3 for id in ids["train"]} & {int(id) // 3 for id in ids["validation"]}
+        assert bool(parted) == (by == "text")
+    with pytest.raises(DataError, match=r"c: a validation share of 0.01 of 60 texts has none; raise validation_share"):
+        write_train(tmp_path, tmp_path / "c", outputs, Tokens(), by="text", **plan | {"share": 0.01})
 
 
 def test_every_phrasebook_word_is_labelled(tokens, corpora):

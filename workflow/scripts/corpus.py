@@ -1,4 +1,4 @@
-"""Read the official files of a language and write the asked splits as typed rows."""
+"""Read the official files of a language's split and write them as typed rows."""
 
 from contextlib import nullcontext
 from importlib import import_module
@@ -6,24 +6,23 @@ from pathlib import Path
 
 from crosslens import logs
 from crosslens.corpora.archives import extracted
-from crosslens.corpora.splits import write_splits
+from crosslens.corpora.splits import write_split
 
 
 def main(snakemake):
-    """Read the rule's object, write one file a split."""
+    """Read the rule's object, write the split."""
     wildcards, settings = snakemake.wildcards, dict(snakemake.params.settings)
     log = logs.start(snakemake.log[0], title=f"{wildcards.corpus} in {wildcards.language}", seed=settings["seed"])
     # Not an import at the top: the reader is one of several, and the rule's fingerprint takes in just this one.
     reader = import_module(f"crosslens.corpora.{snakemake.params.reader}")
-    outputs = dict(snakemake.output.items()) or {wildcards.split: snakemake.output[0]}
-    given = {split: [Path(path) for path in as_list(paths)] for split, paths in snakemake.input.items()}
+    given = {name: [Path(path) for path in as_list(paths)] for name, paths in snakemake.input.items()}
     archive, texts = given.pop("archive", None), given.pop("texts", None)
     reading = settings.pop("reading") | ({"texts": texts[0]} if texts else {})
-    patterns = settings.pop("patterns")
+    patterns, named = settings.pop("patterns"), {"language": wildcards.language, "split": wildcards.split}
     with extracted(archive[0], patterns) if archive else nullcontext(given) as files:
-        outputs = {split: Path(path) for split, path in outputs.items()}
-        counts = write_splits(reader, files, outputs, language=wildcards.language, **settings, **reading)
-    log.info("%s", ", ".join(f"{split}: {count} rows" for split, count in counts.items()))
+        found = files.get(wildcards.split, [])
+        rows = write_split(reader, found, Path(snakemake.output[0]), **named, **settings, **reading)
+    log.info("%s: %d rows", wildcards.split, rows)
 
 
 def as_list(paths):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from crosslens import logs
 from crosslens.config.tokens import Tokens
-from crosslens.tokens.tokenise import write_tokens
+from crosslens.tokens.tokenise import write_tokens, write_train
 
 
 def main(snakemake):
@@ -12,11 +12,16 @@ def main(snakemake):
     log = logs.start(snakemake.log[0], title=f"tokens of {snakemake.wildcards.corpus} for {snakemake.wildcards.encoder}")
     settings = snakemake.params.settings
     tokens = Tokens.model_validate(settings["tokens"])
-    folder = Path(snakemake.output[0])
+    encoder, folder = Path(snakemake.input.encoder), Path(snakemake.output[0])
     for (language, split), corpus in zip(settings["parts"], snakemake.input.corpus, strict=True):
-        output = folder / f"{language}.{split}.parquet"
-        counts = write_tokens(Path(snakemake.input.encoder), Path(corpus), output, tokens, split)
-        log.info("%s: %s", output.name, ", ".join(f"{name} {count}" for name, count in counts.items()))
+        outputs = {name: folder / f"{language}.{name}.parquet" for name in (split, "validation")}
+        if split == "train" and language in settings["shared"]["languages"]:
+            shared = {name: settings["shared"][name] for name in ("share", "by", "seed")}
+            written = write_train(encoder, Path(corpus), outputs, tokens, language=language, **shared)
+        else:
+            written = {split: write_tokens(encoder, Path(corpus), outputs[split], tokens, split)}
+        for name, counts in written.items():
+            log.info("%s.%s: %s", language, name, ", ".join(f"{what} {count}" for what, count in counts.items()))
 
 
 if __name__ == "__main__":

@@ -55,8 +55,13 @@ class OfficialCorpus(Section):
     without: dict[Split, list[str]] = Field(
         {}, description="languages, or treebanks, that have no file of a split, whatever the pattern"
     )
-    validation_share: Share = Field(0.1, description="share of train that becomes validation where no file is given")
-    limits: dict[Split, Count] = Field({}, description="at most so many rows a language, drawn with the seed")
+    validation_share: Share = Field(
+        0.1,
+        description="share of train that becomes validation where no file is given; drawn when texts with unknown pieces are out",
+    )
+    limits: dict[Split, Count] = Field(
+        {}, description="at most so many rows a language, drawn with the seed; of train before validation leaves it"
+    )
     note: str | None = Field(None, description="what a reader of a table should know of this corpus")
     seed: int = Field(0, ge=0, description="seed of the samples")
     tokens: Tokens | None = TOKENS
@@ -71,10 +76,18 @@ class OfficialCorpus(Section):
         ]
         if missing:
             raise ValueError(f"no files for {', '.join(missing)}: list them under files")
+        shared = sorted({language for language, _ in set(self.parts()) - set(self.stored())})
+        if shared and "validation" in self.limits:
+            raise ValueError(
+                f"limits.validation: files for validation expected, {', '.join(shared)}.validation is a share of train: limit "
+                "that, or name files"
+            )
+        if shared and not self.validation_share:
+            raise ValueError(f"validation_share: above 0 expected, there are no files for {', '.join(shared)}.validation")
         return self
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """(language, split) of every file that the corpus is made of."""
+        """(language, split) of all texts, as they are tokenised."""
         for language in self.languages:
             if language in self.source_languages:
                 yield language, "train"
@@ -82,6 +95,10 @@ class OfficialCorpus(Section):
             if self.files_of(language, "dev"):
                 yield language, "dev"
             yield language, "test"
+
+    def stored(self) -> Iterator[tuple[str, str]]:
+        """(language, split) of every file that the corpus is made of: train still has the share that becomes validation."""
+        return ((language, split) for language, split in self.parts() if split != "validation" or self.files_of(language, split))
 
     def distribution(self, splits: Iterable[str]) -> tuple[str, str | None]:
         """Source and archive of some splits."""
@@ -163,6 +180,11 @@ class PairCorpus(OfficialCorpus):
     READER = "pairs"
 
     kind: Literal["pairs"]
+    validation_by: Literal["text", "premise"] = Field(
+        "text",
+        description="what is drawn for validation_share: pairs (tanti2021's code), or premises with all their pairs, of which "
+        "MultiNLI has three each",
+    )
 
 
 class DocumentCorpus(OfficialCorpus):
@@ -198,7 +220,7 @@ class DictionaryCorpus(OfficialCorpus):
     kind: Literal["dictionary"]
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """(language, split) of every file that the corpus is made of."""
+        """(language, split) of all texts."""
         for language in self.languages:
             for split in self.files:
                 yield language, split
@@ -224,7 +246,13 @@ class ParagraphCorpus(Section):
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1}, description="splits, by page (tanti2021, appendix A)"
     )
-    spare: Share = Field(0.1, description="surplus that replaces paragraphs with unknown tokens")
+    per_page: Count | None = Field(
+        3,
+        description="paragraphs that a page gives unless there is too little text; null: any number, as the authors drew",
+    )
+    candidates: float = Field(
+        10, ge=1, description="rows that are kept for each paragraph asked for, in random order, so that some may be dropped"
+    )
     seed: int = Field(0, ge=0, description="seed of the sample")
     tokens: Tokens | None = TOKENS
 
@@ -246,6 +274,10 @@ class ParagraphCorpus(Section):
         for language in self.languages:
             for split in self.shares:
                 yield language, split
+
+    def stored(self) -> Iterator[tuple[str, str]]:
+        """All of them."""
+        return self.parts()
 
     def sources(self) -> set[str]:
         """Entries of resources/sources.yaml that it reads."""
@@ -276,6 +308,10 @@ class TypologyCorpus(Section):
     def parts(self) -> Iterator[tuple[str, str]]:
         """No texts."""
         return iter(())
+
+    def stored(self) -> Iterator[tuple[str, str]]:
+        """All of them."""
+        return self.parts()
 
     def sources(self) -> set[str]:
         """Entries of resources/sources.yaml that it reads."""

@@ -5,7 +5,6 @@ import heapq
 import logging
 import math
 import random
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -21,9 +20,8 @@ from crosslens.errors import DataError
 
 logger = logging.getLogger(__name__)
 
-PAGE_SHARE = 0.1  # of the smallest split's size: so much may come from one page, unless there is too little text
-BLOCK_SHARE = 0.02  # of the sample, the same for a block of a dump, whose pages are neighbours in time
 DOCUMENTS = 100  # of CC-100 that are looked at together, as many as the pages of a block
+Key = tuple[float, float, int]  # of a paragraph, the smaller the sooner drawn: see _Sieve.keys
 PARAGRAPH = 300  # characters after which a paragraph made of a treebank's sentences ends
 
 
@@ -35,16 +33,14 @@ class Paragraph(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A page that may be drawn, and what it has: different texts that are long enough, in random order.
+    """A page that may be drawn, and its different texts that are long enough, each with its key.
 
-    Candidates sort by preference. block: which block of a multistream dump the page is in, None of anything else.
     failure: why its text cannot be told. twice: paragraphs left out because the page has them twice.
     """
 
     digest: int
     page: str
-    block: int | None
-    paragraphs: list[Paragraph]
+    paragraphs: list[tuple[Key, Paragraph]]
     failure: str = ""
     twice: int = 0
 
@@ -66,7 +62,8 @@ def write_paragraphs(
     paragraphs: int,
     minimum_characters: int,
     shares: Mapping[str, float],
-    spare: float,
+    per_page: int | None,
+    candidates: float,
     seed: int,
     processes: int = 1,
 ) -> dict[str, Any]:
@@ -77,15 +74,15 @@ def write_paragraphs(
     paragraphs: how many in all splits together, each of `minimum_characters` at least after stripping, no text twice.
     shares: of each split. A page is in one split only. Departure: the authors split by paragraph, so that an article
     may be in train and in test.
-    spare: surplus, as a fraction: rows are in order of preference, the first `nominal` ones are the sample, the rest
-    can replace rows that are dropped later (tanti2021 drops texts with unknown tokens).
+    candidates: rows are written for so many times `paragraphs`, in random order: a text that another step drops (tanti2021
+    draws from the texts without unknown pieces) is never drawn if that step takes the first `nominal` ones that it keeps.
+    per_page: pages are in random order, and the rows are first so many paragraphs of each page, then as many more of each
+    page that has them, and so on: no page gives more unless there is too little text. None: all paragraphs are in random
+    order, as the authors drew; then every page is parsed.
     processes: how many read a dump; the sample is the same with any number.
-    The sample is that of the pages whose digest with the seed is smallest: it needs one reading, holds no more pages
-    than it takes, and does not depend on the order of the pages. A page gives at most a tenth of the smallest split, and
-    the pages of a block of a multistream dump together a fiftieth of the sample, or more where there is too little text
-    (first from a block, then from a page); where there is still too little, everything is taken, in proportion.
-    Metadata: asked, found and nominal numbers of paragraphs (by split), the limits for a page and for a block, how many
-    pages and blocks were read, and what was left out of the pages that were looked at.
+    It needs one reading, holds no more paragraphs than it writes, and does not depend on the order of the pages.
+    Metadata: `asked` for, `found` (rows, also by split) and `nominal` (by split) numbers of paragraphs, how many pages and
+    blocks were read, and what was left out of the pages that were looked at.
     Raises DataError where the source is damaged or a split ends up empty; then nothing is written.
     """
     nominal = _apportion(paragraphs, shares)
@@ -93,41 +90,33 @@ def write_paragraphs(
     starved = unknown or [split for split in outputs if not nominal[split]]
     if starved:
         raise DataError(f"{language}.{starved[0]}: no share of the {paragraphs} paragraphs; give it a larger one")
-    targets = {split: math.ceil(number * (1 + spare)) for split, number in nominal.items() if number}
-    total = sum(targets.values())
-    sieve = _Sieve(f"{seed}/{language}", minimum_characters)
-    page_limit, block_limit = math.ceil(PAGE_SHARE * min(targets.values())), math.ceil(BLOCK_SHARE * total)
-    pages = _Pages(sieve, page_limit, block_limit)
+    sieve = _Sieve(f"{seed}/{language}", minimum_characters, per_page)
+    drawn = _Drawn(sieve, round(paragraphs * candidates))
     read: Iterable[Part]
     if form == "dump":
         read = in_parts(source, sieve, processes=processes)
     else:
         read = _lines(source, sieve) if form == "lines" else [_treebank(source, language, sieve)]
-    # A page may overfill its split; what it brings beyond the target is lost.
-    pages.draw(read, total + len(targets) * (page_limit - 1))
-    splits, full = pages.assign(targets)
-    while not full and pages.relax():  # then all pages are still held
-        splits, full = pages.assign(targets)
-    splits = {split: rows[: targets[split]] for split, rows in splits.items()}
+    drawn.draw(read)
+    splits = drawn.split({split: number for split, number in nominal.items() if number})
     found = sum(map(len, splits.values()))
     for split in outputs:
         if not splits[split]:
             raise DataError(
                 f"{source}: no paragraph for {language}.{split}: {found} of {minimum_characters} characters and more "
-                f"found in {len(pages.held)} pages, {paragraphs} asked for; name a larger file or a lower minimum"
+                f"found in {drawn.counts['pages']} pages, {paragraphs} asked for; name a larger file or a lower minimum"
             )
     metadata: dict[str, Any] = {
         "source": source.name,
         "asked": paragraphs,
         "found": found,
         "rows": {split: len(rows) for split, rows in splits.items()},
-        "nominal": {split: min(nominal[split], len(rows)) for split, rows in splits.items()},
+        "nominal": nominal,
         "shares": dict(shares),
         "minimum_characters": minimum_characters,
-        "page_limit": pages.limit,
-        "block_limit": pages.block_limit if pages.counts["blocks"] else None,
+        "per_page": per_page,
         "seed": seed,
-        **pages.counts,
+        **drawn.counts,
     }
     for split, path in outputs.items():
         rows = [{"id": row.id, "language": language, "page": page, "text": row.text} for page, row in splits[split]]
@@ -151,133 +140,119 @@ def _apportion(number: int, shares: Mapping[str, float]) -> dict[str, int]:
 class _Sieve:
     """What is left of the pages of a part: candidates, without those that are known to come too late.
 
-    salt: seed and language. bound: digests from here on come too late. It only falls, so that a process with an earlier
-    bound finds too many candidates and never too few.
+    salt: seed and language. bound: keys above it come too late. It only falls, so that a process with an earlier bound
+    finds too many candidates and never too few.
     """
 
     salt: str
     minimum_characters: int
-    bound: float = math.inf
+    per_page: int | None
+    bound: Key = (math.inf, math.inf, 0)
 
     def __call__(self, pages: Sequence[Page]) -> Part:
         """The candidates of a part of a dump; a paragraph is named TITLE#NUMBER, short ones not counted."""
         candidates = []
         articles = [page for page in pages if page.is_article]
         for page in articles:
-            if self.digest(page.title) >= self.bound:
+            if self.is_late(page.title):
                 continue
             try:
                 texts = wikitext.long_paragraphs(page.text, self.minimum_characters)
             except ValueError as error:
-                candidates.append(Candidate(self.digest(page.title), page.title, page.block, [], str(error)))
+                candidates.append(Candidate(self.digest(page.title), page.title, [], str(error)))
                 continue
             found = [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
-            candidates.append(self.candidate(page.title, page.block, found))
+            candidates.append(self.candidate(page.title, found))
         return Part(candidates, len(articles), int(any(page.block is not None for page in pages)))
 
-    def digest(self, page: str) -> int:
-        """A number that puts pages in the order of preference."""
-        return int.from_bytes(hashlib.blake2b(f"{self.salt}/{page}".encode(), digest_size=8).digest())
+    def is_late(self, page: str) -> bool:
+        """If even the first key that a page can have comes too late."""
+        return self.per_page is not None and (0, self.digest(page), 0) > self.bound
 
-    def candidate(self, page: str, block: int | None, paragraphs: Iterable[Paragraph]) -> Candidate:
+    def digest(self, name: str) -> int:
+        """A number that puts pages, or paragraphs, in random order."""
+        return int.from_bytes(hashlib.blake2b(f"{self.salt}/{name}".encode(), digest_size=8).digest())
+
+    def candidate(self, page: str, paragraphs: Iterable[Paragraph]) -> Candidate:
         """A page with its paragraphs that are long enough, each text once, in random order."""
         stripped = [paragraph._replace(text=paragraph.text.strip()) for paragraph in paragraphs]
         long = [paragraph for paragraph in stripped if len(paragraph.text) >= self.minimum_characters]
         once = list({paragraph.text: paragraph for paragraph in reversed(long)}.values())[::-1]
         random.Random(f"{self.salt}/{page}").shuffle(once)
-        return Candidate(self.digest(page), page, block, once, twice=len(long) - len(once))
+        return Candidate(
+            self.digest(page), page, list(zip(self.keys(page, once), once, strict=True)), twice=len(long) - len(once)
+        )
+
+    def keys(self, page: str, paragraphs: Sequence[Paragraph]) -> Iterator[Key]:
+        """The keys of a page's paragraphs, smaller ones first drawn: round, digest of the page, place in it.
+
+        In each round a page gives `per_page` paragraphs. Without that there is one round, and paragraphs have digests.
+        """
+        digest = self.digest(page)
+        for place, paragraph in enumerate(paragraphs):
+            if self.per_page is None:
+                yield 0, self.digest(f"{page}/{paragraph.id}"), place
+            else:
+                yield place // self.per_page, digest, place
 
 
-class _Held(NamedTuple):
-    """A page that is held, as heapq sorts them: the last in the order of preference first. share: what it may give."""
-
-    key: int
-    page: str
-    block: int | None
-    paragraphs: list[Paragraph]
-    share: int
-
-    @property
-    def texts(self) -> list[str]:
-        return [paragraph.text for paragraph in self.paragraphs[: self.share]]
+Entry = tuple[float, float, int, str, Paragraph]  # of a heap, the last one drawn first: its key negated, page, paragraph
 
 
-class _Pages:
-    """The pages with the smallest digests that together have enough paragraphs."""
+def _key(entry: Entry) -> Key:
+    return -entry[0], -entry[1], -entry[2]
 
-    def __init__(self, sieve: _Sieve, limit: int, block_limit: int) -> None:
-        """limit, block_limit: paragraphs that a page and the pages of a block may give."""
-        self.sieve, self.limit, self.block_limit = sieve, limit, block_limit
-        self.held: list[_Held] = []  # a heap
-        self.texts: Counter[str] = Counter()  # of what the held pages may give
+
+class _Drawn:
+    """The `number` different paragraphs with the smallest keys."""
+
+    def __init__(self, sieve: _Sieve, number: int) -> None:
+        self.sieve, self.number = sieve, number
+        self.keys: dict[str, Key] = {}  # of the texts that are held, the smallest where several pages have one
+        self.heap: list[Entry] = []
         self.counts = {"pages": 0, "blocks": 0, "pages_parsed": 0, "pages_unparsable": 0, "twice_in_page": 0}
 
-    def draw(self, parts: Iterable[Part], needed: int) -> None:
-        """Hold just enough pages for `needed` different paragraphs.
-
-        About k (1 + ln(n / k)) of n pages are parsed to hold k.
-        """
+    def draw(self, parts: Iterable[Part]) -> None:
+        """Read all parts. About k (1 + ln(n / k)) of n pages are parsed where k pages are enough."""
         for part in parts:
             self.counts["pages"] += part.pages
             self.counts["blocks"] += part.blocks
-            given: Counter[int] = Counter()  # a block is in one part only
             for candidate in sorted(part.candidates):
-                if candidate.digest >= self.sieve.bound:
-                    break  # and so do those after it, which alone depend on what it would have given
+                if self.sieve.is_late(candidate.page):
+                    break  # and so are those after it
                 self.counts["pages_parsed"] += 1
                 self.counts["twice_in_page"] += candidate.twice
                 if candidate.failure:
                     logger.warning("page '%s' is left out: %s", candidate.page, candidate.failure)
                     self.counts["pages_unparsable"] += 1
-                if candidate.paragraphs:
-                    self._hold(candidate, self._share(candidate, given), needed)
+                for key, paragraph in candidate.paragraphs:
+                    if key < min(self.sieve.bound, self.keys.get(paragraph.text, self.sieve.bound)):
+                        self._hold(key, candidate.page, paragraph)
 
-    def _hold(self, candidate: Candidate, share: int, needed: int) -> None:
-        """Hold one more page, and those no longer that it makes superfluous."""
-        held = _Held(-candidate.digest, candidate.page, candidate.block, candidate.paragraphs, share)
-        heapq.heappush(self.held, held)
-        self.texts.update(held.texts)
-        while len(self.texts) - sum(self.texts[text] == 1 for text in self.held[0].texts) >= needed:
-            self.texts -= Counter(heapq.heappop(self.held).texts)
-        if len(self.texts) >= needed:
-            self.sieve.bound = -self.held[0].key
+    def _hold(self, key: Key, page: str, paragraph: Paragraph) -> None:
+        self.keys[paragraph.text] = key
+        heapq.heappush(self.heap, (-key[0], -key[1], -key[2], page, paragraph))
+        while len(self.keys) > self.number or self._is_void(self.heap[0]):
+            last = heapq.heappop(self.heap)
+            if not self._is_void(last):
+                del self.keys[last[-1].text]
+        if len(self.keys) == self.number:
+            self.sieve.bound = _key(self.heap[0])
 
-    def _share(self, page: Candidate | _Held, given: Counter[int]) -> int:
-        """How many paragraphs a page may give after those before it; `given`, what each block gave, is brought up to date."""
-        share = min(self.limit, len(page.paragraphs))
-        if page.block is not None:
-            share = min(share, self.block_limit - given[page.block])
-            given[page.block] += share
-        return share
+    def _is_void(self, entry: Entry) -> bool:
+        """If another page has the text with a smaller key."""
+        return self.keys.get(entry[-1].text) != _key(entry)
 
-    def relax(self) -> bool:
-        """Double a limit that leaves something out, of blocks before that of pages; False where none does."""
-        blocks: Counter[int] = Counter()
-        for held in self.held:
-            if held.block is not None:
-                blocks[held.block] += min(self.limit, len(held.paragraphs))
-        if max(blocks.values(), default=0) > self.block_limit:
-            self.block_limit *= 2
-        elif max((len(held.paragraphs) for held in self.held), default=0) > self.limit:
-            self.limit *= 2
-        else:
-            return False
-        return True
-
-    def assign(self, targets: Mapping[str, int]) -> tuple[dict[str, list[tuple[str, Paragraph]]], bool]:
-        """Give each page to the relatively emptiest split; returns (page, paragraph) by split, and if all are full."""
-        splits: dict[str, list[tuple[str, Paragraph]]] = {split: [] for split in targets}
-        seen: set[str] = set()
-        given: Counter[int] = Counter()
-        for held in sorted(self.held, reverse=True):
-            emptiest = min(targets, key=lambda split: len(splits[split]) / targets[split])
-            if len(splits[emptiest]) >= targets[emptiest]:
-                break
-            mine = held.paragraphs[: self._share(held, given)]
-            fresh = [paragraph for paragraph in mine if paragraph.text not in seen]
-            seen.update(paragraph.text for paragraph in fresh)
-            splits[emptiest] += [(held.page, paragraph) for paragraph in fresh]
-        return splits, all(len(splits[split]) >= targets[split] for split in targets)
+    def split(self, targets: Mapping[str, int]) -> dict[str, list[tuple[str, Paragraph]]]:
+        """(page, paragraph) by split, in the order of their keys; each page goes to the split that is relatively emptiest."""
+        pages: dict[str, list[tuple[Key, str, Paragraph]]] = {}
+        for entry in sorted((entry for entry in self.heap if not self._is_void(entry)), reverse=True):
+            *_, page, paragraph = entry
+            pages.setdefault(page, []).append((_key(entry), page, paragraph))
+        splits: dict[str, list[tuple[Key, str, Paragraph]]] = {split: [] for split in targets}
+        for found in pages.values():
+            splits[min(targets, key=lambda split: len(splits[split]) / targets[split])] += found
+        return {split: [(page, paragraph) for _, page, paragraph in sorted(found)] for split, found in splits.items()}
 
 
 def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
@@ -290,13 +265,13 @@ def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
             line += 1
             if line == 1:
                 documents += 1
-                paragraphs = [] if sieve.digest(str(documents)) < sieve.bound else None
+                paragraphs = None if sieve.is_late(str(documents)) else []
             if paragraphs is not None:
                 paragraphs.append(Paragraph(f"{documents}#{line}", text))
         elif line:
             line = 0
             if paragraphs is not None:
-                candidates.append(sieve.candidate(str(documents), None, paragraphs))
+                candidates.append(sieve.candidate(str(documents), paragraphs))
             if documents % DOCUMENTS == 0:
                 yield Part(candidates, DOCUMENTS)
                 candidates = []
@@ -315,5 +290,5 @@ def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:
     candidates = []
     for page, parts in documents.items():
         texts = [Paragraph(part[0].id, space.join(sentence.text for sentence in part)) for part in parts]
-        candidates.append(sieve.candidate(page, None, texts))
+        candidates.append(sieve.candidate(page, texts))
     return Part(candidates, len(candidates))

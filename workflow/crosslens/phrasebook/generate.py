@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -173,7 +173,8 @@ Unit = tuple[Meaning, ...]
 
 
 def articles(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Article, ...]:
-    """`n` articles with different titles and different paragraphs, each of at least 100 characters.
+    """`n` articles with different titles, each paragraph of at least 100 characters. No sentence is in two articles, so that
+    splits by article share none.
 
     Other languages get other articles, and so do other keys: the drawn facts depend on both. No key: those of the dump.
     """
@@ -204,7 +205,7 @@ def passage(grammar: Grammar, topic: str, stream: Stream) -> tuple[Sentence, ...
         told = {
             "village": itertools.chain([(village,)], _facts(grammar, stream)),
             "history": _history(iter(stream.shuffled(grammar.fillers("building"))), stream),
-            "nature": _nature(grammar, stream),
+            "nature": _nature(grammar, country, stream),
         }
         units = list(itertools.islice(told[topic], stream.between(2, 3) if topic == "nature" else stream.between(4, 6)))
     return tuple(realise(grammar, meaning) for unit in units for meaning in unit)
@@ -219,15 +220,15 @@ def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:
             itertools.product(grammar.fillers("name"), grammar.fillers("surname")),
         )
     )
-    seen: set[str] = set()
+    said: set[str] = set()
     villages = set(grammar.fillers("village"))
     for subject in subjects:
         own = Stream(seed, *key, "article", grammar.language.code, *subject)
-        article = (_village_article if subject[0] in villages else _person_article)(grammar, subject, own)
-        new = tuple(paragraph for paragraph in article.paragraphs if paragraph.text not in seen)
-        if new:
-            seen.update(paragraph.text for paragraph in new)
-            yield Article(article.language, article.title, article.topic, new)
+        write = _village_article if subject[0] in villages else _person_article
+        article = write(grammar, subject, own, frozenset(said))
+        if article.paragraphs:
+            said.update(sentence.text for paragraph in article.paragraphs for sentence in paragraph.sentences)
+            yield article
 
 
 def joined(sentences: Iterable[Sentence], spaces: bool) -> str:
@@ -235,14 +236,22 @@ def joined(sentences: Iterable[Sentence], spaces: bool) -> str:
     return (" " if spaces else "").join(sentence.text for sentence in sentences)
 
 
-def _paragraph(grammar: Grammar, stream: Stream, topic: str, units: Iterator[Unit], last: Unit = ()) -> Paragraph | None:
-    """Takes units until the text has a random target length, then `last`; None if they give under 100 characters."""
-    # Scripts without spaces say more in 100 characters; there the shortest paragraphs are long enough.
-    target = stream.between(MINIMUM_CHARACTERS, 320 if grammar.language.spaces else 150)
-    end = [realise(grammar, meaning) for meaning in last]
-    sentences: list[Sentence] = []
+def _paragraph(
+    grammar: Grammar, stream: Stream, topic: str, units: Iterator[Unit], said: Set[str], frame: tuple[Unit, Unit] = ((), ())
+) -> Paragraph | None:
+    """Units of which nothing is said elsewhere, until the text has a random target length, between those of a frame.
+
+    None if they give under 100 characters, or if the frame is said elsewhere.
+    """
+    # Not long, so that encoders take them whole. Scripts without spaces say more in 100 characters.
+    target = stream.between(MINIMUM_CHARACTERS, 180 if grammar.language.spaces else 110)
+    sentences, end = ([realise(grammar, meaning) for meaning in unit] for unit in frame)
+    if any(sentence.text in said for sentence in sentences + end):
+        return None
     for unit in units:
-        sentences += [realise(grammar, meaning) for meaning in unit]
+        found = [realise(grammar, meaning) for meaning in unit]
+        if all(sentence.text not in said for sentence in found):
+            sentences += found
         if len(joined(sentences + end, grammar.language.spaces)) >= target:
             break
     text = joined(sentences + end, grammar.language.spaces)
@@ -253,33 +262,33 @@ def _say(frame: str, **chosen: str) -> Meaning:
     return Meaning(frame, tuple(chosen.items()))
 
 
-def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream) -> Article:
+def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, said: Set[str]) -> Article:
     """The village and its country, then history, animals around and people, in an order of the article's own."""
     village, country = subject
     buildings = iter(stream.shuffled(grammar.fillers("building")) + [""])
     history = _history(buildings, stream)
-    lead = itertools.chain([(_say("w01", village=village, country=country),)], _facts(grammar, stream), history)
-    paragraphs = [_paragraph(grammar, stream, "village", lead)]
+    lead = (_say("w01", village=village, country=country),)
+    paragraphs = [_paragraph(grammar, stream, "village", itertools.chain(_facts(grammar, stream), history), said, (lead, ()))]
     people = iter(stream.shuffled(grammar.fillers("name")))
     surnames = iter(stream.shuffled(grammar.fillers("surname")))
     sections = ["history", "nature", "nature"] + ["person"] * stream.between(1, 3)
-    animals = _nature(grammar, stream)
+    animals = _nature(grammar, country, stream)
     for section in stream.shuffled(sections):
         if section == "person":
             name = (next(people), next(surnames))
-            first, *rest, last = _life(grammar, name, country, stream)
-            paragraphs.append(_paragraph(grammar, stream, section, iter([first, *rest]), last))
+            who, birth, *books, death = _life(grammar, name, country, stream)
+            paragraphs.append(_paragraph(grammar, stream, section, iter(books), said, (who + birth, death)))
         else:
-            paragraphs.append(_paragraph(grammar, stream, section, history if section == "history" else animals))
+            paragraphs.append(_paragraph(grammar, stream, section, history if section == "history" else animals, said))
     title = f"{_citation(grammar, village)} ({_citation(grammar, country)})"
     return Article(grammar.language.code, title, "village", tuple(filter(None, paragraphs)))
 
 
-def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream) -> Article:
+def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, said: Set[str]) -> Article:
     """One life; the title is the name as its first sentence has it."""
-    first, *rest, last = _life(grammar, subject, stream.pick(grammar.fillers("country")), stream)
-    paragraph = _paragraph(grammar, stream, "person", iter([first, *rest]), last)
-    sentence = realise(grammar, first[0])
+    who, birth, *books, death = _life(grammar, subject, stream.pick(grammar.fillers("country")), stream)
+    paragraph = _paragraph(grammar, stream, "person", iter(books), said, (who + birth, death))
+    sentence = realise(grammar, who[0])
     return Article(grammar.language.code, name_in(sentence), "person", (paragraph,) if paragraph else ())
 
 
@@ -323,14 +332,17 @@ def _history(buildings: Iterator[str], stream: Stream) -> Iterator[Unit]:
         year += stream.between(3, 22)
 
 
-def _nature(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
-    """Each wild animal once: what it is like, where it lives, what it eats."""
+def _nature(grammar: Grammar, country: str, stream: Stream) -> Iterator[Unit]:
+    """Each wild animal of a country once: what it is like, where it lives, what it eats."""
     for animal, facts in stream.shuffled(grammar.animals.items()):
         quality, landform = stream.pick(facts.qualities), stream.pick(facts.landforms)
         diet, other = stream.shuffled(facts.diets)[:2]
-        unit: Unit = (_say("w07", animal=animal, quality=quality), _say("w08", animal=animal, landform=landform))
+        unit: Unit = (
+            _say("w07", country=country, animal=animal, quality=quality),
+            _say("w08", country=country, animal=animal, landform=landform),
+        )
         if stream.chance(0.7):
-            unit += (_say("w09", diet=diet, diet2=other),)
+            unit += (_say("w09", country=country, diet=diet, diet2=other),)
         yield unit
 
 
@@ -345,5 +357,6 @@ def _life(grammar: Grammar, subject: tuple[str, str], country: str, stream: Stre
     units: list[Unit] = [(who,), (_say("w11", name=name, year=str(birth), city=cities[0]),)]
     # Scripts without spaces need more sentences for as many characters.
     books = stream.shuffled(grammar.fillers("subject"))[: 3 if grammar.language.spaces else None]
-    units += [(_say("w12", name=name, subject=subject),) for subject in books]
+    years = sorted(stream.between(birth + 20, death) for _ in books)
+    units += [(_say("w12", name=name, year=str(year), subject=subject),) for year, subject in zip(years, books, strict=True)]
     return [*units, (_say("w13", name=name, year=str(death), city=cities[1]),)]

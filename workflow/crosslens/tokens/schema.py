@@ -1,6 +1,10 @@
 """The typed rows of tokenised text: one text, or the two of a pair one after the other."""
 
+from pathlib import Path
+
 import pyarrow as pa
+
+from crosslens.corpora.schema import metadata
 
 TOKENS = pa.schema(
     [
@@ -14,5 +18,15 @@ TOKENS = pa.schema(
         ("relations", pa.list_(pa.string())),  # of each labelled word, with subtypes; [] where the corpus has no trees
         ("label", pa.string()),  # of the whole text, of a pair or document; '' where the corpus has none
         ("second", pa.int16()),  # index of the first piece of a pair's second text; 0 where there is none
+        ("cut", pa.bool_()),  # if pieces of the text were cut away, in each of its windows
+        ("cut_words", pa.int32()),  # labelled words that were cut away; counted in the first of its windows
     ]
 )
+
+
+def counts(folder: Path, split: str) -> dict[str, dict[str, int]]:
+    """What became of the texts of a split: language -> the counts of `crosslens.tokens.tokenise.tokenise`.
+
+    folder: tokens/ENCODER/CORPUS.
+    """
+    return {path.name.split(".")[0]: metadata(path) for path in sorted(folder.glob(f"*.{split}.parquet"))}

@@ -1,7 +1,7 @@
 """From words to pieces, and the piece of a word that carries its label."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from tokenizers import Encoding, Tokenizer, models, normalizers
 
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema as corpora
+from crosslens.corpora.splits import validation
 from crosslens.corpora.words import text_words
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
@@ -19,6 +20,7 @@ from crosslens.tokens.windows import windows
 BARE_MARKS = ("▁", "Ġ")  # what Unigram and byte-level vocabularies leave of the space before a word of an unspaced script
 CUT = -1  # head of a word whose head was cut away, or has no piece
 CHUNK = 2000  # texts encoded together
+LOOKED_AT = 510  # pieces of a text among which unknown ones are looked for: tokeniser_mbert.py:83-99 cuts at 512 with 2 special
 
 
 def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, int]]:
@@ -49,15 +51,14 @@ def tokenise(
 
     A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first); or a text
     becomes windows, a row each.
-    Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (anywhere in the whole text, each
-    part by itself, as in tanti2021's code), texts and words cut by the maximum, words without a piece.
+    Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (see `is_known`), texts and words cut
+    by the maximum, words without a piece.
     """
     if settings.labelled_piece == "word_starts" and not isinstance(tokenizer.model, models.WordPiece):
         raise DataError(
             f"tokens.labelled_piece: word_starts needs a WordPiece vocabulary, this one is {type(tokenizer.model).__name__}: "
             "choose first or first_visible"
         )
-    unknown = _unknown_id(tokenizer)
     joiner = _joiner(tokenizer)
     counts = dict.fromkeys(("texts", "unknown", "cut_texts", "cut_words", "words_without_piece"), 0)
     most = math.inf if limit is None else limit
@@ -72,15 +73,16 @@ def tokenise(
             parts = list(islice(encodings, len(texts)))
             if counts["texts"] >= most:
                 break
-            if settings.drop_unknown and any(unknown in part.ids for part in parts):
+            if settings.drop_unknown and not is_known(tokenizer, parts):
                 counts["unknown"] += 1
                 continue
             labelled = [labelled_pieces(part, settings.labelled_piece) for part in parts]
             fed = _fed(joiner, parts, settings)
             counts["texts"] += 1
             counts["words_without_piece"] += sum(map(len, texts)) - sum(len({word for word, _ in found}) for found in labelled)
-            counts["cut_texts"] += sum(map(len, parts)) > sum(high - low for each in fed for low, high, _ in each.spans)
-            counts["cut_words"] += sum(map(len, labelled))
+            cut = sum(map(len, parts)) > sum(high - low for each in fed for low, high, _ in each.spans)
+            cut_words = sum(map(len, labelled))
+            counts["cut_texts"] += cut
             for number, each in enumerate(fed, start=1):
                 kept = [
                     (text[word], position + shift, labels[word] if labels else "", word)
@@ -88,7 +90,7 @@ def tokenise(
                     for word, position in found
                     if low <= position < high
                 ]
-                counts["cut_words"] -= len(kept)
+                cut_words -= len(kept)
                 heads, relations = _arcs(row, [word for *_, word in kept])
                 columns["id"].append(row["id"] if number == 1 else f"{row['id']}#{number}")
                 columns["language"].append(row["language"])
@@ -100,6 +102,9 @@ def tokenise(
                 columns["relations"].append(relations)
                 columns["label"].append(row.get("label", ""))
                 columns["second"].append(each.second)
+                columns["cut"].append(cut)
+            counts["cut_words"] += cut_words
+            columns["cut_words"] += [cut_words, *[0] * (len(fed) - 1)]
         tables.append(pa.table(columns, schema=TOKENS))
     return pa.concat_tables(tables), counts
 
@@ -159,8 +164,10 @@ def _places(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
     return (inside[0] if size else 0, size), (second[0] if second else 0, len(second))
 
 
-def _unknown_id(tokenizer: Tokenizer) -> int | None:
-    return next((found for name in ("[UNK]", "<unk>") if (found := tokenizer.token_to_id(name)) is not None), None)
+def is_known(tokenizer: Tokenizer, parts: Iterable[Encoding]) -> bool:
+    """If no text has an unknown piece among its first LOOKED_AT, wherever it is cut later; a pair's texts each by itself."""
+    unknown = next((found for name in ("[UNK]", "<unk>") if (found := tokenizer.token_to_id(name)) is not None), None)
+    return all(unknown not in part.ids[:LOOKED_AT] for part in parts)
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
@@ -182,17 +189,61 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 def write_tokens(encoder: Path, corpus: Path, output: Path, settings: Tokens, split: str) -> dict[str, int]:
-    """Tokenise one file of a corpus; a sample with spare texts is cut to its nominal size.
+    """Tokenise one file of a corpus: of candidates in random order as many as are asked for.
 
     Returns the counts of `tokenise`. Raises DataError when no text is left.
     """
     table, nominal = corpora.read(corpus), corpora.metadata(corpus).get("nominal", {}).get(split)
-    rows = (row for batch in table.to_batches(CHUNK) for row in batch.to_pylist())
-    tokens, counts = tokenise(load_tokenizer(encoder), rows, settings, nominal)
-    if not counts["texts"]:
+    tokens, counts = tokenise(load_tokenizer(encoder), _rows(table), settings, nominal)
+    _check_left(counts["texts"], table, encoder, corpus)
+    corpora.write(tokens, output, TOKENS, counts)
+    return counts
+
+
+def write_train(
+    encoder: Path, corpus: Path, outputs: Mapping[str, Path], settings: Tokens, *, language: str, share: float, by: str, seed: int
+) -> dict[str, dict[str, int]]:
+    """Tokenise train and split validation off, after the texts with unknown pieces left (tanti2021's code).
+
+    outputs: of train and validation; the texts keep their order. share, seed: see `validation`; by: what is drawn, texts or
+    the values of a column, premises. Returns the counts of `tokenise` by split; texts with unknown pieces count under train.
+    """
+    table, tokenizer = corpora.read(corpus), load_tokenizer(encoder)
+    places = list(_known(tokenizer, table) if settings.drop_unknown else range(len(table)))
+    _check_left(len(places), table, encoder, corpus)
+    known = table.take(places)
+    chosen = validation(places if by == "text" else known[by].to_pylist(), share, seed, language)
+    kept = {"train": [i for i in range(len(known)) if i not in chosen], "validation": sorted(chosen)}
+    if not chosen:
+        raise DataError(f"{corpus}: a validation share of {share:g} of {len(known)} texts has none; raise validation_share")
+    tokens, counts = {}, {}
+    for split, those in kept.items():
+        tokens[split], counts[split] = tokenise(tokenizer, _rows(known.take(those)), settings)
+    counts["train"]["unknown"] += len(table) - len(known)
+    for split, output in outputs.items():
+        corpora.write(tokens[split], output, TOKENS, counts[split])
+    return counts
+
+
+def _known(tokenizer: Tokenizer, table: pa.Table) -> Iterator[int]:
+    """The places of the texts without unknown pieces."""
+    rows = enumerate(_rows(table))
+    while chunk := list(islice(rows, CHUNK)):
+        split = [text_words(row)[0] for _, row in chunk]
+        flat = [words for parts in split for words in parts]
+        encodings = iter(tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
+        for (place, _), texts in zip(chunk, split, strict=True):
+            if is_known(tokenizer, list(islice(encodings, len(texts)))):
+                yield place
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    return (row for batch in table.to_batches(CHUNK) for row in batch.to_pylist())
+
+
+def _check_left(texts: int, table: pa.Table, encoder: Path, corpus: Path) -> None:
+    if not texts:
         raise DataError(
             f"{corpus}: none of {table.num_rows} texts is free of unknown pieces under {encoder.name}: "
             "choose an encoder that covers the language, or set tokens.drop_unknown to false"
         )
-    corpora.write(tokens, output, TOKENS, counts)
-    return counts

@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from crosslens.corpora.schema import write
 from crosslens.errors import DataError
 
 Row = dict[str, Any]
+Name = TypeVar("Name", bound=str)
 
 
 class Reader(Protocol):
@@ -70,7 +71,7 @@ def validation(groups: Sequence[Hashable], share: float, seed: int, language: st
     return {place for place, name in enumerate(groups) if name in chosen}
 
 
-def apportion(number: int, shares: Mapping[str, float]) -> dict[str, int]:
+def apportion(number: int, shares: Mapping[Name, float]) -> dict[Name, int]:
     """Whole parts of a number by shares, by largest remainder."""
     exact = {split: number * share / sum(shares.values()) for split, share in shares.items()}
     # The rounding keeps 0.1 * 30 at 3.

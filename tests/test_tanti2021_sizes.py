@@ -1,4 +1,4 @@
-"""tanti2021: sizes beside the printed ones and what explains them; the page of a table."""
+"""tanti2021: sizes beside the printed ones and what explains them; what languages lost; the page of a table."""
 
 from pathlib import Path
 
@@ -22,20 +22,20 @@ XNLI = {
 WIKIPEDIA = {
     "kind": "paragraphs",
     "source": "wikipedia",
-    "file": "{wiki}/20200420.xml",
+    "file": "{wiki}/20210420.xml",
     "languages": ["en", "de"],
     "paragraphs": 10,
 }
 
 
-def tokens(folder, sizes, unknown=0, tags=("NOUN", "VERB"), label=""):
+def tokens(folder, sizes, unknown=0, cut=0, tags=("NOUN", "VERB"), label=""):
     """Token files of so many texts, each of two words; sizes: file -> texts."""
     for name, n in sizes.items():
         row = {"language": name[:2], "pieces": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2],
                "labels": list(tags), "heads": [], "relations": [],
                "label": label, "second": 0, "cut": False, "cut_words": 0}  # fmt: skip
         rows = [{"id": str(i)} | row for i in range(n)]
-        write(rows, folder / f"{name}.parquet", TOKENS, {"texts": n, "unknown": unknown})
+        write(rows, folder / f"{name}.parquet", TOKENS, {"texts": n, "unknown": unknown, "cut_texts": cut, "cut_words": 3 * cut})
     return str(folder)
 
 
@@ -44,20 +44,35 @@ def lines(tmp_path):
     """The table of a small study, by corpus and part; a sample of Wikipedia by its unit too."""
     folders = [
         tokens(tmp_path / "u", {"en.train": 8, "en.validation": 2, "en.test": 3, "de.test": 3}, unknown=1),
-        tokens(tmp_path / "x", {"en.train": 351_340, "en.test": 4, "de.test": 4}, unknown=2, tags=("", ""), label="neutral"),
-        tokens(tmp_path / "w", {f"{code}.{split}": n for code in ("en", "de") for split, n in
-                                (("train", 7), ("validation", 1), ("dev", 1), ("test", 1))}, tags=("", "")),
+        tokens(tmp_path / "x", {"en.train": 351_340, "en.test": 4, "de.test": 4}, unknown=2, cut=1, tags=("", ""),
+               label="neutral"),
+        tokens(tmp_path / "w", {f"{code}.{split}": n for code, dev in (("en", 1), ("de", 0)) for split, n in
+                                (("train", 7), ("validation", 1), ("dev", dev), ("test", 1))}, tags=("", "")),
     ]  # fmt: skip
     label, language = Draw(sample_per_label=2).model_dump(), Draw(sample_per_language=3).model_dump()
     draws = {"pos": {"ud": label, "wiki": language}, "nli": {"nli": label, "wiki": language}}
     data = configured({"ud": UDPOS, "nli": XNLI, "wiki": WIKIPEDIA}, draws, folders)
     made = sizes(PUBLISHED, data, drop_unknown=True)
-    return {(row.corpus, row.part, row.unit): row for row in made.itertuples()}
+    return {
+        (row.corpus, row.part, row.unit, *([row.language] if row.part == "all splits" else [])): row for row in made.itertuples()
+    }
 
 
 def test_one_line_for_each_printed_size(lines):
-    assert len(lines) == 12 + 6 + 2  # splits, samples and their caps; those of Wikipedia for each task
-    assert all(row.difference == row.here - row.published and row.explanation for row in lines.values())
+    printed = [row for key, row in lines.items() if len(key) == 3]
+    assert len(printed) == 12 + 6 + 2  # splits, samples and their caps; those of Wikipedia for each task
+    assert all(row.difference == row.here - row.published and row.explanation for row in printed)
+
+
+def test_what_each_language_lost(lines):
+    lost = {key[::3]: row for key, row in lines.items() if len(key) == 4}
+    assert set(lost) == {(name, code) for name in ("UDPOS", "XNLI", "Wikipedia") for code in ("en", "de")}
+    german = lost["XNLI", "de"]
+    assert (german.here, german._9, german._10, german._11, german._12) == (4, 6, 2, 1, 3)
+    assert german.explanation == "33.3% of the pairs read have unknown pieces; 25.0% are cut"
+    assert (lost["Wikipedia", "en"].here, lost["Wikipedia", "en"].explanation) == (10, "")
+    assert lost["Wikipedia", "de"].explanation == "too little text for 1 of 10 paragraphs"
+    assert (lines["XNLI", "test", "pairs"]._11, lines["XNLI", "test", "pairs"]._12) == (2, 6)
 
 
 def test_splits_are_counted_and_explained(lines):

@@ -15,6 +15,7 @@ from crosslens.corpora import wikitext
 from crosslens.corpora.dumps import Page, in_parts
 from crosslens.corpora.lines import UNSPACED, read_lines
 from crosslens.corpora.schema import PARAGRAPHS, write
+from crosslens.corpora.splits import apportion
 from crosslens.corpora.treebanks import Sentence, document, read_treebank
 from crosslens.errors import DataError
 
@@ -85,7 +86,7 @@ def write_paragraphs(
     blocks were read, and what was left out of the pages that were looked at.
     Raises DataError where the source is damaged or a split ends up empty; then nothing is written.
     """
-    nominal = _apportion(paragraphs, shares)
+    nominal = apportion(paragraphs, shares)
     unknown = sorted(set(outputs) - set(shares))
     starved = unknown or [split for split in outputs if not nominal[split]]
     if starved:
@@ -124,16 +125,6 @@ def write_paragraphs(
     if found < paragraphs:
         logger.warning("%s: %d paragraphs asked for, %d found", source, paragraphs, found)
     return metadata
-
-
-def _apportion(number: int, shares: Mapping[str, float]) -> dict[str, int]:
-    """Whole parts of a number by shares, by largest remainder."""
-    exact = {split: number * share / sum(shares.values()) for split, share in shares.items()}
-    # The rounding keeps 0.1 * 30 at 3.
-    parts = {split: math.floor(round(value, 9)) for split, value in exact.items()}
-    for split in sorted(exact, key=lambda split: parts[split] - exact[split])[: number - sum(parts.values())]:
-        parts[split] += 1
-    return parts
 
 
 @dataclass

@@ -1,9 +1,10 @@
 """Splits of a corpus that has official files: what they hold, samples, and validation as a share of train."""
 
+import math
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -11,6 +12,7 @@ from crosslens.corpora.schema import write
 from crosslens.errors import DataError
 
 Row = dict[str, Any]
+Name = TypeVar("Name", bound=str)
 
 
 class Reader(Protocol):
@@ -67,3 +69,13 @@ def validation(groups: Sequence[Hashable], share: float, seed: int, language: st
     random.Random(f"{seed}/{language}/validation").shuffle(names)
     chosen = set(names[: int(share * len(names))])
     return {place for place, name in enumerate(groups) if name in chosen}
+
+
+def apportion(number: int, shares: Mapping[Name, float]) -> dict[Name, int]:
+    """Whole parts of a number by shares, by largest remainder."""
+    exact = {split: number * share / sum(shares.values()) for split, share in shares.items()}
+    # The rounding keeps 0.1 * 30 at 3.
+    parts = {split: math.floor(round(value, 9)) for split, value in exact.items()}
+    for split in sorted(exact, key=lambda split: parts[split] - exact[split])[: number - sum(parts.values())]:
+        parts[split] += 1
+    return parts

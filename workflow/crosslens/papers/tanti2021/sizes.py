@@ -1,6 +1,9 @@
-"""tanti2021: appendices A and B, the sizes of splits and samples, and what explains each difference from the printed ones."""
+"""tanti2021: appendices A and B, the sizes of splits and samples, and what explains each difference from the printed ones.
 
-from collections.abc import Iterable, Mapping
+Then what each language lost, and why.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +14,19 @@ from pydantic import TypeAdapter
 from crosslens.config.base import Split
 from crosslens.config.corpora import Corpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
 from crosslens.config.states import Draw
-from crosslens.corpora.schema import metadata
+from crosslens.corpora.splits import apportion
 from crosslens.papers.tanti2021.items import LABELS, TASKS
 from crosslens.states.draw import draw
+from crosslens.tokens.schema import counts
 from crosslens.training.texts import load
 
 WIKIPEDIA = "Wikipedia"
 SPLITS: dict[str, Split] = {"train": "train", "validation": "validation", "development": "dev", "test": "test"}  # paper, here
 SAMPLE = "t-SNE/V-measure sample"
-COUNTS = ["here", "published", "difference", "languages", "texts read", "dropped for unknown pieces"]
+TOKENISED = {"texts read": ("texts", "unknown"), "dropped for unknown pieces": ("unknown",),
+             "cut texts": ("cut_texts",), "cut words": ("cut_words",)}  # fmt: skip
+COUNTS = ["here", "published", "difference", "languages", *TOKENISED]
+ALL = "all splits"
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ PAPER = {
         "of 2,490 in dev and 5,010 in test",
     ),
     WIKIPEDIA: Paper(
-        "Wikipedia's dumps of 20 April 2020", ("wikipedia",), 33, 100,
+        "Wikipedia's dumps of 20 April 2021", ("wikipedia",), 33, 100,
         "the paper's paragraphs are another sample",
     ),
 }  # fmt: skip
@@ -77,7 +84,7 @@ def configured(
 
 
 def sizes(published: pd.DataFrame, data: Mapping[str, Data], drop_unknown: bool) -> pd.DataFrame:
-    """A line for each size that appendices A and B print; a sample of Wikipedia for each task.
+    """A line for each size that appendices A and B print, a sample of Wikipedia for each task; then one for each language.
 
     published: resources/published/tanti2021.csv; data: see `configured`.
     """
@@ -98,15 +105,16 @@ def sizes(published: pd.DataFrame, data: Mapping[str, Data], drop_unknown: bool)
     for line in lines:
         line["difference"] = line["here"] - line["published"]
         line["explanation"] = line["explanation"] if line["difference"] else "equal"
-    columns = ["corpus", "part", "unit", *COUNTS, "explanation"]
+    lines += [line for name in PAPER if name in data for line in _losses(name, data[name])]
+    columns = ["corpus", "part", "language", "unit", *COUNTS, "explanation"]
     return pd.DataFrame(lines, columns=columns).astype(dict.fromkeys(COUNTS, "Int64"))
 
 
 def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -> dict[str, Any]:
     """Appendix A: the size of a split after tokenising."""
-    corpus, stored = data.corpus, [metadata(path) for path in sorted(data.tokens.glob(f"*.{split}.parquet"))]
-    kept, dropped = (sum(counts[key] for counts in stored) for key in ("texts", "unknown"))
-    line = {"here": kept, "languages": len(stored), "texts read": kept + dropped, "dropped for unknown pieces": dropped}
+    corpus, stored = data.corpus, counts(data.tokens, split)
+    line = _tokenised(stored.values()) | {"languages": len(stored)}
+    kept, dropped = line["here"], line["dropped for unknown pieces"]
     if not stored:
         return line | {"explanation": f"{split} is not configured"}
     reasons = _source(name, split, data)
@@ -117,7 +125,7 @@ def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -
         share, printed = corpus.shares[split], 0.7 if split == "train" else 0.1
         if share != printed:
             reasons.append(f"{share:.0%} of them, not {printed:.0%}")
-        asked = round(len(stored) * corpus.paragraphs * share)
+        asked = len(stored) * apportion(corpus.paragraphs, corpus.shares)[split]
         if kept < asked:
             reasons.append(f"too little text for {asked - kept:,} of {asked:,} paragraphs")
     elif isinstance(corpus, OfficialCorpus):
@@ -135,6 +143,29 @@ def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -
         if dropped:
             reasons.append(f"{dropped:,} texts dropped for unknown pieces")
     return line | {"explanation": "; ".join(reasons)}
+
+
+def _tokenised(stored: Collection[Mapping[str, int]]) -> dict[str, Any]:
+    """Texts that are left of some files, and what became of the others and of their ends."""
+    told = {name: sum(of[key] for of in stored for key in keys) for name, keys in TOKENISED.items()}
+    return {"here": sum(of["texts"] for of in stored), **told}
+
+
+def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
+    """What each language lost: texts with unknown pieces, ends of texts, paragraphs that its source does not have."""
+    corpus, unit = data.corpus, "sentences" if name == "UDPOS" else "pairs" if name == "XNLI" else "paragraphs"
+    stored = {split: counts(data.tokens, split) for split in SPLITS.values()}
+    for language in corpus.languages:
+        line = _tokenised([of[language] for of in stored.values() if language in of])
+        read, kept = line["texts read"], line["here"]
+        reasons = []
+        if line["dropped for unknown pieces"]:
+            reasons.append(f"{line['dropped for unknown pieces'] / read:.1%} of the {unit} read have unknown pieces")
+        if isinstance(corpus, ParagraphCorpus) and kept < corpus.paragraphs:
+            reasons.append(f"too little text for {corpus.paragraphs - kept:,} of {corpus.paragraphs:,} paragraphs")
+        if line["cut texts"]:
+            reasons.append(f"{line['cut texts'] / kept:.1%} are cut")
+        yield {"corpus": name, "part": ALL, "language": language, "unit": unit, **line, "explanation": "; ".join(reasons)}
 
 
 def _sample(name: str, task: str, settings: Draw, data: Data) -> dict[str, Any]:
@@ -162,8 +193,8 @@ def _source(name: str, split: Split, data: Data) -> list[str]:
         source, printed = corpus.distribution([split])[0], "MultiNLI 1.0"
     if source not in PAPER[name].sources:
         return [f"the phrasebook's texts, not {printed}" if source == "phrasebook" else f"texts of {source}, not {printed}"]
-    if isinstance(corpus, ParagraphCorpus) and "20200420" not in corpus.file:
-        return ["another dump than 20200420"]
+    if isinstance(corpus, ParagraphCorpus) and "20210420" not in corpus.file:
+        return ["another dump than the 20210420 of the authors' code"]
     if isinstance(corpus, TreebankCorpus) and split in ("dev", "test") and corpus.withheld != "paper":
         chosen = ["only the treebanks that are listed"] * isinstance(corpus.files[split], dict)
         return [*chosen, "sentences without text are dropped, which the authors' code does in part"]

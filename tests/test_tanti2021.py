@@ -352,7 +352,7 @@ def test_further_heads_have_items_of_their_own_that_no_table_shows(tmp_path, val
     heads = (TASK, LANGUAGE, "language 1e-01")
     random_predictions(tmp_path / "p.parquet", of, "xnli", "text", heads)
     found = prediction_records(tmp_path / "p.parquet", of, target="xnli", source_language="en", resamples=20, seed=0)
-    rows = pd.DataFrame(found).assign(recipe=of.name, seed=0)
+    rows = pd.DataFrame(found).assign(recipe=of.name, seed=0, converged=None)
     assert set(rows["item"]) == {"task"} | {f"{head}, {where}" for head in heads[1:] for where in ("target", "wiki")}
     without = rows[~rows["item"].str.startswith("language 1e-01")]
     assert table("table1", rows, published, CONFIGURED).equals(table("table1", without, published, CONFIGURED))
@@ -368,7 +368,8 @@ def test_transfer_is_a_mean_over_languages_not_words():
 
 def score(item, run, value, definition=PAPER, measure="score", seed=0, language="all", task="pos"):
     return {"item": item, "recipe": f"tanti2021/{task}/{run}", "seed": seed, "language": language, "measure": measure,
-            "definition": definition, "value": value, "low": value - 0.01, "high": value + 0.01, "n": 900}  # fmt: skip
+            "definition": definition, "value": value, "low": value - 0.01, "high": value + 0.01, "n": 900,
+            "gradient": None, "converged": None}  # fmt: skip
 
 
 def scores(name, definition=PAPER):
@@ -400,7 +401,7 @@ def test_columns_of_both_tasks_stand_side_by_side(published):
     made = table("table1", scores("table1"), published, CONFIGURED)
     columns = [name for name in made if not name.endswith((" low", " high", " n"))]
     runs = ["Init.", "Init. published", "Fine-T.", "Fine-T. published", "Untrained", "Spelling alone"]
-    assert columns == ["row", "definition", *(f"{task} {run}" for task in ("UDPOS", "XNLI") for run in runs)]
+    assert columns == ["row", "definition", *(f"{task} {run}" for task in ("UDPOS", "XNLI") for run in runs), "remark"]
 
 
 def test_table3_takes_the_other_runs_from_figures_3_and_4(published):
@@ -465,6 +466,15 @@ def test_every_value_stands_beside_the_units_it_rests_on(published, name, tmp_pa
         assert text.set_index("row").loc[row, f"{column(task, run)} n"] == str(of.n)
 
 
+def test_probes_that_did_not_converge_are_named(published):
+    rows = [score("language, target", run, 0.5, PROBE_RANDOM, "probe", seed, task=task) | {"gradient": 1e-7, "converged": True}
+            for run in ("frozen", "finetuned") for task in TASKS for seed in (0, 1)]  # fmt: skip
+    rows[-1] |= {"gradient": 0.0123, "converged": False}
+    rows.append(score("language, target", "frozen", 0.5))
+    lines = table("table1", pd.DataFrame(rows), published, CONFIGURED)
+    assert lines["remark"].tolist() == ["XNLI Fine-T.: not converged, gradient 1e-02", ""]
+
+
 def test_several_seeds_give_the_t_interval(published):
     seeds = [0.50, 0.52, 0.57]
     rows = pd.DataFrame([score("task", "frozen", value, seed=seed) for seed, value in enumerate(seeds)])
@@ -475,7 +485,7 @@ def test_several_seeds_give_the_t_interval(published):
 
 def test_only_configured_runs_have_columns(published):
     made = table("table2", scores("table2"), published, {"pos": RUNS, "nli": ("frozen", "gradient_reversal", "true_entropy")})
-    shown = {name for name in made if not name.endswith((" low", " high", " n", " published"))} - {"row", "definition"}
+    shown = {name for name in made if not name.endswith((" low", " high", " n", " published"))} - {"row", "definition", "remark"}
     assert shown == {
         *(f"UDPOS {run}" for run in ("Grad.", "Ent.", "No adversary", "True entropy")),
         "XNLI Grad.",
@@ -515,6 +525,8 @@ def test_probes_find_planted_languages_and_their_control_does_not():
     target, wiki = states(0, "target"), states(1, "wiki")
     rows = pd.DataFrame(probe_records(target, wiki, Probe(train_words=60, test_words=40, penalties=[0.1, 1.0]), 20, 0))
     assert len(rows) == 5
+    assert rows["converged"].all() and (rows["gradient"] <= 1e-6).all() and set(rows["penalty"]) <= {0.1, 1.0}
+    assert not pd.DataFrame(probe_records(target, wiki, Probe(tolerance=1e-300, penalties=[1.0]), 20, 0))["converged"].any()
     control = rows["definition"] == PROBE_RANDOM
     assert (rows[~control]["value"] > 0.95).all()
     assert (rows[control]["value"] < 0.75).all()

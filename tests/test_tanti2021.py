@@ -53,6 +53,7 @@ ROOT = Path(__file__).parents[1]
 TASKS = ("pos", "nli")
 PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RUNS = (*PRINTED, "untrained", "no_adversary", "true_entropy")
+NAMES = {"zh": "Chinese", "de": "German", "en": "English", "tr": "Turkish"}  # of languages, in the order of their marks
 CONFIGURED = dict.fromkeys(TASKS, RUNS)
 
 
@@ -607,7 +608,7 @@ def drawn_figure(name, labels, points=None):
             for item in TABLES["table1"].rows.values():
                 rows += [score(item, run, 0.512 + shift, task=of), score(item, run, 0.934 + shift / 10, ACCURACY, task=of)]
             rows += [score(item, run, 0.228 + shift, V_PAPER, "clusters", task=of) for item in TABLES["table3"].rows.values()]
-    return points, figure(name, points, pd.DataFrame(rows), ["de", "en", "tr", "zh"], "A title")
+    return points, figure(name, points, pd.DataFrame(rows), NAMES, "A title")
 
 
 def titles_of(drawn):
@@ -644,9 +645,9 @@ def colours(drawn, row):
 
 
 def test_figure_2_has_the_marks_of_the_other_figures():
-    drawn = legend(["de", "en", "tr", "zh"], TASKS, "Legends")
+    drawn = legend(NAMES, TASKS, "Legends")
     languages, upos, inference = legends_of(drawn)
-    assert sorted(languages) == ["Chinese", "English", "German", "Turkish"]
+    assert languages == [*NAMES.values()]
     assert upos == sorted(LABELS["pos"]) and inference == sorted(LABELS["nli"])
     assert len(set(colours(drawn, 0).values())) == 4 and len(set(colours(drawn, 1).values())) == 17
     for name, labels, row in (("figure3", ("NOUN", "VERB"), 1), ("figure4", NLI, 2)):

@@ -78,7 +78,9 @@ def scores(states: np.ndarray, texts: Texts) -> dict[str, float]:
             words = np.flatnonzero((languages == language) & (sentences % 2 == half))
             chosen[half].append(generator.permutation(words)[:200])
     train, test = (np.concatenate(chosen[half]) for half in (0, 1))
-    (fitted,) = logistic_probe(states[train], languages[train], sentences[train], [states[test]], penalties=[0.1], seed=0)
+    (fitted,) = logistic_probe(
+        states[train], languages[train], sentences[train], [states[test]], penalties=[0.1], tolerance=1e-6, seed=0
+    )
     found = {"probe accuracy": float((fitted.predicted == languages[test]).mean())}
     for name, truth in (("languages", languages), ("UPOS", texts.labels["task"])):
         agreement = kmeans_agreement(states[test], truth[test], len(set(truth)), 5)

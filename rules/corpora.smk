@@ -19,6 +19,7 @@ rule corpus:
         code=reader_code,
         reader=lambda wildcards: CONFIG.corpora[wildcards.corpus].READER,
         settings=corpus_settings,
+        looked_up=looked_up,
         environment=environment("corpora"),
     message:
         "Read {wildcards.language} {wildcards.split} of {wildcards.corpus}"
@@ -72,6 +73,7 @@ rule typology:
     params:
         code=code("typology"),
         settings=lambda wildcards: {"languages": CONFIG.corpora[wildcards.corpus].languages},
+        looked_up=looked_up,
         environment=environment("corpora"),
     message:
         "Read {wildcards.corpus}"

@@ -99,6 +99,21 @@ def reader_code(wildcards):
     return [code("corpus"), fingerprint(f"workflow/crosslens/corpora/{CONFIG.corpora[wildcards.corpus].READER}.py")]
 
 
+def looked_up(wildcards):
+    """What a corpus's reader takes from resources/languages.csv."""
+    corpus = CONFIG.corpora[wildcards.corpus]
+    codes = {"entities": [wildcards.get("language")], "documents": [wildcards.get("language")], "typology": corpus.languages}
+    return {code: languages_table()[code] for code in codes.get(corpus.kind, ())}
+
+
+def by_family(languages):
+    """Code -> name of languages, relatives side by side, so that their marks are neighbours."""
+    table = languages_table()
+    return {
+        code: table[code]["name"] for code in sorted(languages, key=lambda code: (table[code]["family"], table[code]["name"]))
+    }
+
+
 def encoder_sources(wildcards):
     """What an encoder is made of: its files on the hub, and the text that it will read where it is trimmed to that."""
     settings = CONFIG.encoders[wildcards.encoder]

@@ -1,9 +1,12 @@
 """Clusters, probes, projections and the records that hold their values."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import torch
 from crosslens import records
 from crosslens.measures.clusters import kmeans_agreement
 from crosslens.measures.probes import logistic_probe, spelling_probe, split_by_text
@@ -62,32 +65,65 @@ def test_fewer_points_than_clusters_are_no_error():
 # Probes.
 
 
+def probe(train, truth, texts, tests, penalties, tolerance=1e-6, **options):
+    return logistic_probe(train, truth, texts, tests, penalties=penalties, tolerance=tolerance, seed=0, **options)
+
+
 def test_probe_finds_what_is_planted_and_nothing_in_random_labels():
     train, truth, texts = planted()
     test, expected, _ = planted(seed=1)
-    (fitted,) = logistic_probe(train, truth, texts, [test], penalties=[0.01, 1.0], seed=0)
+    (fitted,) = probe(train, truth, texts, [test], [0.01, 1.0])
     assert (fitted.predicted == expected).mean() > 0.97
     assert fitted.converged
     shuffled = np.random.default_rng(0).permutation(truth)
-    (random,) = logistic_probe(train, shuffled, texts, [test], penalties=[0.1], seed=0)
+    (random,) = probe(train, shuffled, texts, [test], [0.1])
     assert (random.predicted == expected).mean() < 0.45
 
 
-def test_probe_is_logistic_regression_on_standardised_states():
-    train, truth, texts = planted(noise=2.0)
-    test, _, _ = planted(noise=2.0, seed=1)
-    scaler = StandardScaler().fit(train)
-    expected = LogisticRegression(C=0.1, max_iter=5000, tol=1e-6).fit(scaler.transform(train), truth)
-    (fitted,) = logistic_probe(train, truth, texts, [test], penalties=[0.1], seed=0)
-    assert (fitted.predicted == expected.predict(scaler.transform(test))).mean() > 0.98
-    assert fitted.penalty == 0.1
+@pytest.mark.parametrize("k", [2, 4])
+def test_probe_is_logistic_regression_on_standardised_states(k):
+    train, truth, texts = planted(noise=2.0, k=k)
+    test, _, _ = planted(noise=2.0, k=k, seed=1)
+    scaler = StandardScaler().fit(train.astype(np.float64))
+    expected = LogisticRegression(C=0.1, max_iter=5000, tol=1e-9).fit(scaler.transform(train), truth)
+    (fitted,) = probe(train, truth, texts, [test], [0.1], 1e-9)
+    assert (fitted.predicted == expected.predict(scaler.transform(test))).all()
+    assert fitted.penalty == 0.1 and fitted.converged
 
 
-@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
-def test_probe_that_stops_early_says_so():
-    train, truth, texts = planted(noise=2.0)
-    (fitted,) = logistic_probe(train, truth, texts, [train], penalties=[1.0], seed=0, iterations=1)
-    assert not fitted.converged
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_probes_gradient_is_that_of_its_objective(k):
+    """By torch, at a fit that stopped early and at one that went on."""
+    train, truth, texts = planted(noise=2.0, k=k)
+    x = torch.tensor(StandardScaler().fit_transform(train.astype(np.float64)))
+    y = torch.tensor(np.unique(truth, return_inverse=True)[1])
+    for iterations, low, high in ((1, 1e-3, 1), (1000, 0, 1e-8)):
+        model = LogisticRegression(C=0.5, solver="newton-cg", max_iter=iterations, tol=1e-8)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(x.numpy(), truth)
+        weights, bias = (torch.tensor(each, requires_grad=True) for each in (model.coef_, model.intercept_))
+        logits = x @ weights.T + bias
+        if k == 2:
+            logits = torch.cat([torch.zeros_like(logits), logits], dim=1)
+        loss = torch.nn.functional.cross_entropy(logits, y) + (weights**2).sum() / (2 * 0.5 * len(x))
+        expected = max(float(each.abs().max()) for each in torch.autograd.grad(loss, (weights, bias)))
+        (fitted,) = probe(train, truth, texts, [train], [0.5], 1e-8, iterations=iterations)
+        assert fitted.gradient == pytest.approx(expected, rel=1e-3, abs=1e-12)
+        assert low <= expected <= high
+        assert fitted.converged == (iterations == 1000)
+
+
+def test_the_penalty_is_the_best_on_held_out_sentences():
+    train, truth, texts = planted(noise=1.0, d=200)
+    (fitted,) = probe(train, truth, texts, [train], [1e-6, 1e-3, 10.0])
+    held_out = split_by_text(texts, 0.2, 0)
+    scores = {}
+    for penalty in (1e-6, 1e-3, 10.0):
+        (part,) = probe(train[~held_out], truth[~held_out], texts[~held_out], [train[held_out]], [penalty])
+        scores[penalty] = (part.predicted == truth[held_out]).mean()
+    assert fitted.penalty == max(scores, key=scores.get)
+    assert len(set(scores.values())) > 1
 
 
 def test_split_by_text_keeps_sentences_together():

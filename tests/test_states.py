@@ -49,7 +49,7 @@ def test_states_are_those_of_a_naive_loop_at_every_layer(bench):
     assert list(found) == ["layer_0", "layer_1", "layer_2"]
     for layer, states in enumerate(found.values()):
         assert np.allclose(states, expected[layer], atol=1e-5), layer
-    for layers in ([2], None):  # the last alone takes another way, and is what heads read
+    for layers in ([2], []):  # the last alone takes another way, and is what heads read
         last = extract(encoder, texts, rows, layers, WORDS)
         assert list(last) == ["layer_2"]
         assert np.allclose(last["layer_2"], expected[2], atol=1e-5)
@@ -65,7 +65,7 @@ def test_layer_zero_is_the_embedding_output(bench):
 
 
 def test_no_words_no_states(bench):
-    for layers, names in (([0, 2], ["layer_0", "layer_2"]), (None, ["layer_2"])):
+    for layers, names in (([0, 2], ["layer_0", "layer_2"]), ([1], ["layer_1", "layer_2"]), ([], ["layer_2"])):
         found = extract(bench.encoder(), bench.texts(TEST), np.zeros(0, np.int64), layers, WORDS)
         assert {name: values.shape for name, values in found.items()} == {name: (0, 32) for name in names}
 
@@ -77,13 +77,13 @@ def test_the_state_of_a_text_is_its_first_pieces(bench):
     texts, encoder = bench.texts(PAIRS, "text"), bench.encoder()
     assert not texts.positions.any()
     rows = np.array([0, 1, 30, len(texts) - 1])
-    assert np.allclose(extract(encoder, texts, rows, None, TEXTS)["layer_2"], naive(encoder, texts, rows)[2], atol=1e-5)
+    assert np.allclose(extract(encoder, texts, rows, [], TEXTS)["layer_2"], naive(encoder, texts, rows)[2], atol=1e-5)
 
 
 def test_pooler_states_are_transformers(bench):
     texts = bench.texts(PAIRS, "text")
     rows = np.array([2, 3, 40, len(texts) - 1])
-    found = extract(bench.encoder(pooler=True), texts, rows, None, POOLER)
+    found = extract(bench.encoder(pooler=True), texts, rows, [], POOLER)
     theirs = AutoModel.from_pretrained(bench.pooler_folder).eval()
     assert list(found) == ["pooler"]
     for state, row in zip(found["pooler"], rows, strict=True):
@@ -133,7 +133,7 @@ def test_segments_change_the_states_as_transformers_has_it(bench, reading):
     texts, encoder = bench.texts(PAIRS, "text"), bench.encoder(pooler=reading.state == "pooler")
     rows = np.arange(12)
     plain, segmented = (
-        next(iter(extract(encoder, texts, rows, None, reading.model_copy(update={"segments": on})).values()))
+        next(iter(extract(encoder, texts, rows, [], reading.model_copy(update={"segments": on})).values()))
         for on in (False, True)
     )
     assert np.abs(plain - segmented).max(1).min() > 1e-3  # every pair's
@@ -167,7 +167,7 @@ def planted():
 
 
 def test_sample_by_label_takes_each_up_to_its_cap(planted):
-    rows, sample, random = draw(planted, "test", Draw(sample_per_label=4))
+    rows, sample, random = draw(planted, "en", "test", Draw(sample_per_label=4))
     labels = planted.labels["task"]
     assert sample.all() and not random.any()
     for label in (0, 1, 2):
@@ -177,7 +177,7 @@ def test_sample_by_label_takes_each_up_to_its_cap(planted):
 
 @pytest.mark.parametrize(("cap", "expected"), [(3, 3), (100, 6)])
 def test_sample_by_language_takes_one_word_of_a_text(planted, cap, expected):
-    rows, sample, _ = draw(planted, "test", Draw(sample_per_language=cap))
+    rows, sample, _ = draw(planted, "en", "test", Draw(sample_per_language=cap))
     owners = np.searchsorted(planted.word_offsets, rows, side="right") - 1
     assert len(rows) == len(set(owners)) == expected  # one of seven texts is empty
     assert sample.all()
@@ -185,21 +185,29 @@ def test_sample_by_language_takes_one_word_of_a_text(planted, cap, expected):
 
 def test_random_words_and_sample_are_told_apart(planted):
     settings = Draw(random_words={"train": 7, "test": 10}, sample_per_label=2)
-    rows, sample, random = draw(planted, "test", settings)
+    rows, sample, random = draw(planted, "en", "test", settings)
     assert random.sum() == 10
     assert (np.diff(rows) > 0).all()
     assert (sample | random).all()
-    rows, sample, random = draw(planted, "train", settings)  # not the sample's split
+    rows, sample, random = draw(planted, "en", "train", settings)  # not the sample's split
     assert (len(rows), sample.sum(), random.sum()) == (7, 0, 7)
-    assert len(draw(planted, "dev", settings)[0]) == 0
-    assert len(draw(planted, "test", Draw(random_words={"test": 10_000}))[0]) == 40
+    assert len(draw(planted, "en", "dev", settings)[0]) == 0
+    assert len(draw(planted, "en", "test", Draw(random_words={"test": 10_000}))[0]) == 40
 
 
-def test_draw_depends_on_its_seed_alone(planted):
+def test_draw_depends_on_seed_language_and_split_alone(planted):
     settings = Draw(random_words={"test": 10}, sample_per_language=3)
-    one, again = draw(planted, "test", settings), draw(planted, "test", settings)
+    one, again = draw(planted, "en", "test", settings), draw(planted, "en", "test", settings)
     assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
-    assert not np.array_equal(one[0], draw(planted, "test", settings.model_copy(update={"seed": 1}))[0])
+    everywhere = Draw(random_words={"test": 10, "train": 10}, sample_per_language=3)
+    others = [draw(planted, "de", "test", settings), draw(planted, "en", "train", everywhere)]
+    others.append(draw(planted, "en", "test", settings.model_copy(update={"seed": 1})))
+    assert all(not np.array_equal(one[0][one[2]], other[0][other[2]]) for other in others)
+
+
+def test_a_layer_that_the_encoder_has_not_is_refused(bench):
+    with pytest.raises(DataError, match=r"states\.layers: layers of 0 to 2 expected for this encoder, found 3"):
+        extract(bench.encoder(), bench.texts(TEST), np.array([0]), [1, 3], WORDS)
 
 
 def test_splits_of_a_draw():
@@ -232,7 +240,9 @@ def test_files_round_trip(tmp_path, dtype, last):
     assert pq.read_schema(tmp_path / "de.parquet").field("layer_0").type == pa.list_(pa.from_numpy_dtype(dtype), 6)
 
 
-def test_states_from_files_to_files(bench, tokens, tmp_path, log):
+@pytest.mark.parametrize("layers", [[], [0], [0, 2]])
+def test_states_from_files_to_files(bench, tokens, tmp_path, log, layers):
+    """Measures read what heads read, whatever else is stored."""
     encoder = bench.encoder()
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight.mul_(2)
@@ -240,7 +250,7 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log):
     settings = Draw(random_words={"train": 9, "test": 11}, sample_per_label=2)
     run(
         bench.encoder_folder, tmp_path / "model.safetensors", {"sentences": tokens / "sentences"}, tmp_path / "states",
-        languages={"sentences": LANGUAGES[:2]}, labels=UPOS, draws={"sentences": settings}, layers=[0, 2],
+        languages={"sentences": LANGUAGES[:2]}, labels=UPOS, draws={"sentences": settings}, layers=layers,
         reading=WORDS, precision="float32", stored="float32", threads=1, log=log,
     )  # fmt: skip
     states = states_files.read(tmp_path / "states" / "sentences")
@@ -249,15 +259,15 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log):
             here = states.take((states.languages == language) & (states.splits == split))
             assert here.random.sum() == n
             texts = bench.texts(Data(corpus="sentences", split=split, languages=(language,)))
-            rows = draw(texts, split, settings)[0]
+            rows = draw(texts, language, split, settings)[0]
             assert here.words.tolist() == [texts.words[row] for row in rows]
             assert [UPOS.index(label) for label in here.labels] == texts.labels["task"][rows].tolist()
             assert np.allclose(here.vectors, naive(encoder, texts, rows)[2], atol=1e-5)
             assert all(text.startswith(f"{language}/{language}_phrasebook/{split}") or split == "train" for text in here.texts)
 
 
-@pytest.mark.parametrize(("layers", "column"), [(None, "pooler"), ([2], "pooler")])
-def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, layers, column):
+@pytest.mark.parametrize("layers", [[], [1], [2]])
+def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, layers):
     encoder = bench.encoder(pooler=True)
     with torch.no_grad():
         encoder.pooler.dense.weight.mul_(2)
@@ -274,7 +284,7 @@ def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, la
     texts = bench.texts(PAIRS.model_copy(update={"languages": ("en",)}), "text")
     rows = [texts.ids.index(name.removeprefix("en/")) for name in states.texts]
     assert [texts.words[row] for row in rows] == states.words.tolist()
-    assert np.allclose(states.vectors, extract(encoder, texts, np.array(rows), layers, POOLER)[column], atol=1e-5)
+    assert np.allclose(states.vectors, extract(encoder, texts, np.array(rows), layers, POOLER)["pooler"], atol=1e-5)
 
 
 def test_a_text_is_one_unit_with_its_own_label(bench, corpora):

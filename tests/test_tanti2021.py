@@ -53,6 +53,7 @@ ROOT = Path(__file__).parents[1]
 TASKS = ("pos", "nli")
 PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RUNS = (*PRINTED, "untrained", "no_adversary", "true_entropy")
+NAMES = {"zh": "Chinese", "de": "German", "en": "English", "tr": "Turkish"}  # of languages, in the order of their marks
 CONFIGURED = dict.fromkeys(TASKS, RUNS)
 
 
@@ -352,7 +353,7 @@ def test_further_heads_have_items_of_their_own_that_no_table_shows(tmp_path, val
     heads = (TASK, LANGUAGE, "language 1e-01")
     random_predictions(tmp_path / "p.parquet", of, "xnli", "text", heads)
     found = prediction_records(tmp_path / "p.parquet", of, target="xnli", source_language="en", resamples=20, seed=0)
-    rows = pd.DataFrame(found).assign(recipe=of.name, seed=0)
+    rows = pd.DataFrame(found).assign(recipe=of.name, seed=0, converged=None)
     assert set(rows["item"]) == {"task"} | {f"{head}, {where}" for head in heads[1:] for where in ("target", "wiki")}
     without = rows[~rows["item"].str.startswith("language 1e-01")]
     assert table("table1", rows, published, CONFIGURED).equals(table("table1", without, published, CONFIGURED))
@@ -368,7 +369,8 @@ def test_transfer_is_a_mean_over_languages_not_words():
 
 def score(item, run, value, definition=PAPER, measure="score", seed=0, language="all", task="pos"):
     return {"item": item, "recipe": f"tanti2021/{task}/{run}", "seed": seed, "language": language, "measure": measure,
-            "definition": definition, "value": value, "low": value - 0.01, "high": value + 0.01, "n": 900}  # fmt: skip
+            "definition": definition, "value": value, "low": value - 0.01, "high": value + 0.01, "n": 900,
+            "gradient": None, "converged": None}  # fmt: skip
 
 
 def scores(name, definition=PAPER):
@@ -400,7 +402,7 @@ def test_columns_of_both_tasks_stand_side_by_side(published):
     made = table("table1", scores("table1"), published, CONFIGURED)
     columns = [name for name in made if not name.endswith((" low", " high", " n"))]
     runs = ["Init.", "Init. published", "Fine-T.", "Fine-T. published", "Untrained", "Spelling alone"]
-    assert columns == ["row", "definition", *(f"{task} {run}" for task in ("UDPOS", "XNLI") for run in runs)]
+    assert columns == ["row", "definition", *(f"{task} {run}" for task in ("UDPOS", "XNLI") for run in runs), "remark"]
 
 
 def test_table3_takes_the_other_runs_from_figures_3_and_4(published):
@@ -465,6 +467,15 @@ def test_every_value_stands_beside_the_units_it_rests_on(published, name, tmp_pa
         assert text.set_index("row").loc[row, f"{column(task, run)} n"] == str(of.n)
 
 
+def test_probes_that_did_not_converge_are_named(published):
+    rows = [score("language, target", run, 0.5, PROBE_RANDOM, "probe", seed, task=task) | {"gradient": 1e-7, "converged": True}
+            for run in ("frozen", "finetuned") for task in TASKS for seed in (0, 1)]  # fmt: skip
+    rows[-1] |= {"gradient": 0.0123, "converged": False}
+    rows.append(score("language, target", "frozen", 0.5))
+    lines = table("table1", pd.DataFrame(rows), published, CONFIGURED)
+    assert lines["remark"].tolist() == ["XNLI Fine-T.: not converged, gradient 1e-02", ""]
+
+
 def test_several_seeds_give_the_t_interval(published):
     seeds = [0.50, 0.52, 0.57]
     rows = pd.DataFrame([score("task", "frozen", value, seed=seed) for seed, value in enumerate(seeds)])
@@ -475,7 +486,7 @@ def test_several_seeds_give_the_t_interval(published):
 
 def test_only_configured_runs_have_columns(published):
     made = table("table2", scores("table2"), published, {"pos": RUNS, "nli": ("frozen", "gradient_reversal", "true_entropy")})
-    shown = {name for name in made if not name.endswith((" low", " high", " n", " published"))} - {"row", "definition"}
+    shown = {name for name in made if not name.endswith((" low", " high", " n", " published"))} - {"row", "definition", "remark"}
     assert shown == {
         *(f"UDPOS {run}" for run in ("Grad.", "Ent.", "No adversary", "True entropy")),
         "XNLI Grad.",
@@ -515,6 +526,8 @@ def test_probes_find_planted_languages_and_their_control_does_not():
     target, wiki = states(0, "target"), states(1, "wiki")
     rows = pd.DataFrame(probe_records(target, wiki, Probe(train_words=60, test_words=40, penalties=[0.1, 1.0]), 20, 0))
     assert len(rows) == 5
+    assert rows["converged"].all() and (rows["gradient"] <= 1e-6).all() and set(rows["penalty"]) <= {0.1, 1.0}
+    assert not pd.DataFrame(probe_records(target, wiki, Probe(tolerance=1e-300, penalties=[1.0]), 20, 0))["converged"].any()
     control = rows["definition"] == PROBE_RANDOM
     assert (rows[~control]["value"] > 0.95).all()
     assert (rows[control]["value"] < 0.75).all()
@@ -595,7 +608,7 @@ def drawn_figure(name, labels, points=None):
             for item in TABLES["table1"].rows.values():
                 rows += [score(item, run, 0.512 + shift, task=of), score(item, run, 0.934 + shift / 10, ACCURACY, task=of)]
             rows += [score(item, run, 0.228 + shift, V_PAPER, "clusters", task=of) for item in TABLES["table3"].rows.values()]
-    return points, figure(name, points, pd.DataFrame(rows), ["de", "en", "tr", "zh"], "A title")
+    return points, figure(name, points, pd.DataFrame(rows), NAMES, "A title")
 
 
 def titles_of(drawn):
@@ -632,9 +645,9 @@ def colours(drawn, row):
 
 
 def test_figure_2_has_the_marks_of_the_other_figures():
-    drawn = legend(["de", "en", "tr", "zh"], TASKS, "Legends")
+    drawn = legend(NAMES, TASKS, "Legends")
     languages, upos, inference = legends_of(drawn)
-    assert sorted(languages) == ["Chinese", "English", "German", "Turkish"]
+    assert languages == [*NAMES.values()]
     assert upos == sorted(LABELS["pos"]) and inference == sorted(LABELS["nli"])
     assert len(set(colours(drawn, 0).values())) == 4 and len(set(colours(drawn, 1).values())) == 17
     for name, labels, row in (("figure3", ("NOUN", "VERB"), 1), ("figure4", NLI, 2)):

@@ -336,6 +336,23 @@ def test_code_of_an_item_reruns_what_it_makes(built, module, edit, jobs):
         assert planned(built) == sorted(jobs)
 
 
+def test_names_of_languages_rerun_the_figures_that_show_them(tmp_path):
+    root = copy_repository(tmp_path)
+    legend = ("results/tiny/figure2.svg",)
+    tiny(root, *legend)
+    with changed(root / "resources/languages.csv", ("Afrikaans", "Afrikaner")):  # is not of the study
+        assert "Nothing to be done" in tiny(root, *legend, "-n")
+    with changed(root / "resources/languages.csv", ("tr,Turkish", "tr,Türkçe")):
+        assert MESSAGES["figure2"] in tiny(root, *legend, "-n")
+
+
+def test_measures_of_a_paper_are_of_its_own_recipes(tmp_path):
+    root = copy_repository(tmp_path)
+    for kind in ("predictions", "clusters", "probes", "projection"):
+        of_another = f"results/demo/measures/{kind}/muller2021/pos/en/ref/seed0.parquet"
+        assert f"No rule to produce {of_another}" in snakemake(root, "--profile", "demo", "-n", of_another, works=False)
+
+
 def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     """With an encoder that depends on no text, as the published one; a random or trimmed one follows its corpora."""
     overlay = own / OVERLAY

@@ -4,11 +4,13 @@
 from crosslens.config.tanti2021 import PAPER_RUNS
 from crosslens.papers.tanti2021.draws import draws
 from crosslens.papers.tanti2021.items import FIGURES, RUNS, TABLES
+from crosslens.papers.tanti2021.recipes import names as tanti2021_names
 from crosslens.papers.tanti2021.recipes import trials
 
 TANTI2021 = CONFIG.papers.tanti2021
 TANTI2021_CORPORA = [*(of.corpus for of in TANTI2021.tasks.values()), TANTI2021.language_corpus]
 TANTI2021_LANGUAGES = CONFIG.corpora[TANTI2021.language_corpus].languages
+TANTI2021_TRAININGS = "|".join(tanti2021_names(CONFIG))
 TANTI2021_RUNS = {task: list(of.runs) for task, of in TANTI2021.tasks.items()}
 TANTI2021_FIGURES = {name: runs for name, (task, runs) in FIGURES.items() if task in TANTI2021.tasks}
 TANTI2021_NOTES = {
@@ -50,6 +52,8 @@ rule tanti2021_predictions:
         f"{RESULTS}/measures/predictions/{{recipe}}/seed{{seed}}.parquet",
     log:
         f"{LOGS}/measures/predictions/{{recipe}}/seed{{seed}}.log",
+    wildcard_constraints:
+        recipe="|".join([TANTI2021_TRAININGS, *trials(CONFIG)]),
     conda:
         "../../envs/measures.yaml"
     params:
@@ -76,6 +80,8 @@ rule tanti2021_clusters:
         f"{RESULTS}/measures/clusters/{{recipe}}/seed{{seed}}.parquet",
     log:
         f"{LOGS}/measures/clusters/{{recipe}}/seed{{seed}}.log",
+    wildcard_constraints:
+        recipe=TANTI2021_TRAININGS,
     conda:
         "../../envs/measures.yaml"
     params:
@@ -100,6 +106,8 @@ rule tanti2021_probes:
         f"{RESULTS}/measures/probes/{{recipe}}/seed{{seed}}.parquet",
     log:
         f"{LOGS}/measures/probes/{{recipe}}/seed{{seed}}.log",
+    wildcard_constraints:
+        recipe=TANTI2021_TRAININGS,
     conda:
         "../../envs/measures.yaml"
     resources:
@@ -155,6 +163,8 @@ rule tanti2021_projection:
         f"{RESULTS}/measures/projection/{{recipe}}/seed{{seed}}.parquet",
     log:
         f"{LOGS}/measures/projection/{{recipe}}/seed{{seed}}.log",
+    wildcard_constraints:
+        recipe=TANTI2021_TRAININGS,
     conda:
         "../../envs/measures.yaml"
     params:
@@ -248,7 +258,7 @@ rule tanti2021_figure:
         code=code("tanti2021_figure"),
         settings=lambda wildcards: {
             "runs": FIGURES[wildcards.figure][1],
-            "languages": TANTI2021_LANGUAGES,
+            "languages": by_family(TANTI2021_LANGUAGES),
             "title": f"Figure {wildcards.figure[-1]} of tanti2021 with {TANTI2021.encoder}",
             "seeds": CONFIG.seeds,
         },
@@ -272,7 +282,7 @@ rule tanti2021_legend:
     params:
         code=code("tanti2021_legend"),
         settings={
-            "languages": TANTI2021_LANGUAGES,
+            "languages": by_family(TANTI2021_LANGUAGES),
             "tasks": list(TANTI2021.tasks),
             "title": "Figure 2 of tanti2021: legends",
         },

@@ -29,6 +29,9 @@ RECORDS = pa.schema(
         ("low", pa.float64()),  # 95 % interval
         ("high", pa.float64()),
         ("n", pa.int64()),  # items that the value rests on
+        ("penalty", pa.float64()),  # of a probe: C that validation chose
+        ("gradient", pa.float64()),  # where its fit ended: largest component
+        ("converged", pa.bool_()),  # whether that is small enough
     ]
 )
 

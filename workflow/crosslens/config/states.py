@@ -26,15 +26,15 @@ class Draw(Section):
 class States(Section):
     """Hidden states on disk."""
 
-    layers: list[Annotated[int, Field(ge=0)]] | None = Field(
-        None, description="0 is the embedding output, in rising order; null: what the heads read, the last layer or the pooler"
+    layers: list[Annotated[int, Field(ge=0)]] = Field(
+        [], description="further layers, rising, beside what the heads read (the last one, or the pooler); 0: embedding output"
     )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="of the forward pass")
     stored: Literal["float16", "float32"] = Field("float32", description="on disk")
 
     @field_validator("layers")
     @classmethod
-    def _rising(cls, layers: list[int] | None) -> list[int] | None:
-        if layers is not None and (not layers or layers != sorted(set(layers))):
-            raise ValueError("layers in rising order expected, each once: measures are taken on the last")
+    def _rising(cls, layers: list[int]) -> list[int]:
+        if layers != sorted(set(layers)):
+            raise ValueError("layers in rising order expected, each once")
         return layers

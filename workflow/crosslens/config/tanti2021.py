@@ -130,7 +130,12 @@ class Probe(Section):
 
     train_words: Count = Field(500, description="training words (nli: texts) a language")
     test_words: Count = Field(400, description="test words (nli: texts) a language, from other sentences")
-    penalties: list[Rate] = Field([0.01, 0.1, 1.0], min_length=1, description="C, chosen by validation")
+    penalties: list[Annotated[float, Field(gt=0)]] = Field(
+        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="C, chosen on a fifth of the training sentences"
+    )
+    tolerance: Annotated[float, Field(gt=0)] = Field(
+        1e-6, description="largest component of the gradient, of the objective a word, at which a probe has converged"
+    )
 
 
 class Clustering(Section):

@@ -3,16 +3,17 @@
 import numpy as np
 
 from crosslens.config.states import Draw
+from crosslens.streams import stream
 from crosslens.training.texts import IGNORED, Texts
 
 
-def draw(texts: Texts, split: str, settings: Draw) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def draw(texts: Texts, language: str, split: str, settings: Draw) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Words of one language and split: indices (ascending), and for each whether it is in the sample, among the random words.
 
     The sample shuffles all words and takes each while its label has fewer than the cap, or one random word of each of as
-    many random texts (tanti2021, appendix B, as in the authors' code).
+    many random texts (tanti2021, appendix B, as in the authors' code). Each language and split has a stream of its own.
     """
-    generator = np.random.default_rng([settings.seed, sum(map(ord, split))])
+    generator = np.random.default_rng(stream(settings.seed, "draw", language, split))
     n_words = int(texts.word_offsets[-1])
     order = generator.permutation(n_words)
     sample, random = np.zeros(n_words, bool), np.zeros(n_words, bool)

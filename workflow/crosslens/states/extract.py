@@ -40,7 +40,7 @@ def extract(
     encoder: nn.Module,
     texts: Texts,
     rows: np.ndarray,
-    layers: Sequence[int] | None,
+    layers: Sequence[int],
     reading: Reading,
 ) -> dict[str, np.ndarray]:
     """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.

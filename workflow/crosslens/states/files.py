@@ -41,9 +41,9 @@ def write(columns: Mapping[str, Sequence[object]], states: Mapping[str, np.ndarr
 
 
 def read(folder: str | Path, layer: int | None = None) -> States:
-    """Words of all languages of a corpus, by language, with their states at a layer; None: the last column that is stored."""
+    """Words of all languages of a corpus, by language, with their states at a layer; None: what heads read."""
     paths = sorted(Path(folder).glob("*.parquet"))
-    stored = pq.read_schema(paths[0]).names[-1] if layer is None else f"layer_{layer}"
+    stored = read_by_heads(pq.read_schema(paths[0]).names) if layer is None else f"layer_{layer}"
     names = ["id", "word", "label", "language", "split", "sample", "random"]
     table = pa.concat_tables([pq.read_table(path, columns=[*names, stored]) for path in paths]).combine_chunks()
     column = table[stored].combine_chunks()
@@ -52,6 +52,12 @@ def read(folder: str | Path, layer: int | None = None) -> States:
     # Two languages may have a text of the same name.
     columns["id"] = np.array([f"{language}/{text}" for language, text in zip(columns["language"], columns["id"], strict=True)])
     return States(vectors, *columns.values())
+
+
+def read_by_heads(names: Sequence[str]) -> str:
+    """Column of what heads read, which is stored whatever else is: the pooler where there is one, else the last layer."""
+    layers = [int(name.removeprefix("layer_")) for name in names if name.startswith("layer_")]
+    return "pooler" if "pooler" in names else f"layer_{max(layers)}"
 
 
 def read_layers(path: Path) -> tuple[list[str], list[np.ndarray]]:

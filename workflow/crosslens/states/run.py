@@ -29,7 +29,7 @@ def run(
     languages: Mapping[str, Sequence[str]],
     labels: Sequence[str],
     draws: Mapping[str, Draw],
-    layers: Sequence[int] | None,
+    layers: Sequence[int],
     reading: Reading,
     precision: str,
     stored: str,
@@ -38,7 +38,7 @@ def run(
 ) -> None:
     """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once.
 
-    tokens: corpus -> its folder of tokens. layers None: what heads read. precision: of the forward pass; stored: float16 or
+    tokens: corpus -> its folder of tokens. layers: beside what heads read. precision: of the forward pass; stored: float16 or
     float32.
     """
     torch.set_num_threads(threads)
@@ -64,14 +64,14 @@ def _means(model: nn.Module, tokens: Path, language: str, split: str) -> tuple[d
 
 def _language(
     model: nn.Module, tokens: Path, language: str, labels: Sequence[str], settings: Draw,
-    layers: Sequence[int] | None, reading: Reading,
+    layers: Sequence[int], reading: Reading,
 ) -> tuple[dict[str, list[object]], dict[str, np.ndarray]]:  # fmt: skip
     """Drawn words of all splits of a language, and their states: columns of the file, name -> (n, d)."""
     columns: dict[str, list[object]] = {name: [] for name in ("id", "word", "label", "language", "split", "sample", "random")}
     parts = []
     for split in settings.splits():
         texts = load([tokens / f"{language}.{split}.parquet"], labels, [language], reading.unit)
-        rows, sample, random = draw(texts, split, settings)
+        rows, sample, random = draw(texts, language, split, settings)
         parts.append(extract(model, texts, rows, layers, reading))
         columns["id"] += [texts.ids[i] for i in texts.word_offsets.searchsorted(rows, side="right") - 1]
         columns["word"] += [texts.words[i] for i in rows]

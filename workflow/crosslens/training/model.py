@@ -17,25 +17,23 @@ from crosslens.training import cpu, heads
 from crosslens.training.texts import Batch
 
 
-def unit_states(
-    encoder: nn.Module, batch: Batch, reading: Reading, layers: Sequence[int] | None = None
-) -> dict[str, torch.Tensor]:
+def unit_states(encoder: nn.Module, batch: Batch, reading: Reading, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
     """States of a batch's labelled units, column name -> (n_words, d).
 
-    layers None: what heads read, `pooler` or the last `layer_L`; else `layer_I` for each, 0 the embedding output, and the
-    pooler last where heads read it.
+    Always what heads read, `pooler` or the last `layer_L`, as the last column; before it `layer_I` for each of `layers`, 0 the
+    embedding output.
     """
     device = next(encoder.parameters()).device
     options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
     given = {name: value.to(device) for name, value in options.items() if value is not None}
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
-    every = layers is not None and list(layers) != [top]
-    output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=every, **given)
+    if any(layer > top for layer in layers):
+        raise DataError(f"states.layers: layers of 0 to {top} expected for this encoder, found {max(layers)}")
+    output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **given)
     rows, columns = batch.rows.to(device), batch.columns.to(device)
+    last = {f"layer_{top}": output.last_hidden_state[rows, columns]} if top in layers or reading.state == "hidden" else {}
     pooled = {"pooler": output.pooler_output[rows]} if reading.state == "pooler" else {}
-    if every:
-        return {f"layer_{layer}": output.hidden_states[layer][rows, columns] for layer in layers or ()} | pooled
-    return pooled if pooled and layers is None else {f"layer_{top}": output.last_hidden_state[rows, columns]} | pooled
+    return {f"layer_{layer}": output.hidden_states[layer][rows, columns] for layer in layers if layer < top} | last | pooled
 
 
 class EncoderWithHeads(nn.Module):

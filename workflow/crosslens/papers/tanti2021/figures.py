@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.config.base import languages_table
 from crosslens.figures.scatter import Panel, Row, legends, panels
 from crosslens.papers.tanti2021.items import ACCURACY, CAPTIONS, FIGURES, LABELS, PAPER, TASKS, V_PAPER, recipe_name
 
@@ -21,8 +20,10 @@ LEGEND_CAPTION = (
 )
 
 
-def figure(name: str, points: Mapping[str, pd.DataFrame], scores: pd.DataFrame, languages: Sequence[str], title: str) -> Figure:
-    """Six panels. points: run -> corpus, x, y, label, language; scores: the paper's records; languages: all of the study."""
+def figure(
+    name: str, points: Mapping[str, pd.DataFrame], scores: pd.DataFrame, languages: Mapping[str, str], title: str
+) -> Figure:
+    """Six panels. points: run -> corpus, x, y, label, language; scores: the paper's records; languages: see `legend`."""
     task, runs = FIGURES[name]
     scores = scores[scores["language"] == "all"]
     rows, letters = [], iter("abcdef")
@@ -46,16 +47,14 @@ def figure(name: str, points: Mapping[str, pd.DataFrame], scores: pd.DataFrame, 
     return panels(rows, title, caption)
 
 
-def legend(languages: Sequence[str], tasks: Sequence[str], title: str) -> Figure:
-    """Figure 2: the marks of languages and, for each task, of its labels."""
+def legend(languages: Mapping[str, str], tasks: Sequence[str], title: str) -> Figure:
+    """Figure 2: the marks of languages and, for each task, of its labels. languages: code -> name, all of the study, in order."""
     return legends([_languages(languages), *(_labels(task) for task in tasks)], title, LEGEND_CAPTION)
 
 
-def _languages(languages: Sequence[str], drawn: Sequence[Panel] = (), shown: Collection[str] | None = None) -> Row:
-    """Languages by family, all of the study, so that each has the same mark in every figure."""
-    table = languages_table()
-    classes = sorted(languages, key=lambda code: (table[code]["family"], table[code]["name"]))
-    return Row(drawn, {code: table[code]["name"] for code in classes}, "language", shown)
+def _languages(languages: Mapping[str, str], drawn: Sequence[Panel] = (), shown: Collection[str] | None = None) -> Row:
+    """Languages, all of the study, so that each has the same mark in every figure."""
+    return Row(drawn, dict(languages), "language", shown)
 
 
 def _labels(task: str, drawn: Sequence[Panel] = (), shown: Collection[str] | None = None) -> Row:

@@ -21,13 +21,12 @@ def probe_records(target: States, wiki: States, settings: Probe, resamples: int,
     share = settings.test_words / (settings.train_words + settings.test_words)
     held_out = split_by_text(target.texts, share, seed)
     inside, outside = target.take(~held_out), target.take(held_out)
-    probe = partial(logistic_probe, penalties=settings.penalties, seed=seed)
+    probe = partial(logistic_probe, penalties=settings.penalties, tolerance=settings.tolerance, seed=seed)
     across = probe(learn.vectors, learn.languages, learn.texts, [outside.vectors, paragraphs.vectors])
     within = probe(inside.vectors, inside.languages, inside.texts, [outside.vectors])
     shuffled = np.random.default_rng(seed).permutation(learn.languages)
-    random = logistic_probe(
-        learn.vectors, shuffled, learn.texts, [outside.vectors, paragraphs.vectors], penalties=settings.penalties[:1], seed=seed
-    )
+    tests = [outside.vectors, paragraphs.vectors]
+    random = probe(learn.vectors, shuffled, learn.texts, tests, penalties=[across[0].penalty])  # no labels to choose by
     for item, definition, fitted, test in (
         ("language, target", PROBE, across[0], outside),
         ("language, wiki", PROBE, across[1], paragraphs),
@@ -35,7 +34,8 @@ def probe_records(target: States, wiki: States, settings: Probe, resamples: int,
         ("language, target", PROBE_RANDOM, random[0], outside),
         ("language, wiki", PROBE_RANDOM, random[1], paragraphs),
     ):
-        yield _accuracy_record(item, definition, fitted.predicted, test, resamples, seed)
+        ended = {"penalty": fitted.penalty, "gradient": fitted.gradient, "converged": fitted.converged}
+        yield _accuracy_record(item, definition, fitted.predicted, test, resamples, seed) | ended
 
 
 def spelling_records(target: States, wiki: States, resamples: int, seed: int) -> Iterator[dict[str, Any]]:

@@ -174,7 +174,7 @@ def _sample(name: str, task: str, settings: Draw, data: Data) -> dict[str, Any]:
     drawn = 0
     for language in languages:
         texts = load([data.tokens / f"{language}.{split}.parquet"], labels, [language], "word" if task == "pos" else "text")
-        _, sample, _ = draw(texts, split, settings)
+        _, sample, _ = draw(texts, language, split, settings)
         drawn += int(sample.sum())
     reasons = _source(name, split, data) + _languages(name, len(languages))
     cap, cell = _cap(settings), _cell(name)

@@ -12,7 +12,8 @@ from crosslens.papers.tanti2021.items import ACCURACY, CAPTIONS, MICRO_F1, PAPER
 def table(name: str, scores: pd.DataFrame, published: pd.DataFrame, runs: Mapping[str, Collection[str]]) -> pd.DataFrame:
     """A table in percent: a line for each row and definition; for each run its value, 95 % interval, n and the published value.
 
-    scores: the paper's records; published: resources/published/tanti2021.csv; runs: those that were configured, by task.
+    Probes that did not converge are named under `remark`. scores: the paper's records; published:
+    resources/published/tanti2021.csv; runs: those that were configured, by task.
     """
     spec = TABLES[name]
     scores = scores[scores["language"] == "all"]
@@ -23,16 +24,19 @@ def table(name: str, scores: pd.DataFrame, published: pd.DataFrame, runs: Mappin
         here = scores[(scores["item"] == item) & scores["measure"].isin(spec.measures)]
         for definition in dict.fromkeys(here["definition"]):
             line: dict[str, Any] = {"row": row, "definition": definition}
+            remarks = []
             for task in runs:
                 for run in spec.runs:
                     if run not in runs[task] and run != "spelling":
                         continue
-                    of_run = (here["definition"] == definition) & (here["recipe"] == recipe_name(task, run))
-                    line |= cells(column(task, run), here[of_run])
+                    found = here[(here["definition"] == definition) & (here["recipe"] == recipe_name(task, run))]
+                    line |= cells(column(task, run), found)
+                    if found["converged"].eq(False).any():
+                        remarks.append(f"{column(task, run)}: not converged, gradient {found['gradient'].max():.0e}")
                     if run in CAPTIONS:
                         printed = _published(published, name, row, task, run) if definition in (PAPER, V_PAPER) else None
                         line[f"{column(task, run)} published"] = printed
-            lines.append(line)
+            lines.append(line | {"remark": "; ".join(remarks)})
     return frame(lines)
 
 

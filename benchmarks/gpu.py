@@ -35,6 +35,8 @@ def pairs(count: int, vocabulary: int) -> Texts:
         words=[""] * count,
         labels={"task": generator.integers(0, 3, count)},
         second=np.zeros(count, np.int64),
+        cut=np.zeros(count, bool),
+        cut_words=np.zeros(count, np.int64),
     )
 
 

@@ -155,7 +155,7 @@ def texts_of(labels, lengths):
     return Texts(
         [str(i) for i in range(len(lengths))], ["en"] * len(lengths), np.arange(n, dtype=np.int32), offsets,
         np.concatenate([np.arange(k) for k in lengths]), offsets, ["w"] * n,
-        {"task": np.asarray(labels), "language": np.zeros(n, int)}, np.zeros(len(lengths), int),
+        {"task": np.asarray(labels), "language": np.zeros(n, int)}, *np.zeros((3, len(lengths)), int),
     )  # fmt: skip
 
 

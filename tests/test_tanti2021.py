@@ -12,6 +12,7 @@ import pytest
 from conftest import NLI
 from crosslens.config.tanti2021 import Clustering, Probe, Tsne
 from crosslens.config.whole import load
+from crosslens.measures.f1 import CUT_TEXTS, CUT_WORDS
 from crosslens.measures.intervals import mean_interval
 from crosslens.papers.recipes import names, resolve
 from crosslens.papers.tanti2021.clusters import cluster_records
@@ -243,8 +244,11 @@ def predictions(path, config):
         (LANGUAGE, "udpos", "de", [de] * 4, [de, de, en, de]),
         (LANGUAGE, "wikipedia", "en", [en] * 2, [en] * 2),
     ]  # fmt: skip
-    columns = [dict(zip(PREDICTIONS.names, (head, corpus, "test", language, str(i), gold, predicted), strict=True))
-               for i, (head, corpus, language, gold, predicted) in enumerate(rows)]  # fmt: skip
+    values = [
+        (head, corpus, "test", language, str(i), gold, predicted, i == 0, 2 * (i == 0))  # two words of the first are cut away
+        for i, (head, corpus, language, gold, predicted) in enumerate(rows)
+    ]
+    columns = [dict(zip(PREDICTIONS.names, row, strict=True)) for row in values]
     pq.write_table(pa.Table.from_pylist(columns, schema=PREDICTIONS), path)
     return of
 
@@ -269,6 +273,11 @@ def test_scores_of_planted_predictions(tmp_path, config):
     assert value("language, target", "en", PAPER)[0] == 1
     assert value("language, wiki", "all", MACRO_F1) == (1, 2)
     assert value("task", "en", MICRO_F1)[0] == 1
+    assert value("task", "all", CUT_TEXTS) == (0.5, 2)
+    assert value("task", "all", CUT_WORDS) == (2 / 7, 7)
+    assert value("language, target", "all", CUT_WORDS) == (0, 7)
+    counted = rows["definition"].isin([CUT_TEXTS, CUT_WORDS])
+    rows = rows[~counted]
     assert ((rows["low"] <= rows["value"]) & (rows["value"] <= rows["high"])).all()
     assert set(rows["item"]) == {"task", "language, target", "language, wiki"}
     assert {item: list(dict.fromkeys(part["definition"])) for item, part in rows.groupby("item")} == {
@@ -291,7 +300,7 @@ def random_predictions(path, of, target, unit, heads=(TASK, LANGUAGE)):
                 predicted = np.where(generator.random(n) < 0.7, gold, generator.integers(0, classes, n))
                 gold = np.where(generator.random(n) < 0.1, -100, gold)
                 rows.append((head, corpus, "test", ("en", "de")[number % 2], str(number), gold.tolist(), predicted.tolist()))
-    columns = [dict(zip(PREDICTIONS.names, row, strict=True)) for row in rows]
+    columns = [dict(zip(PREDICTIONS.names, (*row, False, 0), strict=True)) for row in rows]
     pq.write_table(pa.Table.from_pylist(columns, schema=PREDICTIONS), path)
     return pd.DataFrame(columns)
 

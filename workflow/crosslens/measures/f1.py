@@ -20,6 +20,18 @@ class Counts:
         return Counts(weights @ self.true, weights @ self.predicted, weights @ self.correct)
 
 
+CUT_TEXTS, CUT_WORDS = "texts cut at the maximum", "words cut away, not scored"  # shares, beside every score
+
+
+def cut_shares(cut: np.ndarray, cut_words: np.ndarray, words: int) -> dict[str, tuple[float, int]]:
+    """Share of texts that are cut, and of labelled words that were cut away, each with the number it is a share of.
+
+    cut and cut_words (n,): whether pieces of a text were cut away, and how many of its words; words: those that are left.
+    """
+    lost = int(cut_words.sum())
+    return {CUT_TEXTS: (float(cut.mean()), len(cut)), CUT_WORDS: (lost / max(words + lost, 1), words + lost)}
+
+
 def flattened(gold: Sequence[np.ndarray], predicted: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gold and predicted classes of all labelled units, and the sentence of each, each (n_tokens,).
 

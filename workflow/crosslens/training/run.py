@@ -35,6 +35,8 @@ PREDICTIONS = pa.schema(
         ("id", pa.string()),
         ("gold", pa.list_(pa.int16())),  # classes of the labelled words, numbered as in the recipe; -100 has no label
         ("predicted", pa.list_(pa.int16())),
+        ("cut", pa.bool_()),  # as in the tokens
+        ("cut_words", pa.int32()),
     ]
 )
 
@@ -68,6 +70,8 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
             pa.array(of.ids),
             lists(of.labels[label_kind(head)]),
             lists(classes),
+            pa.array(of.cut),
+            pa.array(of.cut_words, pa.int32()),
         ]
         parts.append(pa.Table.from_arrays(columns, schema=PREDICTIONS))
     return pa.concat_tables(parts)

@@ -33,6 +33,8 @@ class Texts:
     words: list[str]
     labels: dict[str, np.ndarray]  # kind (task, language) -> (n_words,) int64, IGNORED where it has no label
     second: np.ndarray  # (n,) int64, first piece of the second text of a pair, 0 where there is one text
+    cut: np.ndarray  # (n,) bool, if pieces of the text were cut away
+    cut_words: np.ndarray  # (n,) int64, labelled words that were cut away
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,6 +61,8 @@ class Texts:
             [self.words[i] for i in words],
             {kind: values[words] for kind, values in self.labels.items()},
             self.second[texts],
+            self.cut[texts],
+            self.cut_words[texts],
         )
 
 
@@ -116,7 +120,8 @@ def load(
         labels["arc"] = np.where(heads < 0, IGNORED, heads)
     return Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
-        positions.astype(np.int64), word_offsets, words, labels, table["second"].to_numpy().astype(np.int64),
+        positions.astype(np.int64), word_offsets, words, labels,
+        *(table[name].to_numpy().astype(dtype) for name, dtype in (("second", np.int64), ("cut", bool), ("cut_words", np.int64))),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from crosslens.labels import ENTITIES, RELATIONS
-from crosslens.measures.f1 import Counts, accuracy, chunk_counts, flattened, micro_f1, token_counts
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, cut_shares, flattened, micro_f1, token_counts
 from crosslens.measures.intervals import bootstrap
 from crosslens.measures.trees import attachment
 from crosslens.recipes import ARC, TASK
@@ -35,6 +35,10 @@ def prediction_records(
         else:
             gold, predicted, sentences = flattened(found["gold"].tolist(), found["predicted"].tolist())
             definitions = (_pos if task == "pos" else _ner)(gold, predicted, sentences, len(found), labels)
+        words = sum(map(len, found["gold"]))
+        for definition, (share, n) in cut_shares(found["cut"].to_numpy(), found["cut_words"].to_numpy(), words).items():
+            yield {"item": "score", "corpus": corpus, "split": split, "language": language, "measure": "cut",
+                   "definition": definition, "value": share, "n": n}  # fmt: skip
         for definition, (counts, score) in definitions.items():
             value, low, high = bootstrap(counts, score, resamples, seed)
             yield {"item": "score", "corpus": corpus, "split": split, "language": language, "measure": "score",

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED
+from crosslens.measures.f1 import CUT_WORDS
 from crosslens.measures.intervals import mean_interval
 from crosslens.papers.muller2021.correlation import correlations
 from crosslens.papers.muller2021.items import (
@@ -71,7 +72,7 @@ def table(
 
 def _line(name: str, row: Row, of_set: str, found: "_Scores", printed: "_Published", study: Study, layers: int) -> dict[str, Any]:
     numbers, remark, scored = found.cell(row, of_set, paired=name != "table5" and of_set != REF)
-    value, remarks = None, [row.remark, remark]
+    value, remarks = None, [row.remark, remark, found.lost(row, of_set, scored)]
     if row.mean_over_targets and scored:
         which = f"of the {len(row.texts)} {'printed' if row.printed else 'configured'} targets"
         remarks += [f"mean of {len(scored)} {which}", study.apart(row.task, scored)]
@@ -104,7 +105,17 @@ class _Scores:
         self.wide = known.pivot(
             index=["recipe", "split", "definition", "seed"], columns=["corpus", "language"], values=["value", "low", "high"]
         ).sort_index()
+        self.cut = records[records["definition"] == CUT_WORDS]
         self.keys = {(recipe, split, definition) for recipe, split, definition, _ in self.wide.index}
+
+    def lost(self, row: Row, of_set: str, languages: Collection[str]) -> str:
+        """How many words of the scored texts were cut away, where any were."""
+        texts = {text for text in row.texts if text[1] in languages}
+        chosen = np.array([text in texts for text in zip(self.cut["corpus"], self.cut["language"], strict=True)], bool)
+        chosen &= (self.cut["recipe"] == recipe_name(row.task, row.source, of_set)) & (self.cut["split"] == row.split)
+        here = self.cut[chosen].drop_duplicates(["corpus", "language"])
+        lost = round((here["value"] * here["n"]).sum())
+        return f"{lost:,} of {here['n'].sum():,} words cut away, not scored" if lost else ""
 
     def of(self, row: Row, of_set: str, value: str = "value") -> pd.DataFrame:
         key = (recipe_name(row.task, row.source, of_set), row.split, row.definition or METRICS[row.task])

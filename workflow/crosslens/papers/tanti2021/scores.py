@@ -9,7 +9,18 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from crosslens.measures.f1 import Counts, accuracy, chunk_counts, flattened, macro_f1, micro_f1, token_counts, true_share
+from crosslens.measures.f1 import (
+    CUT_TEXTS,
+    Counts,
+    accuracy,
+    chunk_counts,
+    cut_shares,
+    flattened,
+    macro_f1,
+    micro_f1,
+    token_counts,
+    true_share,
+)
 from crosslens.measures.intervals import bootstrap
 from crosslens.papers.tanti2021.items import (
     ACCURACY,
@@ -60,6 +71,11 @@ def prediction_records(
                 value, low, high = bootstrap(_rows(counts, chosen), score, resamples, seed)
                 yield common | {"language": language, "measure": "score", "definition": definition, "value": value,
                                 "low": low, "high": high, "n": int(tokens.true[chosen].sum())}  # fmt: skip
+        if head in (TASK, LANGUAGE):
+            shares = cut_shares(part["cut"].to_numpy(), part["cut_words"].to_numpy(), len(gold))
+            for definition, (value, n) in shares.items():
+                if definition == CUT_TEXTS or recipe.reading.unit == "word":
+                    yield common | {"language": "all", "measure": "score", "definition": definition, "value": value, "n": n}
         if head == TASK:
             others = np.array([language for language in dict.fromkeys(languages) if language != source_language])
             by_language = _by_language(tokens, languages, others)

@@ -19,14 +19,16 @@ pytestmark = pytest.mark.demo
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results/demo"
 SEEDS = (0, 1, 2)
-RUNS = ("frozen", "finetuned", "entropy_maximisation")
+RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
+ADVERSARIAL = ("gradient_reversal", "entropy_maximisation")
+LANGUAGES = 12
 
 
 @pytest.fixture(scope="module")
 def scores() -> pd.DataFrame:
     """Records of the demo with three seeds; trainings of a seed that is there already are not repeated."""
     wanted = [f"measures/{kind}/tanti2021/pos/{run}" for kind in ("predictions", "probes", "clusters") for run in RUNS]
-    wanted.append("measures/predictions/tanti2021/nli/finetuned")
+    wanted += [f"measures/predictions/tanti2021/nli/{run}" for run in ("finetuned", *ADVERSARIAL)]
     files = [f"results/demo/{name}/seed{seed}.parquet" for name in wanted for seed in SEEDS]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
@@ -51,11 +53,40 @@ def below(lower: np.ndarray, higher: np.ndarray) -> bool:
     return bool((lower < higher).all() and stats.ttest_rel(lower, higher, alternative="less").pvalue < 0.05)
 
 
+def history(task: str, run: str, seed: int) -> pd.DataFrame:
+    """Epochs of a training."""
+    return pd.read_csv(RESULTS / f"models/tanti2021/{task}/{run}/seed{seed}/history.csv")
+
+
+# An adversary at chance, or a task that is not learned, would show nothing.
+
+
+@pytest.mark.parametrize("run", ADVERSARIAL)
 @pytest.mark.parametrize("task", ["pos", "nli"])
-def test_transfer_is_above_the_majority_class(scores, task):
-    transfer = values(scores, task, "finetuned", "task", TRANSFER)
+def test_every_adversary_told_the_languages_apart_before_the_encoder_moved(scores, task, run):
+    for seed in SEEDS:
+        training = history(task, run, seed).set_index(["stage", "epoch"])
+        alone, first = training.loc["adversary"], training.loc[("task", 0)]
+        assert alone["loss 0 language cross_entropy"].iloc[-1] < np.log(LANGUAGES) / 2
+        # Held-out paragraphs: nine in ten right, where a guess would have one in twelve.
+        assert first["accuracy language"] > 0.9
+        assert first["n language"] >= 5 * LANGUAGES
+
+
+@pytest.mark.parametrize("run", ADVERSARIAL)
+@pytest.mark.parametrize("task", ["pos", "nli"])
+def test_the_task_is_learned_under_an_adversary(scores, task, run):
+    """Transfer within ten points of fine-tuning without one."""
+    under, without = (values(scores, task, each, "task", TRANSFER) for each in (run, "finetuned"))
+    assert (under > without - 0.1).all()
+
+
+@pytest.mark.parametrize("run", ["finetuned", *ADVERSARIAL])
+@pytest.mark.parametrize("task", ["pos", "nli"])
+def test_transfer_is_above_the_majority_class(scores, task, run):
+    transfer = values(scores, task, run, "task", TRANSFER)
     for seed, value in zip(SEEDS, transfer, strict=True):
-        predictions = pd.read_parquet(RESULTS / f"models/tanti2021/{task}/finetuned/seed{seed}/predictions.parquet")
+        predictions = pd.read_parquet(RESULTS / f"models/tanti2021/{task}/{run}/seed{seed}/predictions.parquet")
         others = predictions[(predictions["head"] == "task") & (predictions["language"] != "en")]
         # The most frequent class of each language, by itself: what a guess could reach at most.
         majority = np.mean([
@@ -77,8 +108,8 @@ def test_language_is_harder_to_identify_after_entropy_maximisation(scores, where
 @pytest.mark.parametrize("run", ["frozen", "entropy_maximisation"])
 def test_the_language_head_trained(run):
     for seed in SEEDS:
-        history = pd.read_csv(RESULTS / f"models/tanti2021/pos/{run}/seed{seed}/history.csv")
-        losses = history[history["stage"] == "language"]["loss 0 language cross_entropy"]
+        of = history("pos", run, seed)
+        losses = of[of["stage"] == "language"]["loss 0 language cross_entropy"].dropna()
         assert losses.iloc[-1] < 0.8 * losses.iloc[0]
 
 

@@ -13,13 +13,16 @@ from xml.sax.saxutils import escape
 
 import mwxml
 import pytest
+from crosslens.config.tokens import Tokens
 from crosslens.corpora import sampling, schema
 from crosslens.corpora.dumps import articles, in_parts, pages
 from crosslens.corpora.sampling import document, write_paragraphs
 from crosslens.corpora.wikitext import long_paragraphs, paragraphs
 from crosslens.errors import DataError
+from crosslens.tokens.tokenise import write_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import BertWordPieceTokenizer
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real dumps in ../shared/mirror")
@@ -82,6 +85,19 @@ MARKUP = {
     "wide brackets": ("東京（{{ふりがな|x}}）は都市。", ["東京は都市。"]),
     "spaces": ("  a \t b\u3000c  ", ["a b c"]),
     "unbalanced": ("Good.\nBad [[link and {{template.\n| x = 1\nGood too.", ["Good.", "Good too."]),
+    "quotes around what shows nothing": (
+        "A '''{{a}}''' b ''<ref>c</ref>'' c '''[[File:A.jpg|d]]''' d ''[http://x.org]'' e l'''{{a}}'''homme.",
+        ["A b c d e lhomme."],
+    ),
+    "lists that are typed": ("• One.\n<!-- x -->* two\n{{a}}# three\n{{a}}; four\nFive • six.", ["Five • six."]),
+    "addresses first": (
+        "http://x.org says so.\n(//y.org)\n{{a}} www.z.org\nOn www.z.org or ftp://x.org/.",
+        ["On www.z.org or ftp://x.org/."],
+    ),
+    "beheaded": (
+        "{{a}}, which is long.\n{{a}}. Then.\n{{a}}、東京。\n...and so on.",
+        ["which is long.", "Then.", "東京。", "...and so on."],
+    ),
     "composed": ("Cafe\u0301", ["Café"]),
     "nothing": ("", []),
 }
@@ -610,3 +626,25 @@ def test_the_phrasebook_comes_back(tmp_path: Path) -> None:
     found = [(p.title, tuple(text for text in paragraphs(p.text) if len(text) >= 100)) for p in articles(path)]
     assert tuple(found) == tuple(made.plain)
     assert tuple((p.title, tuple(long_paragraphs(p.text, 100))) for p in articles(path)) == tuple(made.plain)
+
+
+@needs_mirror
+@pytest.mark.parametrize(("wiki", "asked"), [("enwiki", 100), ("jawiki", 100), ("elwiki", 5000)])
+def test_unknown_pieces_leave_before_the_sample_is_drawn(tmp_path: Path, wiki: str, asked: int) -> None:
+    """Under the vocabulary of mBERT, which has no typographic quotes or dashes: all that is asked for, in random order."""
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
+    tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=False, strip_accents=False)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    path = next(path for path in (MIRROR / "wikipedia" / wiki).glob("*/*.bz2") if "index" not in path.name)
+    found = sample(path, tmp_path, minimum_characters=100, paragraphs=asked, candidates=10)
+    dropped = 0
+    for split, nominal in found["nominal"].items():
+        corpus, output = tmp_path / f"xx.{split}.parquet", tmp_path / f"tokens.{split}.parquet"
+        counts = write_tokens(tmp_path, corpus, output, Tokens(labelled_piece="word_starts"), split)
+        read = schema.read(corpus).to_pylist()[: nominal + counts["unknown"]]
+        known = [row["id"] for row in read if "[UNK]" not in tokenizer.encode(row["text"]).tokens[:511]]
+        assert schema.read(output)["id"].to_pylist() == known and len(known) == counts["texts"] == nominal
+        assert asked == 5000 or max(Counter(row["page"] for row in read).values()) <= 3
+        dropped += counts["unknown"]
+    assert 0.01 < dropped / (asked + dropped) < 0.2  # 3 (Japanese) to 11 (English) % of all paragraphs

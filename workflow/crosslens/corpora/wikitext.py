@@ -60,6 +60,7 @@ HIDDEN_TAGS = frozenset(
 BLOCK_TAGS = frozenset("p div blockquote center hr h1 h2 h3 h4 h5 h6".split())
 LIST_TAGS = frozenset("li dd dt".split())
 LISTED = "\0"  # marks a line that is a list item
+NOTHING = "\1"  # what shows nothing, but is something between quotes: '''{{template}}'''
 
 MAGIC_WORD = re.compile(r"__[^\W\d_]{3,}__")
 STRAY_TAG = re.compile(
@@ -73,6 +74,9 @@ EMPTY_BRACKETS = re.compile(r"[(（\[]\s*(?:[,;:、，；：·]\s*)*[)）\]]")
 OPENING = re.compile(r"([(（])\s*(?:[,;:、，；：]\s*)+")  # left where a template opened the brackets
 REMNANT = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|\|-|</?[a-zA-Z][^<>]*>?|^[|!]|^=.*=$")
 QUOTES = re.compile(r"'{2,}")
+# A list that is typed, or stands after a comment or a template; an address, which refers to a source.
+NO_TEXT = re.compile(r"[*#;:•‣◦●○▪▫■□►▶◆◇·]|[(\[<]*(?:[a-z]+:)?//|[(\[<]*www\.", re.I)
+BEHEADED = re.compile(r"(?:[,、，]|\.(?!\.))\s*")  # what came before it was a template
 PATIENCE = 10**8  # characters that the parser reads in vain, in some ten seconds; real pages come to 5 * 10^6
 BREAKS = 1000  # line breaks of a page, each of which the patterns below take for the beginning of a pair
 BRACKETED = (("[", "]"), ("{", "}"), ("<", ">"), ("<!--", "-->"))
@@ -84,8 +88,8 @@ def paragraphs(markup: str) -> list[str]:
 
     Kept: text, the labels of links, bold and italic text, the contents of small, span, div and the like. Left out:
     templates, tables, references, galleries, formulas, files with their captions, categories, interlanguage links,
-    headings, lists, indented lines, comments, magic words and HTML tags. Entities are decoded. A line in which markup
-    would be left, because it is unbalanced, is left out.
+    headings, lists, indented lines, comments, magic words and HTML tags; lines that begin with a bullet or an address.
+    Entities are decoded. A line in which markup would be left, because it is unbalanced, is left out.
     Raises ValueError where the markup is nested too deeply to parse, or too much of it is never closed.
     """
     _check_closed(markup)
@@ -110,7 +114,7 @@ def _check_closed(markup: str) -> None:
 
 
 def _visible(code: Wikicode) -> Iterator[str]:
-    """The text of parsed wikitext, bit by bit, with its line breaks, quotes for bold and marks of lists."""
+    """The text of parsed wikitext, bit by bit, with its line breaks, quotes for bold, and marks of lists and of nothing."""
     for node in code.nodes:
         if isinstance(node, Text):
             yield node.value
@@ -122,7 +126,9 @@ def _visible(code: Wikicode) -> Iterator[str]:
                 yield LISTED
             elif name == "br":
                 yield " "
-            elif name not in HIDDEN_TAGS:
+            elif name in HIDDEN_TAGS:
+                yield NOTHING
+            else:
                 edge = "\n" if name in BLOCK_TAGS else ""
                 yield edge
                 if node.contents is not None:
@@ -131,22 +137,23 @@ def _visible(code: Wikicode) -> Iterator[str]:
         elif isinstance(node, ExternalLink):
             if node.title is not None:
                 yield from _visible(node.title)
-            elif not node.brackets:
-                yield str(node.url)
+            else:
+                yield NOTHING if node.brackets else str(node.url)
         elif isinstance(node, HTMLEntity):
             yield node.normalize().replace("\n", " ")
         elif isinstance(node, Heading):
             yield "\n"
-        else:
-            assert isinstance(node, (Template, Argument, Comment)), type(node)
+        elif not isinstance(node, Comment):
+            assert isinstance(node, (Template, Argument)), type(node)
+            yield NOTHING
 
 
 def _link(link: Wikilink) -> Iterator[str]:
     """What a link shows: its label or its title; nothing for files, categories and interlanguage links."""
     title = _title(str(link.title))
     if title is None:
-        return
-    if link.text is not None:
+        yield NOTHING
+    elif link.text is not None:
         yield from _visible(link.text)
     elif "\n" not in title:
         yield from _visible(mwparserfromhell.parse(title) if "&" in title else Wikicode([Text(title)]))
@@ -168,12 +175,14 @@ def _line(line: str) -> str:
     """One line as a reader sees it."""
     if not line.strip():
         return ""
-    line = _unquote(line)
+    line = _unquote(line).replace(NOTHING, "")
     line = STRAY_TAG.sub(" ", MAGIC_WORD.sub("", line))
     if "-{" in line:
         line = VARIANT.sub(_variant, line)
-    line = OPENING.sub(r"\1", EMPTY_BRACKETS.sub("", line))
-    return unicodedata.normalize("NFC", " ".join(line.split()))
+    line = OPENING.sub(r"\1", EMPTY_BRACKETS.sub("", line)).strip()
+    if beheaded := BEHEADED.match(line):
+        line = line[beheaded.end() :]
+    return "" if NO_TEXT.match(line) else unicodedata.normalize("NFC", " ".join(line.split()))
 
 
 def _variant(match: re.Match[str]) -> str:
@@ -431,7 +440,7 @@ def _of_plain_line(line: str) -> list[str]:
     shown = PLAIN_LINK.sub(_of_plain_link, line)
     if "[" in shown:
         raise _Entangled("an external link")
-    text = _line(IS_FOLDED.sub("", shown))
+    text = _line(IS_FOLDED.sub(NOTHING, shown))
     return [text] if text and not REMNANT.search(text) else []
 
 
@@ -439,4 +448,4 @@ def _of_plain_link(match: re.Match[str]) -> str:
     if IS_FOLDED.search(match[1]) or IS_ADDRESS.match(match[1]):
         raise _Entangled("a link of another kind")
     title = _title(match[1])
-    return "" if title is None else title if match[2] is None else match[2]
+    return NOTHING if title is None else title if match[2] is None else match[2]

@@ -1,11 +1,14 @@
-"""Training on a CPU: dropout that is drawn faster, and no padding outside attention. The function trained is the same.
+"""Training on a CPU: dropout that is drawn faster, little padding, bfloat16. The function trained is the same, up to rounding.
 
 torch draws each element of dropout from a Bernoulli distribution, up to a tenth of a step; four 16-bit draws from one 64-bit
 number take a seventh of that. The rate is rounded to a multiple of 2^-16. The draws come from torch's generator, so that a
 resumed training repeats them.
+
+In bfloat16 autocast casts the weights of products, which stay float32; what layer norms return is cast here, so that everything
+between products is in bfloat16 too. The same weights in float32 and the same draws differ by rounding alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +20,7 @@ from transformers.masking_utils import sdpa_mask
 from crosslens.training.texts import Batch
 
 NAME = "crosslens_cpu"
+GROUP = 8  # texts that are padded to the same length in attention
 
 
 def dropped_out(values: torch.Tensor, rate: float) -> torch.Tensor:
@@ -70,26 +74,36 @@ pick: Callable[..., torch.Tensor] = _Pick.apply
 
 def attention(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None,
-    dropout: float = 0.0, scaling: float | None = None, packed: torch.Tensor | None = None, **options: Any,
+    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[torch.Tensor] | None = None, **options: Any,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
     """Attention as transformers calls it; query, key, value are (B, heads, T, d), the mask is True where one may look.
 
-    packed: mask (B, T) of texts that lie end to end in a batch of one, (1, heads, n, d).
+    packed: masks (b, T) of groups of texts that lie end to end in a batch of one, (1, heads, n, d).
     """
     if packed is not None:
-        places = packed.flatten().nonzero()[:, 0]
-        query, key, value = (
-            move(x[0].transpose(0, 1), places, packed.numel()).view(*packed.shape, *x.shape[1::2]).transpose(1, 2)
-            for x in (query, key, value)
-        )
-        attention_mask = packed[:, None, None, :]
+        sizes = [int(mask.sum()) for mask in packed]
+        queries, keys, values = (torch.split_with_sizes(x[0].transpose(0, 1), sizes) for x in (query, key, value))
+        groups = zip(queries, keys, values, packed, strict=True)
+        return torch.cat([_packed(module, q, k, v, mask, dropout, scaling, options) for q, k, v, mask in groups])[None], None
     if query.device.type == "cpu" and dropout:
-        states = _dropping(query, key, value, attention_mask, dropout, scaling)
-    else:
-        states, _ = sdpa_attention_forward(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options)
-    if packed is not None:
-        states = pick(states.reshape(packed.numel(), *states.shape[2:]), places)[None]
+        return _dropping(query, key, value, attention_mask, dropout, scaling), None
+    states, _ = sdpa_attention_forward(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options)
     return states, None
+
+
+def _packed(
+    module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor,
+    dropout: float, scaling: float | None, options: dict[str, Any],
+) -> torch.Tensor:  # fmt: skip
+    """Attention of texts that lie end to end, (n, heads, d)."""
+    places = mask.flatten().nonzero()[:, 0]
+
+    def padded(values: torch.Tensor) -> torch.Tensor:
+        return move(values, places, mask.numel()).view(*mask.shape, *values.shape[1:]).transpose(1, 2)
+
+    allowed = mask[:, None, None, :]
+    states, _ = attention(module, padded(query), padded(key), padded(value), allowed, dropout, scaling, **options)
+    return pick(states.reshape(mask.numel(), *states.shape[2:]), places)
 
 
 def _dropping(
@@ -97,7 +111,7 @@ def _dropping(
 ) -> torch.Tensor:
     scores = torch.matmul(query * (query.shape[-1] ** -0.5 if scaling is None else scaling), key.transpose(2, 3))
     if mask is not None:
-        scores += torch.zeros(mask.shape).masked_fill_(~mask, torch.finfo(scores.dtype).min)
+        scores += torch.zeros(mask.shape, dtype=scores.dtype).masked_fill_(~mask, torch.finfo(scores.dtype).min)
     weights = scores.softmax(-1)
     return torch.matmul(dropped_out(weights, rate), value).transpose(1, 2)
 
@@ -110,14 +124,21 @@ def packs(encoder: nn.Module, batch: Batch) -> bool:
 
 
 def packed_states(encoder: nn.Module, batch: Batch) -> torch.Tensor:
-    """Last hidden states of the labelled words, (n_words, d), with nothing padded outside attention."""
+    """Last hidden states of the labelled words, (n_words, d).
+
+    Nothing is padded outside attention, and there each text only to the longest of its group, texts sorted by length.
+    """
     config: Any = encoder.config
-    mask = batch.attention_mask.bool()  # type: ignore[union-attr]
+    lengths = batch.attention_mask.sum(1)  # type: ignore[union-attr]
+    order = lengths.argsort(stable=True)
+    inside = batch.attention_mask.bool()[order]  # type: ignore[union-attr]
+    groups = [mask[:, : int(mask.sum(1).max())] for mask in inside.split(GROUP)]
     first = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
-    positions = (torch.arange(mask.shape[1]) + first).expand(mask.shape)[mask]
-    types = {} if batch.token_types is None else {"token_type_ids": batch.token_types[mask][None]}
-    output = encoder(input_ids=batch.input_ids[mask][None], position_ids=positions[None], packed=mask, **types)
-    starts = torch.nn.functional.pad(mask.sum(1).cumsum(0), (1, 0))
+    positions = (torch.arange(inside.shape[1]) + first).expand(inside.shape)[inside]
+    types = {} if batch.token_types is None else {"token_type_ids": batch.token_types[order][inside][None]}
+    output = encoder(input_ids=batch.input_ids[order][inside][None], position_ids=positions[None], packed=groups, **types)
+    starts = torch.empty_like(lengths)
+    starts[order] = lengths[order].cumsum(0) - lengths[order]
     states: torch.Tensor = output.last_hidden_state[0][starts[batch.rows] + batch.columns]
     return states
 
@@ -126,9 +147,27 @@ AttentionInterface.register(NAME, attention)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
+def resolve_precision(asked: str, device: torch.device) -> str:
+    """What `precision: auto` is on a device: bfloat16 where it multiplies such numbers natively, else float32."""
+    if asked != "auto":
+        return asked
+    if device.type == "cuda":
+        native = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        native = device.type == "cpu" and torch.cpu._is_avx512_bf16_supported()  # every processor with AMX has these as well
+    return "bfloat16" if native else "float32"
+
+
+def _cast(module: nn.Module, arguments: Any, states: torch.Tensor) -> torch.Tensor:
+    """What a layer norm returns, in autocast's type: autocast itself leaves it, and all sums with it, in float32."""
+    return states.to(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else states
+
+
 def prepare(encoder: nn.Module) -> None:
     """Let an encoder use them."""
     for module in list(encoder.modules()):
+        if isinstance(module, nn.LayerNorm):
+            module.register_forward_hook(_cast)
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
                 setattr(module, name, Dropout(child.p))

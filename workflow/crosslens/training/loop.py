@@ -26,7 +26,7 @@ from crosslens.training.objectives import reverse_gradient
 from crosslens.training.predict import hidden_states, predict, predict_from, selection_score
 from crosslens.training.texts import IGNORED, Texts, collate, random_batches
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 class Interrupted(RuntimeError):
@@ -62,6 +62,7 @@ class Loop:
         self.recipe, self.texts, self.seed, self.log = recipe, texts, seed, log
         self.checkpoints, self.checkpoint_seconds = checkpoints, checkpoint_seconds
         self.device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.precision = cpu.resolve_precision(recipe.precision, self.device)
         self.after_step = after_step
         edit.apply(encoder, recipe.edit, seed)
         if self.device.type == "cpu":
@@ -76,14 +77,14 @@ class Loop:
         self.stopping = False
         self.saved_at = time.monotonic()
         self.largest = 10**9  # texts of a micro-batch, halved when memory runs out
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=recipe.precision == "float16" and self.device.type == "cuda")
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "float16" and self.device.type == "cuda")
 
     # --- the whole ----------------------------------------------------------------------------------------------------
 
     def run(self) -> Trained:
         """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one."""
         if self.device.type == "cuda":
-            torch.set_float32_matmul_precision("high" if self.recipe.precision == "tf32" else "highest")
+            torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
         previous = self._catch_sigterm() if self.checkpoints else None
         try:
             resumed = checkpoint.load(self.checkpoints, self.key) if self.checkpoints else None
@@ -103,7 +104,7 @@ class Loop:
     @cached_property
     def key(self) -> str:
         """Digest of settings, seed, data and the encoder's weights; asked for before the first step."""
-        digest = hashlib.sha256(json.dumps([self.recipe.model_dump(mode="json"), self.seed]).encode())
+        digest = hashlib.sha256(json.dumps([self.recipe.model_dump(mode="json"), self.precision, self.seed]).encode())
         for texts in self.texts.values():
             for values in (texts.pieces, texts.piece_offsets, texts.positions, texts.word_offsets, texts.second):
                 digest.update(values.tobytes())
@@ -238,13 +239,9 @@ class Loop:
 
     def _backward_part(self, term: Term, texts: Texts, part: np.ndarray, phase: Phase, count: int, sentences: int) -> float:
         trains_encoder = ENCODER in phase.update
-        autocast = (
-            torch.autocast(self.device.type, DTYPES[self.recipe.precision])
-            if self.recipe.precision != "float32" and trains_encoder
-            else nullcontext()
-        )
+        half = HALVES.get(self.precision)
         words = texts.word_rows(part)
-        with autocast:
+        with torch.autocast(self.device.type, half) if half else nullcontext():
             if self.cached:
                 states = self._features(term.data)[torch.from_numpy(words)].to(self.device)
             else:

@@ -120,6 +120,7 @@ def run(
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine(),
             "host": socket.gethostname(),
             "threads": threads,
+            "precision": loop.precision,
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),
             "data_sha256": {os.fspath(path): sha256(path) for path in files.values()},
             "seconds": round(time.monotonic() - started, 1),

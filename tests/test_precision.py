@@ -1,0 +1,61 @@
+"""Training in bfloat16: the same function up to rounding, float32 weights, exact resume; what `auto` is."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from crosslens.training import cpu
+from test_training import OBJECTIVES, TRAIN, assert_same, files_of_run, interrupted, loop, recipe, steps_in_all, weights
+
+PRECISIONS = ("float32", "bfloat16")
+
+
+def gradient(bench, precision: str, draws: int) -> torch.Tensor:
+    """Gradient of the untrained encoder on a batch of texts of all lengths, with dropout, flat."""
+    of = loop(bench, recipe(precision=precision), dropout=0.1)
+    of.model.initialise_heads(tuple(of.recipe.labels), 0.02, 0)
+    torch.manual_seed(draws)
+    of._gradients(OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
+    return torch.cat([value.grad.flatten() for value in of.model.encoder.parameters() if value.grad is not None])
+
+
+def test_gradients_in_bfloat16_are_those_in_float32_up_to_rounding(bench):
+    def distance(one, other):
+        return float((one - other).norm() / one.norm())
+
+    for draws in range(3):
+        whole, half = (gradient(bench, precision, draws) for precision in PRECISIONS)
+        assert whole.dtype == half.dtype == torch.float32
+        assert 2**-12 < distance(whole, half) < distance(whole, gradient(bench, "float32", draws + 1)) / 10
+
+
+def test_training_in_bfloat16_ends_near_and_keeps_float32_weights(bench):
+    whole, half = (loop(bench, recipe(precision=precision), dropout=0.1).run() for precision in PRECISIONS)
+    assert {value.dtype for value in half.model.state_dict().values()} == {torch.float32}
+    one, other = weights(whole.model), weights(half.model)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+    for row, near in zip(whole.history, half.history, strict=True):
+        losses = [name for name in row if name.startswith("loss")]
+        assert [near[name] for name in losses] == pytest.approx([row[name] for name in losses], rel=0.02)
+
+
+@pytest.mark.parametrize("objective", ["reversal", "entropy"])
+def test_resume_in_bfloat16_is_exact(bench, objective, tmp_path):
+    of = recipe(objective, precision="bfloat16")
+    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
+    for stop in (1, total // 2, total - 1):
+        interrupted(bench, of, tmp_path / "checkpoint", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+
+
+@pytest.mark.parametrize(("native", "expected"), [(True, "bfloat16"), (False, "float32")])
+def test_auto_is_what_the_processor_has_and_the_record_says_which(bench, tokens, tmp_path, monkeypatch, native, expected):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: native)
+    for asked in ("auto", "float32", "bfloat16", "float16", "tf32"):
+        assert cpu.resolve_precision(asked, torch.device("cpu")) == (expected if asked == "auto" else asked)
+    record = json.loads(files_of_run(bench, tokens, tmp_path, recipe(precision="auto", epochs=1))["record"].read_text())
+    assert (record["precision"], record["recipe"]["precision"]) == (expected, "auto")
+    keys = {loop(bench, recipe(precision="auto")).key}
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: not native)
+    assert loop(bench, recipe(precision="auto")).key not in keys  # a checkpoint of the other precision is not resumed

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from crosslens.documents import ROOT, main
+from crosslens.documents import ROOT, Tables, main
+from crosslens.papers.tanti2021.items import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
 from crosslens.provenance import write_table
 from pandas import DataFrame
 
@@ -128,3 +129,23 @@ def test_errors_name_the_line_of_the_template_and_the_nearest_name(root, express
 
 def test_documents_of_the_repository_are_in_step():
     assert main(["--check"], ROOT) == 0, "run make docs"
+
+
+# What the documents' own tables must show before anything is said of adversaries.
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop"])
+@pytest.mark.parametrize("task", ["UDPOS", "XNLI"])
+@pytest.mark.parametrize("run", ["Grad.", "Ent."])
+def test_the_adversaries_of_the_documents_trained_and_their_tasks_were_learned(scale, task, run):
+    """Held-out paragraphs were told apart before the encoder moved; transfer within ten points of fine-tuning alone."""
+    tables, adversary = Tables(ROOT), "Adversary (Wiki validation)"
+    before = tables.value(f"{scale}/table2", f"{task} {run}", row=adversary, definition=ADVERSARY_START)
+    best = tables.value(f"{scale}/table2", f"{task} {run}", row=adversary, definition=ADVERSARY_BEST)
+    assert best >= before > 85
+    under, alone, untrained = (
+        tables.value(f"{scale}/{table}", f"{task} {column}", row="Target task", definition=TRANSFER)
+        for table, column in (("table2", run), ("table1", "Fine-T."), ("table1", "Untrained"))
+    )
+    assert under > alone - 10
+    assert under > untrained + 10

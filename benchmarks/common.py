@@ -24,9 +24,10 @@ from crosslens.encoders.folder import EncoderFiles
 from crosslens.encoders.trim import trim
 from crosslens.labels import UPOS
 from crosslens.recipes import ENCODER, TASK, Data, Phase, Recipe, Stage, Term
+from crosslens.streams import stream
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
-from crosslens.training.texts import Texts, load
+from crosslens.training.texts import Texts, load, random_batches
 
 LOG = logging.getLogger("benchmark")
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -93,8 +94,21 @@ def tagging(
                 select_data=DATA.model_copy(update={"split": "validation"}),
             ),
         ),
-        scores=(), init_sd=0.02, dropout=dropout, decay="linear", clip=1.0, precision=precision,
+        scores=(), init_sd=0.02, dropout=dropout, decay="linear", clip=1.0, length_pools=True,
+        precision=precision,
     )  # fmt: skip
+
+
+def first_batches(recipe: Recipe, texts: Texts, seed: int) -> list[np.ndarray]:
+    """Batches of the first epoch as our loop draws them."""
+    stage = recipe.stages[0]
+    drawn = stream(seed, "batches", stage.name, 0, 0, 0)
+    return random_batches(texts.lengths, stage.batch, drawn, pools=recipe.length_pools)
+
+
+def first_heads(recipe: Recipe, seed: int) -> int:
+    """Seed of the heads that our loop draws."""
+    return stream(seed, "heads", recipe.stages[0].name)
 
 
 def machine_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,11 +23,12 @@ from crosslens.corpora.treebanks import read
 from crosslens.encoders.load import load_encoder
 from crosslens.labels import RELATIONS
 from crosslens.recipes import ARC, ENCODER, TASK, Data, Parser, Phase, Recipe, Score, Stage, Term
+from crosslens.streams import stream
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.loop import Loop
-from crosslens.training.texts import IGNORED, Texts, load, random_batches
+from crosslens.training.texts import IGNORED, Texts, load
 from decoding import plain
 
 RATE, SEED, PADDED = 1e-4, 1, 128
@@ -55,7 +56,8 @@ def recipe(tests: Sequence[Data], batch: int) -> Recipe:
                 select_data=Data(corpus="benchmark", split="validation", languages=("xx",)),
             ),
         ),
-        scores=tuple(Score(head=TASK, data=data) for data in tests), init_sd=0.02, dropout=0.0, select_by="las",
+        scores=tuple(Score(head=TASK, data=data) for data in tests), init_sd=0.02, dropout=0.0, length_pools=True,
+        select_by="las",
     )  # fmt: skip
 
 
@@ -112,16 +114,16 @@ def states(model: torch.nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.T
 
 def theirs(encoder: Path, texts: Mapping[Data, Texts], of: Recipe, clock: Callable[[], float]) -> Done:
     """The same by a plain loop."""
-    model, batch = without_dropout(load_encoder(encoder)), of.stages[0].batch
+    model = without_dropout(load_encoder(encoder))
     padding = int(model.config.pad_token_id)
     assert of.parser is not None
     parser = Biaffine(int(model.config.hidden_size), len(RELATIONS), **of.parser.model_dump())
-    parser.initialise(torch.Generator().manual_seed(SEED * 1000))
+    parser.initialise(torch.Generator().manual_seed(stream(common.first_heads(of, SEED), "head", TASK)))
     started = clock()
     optimiser = torch.optim.AdamW([*model.parameters(), *parser.parameters()], lr=RATE, weight_decay=0.0)
     losses = []
     model.train()
-    for chosen in random_batches(texts[TRAIN].lengths, batch, [SEED, 0, 0, 0, 0]):
+    for chosen in common.first_batches(of, texts[TRAIN], SEED):
         inputs = padded(texts[TRAIN], chosen, padding)
         scores = parser(states(model, inputs), inputs["words"])
         loss = parser.loss(scores, inputs["heads"], inputs["relations"]) / int((inputs["heads"] != IGNORED).sum())

@@ -28,7 +28,7 @@ from crosslens.encoders.load import load_encoder
 from crosslens.recipes import TASK
 from crosslens.training.loop import Loop
 from crosslens.training.model import EncoderWithHeads
-from crosslens.training.texts import IGNORED, Texts, random_batches
+from crosslens.training.texts import IGNORED, Texts
 from transformers import (
     AutoModelForTokenClassification,
     PreTrainedTokenizerFast,
@@ -158,7 +158,7 @@ def head_weights(encoder: Path) -> dict[str, torch.Tensor]:
     """The head as our loop draws it."""
     recipe = common.tagging(batch=1, rate=RATE)
     model = EncoderWithHeads(load_encoder(encoder), recipe.labels, 0.0)
-    model.initialise_heads((TASK,), recipe.init_sd, torch.Generator().manual_seed(SEED * 1000))
+    model.initialise_heads((TASK,), recipe.init_sd, common.first_heads(recipe, SEED))
     return dict(model.heads[TASK][1].state_dict())  # type: ignore[index]
 
 
@@ -179,7 +179,8 @@ def check(encoder: Path, texts: Texts, batch: int) -> str:
     part = common.some(texts, range(10 * batch))
     setting = Setting(batch, 10, 0.0, time.perf_counter)
     examples = as_examples(part)
-    in_our_order = [examples[i] for chosen in random_batches(part.lengths, batch, [SEED, 0, 0, 0, 0]) for i in chosen]
+    batches = common.first_batches(common.tagging(batch=batch, rate=RATE), part, SEED)
+    in_our_order = [examples[i] for chosen in batches for i in chosen]
     mine = ours(encoder, part, setting).loss
     other = theirs(encoder, in_our_order, setting, "sequential", "longest").loss
     return f"mean loss of ten updates on the same batches: ours {mine:.6f}, Trainer {other:.6f}"

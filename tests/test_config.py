@@ -172,7 +172,7 @@ CASES = {
         "corpora.wikipedia.languages",
         ["en", "tr"],
         f"{PAPER}.language_corpus: corpora.wikipedia has no de, which corpora.udpos tests and no language head could name: add "
-        "to corpora.wikipedia.languages, or take out of corpora.udpos.languages",
+        "it to corpora.wikipedia.languages or remove it from corpora.udpos.languages",
     ),
     "unknown encoder": (
         f"{PAPER}.encoder",

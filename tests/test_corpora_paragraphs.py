@@ -89,6 +89,7 @@ MARKUP = {
         "A '''{{a}}''' b ''<ref>c</ref>'' c '''[[File:A.jpg|d]]''' d ''[http://x.org]'' e l'''{{a}}'''homme.",
         ["A b c d e lhomme."],
     ),
+    "what looks like them": (".NET is one.\n\n#MeToo is one.\n\n{{a}}. The rest.", [".NET is one.", "The rest."]),
     "lists that are typed": ("• One.\n<!-- x -->* two\n{{a}}# three\n{{a}}; four\nFive • six.", ["Five • six."]),
     "addresses first": (
         "http://x.org says so.\n(//y.org)\n{{a}} www.z.org\nOn www.z.org or ftp://x.org/.",

@@ -87,7 +87,7 @@ class Stage(Section):
     encoder_rate: float = 0.0
     head_rate: float
     head_rates: dict[str, float] = {}  # of heads that learn at another rate
-    new_heads: tuple[str, ...]  # drawn anew at the start
+    new_heads: tuple[str, ...]  # re-initialised at the start
     carries: tuple[str, ...] = ()  # heads whose optimiser goes on with its moments from the stage before
     select_head: str
     select_data: Data
@@ -102,7 +102,7 @@ class Stage(Section):
 class Edit(Section):
     """What is changed in an encoder before it is trained: RANDOM-INIT (muller2021, section 2.2)."""
 
-    layers: tuple[int, ...] | Literal["all"] = ()  # blocks that are drawn anew, 1 to L
+    layers: tuple[int, ...] | Literal["all"] = ()  # re-initialised blocks, 1 to L
     embeddings: bool = False  # and the embeddings
     initialisation: Literal["bert", "released"] = "bert"  # see crosslens.training.edit
 
@@ -142,7 +142,7 @@ class Recipe(Section):
     clip: float | None = None
     select_by: Literal["paper", "token", "accuracy", "spans", "las"] = "token"
     encoder_dropout_when_frozen: bool = False
-    length_pools: bool = False  # batches of texts of like lengths
+    length_pools: bool = False  # batches of texts of similar length
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = "float32"
 
     def data(self) -> list[Data]:

@@ -33,9 +33,9 @@ class Training(Section):
     divide_twice: bool = Field(
         False, description="true: the mean loss of tags is divided by their number again (sibling code: epoch_run.py, line 454)"
     )
-    length_pools: bool = Field(False, description="true: batches of sentences of like lengths; false: uniformly random ones")
+    length_pools: bool = Field(False, description="true: batches of sentences of similar length; false: uniformly random ones")
     initialisation: Literal["bert", "released"] = Field(
-        "bert", description="of blocks that are drawn anew: as the paper's code of its time, or as the code released for users"
+        "bert", description="of re-initialised blocks: as the paper's code of its time, or as the code released for users"
     )
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = Field(
         "float32", description="of matrix products in training; auto: bfloat16 where the processor has it"
@@ -91,7 +91,7 @@ class Muller2021(Section):
     parallel: str = Field(description="key of corpora: parallel treebanks, test sets of parsing and pos, and pairs for CKA")
     parser: ParserSettings = Field(ParserSettings(), description="the parser")
     training: Training = Field(Training(), description="what all trainings share")
-    pairs: list[Layers] = Field([], description="blocks that are drawn anew together (tables 1, 2, 6 to 8)")
+    pairs: list[Layers] = Field([], description="blocks that are re-initialised together (tables 1, 2, 6 to 8)")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [],
         description="further sets, from English only (table 5); all: every block, all_embeddings: the embeddings too",

@@ -27,7 +27,8 @@ class States(Section):
     """Hidden states on disk."""
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
-        [], description="further layers, rising, beside what the heads read (the last one, or the pooler); 0: embedding output"
+        [],
+        description="additional layers, in ascending order, beside what heads read (the last, or the pooler); 0: embeddings",
     )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="of the forward pass")
     stored: Literal["float16", "float32"] = Field("float32", description="on disk")

@@ -39,7 +39,17 @@ class Run(Section):
     )
     encoder_dropout_when_frozen: bool | None = Field(None, description="null: as under training")
     seeds: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="seeds of this training; null: all of seeds")
-    reinitialise: Literal["none", "all"] = Field("none", description="draw the encoder's weights anew: the untrained control")
+    reinitialise: Literal["none", "all"] = Field("none", description="re-initialise the whole encoder: the untrained control")
+
+    @model_validator(mode="after")
+    def _adversary(self) -> Self:
+        if self.reversal is None and self.uniformity is None and (self.adversary_rate or self.adversary_epochs):
+            raise ValueError(
+                "adversary_rate, adversary_epochs: reversal or uniformity expected beside them, there is no adversary"
+            )
+        if self.entropy != "equation_1" and self.uniformity is None:
+            raise ValueError("entropy: uniformity expected beside it: give its weight")
+        return self
 
 
 class Training(Section):
@@ -58,12 +68,12 @@ class Training(Section):
     select_by: Literal["paper", "token"] = Field("token", description="macro F1 that picks the best epoch")
     encoder_dropout_when_frozen: bool = Field(
         True,
-        description="true: the encoder drops out while heads train on it, frozen (authors' code: common/model/model.py, line "
+        description="true: the encoder's dropout stays on while heads train on the frozen encoder (authors' code: model.py, line "
         "185); false: its states are computed once",
     )
     length_pools: bool = Field(
         False,
-        description="true: batches of texts of like lengths; false: uniformly random ones (authors' code: dataset.py)",
+        description="true: batches of texts of similar length; false: uniformly random ones (authors' code: dataset.py)",
     )
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = Field(
         "float32", description="of matrix products in training; auto: bfloat16 where the processor has it"

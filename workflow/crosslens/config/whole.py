@@ -94,10 +94,17 @@ class Config(Section):
                 here, there = f"corpora.{paper.language_corpus}", f"corpora.{of.corpus}"
                 raise ValueError(
                     f"papers.tanti2021.language_corpus: {here} has no {', '.join(unread)}, which {there} tests and no language "
-                    f"head could name: add to {here}.languages, or take out of {there}.languages"
+                    f"head could name: add it to {here}.languages or remove it from {there}.languages"
                 )
             if task == "pos" and of.state == "pooler":
                 raise ValueError("papers.tanti2021.tasks.pos.state: 'hidden' expected, words have no pooler")
+        for task, of in paper.tasks.items():
+            for name, run in of.runs.items():
+                if run.seeds is not None and (run.seeds[:1] != self.seeds[:1] or not set(run.seeds) <= set(self.seeds)):
+                    raise ValueError(
+                        f"papers.tanti2021.tasks.{task}.runs.{name}.seeds: some of seeds expected, {self.seeds[0]} first, found "
+                        f"{run.seeds}"
+                    )
         known = {f"{task}/{run}": of.corpus for task, of in paper.tasks.items() for run in of.runs}
         for name in paper.search.experiments:
             if name not in known:

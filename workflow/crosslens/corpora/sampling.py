@@ -36,7 +36,7 @@ class Paragraph(NamedTuple):
 class Candidate(NamedTuple):
     """A page that may be drawn, and its different texts that are long enough, each with its key.
 
-    failure: why its text cannot be told. twice: paragraphs left out because the page has them twice.
+    failure: why its text could not be extracted. twice: paragraphs left out because the page has them twice.
     """
 
     digest: int

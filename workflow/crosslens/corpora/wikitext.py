@@ -75,8 +75,8 @@ OPENING = re.compile(r"([(（])\s*(?:[,;:、，；：]\s*)+")  # left where a te
 REMNANT = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|\|-|</?[a-zA-Z][^<>]*>?|^[|!]|^=.*=$")
 QUOTES = re.compile(r"'{2,}")
 # A list that is typed, or stands after a comment or a template; an address, which refers to a source.
-NO_TEXT = re.compile(r"[*#;:•‣◦●○▪▫■□►▶◆◇·]|[(\[<]*(?:[a-z]+:)?//|[(\[<]*www\.", re.I)
-BEHEADED = re.compile(r"(?:[,、，]|\.(?!\.))\s*")  # what came before it was a template
+NO_TEXT = re.compile(r"#\s|[*;:•‣◦●○▪▫■□►▶◆◇·]|[(\[<]*(?:[a-z]+:)?//|[(\[<]*www\.", re.I)
+BEHEADED = re.compile(r"(?:[,、，]|\.(?=\s|$))\s*")  # what came before it was a template
 PATIENCE = 10**8  # characters that the parser reads in vain, in some ten seconds; real pages come to 5 * 10^6
 BREAKS = 1000  # line breaks of a page, each of which the patterns below take for the beginning of a pair
 BRACKETED = (("[", "]"), ("{", "}"), ("<", ">"), ("<!--", "-->"))

@@ -78,7 +78,7 @@ def attention(
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
     """Attention as transformers calls it; query, key, value are (B, heads, T, d), the mask is True where one may look.
 
-    packed: masks (b, T) of groups of texts that lie end to end in a batch of one, (1, heads, n, d).
+    packed: masks (b, T) of groups of texts that are concatenated without padding in a batch of one, (1, heads, n, d).
     """
     if packed is not None:
         sizes = [int(mask.sum()) for mask in packed]
@@ -95,7 +95,7 @@ def _packed(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor,
     dropout: float, scaling: float | None, options: dict[str, Any],
 ) -> torch.Tensor:  # fmt: skip
-    """Attention of texts that lie end to end, (n, heads, d)."""
+    """Attention of texts that are concatenated without padding, (n, heads, d)."""
     places = mask.flatten().nonzero()[:, 0]
 
     def padded(values: torch.Tensor) -> torch.Tensor:
@@ -117,7 +117,7 @@ def _dropping(
 
 
 def packs(encoder: nn.Module, batch: Batch) -> bool:
-    """Whether texts can lie end to end: in a prepared encoder of a kind whose positions are known, where some are padded."""
+    """Whether texts can be concatenated: in a prepared encoder of a kind whose positions are known, where some are padded."""
     config: Any = encoder.config
     prepared = config._attn_implementation == NAME and config.model_type in ("bert", "xlm-roberta")
     return prepared and batch.attention_mask is not None

@@ -1,4 +1,4 @@
-"""Edits of an encoder before it is trained: blocks drawn anew (RANDOM-INIT, muller2021, section 2.2)."""
+"""Edits of an encoder before it is trained: re-initialised blocks (RANDOM-INIT, muller2021, section 2.2)."""
 
 import torch
 from torch import nn

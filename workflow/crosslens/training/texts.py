@@ -163,7 +163,7 @@ def random_batches(
     """Batches of `items` texts in random order (None: all, once); where there are fewer, they are recycled in new shuffles.
 
     As tanti2021's code has it (common/dataset/dataset.py 316-352): a batch may span two shuffles, has no text twice as long as
-    there are enough, and the last one is cut. pools: texts of like lengths come together, sorted within pools of POOL batches.
+    there are enough, and the last one is cut. pools: texts of similar length come together, sorted within pools of POOL batches.
     The same seed gives the same batches, which is what lets a killed training resume exactly.
     """
     generator = np.random.default_rng(seed)

@@ -34,7 +34,7 @@ DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # ends of nam
 
 NO_TWEETS = "not scored: the tweets have neither an address nor a licence"
 MISC = "the source has no MISC: every MISC of the test is a miss"
-MISC_AS_UNKNOWN = "in the sibling code a tag that training lacks is one unknown label, so print may be nearer to this line"
+MISC_AS_UNKNOWN = "in the sibling code a tag unseen in training is one unknown label: the published value may be closer to this"
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ _COMPARED = {"figure1": TASKS, "figure2": ["ner"], "figure4": ["ner"], "figure5"
 def needs(item: str, sources: Sequence[str]) -> Needs:
     """What an item is made of; table 3, which shows hyperparameters, is none of ITEMS.
 
-    Figures 2 and 6 to 8 show blocks 1-2 drawn anew: print names no layers, and these cost most.
+    Figures 2 and 6 to 8 show blocks 1-2 re-initialised: the paper names no layers, and these cost most.
     """
     if item in ("table4", "figure3"):
         return _of_english(TASKS, [REF], "score", "cka")

@@ -35,7 +35,7 @@ DEVIATIONS = "std across seeds (caption)"
 CAPTION = "17 cannot be: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"
 SIGN = "less gap with more similarity is a negative rho: the printed sign is that of rho(score, CKA)"
 SOURCE_TOO = "English itself is a point: gap 0 and CKA 1 by definition"
-FROM_SCRATCH = "print is of a model trained from scratch, by its caption"
+FROM_SCRATCH = "the published model was trained from scratch (caption)"
 
 
 def table(

@@ -83,11 +83,12 @@ def _recipe(name: str, task: str, run: Run, config: Config, search: bool) -> Rec
             new_heads=(TASK,) if run.adversary_epochs else (TASK, LANGUAGE),
             select_head=TASK,
             select_data=texts("validation", source),
-            watch=(known,) if adversarial else (),
+            watch=(known,) if adversarial and not search else (),
         )
     ]
     if run.adversary_epochs:  # the adversary knows the languages before the encoder moves
-        stages.insert(0, _head_stage("adversary", language, adversary_rate, run.adversary_epochs, run.batch, known.data))
+        alone = _head_stage("adversary", language, adversary_rate, run.adversary_epochs, run.batch, known.data)
+        stages.insert(0, alone.model_copy(update={"watch": (known,)}))
     rates = {LANGUAGE: run.language_head_rate or run.head_rate}
     rates |= {f"{LANGUAGE} {rate:.0e}": rate for rate in training.language_head_rates}
     if not search:
@@ -155,5 +156,4 @@ def _head_stage(name: str, term: Term, rate: float, epochs: int, batch: int, hel
         new_heads=(term.head,),
         select_head=term.head,
         select_data=held_out,
-        watch=(Score(head=term.head, data=held_out),),
     )

@@ -29,6 +29,7 @@ from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
 from crosslens.training.texts import Texts, load, random_batches
 
+Precision = Literal["float32", "bfloat16"]
 LOG = logging.getLogger("benchmark")
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 DATA = Data(corpus="benchmark", split="train", languages=("xx",))
@@ -80,9 +81,9 @@ def tokenised(encoder: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
 
 
 def tagging(
-    *, batch: int, rate: float, dropout: float = 0.1, precision: Literal["float32", "bfloat16"] = "float32", epochs: int = 1
+    *, batch: int, rate: float, dropout: float = 0.1, precision: Precision = "float32", epochs: int = 1, pools: bool = True
 ) -> Recipe:
-    """Fine-tuning of encoder and tagging head, rates falling to zero, gradients clipped at 1."""
+    """Fine-tuning of encoder and tagging head, rates falling to zero, gradients clipped at 1; pools: texts of like lengths."""
     return Recipe(
         name="benchmark",
         encoder="encoder",
@@ -94,8 +95,7 @@ def tagging(
                 select_data=DATA.model_copy(update={"split": "validation"}),
             ),
         ),
-        scores=(), init_sd=0.02, dropout=dropout, decay="linear", clip=1.0, length_pools=True,
-        precision=precision,
+        scores=(), init_sd=0.02, dropout=dropout, decay="linear", clip=1.0, precision=precision, length_pools=pools,
     )  # fmt: skip
 
 

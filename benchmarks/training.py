@@ -6,8 +6,9 @@
 All arms run in one process, in turn, with the same weights, sentences, updates, schedule, AdamW and clipping. The Trainer
 pads to 128, as the papers' scripts do, or to the longest of a batch, sentences grouped by length. It gets the encoder trimmed to
 the pieces of `--vocabulary`, as our loop does, and the official one with its whole vocabulary, as users run it.
+Both train in float32 and in bfloat16, which the Trainer has as bf16=True.
 
-First the losses of ten updates on the same batches without dropout are compared: they are equal up to rounding.
+First the losses of thirty updates on the same batches without dropout are compared: they are equal up to rounding.
 On a busy machine `--clock cpu --threads 1` counts the processor's seconds instead of the wall's.
 """
 
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,7 @@ from transformers import (
 from transformers import DataCollatorForTokenClassification as Collator
 
 RATE, SEED = 5e-5, 1
+PRECISIONS: tuple[common.Precision, ...] = ("float32", "bfloat16")
 POOL = 50  # batches that both sort by length together where the corpus is large enough
 
 
@@ -51,6 +54,7 @@ class Setting:
     updates: int
     dropout: float
     clock: Callable[[], float]
+    alike: bool  # batches are of texts of like lengths, else uniformly random
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,11 @@ class TimedLoop(Loop):
         return pieces
 
 
-def ours(encoder: Path, texts: Texts, setting: Setting) -> Done:
+def ours(encoder: Path, texts: Texts, setting: Setting, precision: common.Precision) -> Done:
     """An epoch of our loop; the texts fill the updates exactly."""
-    recipe = common.tagging(batch=setting.batch, rate=RATE, dropout=setting.dropout)
+    recipe = common.tagging(
+        batch=setting.batch, rate=RATE, dropout=setting.dropout, precision=precision, pools=setting.alike
+    )  # fmt: skip
     data = {each: texts if each.split == "train" else common.some(texts, range(8)) for each in recipe.data()}
     loop = TimedLoop(recipe, data, load(encoder, setting.dropout), seed=SEED, log=common.LOG, device=torch.device("cpu"))
     loop.clock = setting.clock
@@ -124,7 +130,10 @@ class Stopwatch(TrainerCallback):
         self.seconds = self.clock() - self.started
 
 
-def theirs(encoder: Path, examples: Sequence[dict[str, list[int]]], setting: Setting, sampling: str, padding: str) -> Done:
+def theirs(
+    encoder: Path, examples: Sequence[dict[str, list[int]]], setting: Setting, sampling: str, padding: str,
+    precision: common.Precision,
+) -> Done:  # fmt: skip
     """As many updates of the Trainer."""
     state = head_weights(encoder)
     model = AutoModelForTokenClassification.from_pretrained(
@@ -144,6 +153,7 @@ def theirs(encoder: Path, examples: Sequence[dict[str, list[int]]], setting: Set
             output, per_device_train_batch_size=setting.batch, max_steps=setting.updates, learning_rate=RATE, seed=SEED,
             lr_scheduler_type="linear", weight_decay=0.0, max_grad_norm=1.0, train_sampling_strategy=sampling,
             use_cpu=True, save_strategy="no", logging_strategy="no", report_to="none", disable_tqdm=True,
+            bf16=precision == "bfloat16",
         )  # fmt: skip
         trainer = Trainer(
             model=model, args=arguments, train_dataset=list(examples), data_collator=collator, processing_class=tokenizer,
@@ -174,16 +184,18 @@ def as_examples(texts: Texts) -> list[dict[str, list[int]]]:
     return found
 
 
-def check(encoder: Path, texts: Texts, batch: int) -> str:
-    """Losses of ten updates on the same batches, without dropout."""
-    part = common.some(texts, range(10 * batch))
-    setting = Setting(batch, 10, 0.0, time.perf_counter)
+def check(encoder: Path, texts: Texts, batch: int, updates: int = 30) -> str:
+    """Losses of some updates on the same batches, without dropout."""
+    part = common.some(texts, range(updates * batch))
+    setting = Setting(batch, updates, 0.0, time.perf_counter, alike=True)
     examples = as_examples(part)
     batches = common.first_batches(common.tagging(batch=batch, rate=RATE), part, SEED)
     in_our_order = [examples[i] for chosen in batches for i in chosen]
-    mine = ours(encoder, part, setting).loss
-    other = theirs(encoder, in_our_order, setting, "sequential", "longest").loss
-    return f"mean loss of ten updates on the same batches: ours {mine:.6f}, Trainer {other:.6f}"
+    found = []
+    for precision in PRECISIONS:
+        found.append(f"ours {ours(encoder, part, setting, precision).loss:.6f} in {precision}")
+        found.append(f"Trainer {theirs(encoder, in_our_order, setting, 'sequential', 'longest', precision).loss:.6f}")
+    return f"mean loss of {updates} updates on the same batches, without dropout: {', '.join(found)}"
 
 
 def main() -> None:
@@ -196,11 +208,12 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=POOL)
     parser.add_argument("--padded-updates", type=int, default=5, help="updates of the arms that pad to 128: all cost the same")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--random", action="store_true", help="uniformly random batches, else texts of like lengths together")
     parser.add_argument("--trimmed-only", action="store_true", help="leave out the arms with the whole vocabulary")
     common.machine_arguments(parser)
     settings = parser.parse_args()
-    setting = Setting(settings.batch, settings.updates, 0.1, common.set_machine(settings))
-    short = Setting(settings.batch, settings.padded_updates, 0.1, setting.clock)
+    setting = Setting(settings.batch, settings.updates, 0.1, common.set_machine(settings), not settings.random)
+    short = Setting(settings.batch, settings.padded_updates, 0.1, setting.clock, setting.alike)
     rows = common.evenly(common.sentences(settings.sentences), settings.batch * settings.updates)
     with tempfile.TemporaryDirectory() as temporary:
         whole, small = Path(temporary) / "whole", Path(temporary) / "small"
@@ -224,18 +237,24 @@ def main() -> None:
 
             return timed
 
-        runs: dict[str, Callable[[], Done]] = {"our loop": lambda: ours(small, texts[small], setting)}
-        for label, path in (("trimmed", small), ("whole vocabulary", whole))[: 1 if settings.trimmed_only else 2]:
-            examples = as_examples(texts[path])
-            # Four times, so that the Trainer's pools (a quarter of the data at most) are as large as with a real corpus.
-            runs[f"Trainer, grouped by length, {label}"] = (
-                lambda path=path, examples=examples: theirs(path, examples * 4, setting, "group_by_length", "longest")
-            )  # fmt: skip
-            runs[f"Trainer, padded to 128, {label}"] = (
-                lambda path=path, examples=examples: theirs(path, examples, short, "random", "max_length")
-            )  # fmt: skip
+        runs: dict[str, Callable[[], Done]] = {}
+        sampling = "random" if settings.random else "group_by_length"
+        for precision in PRECISIONS:
+            runs[f"our loop, {precision}"] = partial(ours, small, texts[small], setting, precision)
+            for label, path in (("trimmed", small), ("whole vocabulary", whole))[: 1 if settings.trimmed_only else 2]:
+                examples = as_examples(texts[path])
+                name = f"{label}, {precision}"
+                # Four times, so that the Trainer's pools (a quarter of the data at most) are as large as with a real corpus.
+                runs[f"Trainer, {sampling}, {name}"] = partial(
+                    theirs, path, examples * 4, setting, sampling, "longest", precision
+                )
+                runs[f"Trainer, padded to 128, {name}"] = partial(
+                    theirs, path, examples, short, "random", "max_length", precision
+                )
         rates = common.in_turn({name: arm(name, run) for name, run in runs.items()}, settings.repeats)
-    print(common.compare(rates, "pieces a second", [name for name in rates if name != "our loop"]))
+    for precision in PRECISIONS:  # ours against the Trainer in the same precision; at last against everything
+        shown = {name: values for name, values in rates.items() if precision in name or precision == PRECISIONS[-1]}
+        print(common.compare(shown, "pieces a second", [name for name in shown if name != f"our loop, {precision}"]))
     print("mean loss:", ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
 
 

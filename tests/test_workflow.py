@@ -305,7 +305,7 @@ def test_settings_of_tsne_rerun_projections_and_figures(built):
 def test_a_hyperparameter_reruns_its_branch_and_no_other_training(built, task, batch, items):
     run = "gradient_reversal"
     with changed(built / OVERLAY, (f"{run}: {{ batch: {batch} }}", f"{run}: {{ batch: {batch}, reversal: 0.2 }}")):
-        assert planned(built) == sorted(training(task, run) + made(*items, "scores"))
+        assert planned(built) == sorted(training(task, run) + made(*items, "findings", "scores"))
 
 
 def test_a_control_that_is_left_out_no_longer_runs_alone(built):

@@ -572,6 +572,16 @@ def test_resume_is_exact_with_further_language_heads(bench, tmp_path):
         assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
 
 
+def test_resume_is_exact_with_carried_moments_and_watched_heads(bench, tmp_path):
+    of = recipe("entropy", watch=(Score(head=LANGUAGE, data=WIKI_VALIDATION),), head_rates={LANGUAGE: 2e-2})
+    of = of.model_copy(update={"stages": (of.stages[0], of.stages[1].model_copy(update={"carries": (LANGUAGE,)}))})
+    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
+    first = steps_in_all(bench, of.model_copy(update={"stages": of.stages[:1]}))
+    for stop in (first // 2 - 1, first // 2, first - 1, first, first + 1, total - 1):
+        interrupted(bench, of, tmp_path / "checkpoint", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+
+
 def test_resume_after_several_interruptions(bench, tmp_path):
     of = recipe("entropy")
     whole = loop(bench, of).run()

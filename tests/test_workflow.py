@@ -369,12 +369,12 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         return [*jobs, f"Identify languages from spelling, {task}", *items]
 
     pairs = [f"Read {language} {split} of xnli" for language in LANGUAGES for split in ("dev", "test")]
-    pairs += ["Read en training data of xnli", "Tokenise xnli for random"]
+    pairs += ["Read en train of xnli", "Tokenise xnli for random"]
     with changed(own / "workflow/crosslens/corpora/pairs.py", ('NO_AGREEMENT = "-"', 'NO_AGREEMENT = "?"')):
         assert planned(own) == sorted(pairs + follows("nli"))
 
     treebanks = [f"Read {language} {split} of udpos" for language in LANGUAGES for split in ("dev", "test")]
-    treebanks += ["Read en training data of udpos", "Tokenise udpos for random", *made("table5_search")]
+    treebanks += ["Read en train of udpos", "Tokenise udpos for random", *made("table5_search")]
     for number in range(2):
         trial = f"tanti2021/pos/frozen/trial{number:02d}"
         treebanks += [f"trial recipe={trial}, seed=0", f"Score {trial}, seed 0"]

@@ -170,7 +170,11 @@ def tanti2021_records(runs, tasks=None):
 
 def tanti2021_measures(runs, kinds, tasks=None):
     """Records of some kinds for some runs, all seeds; 'spelling' is the baseline without a model."""
-    found = [f"{RESULTS}/measures/{kind}/{model}.parquet" for kind in kinds for model in tanti2021_models(runs, tasks=tasks)]
+    found = [
+        f"{RESULTS}/measures/{kind}/{model}.parquet"
+        for kind in dict.fromkeys(kinds)
+        for model in tanti2021_models(runs, tasks=tasks)
+    ]
     if "spelling" in runs:
         found += [f"{RESULTS}/measures/spelling/tanti2021/{task}.parquet" for task in TANTI2021.tasks]
     return found

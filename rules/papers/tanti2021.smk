@@ -203,9 +203,7 @@ rule tanti2021_scores:
 rule tanti2021_table:
     """A table of the paper beside what was published."""
     input:
-        scores=lambda wildcards: tanti2021_measures(
-            TABLES[wildcards.table].runs, dict.fromkeys(TABLES[wildcards.table].measures.values())
-        ),
+        scores=lambda wildcards: tanti2021_measures(TABLES[wildcards.table].runs, TABLES[wildcards.table].measures.values()),
         published="resources/published/tanti2021.csv",
         records=lambda wildcards: tanti2021_records(TABLES[wildcards.table].runs),
     output:

@@ -1,4 +1,4 @@
-# Five studies of multilingual encoders. docs/design.md is the map; rules/ has one file a step and one a paper.
+# Five studies of multilingual encoders. docs/design.md is the map; rules/ has one file a step.
 
 from snakemake.utils import min_version
 
@@ -13,15 +13,14 @@ report: "workflow/report/workflow.rst"
 
 include: "rules/common.smk"
 include: "rules/inputs.smk"
-include: "rules/report.smk"
 include: "rules/sources.smk"
 include: "rules/corpora.smk"
 include: "rules/encoders.smk"
 include: "rules/tokens.smk"
 include: "rules/models.smk"
 include: "rules/states.smk"
-include: "rules/papers/tanti2021.smk"
-include: "rules/papers/muller2021.smk"
+include: "rules/measures.smk"
+include: "rules/items.smk"
 
 
 # Compute nodes often have no network: fetch and dump_sample.
@@ -34,21 +33,22 @@ localrules:
 
 
 rule all:
+    """The headline paper's tables and figures."""
     default_target: True
     input:
-        TANTI2021_ITEMS,
+        targets("tanti2021"),
 
 
 rule demo:
-    """The headline paper's tables and figures, its search included: what `make demo` builds."""
+    """The same, and its search: what `make demo` builds."""
     input:
-        TANTI2021_ITEMS,
-        TANTI2021_SEARCH,
+        targets("tanti2021"),
+        targets("tanti2021", searched=True),
 
 
 rule demo_all:
-    """Every table and figure of every paper that is there, and every corpus: what `make demo-all` builds."""
+    """Tables and figures of all papers implemented so far, and every corpus: what `make demo-all` builds."""
     input:
         rules.demo.input,
         f"{RESULTS}/corpora.csv",
-        MULLER2021_ITEMS,
+        targets(*(paper.key for paper in PAPERS)),

@@ -13,10 +13,8 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"
 from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
-from crosslens.papers.recipes import draws as stored_states
-from crosslens.papers.recipes import names as recipe_names
-from crosslens.papers.recipes import resolve
-from crosslens.papers.recipes import trial_names
+from crosslens.kinds import kinds
+from crosslens.papers.paper import MODEL_FILES, papers
 
 try:
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
@@ -26,22 +24,46 @@ except ConfigError as error:
 RESULTS = CONFIG.results
 LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
-RECIPES = "|".join(recipe_names(CONFIG))
-TRIALS = "|".join(trial_names(CONFIG)) or "none"
+KINDS = kinds()  # of measures: kind -> what it reads
+PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
+# What is trained, by name; what is shown, by its place below the results: table2, muller2021/table2.
+RECIPES = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.recipes(CONFIG).items()}
+TRIALS = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.trials(CONFIG).items()}
+ITEMS = {paper.path(name): (paper, name, item) for paper in PAPERS for name, item in paper.items(CONFIG).items()}
+config["captions"] = {place: item.caption for place, (_, _, item) in ITEMS.items()}  # for report/item.rst
+config["about"] = {paper.key: paper.about for paper in PAPERS}  # for report/workflow.rst
 
 
 wildcard_constraints:
     corpus="|".join(CONFIG.corpora),
     encoder="|".join(CONFIG.encoders),
+    item="|".join(ITEMS),
+    kind="|".join(KINDS),
     language=LANGUAGE_PATTERN.strip("^$"),
-    recipe=f"{RECIPES}|{TRIALS}",
+    # Short, since Snakemake matches it against every file; `asked` tells of a name that is none.
+    recipe=f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+",
     seed=r"\d+",
     split="train|validation|dev|test",
 
 
-def code(script):
-    """What a script computes: changes rerun its rule, comments do not."""
-    return fingerprint(f"workflow/scripts/{script}.py")
+def code(script, *modules):
+    """What a script computes, and library modules that it imports by name: changes rerun its rule, comments do not."""
+    files = [f"workflow/scripts/{script}.py", *(f"workflow/crosslens/{module}.py" for module in modules)]
+    return " ".join(fingerprint(file) for file in files)
+
+
+def asked(recipe):
+    """Paper and recipe of a name."""
+    found = RECIPES.get(recipe) or TRIALS.get(recipe)
+    if not found:
+        raise WorkflowError(f"{recipe}: no recipe of the configuration has this name")
+    return found
+
+
+def seeds(recipe):
+    """Seeds of a recipe."""
+    paper, found = asked(recipe)
+    return paper.seeds(found, CONFIG)
 
 
 def environment(name):

@@ -55,7 +55,7 @@ def encoder_files(settings):
 
 def all_official_files():
     """Everything that is fetched for the configured studies, whatever is asked for."""
-    encoders = sorted({resolve(recipe, CONFIG).encoder for recipe in recipe_names(CONFIG)})
+    encoders = sorted({recipe.encoder for _, recipe in RECIPES.values()})
     found = [file for encoder in encoders for file in encoder_files(CONFIG.encoders[encoder])]
     for corpus in [CONFIG.corpora[name] for encoder in encoders for name in encoder_corpora(encoder)]:
         for language, split in corpus.stored():
@@ -106,14 +106,6 @@ def looked_up(wildcards):
     return {code: languages_table()[code] for code in codes.get(corpus.kind, ())}
 
 
-def by_family(languages):
-    """Code -> name of languages, relatives side by side, so that their marks are neighbours."""
-    table = languages_table()
-    return {
-        code: table[code]["name"] for code in sorted(languages, key=lambda code: (table[code]["family"], table[code]["name"]))
-    }
-
-
 def encoder_sources(wildcards):
     """What an encoder is made of: its files on the hub, and the text that it will read where it is trimmed to that."""
     settings = CONFIG.encoders[wildcards.encoder]
@@ -125,7 +117,7 @@ def encoder_sources(wildcards):
 
 def encoder_corpora(encoder):
     """Corpora that an encoder's recipes read, in the order of the configuration."""
-    recipes = [recipe for recipe in map(lambda name: resolve(name, CONFIG), recipe_names(CONFIG)) if recipe.encoder == encoder]
+    recipes = [recipe for _, recipe in RECIPES.values() if recipe.encoder == encoder]
     read = {corpus for recipe in recipes for corpus in [*(file[0] for file in recipe.files()), *recipe_draws(recipe.name)]}
     return [corpus for corpus in CONFIG.corpora if corpus in read]
 
@@ -138,87 +130,108 @@ def recipe_tokens(recipe):
 
 def recipe_draws(recipe):
     """Corpora and words whose states a recipe's model is asked for."""
-    return stored_states(recipe, CONFIG)
+    paper, found = asked(recipe)
+    return paper.draws(found, CONFIG)
 
 
-def tanti2021_common(wildcards):
-    """What all records of a training share."""
-    recipe = resolve(wildcards.recipe, CONFIG)
-    return {"paper": "tanti2021", "encoder": recipe.encoder, "recipe": recipe.name, "task": recipe.name.split("/")[1]}
+def measure_settings(wildcards):
+    """Settings of a kind of measure for a recipe, as its paper asks for it."""
+    paper, recipe = asked(wildcards.recipe)
+    measures = paper.measures(recipe, CONFIG)
+    if wildcards.kind not in measures:
+        raise WorkflowError(
+            f"measures/{wildcards.kind}/{recipe.name}: {paper.key} asks for {', '.join(measures)} of this recipe; name "
+            f"{wildcards.kind} with its settings in papers/{paper.key}/paper.py"
+        )
+    common = {"paper": paper.key, "encoder": recipe.encoder, "recipe": recipe.name, "task": recipe.task}
+    return {"common": common, "measure": measures[wildcards.kind]}
 
 
-def tanti2021_corpora(task):
-    """The corpora of a task: target, wiki."""
-    return [TANTI2021.tasks[task].corpus, TANTI2021.language_corpus]
+def measure_tokens(wildcards):
+    """Folders of tokens, for a kind that reads them."""
+    return recipe_tokens(asked(wildcards.recipe)[1]) if "tokens" in KINDS[wildcards.kind] else []
 
 
-def tanti2021_models(runs, seeds=None, tasks=None):
-    """Names of the trainings of some runs, as far as they are configured: tanti2021/TASK/RUN/seedN."""
-    return [
-        f"tanti2021/{task}/{run}/seed{seed}"
-        for task in tasks or TANTI2021.tasks
-        for run in runs
-        if run in TANTI2021.tasks[task].runs
-        for seed in seeds or TANTI2021.tasks[task].runs[run].seeds or CONFIG.seeds
-    ]
+def need_files(need):
+    """Files of a need: one a seed; of measures of predictions one for all seeds."""
+    if need.kind in MODEL_FILES:
+        return [f"{RESULTS}/models/{need.recipe}/seed{seed}/{MODEL_FILES[need.kind]}" for seed in need.seeds]
+    if KINDS[need.kind][0] == "predictions":
+        return [f"{RESULTS}/measures/{need.kind}/{need.recipe}.parquet"]
+    return [f"{RESULTS}/measures/{need.kind}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 
 
-def tanti2021_records(runs, tasks=None):
-    """How the models of some runs were made."""
-    return [f"{RESULTS}/models/{model}/record.json" for model in tanti2021_models(runs, tasks=tasks)]
+def item_inputs(wildcards):
+    """What an item is made of."""
+    paper, _, item = ITEMS[wildcards.item]
+    encoder = f"{RESULTS}/encoders/{CONFIG.paper(paper.key).encoder}"
+    models = dict.fromkeys((need.recipe, seed) for need in item.needs for seed in need.seeds)
+    return {
+        "needs": [file for need in item.needs for file in need_files(need)],
+        "records": [f"{RESULTS}/models/{recipe}/seed{seed}/record.json" for recipe, seed in models],
+        "published": f"resources/published/{paper.key}.csv",
+        "tokens": [f"{RESULTS}/tokens/{CONFIG.paper(paper.key).encoder}/{corpus}" for corpus in item.corpora],
+        "encoder": [encoder] if item.encoder else [],
+    }
 
 
-def tanti2021_measures(runs, kinds, tasks=None):
-    """Records of some kinds for some runs, all seeds; 'spelling' is the baseline without a model."""
+def item_settings(wildcards):
+    """What decides an item beside its files."""
+    paper, name, item = ITEMS[wildcards.item]
+    return {
+        "paper": paper.key,
+        "item": name,
+        "module": item.module,
+        "needs": [
+            {"kind": need.kind, "recipe": need.recipe, "seeds": list(need.seeds), "files": len(need_files(need))}
+            for need in item.needs
+        ],
+        "corpora": list(item.corpora),
+        "settings": dict(item.settings),
+    }
+
+
+def item_code(wildcards):
+    """What an item computes: a change in the module of one item leaves the others."""
+    paper, _, item = ITEMS[wildcards.item]
+    return code(item.form, f"papers/{paper.key}/{item.module}")
+
+
+def paper_measures(paper):
+    """All records of a paper's tables and figures."""
+    needs = [need for key, _, item in ITEMS.values() if key is paper and not item.searched for need in item.needs]
+    measured = [need for need in needs if need.kind in KINDS and need.kind != "projection"]
+    return sorted({file for need in measured for file in need_files(need)})
+
+
+def shown(path):
+    """Mark an item for the report. A caption must be a path: item.rst holds the text of `config["captions"]`."""
+
+    def labels(wildcards):
+        _, _, item = ITEMS[wildcards.item]
+        form = Path(path).suffix[1:]
+        return {"item": item.title, "shows": item.shows, "type": "to read" if form == "html" else form}
+
+    return report(
+        path,
+        caption=f"{ROOT}/workflow/report/item.rst",
+        category=lambda wildcards: ITEMS[wildcards.item][0].key,
+        labels=labels,
+    )
+
+
+def targets(*keys, searched=False):
+    """Files of the items of papers, all of them or those that show searches."""
+    endings = {"table": ("csv", "html"), "figure": ("svg",)}
     found = [
-        f"{RESULTS}/measures/{kind}/{model}.parquet"
-        for kind in dict.fromkeys(kinds)
-        for model in tanti2021_models(runs, tasks=tasks)
+        f"{RESULTS}/{place}.{ending}"
+        for place, (paper, _, item) in ITEMS.items()
+        if paper.key in keys and item.searched == searched
+        for ending in endings[item.form]
     ]
-    if "spelling" in runs:
-        found += [f"{RESULTS}/measures/spelling/tanti2021/{task}.parquet" for task in TANTI2021.tasks]
-    return found
+    return found if searched else found + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in PAPERS if paper.key in keys]
 
 
-def muller2021_common(wildcards):
-    """What all records of a recipe share."""
-    recipe = resolve(wildcards.recipe, CONFIG)
-    task = recipe.name.split("/")[1]
-    return {"paper": "muller2021", "encoder": recipe.encoder, "recipe": recipe.name, "task": task if recipe.labels else None}
-
-
-def muller2021_of(item):
-    """What a table or figure is made of, sources as configured."""
-    return muller2021_needs(item, MULLER2021.source_languages)
-
-
-def muller2021_needed(item):
-    """Recipes of a table or figure, as far as they are configured."""
-    compared = [] if item == "table5" else MULLER2021_COMPARED
-    return [recipe for recipe in with_sets(muller2021_of(item).recipes, compared) if recipe in MULLER2021_RECIPES]
-
-
-def muller2021_models(item):
-    """Names of the trainings of a table or figure: muller2021/TASK/SOURCE/SET/seedN."""
-    return [f"{recipe}/seed{seed}" for recipe in muller2021_needed(item) for seed in muller2021_seeds(recipe)]
-
-
-def muller2021_seeds(recipe):
-    """An encoder that is not trained has one seed."""
-    return MULLER2021.seeds if resolve(recipe, CONFIG).stages else MULLER2021.seeds[:1]
-
-
-def muller2021_records(item):
-    """How the models of a table or figure were made."""
-    return [f"{RESULTS}/models/{model}/record.json" for model in muller2021_models(item)]
-
-
-def muller2021_measures(item):
-    """Scores and similarities that a table or figure shows."""
-    found = []
-    if "score" in muller2021_of(item).measures:
-        trained = [recipe for recipe in muller2021_needed(item) if resolve(recipe, CONFIG).stages]
-        found += [f"{RESULTS}/measures/scores/{recipe}.parquet" for recipe in trained]
-    if "cka" in muller2021_of(item).measures:
-        found += [f"{RESULTS}/measures/similarity/{model}.parquet" for model in muller2021_models(item)]
-    return found
+def reading(source):
+    """Pattern of the kinds that read predictions, or states."""
+    return "|".join(kind for kind, reads in KINDS.items() if reads[0] == source) or "none"

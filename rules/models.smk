@@ -4,8 +4,8 @@
 rule train:
     """Train a recipe with one seed and predict all its targets."""
     input:
-        encoder=lambda wildcards: f"{RESULTS}/encoders/{resolve(wildcards.recipe, CONFIG).encoder}",
-        tokens=lambda wildcards: recipe_tokens(resolve(wildcards.recipe, CONFIG)),
+        encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
+        tokens=lambda wildcards: recipe_tokens(asked(wildcards.recipe)[1]),
     output:
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
         predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",
@@ -16,7 +16,7 @@ rule train:
     benchmark:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
     wildcard_constraints:
-        recipe=RECIPES,
+        recipe="|".join(RECIPES),
     priority: 1  # the longest jobs first: short ones fill the gaps, and no core waits for a last training
     conda:
         "../envs/encoders.yaml"
@@ -27,7 +27,7 @@ rule train:
         runtime=lambda wildcards, attempt: 720 * attempt,
     params:
         code=code("train"),
-        settings=lambda wildcards: resolve(wildcards.recipe, CONFIG).model_dump(mode="json"),
+        settings=lambda wildcards: asked(wildcards.recipe)[1].settings(),
         environment=environment("encoders"),
     script:
         "../workflow/scripts/train.py"
@@ -39,4 +39,4 @@ use rule train as trial with:
         history=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/history.csv",
         record=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/record.json",
     wildcard_constraints:
-        recipe=TRIALS,
+        recipe="|".join(TRIALS) or "none",

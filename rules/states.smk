@@ -4,10 +4,10 @@
 rule states:
     """Store the hidden states of drawn words under a trained encoder."""
     input:
-        encoder=lambda wildcards: f"{RESULTS}/encoders/{resolve(wildcards.recipe, CONFIG).encoder}",
+        encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
         tokens=lambda wildcards: [
-            f"{RESULTS}/tokens/{resolve(wildcards.recipe, CONFIG).encoder}/{corpus}" for corpus in recipe_draws(wildcards.recipe)
+            f"{RESULTS}/tokens/{asked(wildcards.recipe)[1].encoder}/{corpus}" for corpus in recipe_draws(wildcards.recipe)
         ],
     output:
         directory(f"{RESULTS}/states/{{recipe}}/seed{{seed}}"),
@@ -27,8 +27,8 @@ rule states:
         settings=lambda wildcards: {
             "draws": {corpus: draw.model_dump() for corpus, draw in recipe_draws(wildcards.recipe).items()},
             "languages": {corpus: CONFIG.corpora[corpus].languages for corpus in recipe_draws(wildcards.recipe)},
-            "labels": resolve(wildcards.recipe, CONFIG).labels.get("task", ()),
-            "reading": resolve(wildcards.recipe, CONFIG).reading.model_dump(),
+            "labels": asked(wildcards.recipe)[1].labels("task"),
+            "reading": asked(wildcards.recipe)[1].reading.model_dump(),
             **CONFIG.states.model_dump(),
         },
         environment=environment("encoders"),

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from crosslens.documents import ROOT, Tables, main
-from crosslens.papers.tanti2021.items import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
+from crosslens.papers.tanti2021.layout import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
 from crosslens.provenance import write_table
 from pandas import DataFrame
 

@@ -20,7 +20,7 @@ from crosslens.errors import DataError
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.papers.muller2021 import recipes
 from crosslens.papers.muller2021.hyperparameters import hyperparameters, searched
-from crosslens.papers.muller2021.items import BY_LANGUAGE, ITEMS, Study, needs, recipe_name, rows
+from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, Study, needs, recipe_name, rows
 from crosslens.papers.muller2021.scores import prediction_records, strict
 from crosslens.papers.muller2021.similarity import similarity_records
 from crosslens.papers.recipes import names, resolve

@@ -10,7 +10,7 @@ from crosslens.measures.cka import HEADINGS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.figures import FIGURES, LANGUAGES
 from crosslens.papers.muller2021.figures import figure as figure_of
-from crosslens.papers.muller2021.items import Study
+from crosslens.papers.muller2021.layout import Study
 from crosslens.records import RECORDS
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text

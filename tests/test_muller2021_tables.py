@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from crosslens.measures.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
 from crosslens.papers.muller2021.correlation import correlations, holm, spearman, spearman_by_layer
-from crosslens.papers.muller2021.items import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, needs, printed_column
+from crosslens.papers.muller2021.layout import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, needs, printed_column
 from crosslens.papers.muller2021.tables import table as table_of
 from crosslens.records import RECORDS
 from scipy import stats

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import NLI
-from crosslens.config.tanti2021 import Clustering, Probe, Tsne
+from crosslens.papers.tanti2021.config import Clustering, Probe, Tsne
 from crosslens.config.whole import load
 from crosslens.measures.f1 import CUT_TEXTS, CUT_WORDS
 from crosslens.measures.intervals import mean_interval
@@ -18,7 +18,7 @@ from crosslens.papers.recipes import names, resolve
 from crosslens.papers.tanti2021.clusters import cluster_records
 from crosslens.papers.tanti2021.draws import draws
 from crosslens.papers.tanti2021.figures import figure, legend
-from crosslens.papers.tanti2021.items import (
+from crosslens.papers.tanti2021.layout import (
     ACCURACY,
     CEILING,
     FIGURES,

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from crosslens.config.whole import load
 from crosslens.papers.recipes import names, resolve, trial_names
-from crosslens.papers.tanti2021.items import ACCURACY, MACRO_F1, PAPER
+from crosslens.papers.tanti2021.layout import ACCURACY, MACRO_F1, PAPER
 from crosslens.papers.tanti2021.recipes import trials
 from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, searched, used
 from crosslens.recipes import LANGUAGE, TASK

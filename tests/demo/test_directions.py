@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.papers.tanti2021.items import ACCURACY, PROBE, TRANSFER, V_PAPER, recipe_name
+from crosslens.papers.tanti2021.layout import ACCURACY, PROBE, TRANSFER, V_PAPER, recipe_name
 from crosslens.records import read
 from scipy import stats
 

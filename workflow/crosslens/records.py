@@ -36,14 +36,15 @@ RECORDS = pa.schema(
 )
 
 
-def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, Any]) -> None:
-    """Write records; `common` fills the columns that all rows share, what neither gives is null."""
-    full = [{name: None for name in RECORDS.names} | dict(common) | dict(row) for row in rows]
-    unknown = {name for row in full for name in row} - set(RECORDS.names)
+def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, Any], schema: pa.Schema = RECORDS) -> None:
+    """Write records; `common` fills the columns of the schema that all rows share, what neither gives is null."""
+    shared = {name: common.get(name) for name in schema.names}
+    full = [shared | dict(row) for row in rows]
+    unknown = {name for row in full for name in row} - set(schema.names)
     if unknown:
-        raise ValueError(f"{path}: columns {', '.join(sorted(unknown))} are not in the schema of records")
+        raise ValueError(f"{path}: columns {', '.join(sorted(unknown))} are not in the schema")
     with written(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(full, schema=RECORDS), temporary)
+        pq.write_table(pa.Table.from_pylist(full, schema=schema), temporary)
 
 
 def read(paths: Iterable[str | Path]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from crosslens.records import gather
 
 def main(snakemake):
     """Read the rule's object, write the scores."""
-    logs.start(snakemake.log[0], title=f"scores of {snakemake.params.settings['paper']}")
+    logs.start(snakemake.log[0], title=f"records of {snakemake.wildcards.paper}")
     gather(snakemake.input, Path(snakemake.output[0]))
 
 

@@ -1,13 +1,18 @@
 """What every section of the configuration shares. Light: the Snakefile imports it at each call."""
 
 import csv
+import difflib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from crosslens.errors import DataError
+
+if TYPE_CHECKING:
+    from crosslens.config.whole import Config
 
 LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
 
@@ -46,3 +51,20 @@ class Section(BaseModel):
     """A part of the configuration: no unknown keys, no changes after reading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PaperSection(Section):
+    """What every paper's section has."""
+
+    encoder: str = Field(description="key of encoders")
+
+    def check(self, config: "Config") -> None:
+        """Raise ValueError, with the key, where the section does not fit the rest of the configuration."""
+        raise NotImplementedError
+
+
+def nearest(key: str, names: Iterable[str] | None = None) -> str:
+    """'; did you mean ...?' for an unknown name, or ''; without `names`, those of all keys."""
+    known = {name for section in Section.__subclasses__() for name in section.model_fields} if names is None else names
+    close = difflib.get_close_matches(key, sorted(known), n=1)
+    return f"; did you mean '{close[0]}'?" if close else ""

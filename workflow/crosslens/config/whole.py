@@ -4,29 +4,29 @@ An unknown key, a wrong type or a value out of range ends in one `ConfigError` t
 for a misspelt key, the nearest name. The JSON schema and docs/config.md are generated from here (crosslens.config.docs).
 """
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, create_model, field_validator, model_validator
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, Section, languages_table, or_null
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, PaperSection, Section, languages_table, nearest, or_null
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
-from crosslens.config.muller2021 import Muller2021
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.states import States
-from crosslens.config.tanti2021 import Tanti2021
 from crosslens.config.tokens import Tokens
+from crosslens.papers import KEYS
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]  # becomes a folder
 
 
-class Papers(Section):
-    """One section a paper."""
-
-    tanti2021: Tanti2021
-    muller2021: Muller2021 | None = Field(None, description="null: not configured")
+# A section a paper, from the one list of them; a paper that is not configured is null.
+_SECTIONS: dict[str, Any] = {
+    key: (import_module(f"crosslens.papers.{key}.config").PAPER_SECTION | None, Field(None, description="null: not configured"))
+    for key in KEYS
+}
+Papers = create_model("Papers", __base__=Section, __doc__="One section a paper.", **_SECTIONS)
 
 
 class Config(Section):
@@ -41,7 +41,7 @@ class Config(Section):
     tokens: Tokens = Field(Tokens(), description="tokenisation")
     states: States = Field(States(), description="hidden states on disk")
     phrasebook: Phrasebook = Field(Phrasebook(), description="corpora of our own, in the official formats")
-    papers: Papers = Field(description="the studies")
+    papers: Papers = Field(description="the studies")  # type: ignore[valid-type]
 
     @field_validator("corpora", mode="before")
     @classmethod
@@ -66,80 +66,28 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
-    def _names_exist(self) -> Self:
-        paper = self.papers.tanti2021
-        named = {"encoder": (paper.encoder, list(self.encoders)), "language_corpus": (paper.language_corpus, list(self.corpora))}
-        named |= {f"tasks.{task}.corpus": (of.corpus, list(self.corpora)) for task, of in paper.tasks.items()}
-        for key, (name, names) in named.items():
-            if name not in names:
-                raise ValueError(
-                    f"papers.tanti2021.{key}: one of {', '.join(names)} expected, found '{name}'{nearest(name, names)}"
-                )
-        kinds = {"pos": "treebank", "nli": "pairs"}
-        for name, kind in [
-            (paper.language_corpus, "paragraphs"), *((of.corpus, kinds[task]) for task, of in paper.tasks.items())
-        ]:  # fmt: skip
-            if self.corpora[name].kind != kind:
-                raise ValueError(f"corpora.{name}: kind '{kind}' expected by papers.tanti2021")
-        read = set(self.corpora[paper.language_corpus].languages)
-        for task, of in paper.tasks.items():
-            if (paper.source_language, "train") not in self.corpora[of.corpus].parts():
-                raise ValueError(
-                    f"papers.tanti2021.source_language: corpora.{of.corpus} has no training data of '{paper.source_language}': "
-                    "name it there under languages and source_languages, or take another"
-                )
-            unread = [code for code in self.corpora[of.corpus].languages if code not in read]
-            if unread:
-                # The heads would leave their words unscored, the probe would count them as wrong.
-                here, there = f"corpora.{paper.language_corpus}", f"corpora.{of.corpus}"
-                raise ValueError(
-                    f"papers.tanti2021.language_corpus: {here} has no {', '.join(unread)}, which {there} tests and no language "
-                    f"head could name: add it to {here}.languages or remove it from {there}.languages"
-                )
-            if task == "pos" and of.state == "pooler":
-                raise ValueError("papers.tanti2021.tasks.pos.state: 'hidden' expected, words have no pooler")
-        for task, of in paper.tasks.items():
-            for name, run in of.runs.items():
-                if run.seeds is not None and (run.seeds[:1] != self.seeds[:1] or not set(run.seeds) <= set(self.seeds)):
-                    raise ValueError(
-                        f"papers.tanti2021.tasks.{task}.runs.{name}.seeds: some of seeds expected, {self.seeds[0]} first, found "
-                        f"{run.seeds}"
-                    )
-        known = {f"{task}/{run}": of.corpus for task, of in paper.tasks.items() for run in of.runs}
-        for name in paper.search.experiments:
-            if name not in known:
-                raise ValueError(
-                    f"papers.tanti2021.search.experiments: a task/run of tasks expected, found '{name}'{nearest(name, known)}"
-                )
-            corpus = self.corpora[known[name]]
-            if all(split != "dev" for _, split in corpus.parts()):
-                raise ValueError(
-                    f"papers.tanti2021.search.experiments: '{name}' scores dev sets, and corpora.{known[name]} has none: name "
-                    "them under files"
-                )
+    def _papers_fit(self) -> Self:
+        for key in KEYS:
+            if (section := self.paper(key)) is not None:
+                section.check(self)
         return self
 
-    @model_validator(mode="after")
-    def _muller2021(self) -> Self:
-        paper = self.papers.muller2021
-        if paper is None:
-            return self
-        if paper.encoder not in self.encoders:
-            found = f"found '{paper.encoder}'{nearest(paper.encoder, self.encoders)}"
-            raise ValueError(f"papers.muller2021.encoder: one of {', '.join(self.encoders)} expected, {found}")
-        for key, (name, kind) in paper.corpora().items():
-            if name not in self.corpora or self.corpora[name].kind != kind:
-                raise ValueError(
-                    f"papers.muller2021.{key}: a corpus of kind '{kind}' expected, found '{name}'{nearest(name, self.corpora)}"
-                )
-        for task, of in paper.tasks.items():
-            trained = {language for language, split in self.corpora[of.corpus].parts() if split == "train"}
-            missing = [language for language in paper.source_languages if language not in trained]
-            if missing:
-                raise ValueError(
-                    f"papers.muller2021.tasks.{task}: corpora.{of.corpus} has no training data of {', '.join(missing)}"
-                )
-        return self
+    def paper(self, key: str) -> PaperSection | None:
+        """A paper's section, or None where it is not configured."""
+        section: PaperSection | None = getattr(self.papers, key)
+        return section
+
+    def expect_encoder(self, key: str, name: str) -> None:
+        """Raise ValueError unless `name`, given at `key`, is an encoder."""
+        if name not in self.encoders:
+            raise ValueError(f"{key}: one of {', '.join(self.encoders)} expected, found '{name}'{nearest(name, self.encoders)}")
+
+    def expect_corpus(self, key: str, name: str, kind: str) -> None:
+        """Raise ValueError unless `name`, given at `key`, is a corpus of this kind."""
+        if name not in self.corpora:
+            raise ValueError(f"{key}: one of {', '.join(self.corpora)} expected, found '{name}'{nearest(name, self.corpora)}")
+        if (found := self.corpora[name].kind) != kind:
+            raise ValueError(f"{key}: a corpus of kind '{kind}' expected, found '{name}' of kind '{found}'")
 
 
 EXPECTED = {
@@ -151,13 +99,6 @@ EXPECTED = {
     "less_than": "below {lt}", "too_short": "at least {min_length} in the list", "literal_error": "{expected}",
     "string_pattern_mismatch": "text like {pattern}", "union_tag_invalid": "{expected_tags}",
 }  # fmt: skip
-
-
-def nearest(key: str, names: Iterable[str] | None = None) -> str:
-    """'; did you mean ...?' for an unknown name, or ''; without `names`, those of all keys."""
-    known = {name for section in Section.__subclasses__() for name in section.model_fields} if names is None else names
-    close = difflib.get_close_matches(key, sorted(known), n=1)
-    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def _key(location: Sequence[str | int], values: Any, last: bool) -> str:

@@ -1,23 +1,59 @@
 """How well k-means clusters of hidden states agree with labels or languages."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
+
+from crosslens.measures.definitions import AMI, V_CHANCE, V_MEASURE
+from crosslens.measures.given import Given
+from crosslens.measures.intervals import mean_interval
+from crosslens.states.files import States, read
+
+READS = ("states",)
+
+
+def measure(given: Given, *, corpora: Sequence[str], runs: int, language_clusters: int | None = None) -> Iterator[dict[str, Any]]:
+    """Agreement of clusters of each corpus's sample with its labels, where it has any, and its languages; intervals over runs.
+
+    As many clusters as there are classes; language_clusters: of languages, where they are to be others.
+    """
+    for corpus in corpora:
+        yield from (
+            record | {"corpus": corpus} for record in cluster_records(read(given.folder / corpus), runs, language_clusters)
+        )
+
+
+def cluster_records(states: States, runs: int, language_clusters: int | None) -> Iterator[dict[str, Any]]:
+    """See `measure`; states: of one corpus."""
+    sample = states.sampled()
+    truths = {"labels": sample.labels, "language": sample.languages}
+    for item, truth in truths.items():
+        classes = len(np.unique(truth))
+        if item == "labels" and not sample.has_labels():
+            continue
+        clusters = language_clusters or classes if item == "language" else classes
+        for definition, values in kmeans_agreement(sample.vectors, truth, clusters, runs).items():
+            value, low, high = mean_interval(values)
+            yield {"item": item, "language": "all", "split": "test", "measure": "clusters", "definition": definition,
+                   "value": value, "low": low, "high": high, "n": len(truth)}  # fmt: skip
 
 
 def kmeans_agreement(vectors: np.ndarray, truth: np.ndarray, clusters: int, runs: int) -> dict[str, np.ndarray]:
     """Agreement of `runs` k-means clusterings with the truth: name -> (runs,) fractions.
 
-    v_measure: as tanti2021's code computes it (random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs).
-    adjusted_mutual_information: corrected for chance. v_measure_permuted: against shuffled truth, the chance level of V.
+    V_MEASURE: as tanti2021's code computes it (random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs). AMI: corrected for
+    chance. V_CHANCE: against shuffled truth, the chance level of V_MEASURE.
     """
-    found: dict[str, list[float]] = {"v_measure": [], "adjusted_mutual_information": [], "v_measure_permuted": []}
+    found: dict[str, list[float]] = {V_MEASURE: [], AMI: [], V_CHANCE: []}
     generator = np.random.default_rng(0)
     clusters = min(clusters, len(vectors))
     for seed in range(1, runs + 1):
         means = KMeans(clusters, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed)
         assigned = means.fit_predict(vectors)
-        found["v_measure"].append(float(v_measure_score(truth, assigned)))
-        found["adjusted_mutual_information"].append(float(adjusted_mutual_info_score(truth, assigned)))
-        found["v_measure_permuted"].append(float(v_measure_score(generator.permutation(truth), assigned)))
+        found[V_MEASURE].append(float(v_measure_score(truth, assigned)))
+        found[AMI].append(float(adjusted_mutual_info_score(truth, assigned)))
+        found[V_CHANCE].append(float(v_measure_score(generator.permutation(truth), assigned)))
     return {name: np.array(values) for name, values in found.items()}

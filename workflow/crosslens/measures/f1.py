@@ -6,6 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from crosslens.measures.definitions import CUT_TEXTS, CUT_WORDS
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -18,9 +20,6 @@ class Counts:
     def weighted(self, weights: np.ndarray) -> "Counts":
         """Sums over sentences under each of b weightings: weights (b, n) -> counts of shape (b, k)."""
         return Counts(weights @ self.true, weights @ self.predicted, weights @ self.correct)
-
-
-CUT_TEXTS, CUT_WORDS = "texts cut at the maximum", "words cut away, not scored"  # shares, beside every score
 
 
 def cut_shares(cut: np.ndarray, cut_words: np.ndarray, words: int) -> dict[str, tuple[float, int]]:

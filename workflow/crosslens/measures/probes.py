@@ -1,15 +1,79 @@
-"""A linear probe trained until it converges, and its controls."""
+"""How well a linear probe that is trained until it converges tells the language of a word (of a text), and its controls."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+
+from crosslens.measures.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN
+from crosslens.measures.f1 import accuracy, token_counts
+from crosslens.measures.given import Given
+from crosslens.measures.intervals import bootstrap
+from crosslens.states.files import States, read
+
+READS = ("states",)
+
+
+def measure(
+    given: Given, *, target: str, paragraphs: str, train_words: int, test_words: int, penalties: Sequence[float],
+    tolerance: float, resamples: int,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Languages of the words of `target`, and of `paragraphs`, by probes that learned on either, and on random labels.
+
+    train_words, test_words: a language, of which probes within `target` keep that share to be tested on.
+    """
+    states = {corpus: read(given.folder / corpus) for corpus in (target, paragraphs)}
+    share = test_words / (train_words + test_words)
+    probe = partial(logistic_probe, penalties=penalties, tolerance=tolerance, seed=given.seed)
+    for corpus, record in probe_records(states[target], states[paragraphs], probe, share, resamples, given.seed):
+        yield record | {"corpus": {"target": target, "paragraphs": paragraphs}[corpus]}
+
+
+def probe_records(
+    target: States, paragraphs: States, probe: Any, share: float, resamples: int, seed: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """See `measure`: "target" or "paragraphs", the corpus of the words that are tested, and a record.
+
+    probe: `logistic_probe` with its settings. share: of the texts of `target` that are held out.
+    """
+    train, test = (paragraphs.take(paragraphs.random & (paragraphs.splits == split)) for split in ("train", "test"))
+    target = target.take(target.random)
+    held_out = split_by_text(target.texts, share, seed)
+    inside, outside = target.take(~held_out), target.take(held_out)
+    tests = [outside.vectors, test.vectors]
+    across = probe(train.vectors, train.languages, train.texts, tests)
+    within = probe(inside.vectors, inside.languages, inside.texts, [outside.vectors])
+    shuffled = np.random.default_rng(seed).permutation(train.languages)
+    random = probe(train.vectors, shuffled, train.texts, tests, penalties=[across[0].penalty])  # no labels to choose by
+    for corpus, definition, fitted, words in (
+        ("target", PROBE_ACROSS, across[0], outside),
+        ("paragraphs", PROBE_ACROSS, across[1], test),
+        ("target", PROBE_WITHIN, within[0], outside),
+        ("target", PROBE_RANDOM, random[0], outside),
+        ("paragraphs", PROBE_RANDOM, random[1], test),
+    ):
+        ended = {"penalty": fitted.penalty, "gradient": fitted.gradient, "converged": fitted.converged}
+        yield (
+            corpus,
+            {"measure": "probe", "definition": definition} | ended | accuracy_of(fitted.predicted, words, resamples, seed),
+        )
+
+
+def accuracy_of(predicted: np.ndarray, words: States, resamples: int, seed: int) -> dict[str, Any]:
+    """Part of a record: share of the words whose language was named, with its interval over texts. predicted (n,)."""
+    names, gold = np.unique(words.languages, return_inverse=True)
+    number = {name: number for number, name in enumerate(names)}
+    guess = np.array([number.get(name, len(names)) for name in predicted])
+    texts, rows = np.unique(words.texts, return_inverse=True)
+    counts = token_counts(gold, guess, rows, len(texts), len(names) + 1)
+    value, low, high = bootstrap(counts, accuracy, resamples, seed)
+    return {"item": "language", "language": "all", "split": "test", "value": value, "low": low, "high": high, "n": len(gold)}
 
 
 @dataclass(frozen=True)
@@ -69,9 +133,3 @@ def _largest_gradient(states: np.ndarray, truth: np.ndarray, model: LogisticRegr
     errors = errors[:, -len(model.coef_) :]  # of two classes one has weights
     weights = errors.T @ states / len(states) + model.coef_ / (len(states) * model.C)
     return float(max(np.abs(weights).max(), np.abs(errors.mean(axis=0)).max()))
-
-
-def spelling_probe(train: Sequence[str], truth: np.ndarray, test: Sequence[str]) -> np.ndarray:
-    """Classes from the spelling alone: naive Bayes on character 1- to 3-grams of the word; what an encoder has to beat."""
-    model = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False), MultinomialNB(alpha=0.1))
-    return np.asarray(model.fit(train, truth).predict(test))

@@ -1,12 +1,35 @@
 """t-SNE of hidden states."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
+from crosslens.measures.given import Given
+from crosslens.states.files import read
 
-def tsne(vectors: np.ndarray, *, perplexity: float, learning_rate: float, iterations: int, seed: int) -> np.ndarray:
-    """Two coordinates of each point, (n, 2).
+READS = ("states",)
+SCHEMA = pa.schema([
+    ("recipe", pa.string()), ("seed", pa.int64()), ("corpus", pa.string()), ("x", pa.float32()), ("y", pa.float32()),
+    ("label", pa.string()), ("language", pa.string()),
+])  # fmt: skip
+"""Points in the place of records."""
+
+
+def measure(given: Given, *, corpora: Sequence[str], tsne: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row a point of each corpus's sample. tsne: settings of `project`."""
+    for corpus in corpora:
+        sample = read(given.folder / corpus).sampled()
+        points = project(sample.vectors, **tsne)
+        for (x, y), label, language in zip(points.tolist(), sample.labels, sample.languages, strict=True):
+            yield {"corpus": corpus, "x": x, "y": y, "label": label, "language": language}
+
+
+def project(vectors: np.ndarray, *, perplexity: float, learning_rate: float, iterations: int, seed: int) -> np.ndarray:
+    """Coordinates of each point by t-SNE, (n, 2).
 
     Settings are stated because scikit-learn's defaults have changed since 0.23, which tanti2021 used: the start is the two
     principal components as they are there, while init="pca" now scales them down. A perplexity that needs more points than

@@ -1,6 +1,6 @@
 """Hidden states on disk: one Parquet file a language, a row a labelled word or text, a fixed-size list a layer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,14 @@ class States:
     def take(self, chosen: np.ndarray) -> "States":
         """Some of the words, by index or mask."""
         return States(**{name: getattr(self, name)[chosen] for name in self.__dataclass_fields__})
+
+    def has_labels(self) -> bool:
+        """Whether any word has a label of the task."""
+        return bool((self.labels != "").any())
+
+    def sampled(self) -> "States":
+        """The figure's sample; of a corpus with labels, its labelled words."""
+        return self.take(self.sample & (self.labels != "") if self.has_labels() else self.sample)
 
 
 def write(columns: Mapping[str, Sequence[object]], states: Mapping[str, np.ndarray], path: Path, dtype: str) -> None:
@@ -67,8 +75,3 @@ def read_layers(path: Path) -> tuple[list[str], list[np.ndarray]]:
     columns = [table[name].combine_chunks() for name in names]
     states = [column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size) for column in columns]
     return table["id"].to_pylist(), states
-
-
-def read_corpora(folder: str | Path, corpora: Iterable[str]) -> list[States]:
-    """States of several corpora under one model."""
-    return [read(Path(folder) / corpus) for corpus in corpora]

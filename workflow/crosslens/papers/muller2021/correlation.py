@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from crosslens.measures.cka import DEFINITIONS
-from crosslens.papers.muller2021.items import METRICS, PRETRAINED, REF, Study, recipe_name
+from crosslens.papers.muller2021.layout import METRICS, PRETRAINED, REF, Study, recipe_name
 
 LEAST = 5  # languages; the ranks of four agree wholly, or are reversed, by chance in a twelfth of all cases
 EXACT = 7  # languages up to which all permutations are counted, 5,040
@@ -115,7 +115,7 @@ def _scores(records: pd.DataFrame, task: str, study: Study) -> tuple[pd.Series, 
     """Score of each language, mean over the seeds of training on English, and how many seeds."""
     chosen = (records["measure"] == "score") & (records["recipe"] == recipe_name(task, "en", REF))
     chosen &= (records["split"] == "test") & (records["definition"] == METRICS[task])
-    found = records[chosen]
+    found = records[chosen & (records["language"] != "all")]
     found = found[found["corpus"] == [study.text(task, language)[0] for language in found["language"]]]
     wide = found.pivot(index="language", columns="seed", values="value")
     return wide.mean(axis=1, skipna=False), wide.shape[1]

@@ -17,7 +17,7 @@ from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import COLOURS, MARKERS
 from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED, OURS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
-from crosslens.papers.muller2021.items import PRETRAINED, REF, UNTRAINED, Study, recipe_name
+from crosslens.papers.muller2021.layout import PRETRAINED, REF, UNTRAINED, Study, recipe_name
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
 LANGUAGES = ("fr", "de", "tr", "id", "ar")  # beside Russian

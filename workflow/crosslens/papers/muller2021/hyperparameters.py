@@ -1,36 +1,49 @@
 """muller2021, table 3: hyperparameters, and what the grid search finds."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from crosslens.papers.muller2021.items import TASKS
+from crosslens import cells
+from crosslens.cells import Published
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.muller2021.layout import TASKS
 
 NOT_IN_GRID = "not in the printed grid"
 
 
-def hyperparameters(
-    recipes: Sequence[Mapping[str, Any]],
-    histories: Sequence[pd.DataFrame],
-    published: pd.DataFrame,
-    grid: Mapping[str, Sequence[float]],
-) -> pd.DataFrame:
-    """Table 3: a line for each task and quantity, beside the printed value.
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Table 3, or the search for it. settings: tasks, recipe -> task, and grid; of the search, trials."""
+    histories = {(recipe, seed): pd.read_csv(path) for recipe, seed, path in inputs.model_files("history")}
+    if name == "table3_search":
+        lines = searched(settings["trials"], {recipe: history for (recipe, _), history in histories.items()})
+    else:
+        runs = {(recipe, seed): json.loads(path.read_text("utf-8")) for recipe, seed, path in inputs.model_files("record")}
+        lines = hyperparameters(settings["tasks"], runs, histories, inputs.published, settings["grid"])
+    return cells.table([*lines], "muller2021", name)
 
-    recipes: records of the reference trainings from the first source; histories: their epochs, in the same order; grid: of the
-    search, by key. Epochs: the best one, of several seeds the middle one; minutes: of one training, the mean over seeds.
+
+def hyperparameters(
+    tasks: Mapping[str, str],
+    runs: Mapping[tuple[str, int], Mapping[str, Any]],
+    histories: Mapping[tuple[str, int], pd.DataFrame],
+    published: Published,
+    grid: Mapping[str, Sequence[float]],
+) -> Iterator[dict[str, Any]]:
+    """Table 3: a cell for each task and quantity, beside the printed value.
+
+    tasks: recipe -> task; runs, histories: of the reference trainings from the first source, by recipe and seed; grid: of the search,
+    by key. Epochs: the best one, of several seeds the middle one; minutes: of one training, the mean over seeds.
     """
-    printed = published[published["item"] == "table3"].set_index(["row", "column"])["value"]
-    lines = []
-    for task, column in TASKS.items():
-        named = [run["recipe"]["name"].split("/")[1] for run in recipes]
-        runs = [each for each, of in zip(zip(recipes, histories, strict=True), named, strict=True) if of == task]
-        if not runs:
+    for task, head in TASKS.items():
+        own = [run for run in runs if tasks[run[0]] == task]
+        if not own:
             continue
-        stage = runs[0][0]["recipe"]["stages"][0]
-        best = sorted(int(history["best_epoch"].iloc[-1]) for _, history in runs)
-        minutes = sum(run["seconds"] for run, _ in runs) / len(runs) / 60
+        stage = runs[own[0]]["recipe"]["stages"][0]
+        best = sorted(int(histories[run]["best_epoch"].iloc[-1]) for run in own)
+        minutes = sum(runs[run]["seconds"] for run in own) / len(own) / 60
         sizes = (
             f"{len(grid['batch'])} batch sizes x {len(grid['rate'])} rates, as in the text; the printed number is not explained"
         )
@@ -39,19 +52,23 @@ def hyperparameters(
             "learning rate": (stage["encoder_rate"], "" if stage["encoder_rate"] in grid["rate"] else NOT_IN_GRID),
             "epochs (best)": (best[len(best) // 2], f"of {stage['epochs']}; printed are the most that were run"),
             "#grid": (len(grid["batch"]) * len(grid["rate"]), sizes),
-            "Run-time (min)": (round(minutes, 1), f"on {runs[0][0]['device']}"),
+            "Run-time (min)": (round(minutes, 1), f"on {runs[own[0]]['device']}"),
         }
         for row, (value, remark) in here.items():
-            lines.append({"task": column, "row": row, "here": value, "published": printed.get((row, column)), "remark": remark})
-    return pd.DataFrame(lines, columns=["task", "row", "here", "published", "remark"])
+            numbers = {"here": value, "seeds": len(own)}
+            yield cells.line(row, head, "value", "", numbers, published.value("table3", row, head), remark, digits=7)
 
 
-def searched(trials: Mapping[str, Mapping[str, float]], histories: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The trials of each task and source with their best score on the source's validation set, in percent, the best first."""
-    lines = []
-    for (name, values), history in zip(trials.items(), histories, strict=True):
-        _, task, source, *_ = name.split("/")
-        best = int(history["score"].to_numpy().argmax())
-        found = {"score": round(100 * float(history["score"].iloc[best]), 2), "epoch": int(history["epoch"].iloc[best])}
-        lines.append({"task": TASKS[task], "source": source, **values, **found})
-    return pd.DataFrame(lines).sort_values(["task", "source", "score"], ascending=[True, True, False], ignore_index=True)
+def searched(trials: Mapping[str, Mapping[str, Any]], histories: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
+    """The trials of each task and source with their best score on the source's validation set, in percent, the best first.
+
+    trials: recipe -> task, source and the hyperparameters that differ.
+    """
+    places = {name: int(history["score"].to_numpy().argmax()) for name, history in histories.items()}
+    best = {name: float(history["score"].iloc[places[name]]) for name, history in histories.items()}
+    for name in sorted(trials, key=lambda name: (TASKS[trials[name]["task"]], trials[name]["source"], -best[name])):
+        values = dict(trials[name])
+        task, source = TASKS[values.pop("task")], values.pop("source")
+        row = f"{task}, {source}, {', '.join(f'{key} {value:g}' for key, value in values.items())}"
+        yield cells.line(row, "score", "validation score", "", {"here": cells.rounded(100 * best[name])})
+        yield cells.line(row, "epoch", "best epoch", "", {"here": int(histories[name]["epoch"].iloc[places[name]])})

@@ -1,265 +1,80 @@
-"""muller2021: names of what its tables and figures show, and what each is made of.
+"""muller2021: its tables and figures, each with what it needs and how the report tells of it."""
 
-Muller, Elazar, Sagot and Seddah (2021), First align, then predict.
-Layers are blocks, counted from 1; tables 2, 6, 7 and 8 print them from 0 (0-1 is 1-2 here), tables 1 and 5 from 1.
-"""
+from typing import Any
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from crosslens.config.whole import Config
+from crosslens.papers.muller2021 import captions
+from crosslens.papers.muller2021.config import section
+from crosslens.papers.muller2021.layout import ITEMS, REF, recipe_name
+from crosslens.papers.muller2021.layout import needs as shown_by
+from crosslens.papers.muller2021.recipes import recipes, set_name, study, trials, with_sets
+from crosslens.papers.paper import Item, Need
 
-TASKS = {"parsing": "Parsing", "pos": "POS", "ner": "NER"}
-METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
-LANGUAGES = {
-    "en": "ENGLISH", "ar": "ARABIC", "fr": "FRENCH", "de": "GERMAN", "tr": "TURKISH", "id": "INDONESIAN", "ru": "RUSSIAN",
-    "pt": "PORTUGUESE", "es": "SPANISH", "fi": "FINNISH", "it": "ITALIAN", "sl": "SLOVENIAN", "cs": "CZECH", "pl": "POLISH",
-    "hi": "HINDI", "zh": "CHINESE", "ja": "JAPANESE",
-}  # fmt: skip
-
-PAIRS = ("1-2", "3-4", "5-6", "7-8", "9-10", "11-12")
-GROUPS = ("1", "2", "1-2", "3-4", "1-3", "4-6", "7-9", "10-12", "1-4", "5-8", "9-12")
-REF, ALL, ALL_EMBEDDINGS = "ref", "all", "all_embeddings"
-# The caption of table 5 says that ALL is trained from scratch, and the sibling code's switch for it loads nothing, the
-# embeddings included (mbert-unseen-languages, model/architecture/modeling_multitask.py, lines 600-603).
-HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL, from scratch", ALL: "ALL, pretrained embeddings"}
-PRINTED_HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL", ALL: "ALL"}
-FROM_ZERO = ("table2", "table6", "table7", "table8")
-PRINTED_LAYERS = 12  # of the paper's encoder
-BY_LANGUAGE = {"parsing": "table6", "pos": "table7", "ner": "table8"}
-
-PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"
-MISC_AS_O = "F1, MISC as O"
-DOMAIN = "_domain"  # after the source's code: trained on the corpus of table 2
-DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # ends of names; not all treebanks beside the web's are of it
-
-NO_TWEETS = "not scored: the tweets have neither an address nor a licence"
-MISC = "the source has no MISC: every MISC of the test is a miss"
-MISC_AS_UNKNOWN = "in the sibling code a tag unseen in training is one unknown label: the published value may be closer to this"
+KINDS = {"parsing": "attachment", "pos": "classification", "ner": "spans"}  # task -> kind of its scores
+TITLES = {
+    "table1": ("Table 1", "Re-initialised layers: in-language and across languages"),
+    "table2": ("Table 2", "Re-initialised layers: across domains"),
+    "table3": ("Table 3", "Hyperparameters"),
+    "table3_search": ("Table 3, searched", "Grid search"),
+    "table4": ("Table 4", "Does similarity go with transfer?"),
+    "table5": ("Table 5", "Single layers, pairs, triples, quarters, all"),
+    "table6": ("Table 6", "Parsing by language"),
+    "table7": ("Table 7", "Part-of-speech tagging by language"),
+    "table8": ("Table 8", "Named entities by language"),
+    "figure1": ("Figure 1", "Similarity by layer, before and after fine-tuning"),
+    "figure2": ("Figure 2", "Similarity with re-initialised lower layers, named entities"),
+    "figure3": ("Figure 3", "Correlation of similarity and transfer by layer"),
+    "figure4": ("Figure 4", "Similarity by layer, named entities, by language"),
+    "figure5": ("Figure 5", "Similarity by layer, other languages"),
+    "figure6": ("Figure 6", "Similarity with re-initialised lower layers, parsing"),
+    "figure7": ("Figure 7", "Similarity with re-initialised lower layers, tagging"),
+    "figure8": ("Figure 8", "Similarity with re-initialised lower layers, named entities, by language"),
+}
 
 
-@dataclass(frozen=True)
-class Study:
-    """What is scored: sources, the corpora of the test sets and their languages, all as configured."""
-
-    sources: Sequence[str]
-    own: Mapping[str, str]  # task -> corpus that it is trained on, with test sets of the languages' own
-    parallel: str  # corpus of parallel treebanks
-    domains: Mapping[str, str]  # trained, literature, web, entities -> corpus of table 2, as far as configured
-    languages: Mapping[str, Sequence[str]]  # corpus -> its languages
-    names: Mapping[str, str]  # language -> name
-
-    @property
-    def tasks(self) -> list[str]:
-        """Those that are configured, in the order of print."""
-        return [task for task in TASKS if task in self.own]
-
-    def name(self, language: str) -> str:
-        """A language's name in tables, as printed where it is printed."""
-        return LANGUAGES.get(language) or self.names[language].upper()
-
-    def targets(self, task: str) -> list[str]:
-        """Languages with a test set in tables 1 and 6 to 8: the printed ones in their order, then the others."""
-        corpora = [self.own[task], *([] if task == "ner" else [self.parallel])]
-        there = dict.fromkeys(language for corpus in corpora for language in self.languages[corpus])
-        return [*LANGUAGES, *(language for language in there if language not in LANGUAGES)]
-
-    def text(self, task: str, language: str) -> tuple[str, str]:
-        """Corpus and language of the test set in tables 1 and 6 to 8: the parallel treebank, or the only one there is."""
-        own = self.own[task]
-        parallel = task != "ner" and (language in self.languages[self.parallel] or language not in self.languages[own])
-        return self.parallel if parallel else own, language
-
-    def domain(self, domain: str, language: str) -> tuple[tuple[str, str], ...]:
-        """The text of a domain of table 2; none where it is not configured."""
-        return ((self.domains[domain], language),) if domain in self.domains else ()
-
-    def further(self, corpus: str | None, printed: Iterable[str]) -> list[str]:
-        """A corpus's languages but for those in print."""
-        return [language for language in self.languages.get(corpus or "", ()) if language not in printed]
-
-    def apart(self, task: str, languages: Iterable[str]) -> str:
-        """Remark on the languages whose test sets are their own beside parallel ones."""
-        own = [self.name(each).capitalize() for each in languages if task != "ner" and self.text(task, each)[0] != self.parallel]
-        return f"{', '.join(own)} by {self.own[task]}: not in {self.parallel}" if own else ""
+def items(config: Config) -> dict[str, Item]:
+    """Items by name."""
+    made = {name: _item(name, config) for name in ITEMS} | {"table3": _hyperparameters(config), "table3_search": _search(config)}
+    return {name: made[name] for name in TITLES}
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of a table: what a source's runs score on a text, or on several in the mean.
-
-    source: of the recipe's name; name: here; printed: its name in print, empty for lines of ours; texts: corpus and language
-    of each.
-    """
-
-    task: str
-    source: str
-    name: str
-    texts: tuple[tuple[str, str], ...]
-    printed: str = ""
-    split: str = "test"
-    definition: str = ""
-    remark: str = ""
-
-    @property
-    def mean_over_targets(self) -> bool:
-        """Whether this is an X row."""
-        return "->X" in self.name
-
-
-@dataclass(frozen=True)
-class Needs:
-    """Recipes whose records an item shows, and the measures of them."""
-
-    recipes: tuple[str, ...]
-    measures: tuple[str, ...]
+def _item(name: str, config: Config) -> Item:
+    paper, configured = section(config), recipes(config)
+    compared = [set_name(layers).removeprefix("init") for layers in paper.similarity.sets]
+    shown = shown_by(name, paper.source_languages)
+    further = [] if name == "table5" else compared
+    names = [recipe for recipe in with_sets(shown.recipes, further) if recipe in configured]
+    needs = []
+    for recipe in names:
+        trained = configured[recipe].stages  # an encoder that is not trained has one seed, and no scores
+        seeds = tuple(paper.seeds if trained else paper.seeds[:1])
+        if "score" in shown.measures and trained:
+            needs.append(Need(KINDS[str(configured[recipe].task)], recipe, seeds))
+        if "cka" in shown.measures:
+            needs.append(Need("similarity", recipe, seeds))
+    settings: dict[str, Any] = {"study": study(config)}
+    if name.startswith("figure"):
+        return _made(name, config, form="figure", module="figures", needs=tuple(needs), settings=settings | {"layers": compared})
+    return _made(
+        name, config, module="tables", needs=tuple(needs), settings=settings | {"recipes": names, "further": further}, encoder=True
+    )
 
 
-def recipe_name(task: str, source: str, layers: str) -> str:
-    """Name of a training, which its records carry; layers: ref, all, all_embeddings, or blocks as in 1-2."""
-    return f"muller2021/{task}/{source}/{layers if layers == REF else f'init{layers}'}"
+def _hyperparameters(config: Config) -> Item:
+    paper = section(config)
+    tasks = {recipe_name(task, "en", REF): task for task in paper.tasks}
+    needs = tuple(Need(kind, recipe, tuple(paper.seeds)) for kind in ("record", "history") for recipe in tasks)
+    settings = {"tasks": tasks, "grid": paper.search.model_dump()}
+    return _made("table3", config, module="hyperparameters", needs=needs, settings=settings)
 
 
-def layer_sets(name: str) -> tuple[str, ...]:
-    """Columns of a table, by layers."""
-    return (*HEADS, *GROUPS) if name == "table5" else (REF, *PAIRS)
+def _search(config: Config) -> Item:
+    shown = {name: {"task": trial.task, "source": trial.source} | trial.trial for name, trial in trials(config).items()}
+    needs = tuple(Need("history", name, tuple(section(config).seeds[:1])) for name in shown)
+    return _made("table3_search", config, module="hyperparameters", needs=needs, settings={"trials": shown}, searched=True)
 
 
-def column(name: str, layers: str) -> str:
-    """Head of a column, in our numbers of layers: table 5 has scores throughout, the others differences to REF."""
-    return HEADS.get(layers) or (layers if name == "table5" else f"delta {layers}")
-
-
-def printed_column(name: str, layers: str) -> str:
-    """Head of the same column as printed."""
-    if layers in PRINTED_HEADS:
-        return PRINTED_HEADS[layers]
-    if name in FROM_ZERO:
-        layers = "-".join(str(int(layer) - 1) for layer in layers.split("-"))
-    return column(name, layers)
-
-
-def rows(name: str, study: Study) -> list[Row]:
-    """The rows of a table: in the order of print, then those of test sets that are configured beside the printed ones."""
-    if name == "table1":
-        blocks = product(study.tasks, (False, True), study.sources)
-        return [row for task, across, source in blocks for row in _margins(study, task, source, across)]
-    if name == "table2":
-        return _domains(study)
-    if name == "table5":
-        return [row for task in study.tasks for row in _own_tests(study, task)]
-    task = next(task for task, item in BY_LANGUAGE.items() if item == name)
-    return [row for source in study.sources for row in _by_language(study, task, source)] if task in study.own else []
-
-
-def _margins(study: Study, task: str, source: str, across: bool) -> list[Row]:
-    head = source.upper()
-    return _means(study, task, source, f"{head}->X") if across else _same_language(study, task, source, f"{head}->{head}")
-
-
-def _by_language(study: Study, task: str, source: str) -> list[Row]:
-    head = source.upper()
-    lines = _same_language(study, task, source, f"{head}->{study.name(source)}")
-    for language in study.targets(task):
-        if language != source:
-            name, remark = f"{head}->{study.name(language)}", study.apart(task, [language])
-            printed = name if language in LANGUAGES else ""
-            lines.append(Row(task, source, name, (study.text(task, language),), printed, remark=remark))
-    return [*lines, *_means(study, task, source, f"{head}->X (MEAN)")]
-
-
-def _means(study: Study, task: str, source: str, name: str) -> list[Row]:
-    """The mean over the printed targets; and over all, where more are configured."""
-    targets = [language for language in study.targets(task) if language != source]
-    texts = tuple(study.text(task, language) for language in targets)
-    printed = tuple(text for text in texts if text[1] in LANGUAGES)
-    lines = [Row(task, source, name, printed, name)]
-    if len(texts) > len(printed):
-        lines.append(Row(task, source, f"{name}, all configured targets", texts))
-    return lines
-
-
-def _same_language(study: Study, task: str, source: str, name: str) -> list[Row]:
-    """The printed row, by PUD as the other languages; and, since PUD is another domain, the source's own test set."""
-    text = study.text(task, source)
-    lines = [Row(task, source, name, (text,), name)]
-    if text[0] != study.own[task]:
-        lines.append(Row(task, source, f"{name} (own test)", ((study.own[task], source),)))
-    return lines
-
-
-def _own_tests(study: Study, task: str) -> list[Row]:
-    printed = {"ENGLISH TEST": "en"} | {LANGUAGES[language]: language for language in ("fr", "de", "tr", "id", "ru", "ar")}
-    corpus = study.own[task]
-    return [
-        Row(task, "en", "ENGLISH DEV", ((corpus, "en"),), "ENGLISH DEV", split="validation"),
-        *(Row(task, "en", name, ((corpus, language),), name) for name, language in printed.items()),
-        *(Row(task, "en", study.name(language), ((corpus, language),)) for language in study.further(corpus, printed.values())),
-    ]
-
-
-def _domains(study: Study) -> list[Row]:
-    """Table 2: by task the printed rows, then those of further languages. A domain that is not configured has no texts."""
-    lines: list[Row] = []
-    for task, web in (("parsing", "EN->FR WIKI"), ("pos", "EN->FR.")):
-        printed = {
-            "EN->EN": ("trained", "en"),
-            "EN->EN LIT.": ("literature", "en"),
-            "EN->EN WEB": ("web", "en"),
-            "EN->EN UGC": ("tweets", "en"),
-            "EN->FR TRAN.": ("trained", "fr"),
-            web: ("web", "fr"),
-        }
-        for name, place in printed.items():
-            remark = NO_TWEETS if place[0] == "tweets" else ""
-            lines.append(Row(task, f"en{DOMAIN}", name, study.domain(*place), name, remark=remark))
-        for domain, suffix in DOMAINS.items():
-            for language in study.further(study.domains.get(domain), [code for of, code in printed.values() if of == domain]):
-                lines.append(Row(task, f"en{DOMAIN}", f"EN->{study.name(language)}{suffix}", study.domain(domain, language)))
-    return lines + _entities(study) if "ner" in study.own else lines
-
-
-def _entities(study: Study) -> list[Row]:
-    """Named entities in table 2: the runs of table 8."""
-    own, news = study.own["ner"], study.domain("entities", "en")
-    return [
-        Row("ner", "en", "EN->EN", ((own, "en"),), "EN->EN"),
-        Row("ner", "en", "EN->NEWS", news, "EN->NEWS", remark=MISC),
-        Row("ner", "en", "EN->NEWS (MISC as O)", news, "EN->NEWS", definition=MISC_AS_O, remark=MISC_AS_UNKNOWN),
-        Row("ner", "en", "EN->FR", ((own, "fr"),), "EN->FR"),
-        *(Row("ner", "en", f"EN->{study.name(each)}", ((own, each),)) for each in study.further(own, ["en", "fr"])),
-        *(
-            Row("ner", "en", f"EN->{study.name(each)} NEWS", study.domain("entities", each))
-            for each in study.further(study.domains.get("entities"), ["en"])
-        ),
-    ]
-
-
-ITEMS = tuple(f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)) + tuple(f"figure{number}" for number in range(1, 9))
-_COMPARED = {"figure1": TASKS, "figure2": ["ner"], "figure4": ["ner"], "figure5": TASKS, "figure6": ["parsing"],
-             "figure7": ["pos"], "figure8": ["ner"]}  # fmt: skip
-
-
-def needs(item: str, sources: Sequence[str]) -> Needs:
-    """What an item is made of; table 3, which shows hyperparameters, is none of ITEMS.
-
-    Figures 2 and 6 to 8 show blocks 1-2 re-initialised: the paper names no layers, and these cost most.
-    """
-    if item in ("table4", "figure3"):
-        return _of_english(TASKS, [REF], "score", "cka")
-    if item in _COMPARED:
-        return _of_english(
-            _COMPARED[item], [REF, "1-2"] if item in ("figure2", "figure6", "figure7", "figure8") else [REF], "cka"
-        )
-    if item == "table2":
-        trained = [*product(("parsing", "pos"), [f"en{DOMAIN}"]), ("ner", "en")]
-    elif item == "table5":
-        trained = [*product(TASKS, ["en"])]
-    else:
-        trained = [*product(TASKS if item == "table1" else [task for task, name in BY_LANGUAGE.items() if name == item], sources)]
-    recipes = (recipe_name(*of, each) for of in trained for each in layer_sets(item))
-    return Needs(tuple(recipes), ("score",))
-
-
-def _of_english(tasks: Iterable[str], sets: Iterable[str], *measures: str) -> Needs:
-    trained = (recipe_name(task, "en", each) for task, each in product(tasks, sets))
-    return Needs((PRETRAINED, UNTRAINED, *trained), measures)
+def _made(name: str, config: Config, **fields: Any) -> Item:
+    title, shows = TITLES[name]
+    fields = {"form": "table"} | fields
+    return Item(title=title, shows=shows, caption=captions.caption(name, config), **fields)

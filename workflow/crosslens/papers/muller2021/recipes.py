@@ -8,7 +8,7 @@ from crosslens.config.base import Split, languages_table
 from crosslens.config.states import Draw
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
-from crosslens.papers.muller2021.items import DOMAIN
+from crosslens.papers.muller2021.layout import DOMAIN
 from crosslens.recipes import ENCODER, TASK, Data, Edit, Parser, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"

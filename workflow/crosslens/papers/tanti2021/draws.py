@@ -2,19 +2,23 @@
 
 from crosslens.config.states import Draw
 from crosslens.config.whole import Config
+from crosslens.papers.tanti2021.config import Task, section
+from crosslens.recipes import Recipe
 
 
-def draws(task: str, config: Config) -> dict[str, Draw]:
-    """Corpus -> words whose states are stored for a task: the appendix's samples, and words for the probes."""
-    paper = config.papers.tanti2021
-    of = paper.tasks[task]  # type: ignore[index]
+def draws(recipe: Recipe, config: Config) -> dict[str, Draw]:
+    """Words (nli: pairs and paragraphs) whose states are stored; see `task_draws`."""
+    task, _ = section(config).run_of(recipe.name)
+    return task_draws(section(config).tasks[task], config)
+
+
+def task_draws(task: Task, config: Config) -> dict[str, Draw]:
+    """The appendix's samples, and words for the probes."""
+    paper = section(config)
+    probed, clustering = paper.probe, paper.clustering
     return {
-        of.corpus: Draw(
-            random_words={"test": paper.probe.train_words + paper.probe.test_words},
-            sample_per_label=of.points_per_label,
-        ),
+        task.corpus: Draw(random_words={"test": probed.train_words + probed.test_words}, sample_per_label=task.points_per_label),
         paper.language_corpus: Draw(
-            random_words={"train": paper.probe.train_words, "test": paper.probe.test_words},
-            sample_per_language=paper.clustering.points_per_language,
+            random_words={"train": probed.train_words, "test": probed.test_words}, sample_per_language=clustering.points_per_language
         ),
     }

@@ -1,12 +1,15 @@
 """tanti2021: figure 2, the legends, and figures 3 to 6, t-SNE of hidden states by label and by language."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from crosslens.figures.scatter import Panel, Row, legends, panels
-from crosslens.papers.tanti2021.items import ACCURACY, CAPTIONS, FIGURES, LABELS, PAPER, TASKS, V_PAPER, recipe_name
+from crosslens.measures.definitions import ACCURACY
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PAPER, TASKS, V_PAPER, named, recipe_name
 
 UNITS = {"pos": "words", "nli": "pairs and paragraphs"}
 HEADINGS = {"pos": "UPOS", "nli": "inference"}
@@ -20,12 +23,21 @@ LEGEND_CAPTION = (
 )
 
 
-def figure(
+def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
+    """A figure. settings: title; languages, code -> name, all of the study in order; tasks; wiki, the corpus of paragraphs."""
+    if name == "figure2":
+        return legend(settings["languages"], settings["tasks"], settings["title"])
+    points = pd.concat([pd.read_parquet(path) for _, path in inputs.measured("projection")])
+    points["corpus"] = points["corpus"].map(lambda corpus: "wiki" if corpus == settings["wiki"] else "target")
+    scores = named(inputs.records("classification", "clusters"), settings["wiki"])
+    return scattered(name, dict(iter(points.groupby("recipe"))), scores, settings["languages"], settings["title"])
+
+
+def scattered(
     name: str, points: Mapping[str, pd.DataFrame], scores: pd.DataFrame, languages: Mapping[str, str], title: str
 ) -> Figure:
-    """Six panels. points: run -> corpus, x, y, label, language; scores: the paper's records; languages: see `legend`."""
+    """Six panels. points: recipe -> corpus (target, wiki), x, y, label, language; scores: `named` records; languages: see `legend`."""
     task, runs = FIGURES[name]
-    scores = scores[scores["language"] == "all"]
     rows, letters = [], iter("abcdef")
     for corpus, by, kind, item, clusters in (
         ("target", "label", f"{TASKS[task]} labels", "task", "labels"),
@@ -34,7 +46,7 @@ def figure(
     ):
         drawn = []
         for run in runs:
-            here = points[run][points[run]["corpus"] == corpus]
+            here = points[recipe_name(task, run)].query("corpus == @corpus")
             of_run = scores[scores["recipe"] == recipe_name(task, run)]
             values = (_percent(of_run, item, PAPER), _percent(of_run, item, ACCURACY), _percent(of_run, clusters, V_PAPER))
             heading = f"({next(letters)}) {kind}, {CAPTIONS[run]}\nF1 {values[0]}, accuracy {values[1]}, V {values[2]}"

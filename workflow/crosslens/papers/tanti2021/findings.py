@@ -1,7 +1,7 @@
 """tanti2021: what the fall of language identification after fine-tuning is made of (docs/findings.md).
 
-One line a number that stands on one definition or setting, before and after: the metric, the learning rate of the head,
-classes that the truth lacks, and the scale of the entropy objective.
+One row a number that stands on one definition or setting, before and after: the metric, the learning rate of the head, the frozen
+encoder's dropout, classes that the truth lacks, adversaries, and the scale of the entropy objective.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from crosslens import cells
+from crosslens.measures.definitions import ACCURACY, CEILING, MACRO_F1, PROBE_ACROSS, PROBE_WITHIN, TRANSFER
 from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, token_counts
 from crosslens.measures.intervals import bootstrap
-from crosslens.papers.tanti2021.items import ACCURACY, CEILING, MACRO_F1, PAPER, PROBE, PROBE_INSIDE, TASKS, TRANSFER, recipe_name
-from crosslens.papers.tanti2021.tables import cells, frame
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.layout import PAPER, TASKS, named, recipe_name
 
 ADVERSARIES = {
     "gradient_reversal": "gradient reversal",
@@ -23,6 +25,22 @@ ADVERSARIES = {
 }
 LANGUAGE_ITEMS = ("language, target", "language, wiki")
 Runs = Mapping[str, Sequence[str]]  # task -> runs that were configured
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """The table in percent: a row a part, task, item and setting; columns before, after and difference.
+
+    settings: runs; target, the corpus of pos; wiki, that of paragraphs; languages, classes of the language heads; weights, of the
+    entropy term by task; resamples.
+    """
+    names = {recipe_name(task, run): (task, run) for task, runs in settings["runs"].items() for run in runs}
+    predictions = {(names[recipe][1], seed): pd.read_parquet(path) for recipe, seed, path in inputs.model_files("predictions")}
+    histories = {(*names[recipe], seed): pd.read_csv(path) for recipe, seed, path in inputs.model_files("history")}
+    rows = findings(
+        named(inputs.records(), settings["wiki"]), predictions, histories, settings["runs"], settings["target"],
+        settings["languages"], settings["weights"], settings["resamples"],
+    )  # fmt: skip
+    return cells.table(rows, "tanti2021", name)
 
 
 def findings(
@@ -34,31 +52,27 @@ def findings(
     languages: Sequence[str],
     weights: Mapping[str, float],
     resamples: int,
-) -> pd.DataFrame:
-    """The table in percent, values of several seeds as in the other tables.
-
-    scores: the paper's records; predictions: (run, seed) of pos -> rows of predictions.parquet; histories: (task, run, seed) ->
-    history.csv; target: corpus of pos; languages: classes of the language heads; weights: task -> weight of the entropy term.
+) -> list[dict[str, Any]]:
+    """Lines of the table. scores: `named` records; predictions: (run, seed) of pos -> rows of predictions.parquet; histories: (task,
+    run, seed) -> history.csv; the rest as in `table`.
     """
-    scores = scores[scores["language"] == "all"]
-    rows = [*_metric(predictions, target, languages, resamples)] if "pos" in runs else []
-    rows += [*_head_rate(scores, runs), *_dropout(scores, runs), *_absent_classes(scores, runs)]
-    rows += _objective(scores, histories, runs, weights)
-    return frame(rows)
+    lines = [*_metric(predictions, target, languages, resamples)] if "pos" in runs else []
+    lines += [*_head_rate(scores, runs), *_dropout(scores, runs), *_absent_classes(scores, runs)]
+    lines += _objective(scores, histories, runs, weights)
+    return [line for pair in lines for line in pair]
 
 
-def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
-    """before, after: records of the same definition, one a seed."""
-    line = {
-        "part": part,
-        "task": TASKS[task],
-        "item": item,
-        "setting": setting,
-        **cells("before", before),
-        **cells("after", after),
-    }
-    difference = None if before.empty or after.empty else round(line["after"] - line["before"], 2)
-    return line | {"difference": difference}
+Lines = list[dict[str, Any]]
+
+
+def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> Lines:
+    """Cells of a row; before, after: records of the same definition, one a seed."""
+    place = (f"{TASKS[task]}: {item}", part, setting)
+    numbers = {"before": cells.cell(before), "after": cells.cell(after)}
+    values = [numbers[column]["here"] for column in ("before", "after")]
+    if None not in values:
+        numbers["difference"] = {"here": cells.rounded(values[1] - values[0])}
+    return [cells.line(place[0], column, *place[1:], cell) for column, cell in numbers.items() if cell["here"] is not None]
 
 
 def _pick(scores: pd.DataFrame, task: str, run: str, item: str, definition: str) -> pd.DataFrame:
@@ -68,7 +82,7 @@ def _pick(scores: pd.DataFrame, task: str, run: str, item: str, definition: str)
 
 def _metric(
     predictions: Mapping[tuple[str, int], pd.DataFrame], target: str, languages: Sequence[str], resamples: int
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Lines]:
     """The same predictions under metrics that differ in one thing: the unit (chunk or word), and classes that collapse."""
     kinds = chunk_types(languages)
     second_letters = np.array([sorted(set(kinds)).index(kind) for kind in kinds])
@@ -96,7 +110,7 @@ def _metric(
             yield _row("metric", "pos", item, setting, pd.DataFrame(found["frozen"]), pd.DataFrame(found["finetuned"]))
 
 
-def _head_rate(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
+def _head_rate(scores: pd.DataFrame, runs: Runs) -> Iterator[Lines]:
     """The same encoders under language heads that differ in their learning rate only, and under a converged probe."""
     heads = sorted({item.split(",")[0] for item in scores["item"] if item.startswith("language ")})
     for task in runs:
@@ -106,13 +120,13 @@ def _head_rate(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
                     before, after = (_pick(scores, task, run, f"{head}, {where}", definition) for run in ("frozen", "finetuned"))
                     name = f"rate {head.split(' ')[1]}" if " " in head else "the recipe's rate"
                     yield _row("head's rate", task, f"language, {where}", f"{name}: {definition}", before, after)
-            for definition in (PROBE, PROBE_INSIDE):
+            for definition in (PROBE_ACROSS, PROBE_WITHIN):
                 before, after = (_pick(scores, task, run, f"language, {where}", definition) for run in ("frozen", "finetuned"))
                 if len(before):
                     yield _row("head's rate", task, f"language, {where}", definition, before, after)
 
 
-def _dropout(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
+def _dropout(scores: pd.DataFrame, runs: Runs) -> Iterator[Lines]:
     """The same recipes and seeds with the frozen encoder's dropout off and on while heads train on it."""
     for task in runs:
         seeds = scores[scores["recipe"] == recipe_name(task, "frozen_dropout")]["seed"].unique()
@@ -125,7 +139,7 @@ def _dropout(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
                     yield _row("dropout of the frozen encoder", task, item, f"{setting}: {definition}", before, after)
 
 
-def _absent_classes(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]]:
+def _absent_classes(scores: pd.DataFrame, runs: Runs) -> Iterator[Lines]:
     """XNLI: the same predictions with and without classes that the truth lacks, and the ceiling that these leave."""
     for definition in (PAPER, CEILING, MACRO_F1, ACCURACY) if "nli" in runs else ():
         before, after = (_pick(scores, "nli", run, LANGUAGE_ITEMS[0], definition) for run in ("frozen", "finetuned"))
@@ -134,12 +148,15 @@ def _absent_classes(scores: pd.DataFrame, runs: Runs) -> Iterator[dict[str, Any]
 
 def _objective(
     scores: pd.DataFrame, histories: Mapping[tuple[str, str, int], pd.DataFrame], runs: Runs, weights: Mapping[str, float]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Lines]:
     """Without an adversary (before) and with each (after): gradient reversal, equation 1, and the entropy itself."""
     for task in runs:
         plain = "no_adversary" if "no_adversary" in runs[task] else "finetuned"
         for run, name in ADVERSARIES.items():
-            measures = [("task", TRANSFER), *((item, of) for item in LANGUAGE_ITEMS for of in (ACCURACY, PROBE, PROBE_INSIDE))]
+            measures = [
+                ("task", TRANSFER),
+                *((item, of) for item in LANGUAGE_ITEMS for of in (ACCURACY, PROBE_ACROSS, PROBE_WITHIN)),
+            ]
             for item, definition in measures if run in runs[task] else ():
                 before, after = (_pick(scores, task, each, item, definition) for each in (plain, run))
                 if len(before):

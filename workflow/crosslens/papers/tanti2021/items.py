@@ -1,88 +1,143 @@
-"""tanti2021: names of what its tables and figures show.
+"""tanti2021: its tables and figures, each with what it needs and how the report tells of it."""
 
-Tanti, van der Plas, Borg and Gatt (2021), On the language-specificity of multilingual BERT and the impact of fine-tuning.
-Each score stands under the definition of the authors' code (`paper`) and under the usual ones.
-"""
+from collections.abc import Iterable
+from typing import Any
 
-from dataclasses import dataclass
+from crosslens.config.base import languages_table
+from crosslens.config.whole import Config
+from crosslens.papers.paper import Item, Need
+from crosslens.papers.tanti2021 import captions
+from crosslens.papers.tanti2021.config import PAPER_RUNS, section
+from crosslens.papers.tanti2021.draws import task_draws
+from crosslens.papers.tanti2021.layout import FIGURES, SPELLING, TABLES, recipe_name
+from crosslens.papers.tanti2021.recipes import trials
 
-from crosslens.labels import NLI, UPOS
-
-# Definitions. UDPOS is scored on words, XNLI on pairs of texts.
-PAPER = "paper: macro F1 (UDPOS: chunks of bare tags; XNLI: with stray classes)"
-CEILING = "highest macro F1 that stray classes leave"
-MACRO_F1 = "macro F1 over true classes"
-ACCURACY = "accuracy"
-TRANSFER = "accuracy, mean of the other languages"
-MICRO_F1 = "paper: micro F1 of chunks of bare tags"
-ADVERSARY_START = "accuracy in training, before the encoder moved"
-ADVERSARY_END = "accuracy in training, after the last epoch"
-ADVERSARY_BEST = "accuracy in training, at its best"
-PROBE = "accuracy, converged probe trained on paragraphs"
-PROBE_INSIDE = "accuracy, converged probe trained on the same corpus"
-PROBE_RANDOM = "accuracy, converged probe trained on random labels"
-V_PAPER = "paper: V-measure"
-V_CHANCE = "V-measure against shuffled truth"
-AMI = "adjusted mutual information"
-
-TASKS = {"pos": "UDPOS", "nli": "XNLI"}
-LABELS = {"pos": UPOS, "nli": NLI}
-RUNS = {
-    "frozen": "Init.",
-    "finetuned": "Fine-T.",
-    "gradient_reversal": "Grad.",
-    "entropy_maximisation": "Ent.",
-    "untrained": "Untrained",
-    "no_adversary": "No adversary",
-    "true_entropy": "True entropy",
-    "frozen_dropout": "Init., encoder dropout",
-    "finetuned_dropout": "Fine-T., encoder dropout",
-    "spelling": "Spelling alone",
-}
-CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
-            "entropy_maximisation": "entropy maximisation"}  # fmt: skip
-
-# Rows of the tables, and the item of the records that each shows.
-SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "Lang. ID (Wiki)": "language, wiki"}
-ADVERSARY = "adversary, wiki"
-ADVERSARY_ROWS = {"Adversary (Wiki validation)": ADVERSARY}
-CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
-
-
-@dataclass(frozen=True)
-class TableOf:
-    """Which rows and runs a table shows, for both tasks; runs beyond the printed ones are controls."""
-
-    rows: dict[str, str]
-    runs: tuple[str, ...]
-    measures: dict[str, str]  # measure of the records -> kind of the files that hold them
-
-
-TABLES = {
-    "table1": TableOf(SCORE_ROWS, ("frozen", "finetuned", "untrained", "spelling"), {"score": "predictions", "probe": "probes"}),
-    "table2": TableOf(
-        SCORE_ROWS | ADVERSARY_ROWS,
-        ("gradient_reversal", "entropy_maximisation", "no_adversary", "true_entropy"),
-        {"score": "predictions", "probe": "probes", "adversary": "predictions"},
-    ),
-    "footnote6": TableOf({}, ("finetuned",), {"score": "predictions"}),
-    "table3": TableOf(
-        CLUSTER_ROWS, ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"), {"clusters": "clusters"}
-    ),
-}
-FIGURES = {
-    "figure3": ("pos", ("frozen", "finetuned")),
-    "figure4": ("nli", ("frozen", "finetuned")),
-    "figure5": ("pos", ("gradient_reversal", "entropy_maximisation")),
-    "figure6": ("nli", ("gradient_reversal", "entropy_maximisation")),
+COMPARED = (*PAPER_RUNS, "no_adversary", "true_entropy", "frozen_dropout", "finetuned_dropout")  # by findings.csv
+TITLES = {
+    "table1": ("Table 1", "Task and language, before and after fine-tuning"),
+    "table2": ("Table 2", "Task and language, trained against the language"),
+    "table3": ("Table 3", "V-measure of hidden states"),
+    "table4": ("Table 4", "Grid of hyperparameters"),
+    "table5": ("Table 5", "Hyperparameters that are used"),
+    "table5_search": ("Table 5, searched", "Trials of the random search"),
+    "footnote6": ("Footnote 6", "Fine-tuned model under the scores that others print"),
+    "dataset_sizes": ("Appendices A and B", "Sizes of splits and samples"),
+    "findings": ("Findings", "What the fall of language identification is made of"),
+    "figure2": ("Figure 2", "Marks of languages and labels"),
+    "figure3": ("Figure 3", "UDPOS, before and after fine-tuning"),
+    "figure4": ("Figure 4", "XNLI, before and after fine-tuning"),
+    "figure5": ("Figure 5", "UDPOS, trained against the language"),
+    "figure6": ("Figure 6", "XNLI, trained against the language"),
 }
 
 
-def recipe_name(task: str, run: str) -> str:
-    """Name of a training, which its records carry."""
-    return f"tanti2021/{task}/{run}"
+def items(config: Config) -> dict[str, Item]:
+    """Items by name."""
+    paper = section(config)
+    made = {name: _table(name, config) for name in TABLES}
+    made["findings"] = _findings(config)
+    grid = paper.search.model_dump(exclude={"experiments", "trials", "seed"})
+    used = {task: {run: settings.runs[run].model_dump() for run in PAPER_RUNS} for task, settings in paper.tasks.items()}
+    made["table4"] = _item("table4", config, "search", settings={"search": grid})
+    made["table5"] = _item("table5", config, "search", settings={"tasks": used})
+    if paper.search.experiments:
+        made["table5_search"] = _search(config)
+    made["dataset_sizes"] = _sizes(config)
+    made["figure2"] = _item("figure2", config, "figures", form="figure", settings=_drawn("figure2", config))
+    made |= {name: _figure(name, config) for name, (task, _) in FIGURES.items() if task in paper.tasks}
+    return {name: made[name] for name in TITLES if name in made}
 
 
-def column(task: str, run: str) -> str:
-    """A training as the paper's tables head it: UDPOS Fine-T."""
-    return f"{TASKS[task]} {RUNS[run]}"
+def _item(name: str, config: Config, module: str, **fields: Any) -> Item:
+    title, shows = TITLES[name]
+    fields = {"form": "table"} | fields
+    return Item(title=title, shows=shows, caption=captions.caption(name, config), module=module, **fields)
+
+
+def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Iterable[str] | None = None) -> tuple[Need, ...]:
+    """Kinds of measures, or files, of runs as far as they are configured, all their seeds."""
+    paper, found = section(config), []
+    for kind in kinds:
+        for task in tasks or paper.tasks:
+            for run in runs:
+                if run in paper.tasks[task].runs:
+                    found.append(Need(kind, recipe_name(task, run), tuple(paper.tasks[task].runs[run].seeds or config.seeds)))
+    return tuple(found)
+
+
+def _shared(config: Config) -> dict[str, Any]:
+    """Settings of every item with scores."""
+    paper = section(config)
+    return {"runs": {task: list(settings.runs) for task, settings in paper.tasks.items()}, "wiki": paper.language_corpus}
+
+
+def _table(name: str, config: Config) -> Item:
+    table = TABLES[name]
+    needs = _needs(table.kinds, [run for run in table.runs if run != SPELLING], config)
+    if SPELLING in table.runs:  # the words are the same under every model
+        needs += tuple(Need(SPELLING, recipe_name(task, "frozen"), (config.seeds[0],)) for task in section(config).tasks)
+    shared = _shared(config)
+    runs = {task: [run for run in runs if run in table.runs] for task, runs in shared["runs"].items()}
+    return _item(name, config, "tables", needs=needs, settings=shared | {"runs": runs})
+
+
+def _findings(config: Config) -> Item:
+    paper = section(config)
+    needs = _needs(["classification", "probes"], COMPARED, config)
+    needs += _needs(["predictions"], ["frozen", "finetuned"], config, ["pos"])
+    needs += _needs(["history"], ["entropy_maximisation"], config)
+    settings = {
+        "target": paper.tasks["pos"].corpus,
+        "languages": config.corpora[paper.language_corpus].languages,
+        "weights": {task: settings.runs["entropy_maximisation"].uniformity for task, settings in paper.tasks.items()},
+        "resamples": paper.bootstrap,
+    }
+    return _item("findings", config, "findings", needs=needs, settings=_shared(config) | settings)
+
+
+def _search(config: Config) -> Item:
+    paper, shown = section(config), {}
+    for name, trial in trials(config).items():
+        task, run = paper.run_of(name)
+        shown[name] = {"task": task, "run": run, "trial": name.rpartition("/")[2]} | trial.trial
+    needs = tuple(Need("classification", name, (config.seeds[0],)) for name in shown)
+    settings = {"trials": shown, "select_by": paper.training.select_by, "wiki": paper.language_corpus}
+    return _item("table5_search", config, "search", needs=needs, settings=settings, searched=True)
+
+
+def _sizes(config: Config) -> Item:
+    paper = section(config)
+    corpora = [*(task.corpus for task in paper.tasks.values()), paper.language_corpus]
+    settings = {
+        "corpora": {corpus: config.corpora[corpus].model_dump() for corpus in corpora},
+        "draws": {
+            name: {corpus: draw.model_dump() for corpus, draw in task_draws(task, config).items()}
+            for name, task in paper.tasks.items()
+        },
+        "drop_unknown": config.tokens.drop_unknown,
+    }
+    return _item("dataset_sizes", config, "sizes", corpora=tuple(corpora), settings=settings)
+
+
+def _figure(name: str, config: Config) -> Item:
+    task, runs = FIGURES[name]
+    needs = _needs(["classification", "clusters"], runs, config, [task])
+    needs += tuple(Need("projection", recipe_name(task, run), (config.seeds[0],)) for run in runs)
+    return _item(name, config, "figures", form="figure", needs=needs, settings=_drawn(name, config))
+
+
+def _drawn(name: str, config: Config) -> dict[str, Any]:
+    paper, table = section(config), languages_table()
+    codes = config.corpora[paper.language_corpus].languages
+    # Relatives side by side, so that their marks are neighbours.
+    codes = sorted(codes, key=lambda code: (table[code]["family"], table[code]["name"]))
+    if name == "figure2":
+        title = "Figure 2 of tanti2021: legends"
+    else:
+        title = f"Figure {name.removeprefix('figure')} of tanti2021 with {paper.encoder}"
+    return {
+        "title": title,
+        "languages": {code: table[code]["name"] for code in codes},
+        "tasks": list(paper.tasks),
+        "wiki": paper.language_corpus,
+    }

@@ -5,9 +5,9 @@ from math import prod
 from random import Random
 
 from crosslens.config.base import Split
-from crosslens.config.tanti2021 import Run
 from crosslens.config.whole import Config
-from crosslens.papers.tanti2021.items import LABELS, recipe_name
+from crosslens.papers.tanti2021.config import Run
+from crosslens.papers.tanti2021.layout import LABELS, recipe_name
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Reading, Recipe, Score, Stage, Term
 
 TRIAL = "trial"  # and its number

@@ -1,11 +1,18 @@
 """tanti2021: tables 4 and 5, the grid of hyperparameters, what is used of it, and what a random search finds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import pandas as pd
 
-from crosslens.papers.tanti2021.items import TASKS
+from crosslens import cells
+from crosslens.cells import Published
+from crosslens.measures.definitions import MACRO_F1
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.layout import PAPER, TASKS, named
+
+PLACES = 12  # of differences between hyperparameters, which go down to 1e-6
 
 HYPERPARAMETERS = {
     "init_sd": "Init. standard deviation",
@@ -20,71 +27,73 @@ EXPERIMENTS = {"frozen": "frozen", "finetuned": "fine-tuned", "gradient_reversal
 """Run -> name in table 5."""
 
 
-def grid(search: Mapping[str, Any], published: pd.DataFrame) -> pd.DataFrame:
-    """Table 4: a line for each value that is searched, beside the printed one."""
-    lines = []
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Table 4, table 5, or table 5 as a search finds it (table5_search)."""
+    published = inputs.published
+    if name == "table4":
+        lines = grid(settings["search"], published)
+    elif name == "table5":
+        lines = used(settings["tasks"], published)
+    else:
+        scores = named(inputs.records(), settings["wiki"])
+        lines = searched(settings["trials"], scores, published, PAPER if settings["select_by"] == "paper" else MACRO_F1)
+    return cells.table([*lines], "tanti2021", name)
+
+
+def grid(search: Mapping[str, Sequence[float]], published: Published) -> Iterator[dict[str, Any]]:
+    """Table 4: a cell for each value that is searched, beside the printed one."""
     for key, name in HYPERPARAMETERS.items():
-        printed = _printed(published, "table4", name)
-        for number in range(max(len(search[key]), len(printed))):
-            line: dict[str, Any] = {"hyperparameter": name, "number": number + 1}
-            for column, values in (("value", search[key]), ("published", printed)):
-                line[column] = values[number] if number < len(values) else None
-            lines.append(line)
-    return pd.DataFrame(lines)
+        for number in count():
+            column = f"value {number + 1}"
+            here, printed = next(iter(search[key][number:]), None), published.value("table4", name, column)
+            if here is None and printed is None:
+                break
+            yield cells.line(name, column, "search value", "", {"here": here}, printed, digits=PLACES)
 
 
-def used(tasks: Mapping[str, Mapping[str, Mapping[str, Any]]], published: pd.DataFrame) -> pd.DataFrame:
-    """Table 5: a line for each hyperparameter of each training, as it is used here and as it is printed.
+def used(tasks: Mapping[str, Mapping[str, Mapping[str, Any]]], published: Published) -> Iterator[dict[str, Any]]:
+    """Table 5: a cell for each hyperparameter of each training, as it is used here and as it is printed.
 
     tasks: task -> run -> hyperparameters.
     """
-    lines = []
     for task, runs in tasks.items():
         for run, name in EXPERIMENTS.items():
             printed = published_run(published, task, run)
             for key, label in HYPERPARAMETERS.items():
                 value = runs.get(run, {}).get(key)
                 if value is not None or key in printed:
-                    lines.append({"experiment": f"{TASKS[task]} {name}", "hyperparameter": label, "value": value,
-                                  "published": printed.get(key)})  # fmt: skip
-    return pd.DataFrame(lines)
+                    row = f"{TASKS[task]} {name}"
+                    yield cells.line(row, label, "selected value", "", {"here": value}, printed.get(key), digits=PLACES)
 
 
 def searched(
-    trials: Mapping[str, Mapping[str, Any]], scores: pd.DataFrame, published: pd.DataFrame, definition: str
-) -> pd.DataFrame:
-    """Table 5 by search: a line a trial, the best of each experiment first, and the printed choice below.
+    trials: Mapping[str, Mapping[str, Any]], scores: pd.DataFrame, published: Published, definition: str
+) -> Iterator[dict[str, Any]]:
+    """Table 5 by search: a row a trial, the best of each experiment first, and the printed choice below.
 
-    trials: name of the recipe -> hyperparameters; scores: records of the dev sets; definition: the score that selects.
+    trials: name of the recipe -> task, run, trial and hyperparameters; scores: `named` records of the dev sets; definition: the
+    score that selects.
     """
-    scores = scores[(scores["language"] == "all") & (scores["definition"] == definition)].set_index("recipe")
-    lines: dict[str, list[tuple[Any, dict[str, Any]]]] = {}  # experiment -> exact score and line
-    for recipe, values in trials.items():
-        _, task, run, trial = recipe.split("/")
-        found = scores.loc[recipe]
-        line = {"experiment": f"{TASKS[task]} {EXPERIMENTS.get(run, run)}", "trial": trial, **_row(values),
-                "definition": definition, "score": round(100 * found["value"], 2), "low": round(100 * found["low"], 2),
-                "high": round(100 * found["high"], 2)}  # fmt: skip
-        lines.setdefault(f"{task}/{run}", []).append((found["value"], line))
-    ordered: list[dict[str, Any]] = []
-    for experiment, group in lines.items():
-        group.sort(key=lambda each: -each[0])  # stable: the first best wins
-        printed = published_run(published, *experiment.split("/"))
-        ordered += [line | {"selected": line is group[0][1]} for _, line in group]
-        ordered.append({"experiment": group[0][1]["experiment"], "trial": "published", **_row(printed)})
-    return pd.DataFrame(ordered)
+    scores = scores[scores["definition"] == definition].set_index("recipe")
+    experiments: dict[tuple[str, str], list[str]] = {}
+    for recipe, trial in trials.items():
+        experiments.setdefault((trial["task"], trial["run"]), []).append(recipe)
+    for (task, run), recipes in experiments.items():
+        experiment, printed = f"{TASKS[task]} {EXPERIMENTS.get(run, run)}", published_run(published, task, run)
+        ranked = sorted(recipes, key=lambda recipe: -scores.loc[recipe, "value"])  # stable: the first best wins
+        for recipe in ranked:
+            row = f"{experiment}, {trials[recipe]['trial']}"
+            values = {key: trials[recipe][key] for key in HYPERPARAMETERS if key in trials[recipe]}
+            remark = "selected" if recipe == ranked[0] else ""
+            for key, value in values.items():
+                yield cells.line(row, HYPERPARAMETERS[key], "trial", definition, {"here": value}, remark=remark, digits=PLACES)
+            yield cells.line(row, "score", "trial", definition, cells.cell(scores.loc[[recipe]]), remark=remark)
+        for key, value in printed.items():
+            yield cells.line(f"{experiment}, published", HYPERPARAMETERS[key], "trial", definition, {}, value)
 
 
-def published_run(published: pd.DataFrame, task: str, run: str) -> dict[str, float]:
+def published_run(published: Published, task: str, run: str) -> dict[str, float]:
     """Table 5's printed choice for a training: name here -> value; empty for a control of ours."""
-    here = published[(published["item"] == "table5") & (published["row"] == f"{TASKS[task]} {EXPERIMENTS.get(run, '-')}")]
-    values = dict(zip(here["column"], here["value"], strict=True))
-    return {key: float(values[name]) for key, name in HYPERPARAMETERS.items() if name in values}
-
-
-def _row(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {label: values.get(key) for key, label in HYPERPARAMETERS.items()}
-
-
-def _printed(published: pd.DataFrame, item: str, name: str) -> list[float]:
-    return published[(published["item"] == item) & (published["row"] == name)]["value"].astype(float).tolist()
+    row = f"{TASKS[task]} {EXPERIMENTS.get(run, '-')}"
+    values = {key: published.value("table5", row, name) for key, name in HYPERPARAMETERS.items()}
+    return {key: value for key, value in values.items() if value is not None}

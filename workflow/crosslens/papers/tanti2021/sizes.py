@@ -3,7 +3,7 @@
 Then what each language lost, and why.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ from typing import Any
 import pandas as pd
 from pydantic import TypeAdapter
 
+from crosslens import cells
 from crosslens.config.base import Split
 from crosslens.config.corpora import Corpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
 from crosslens.config.states import Draw
 from crosslens.corpora.splits import apportion
-from crosslens.papers.tanti2021.items import LABELS, TASKS
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.layout import LABELS, TASKS
 from crosslens.states.draw import draw
 from crosslens.tokens.schema import counts
 from crosslens.training.texts import load
@@ -25,7 +27,6 @@ SPLITS: dict[str, Split] = {"train": "train", "validation": "validation", "devel
 SAMPLE = "t-SNE/V-measure sample"
 TOKENISED = {"texts read": ("texts", "unknown"), "dropped for unknown pieces": ("unknown",),
              "cut texts": ("cut_texts",), "cut words": ("cut_words",)}  # fmt: skip
-COUNTS = ["here", "published", "difference", "languages", *TOKENISED]
 ALL = "all splits"
 
 
@@ -66,48 +67,56 @@ class Data:
     draws: dict[str, Draw]
 
 
-def configured(
-    corpora: Mapping[str, Mapping[str, Any]], draws: Mapping[str, Mapping[str, Mapping[str, Any]]], folders: Iterable[str]
-) -> dict[str, Data]:
-    """UDPOS, XNLI and Wikipedia, as far as they are configured.
-
-    corpora: key of the configuration -> its settings; draws: task -> key -> draw, the task's corpus first; folders: the tokens
-    of each of `corpora`.
-    """
-    tokens = dict(zip(corpora, map(Path, folders), strict=True))
-    found: dict[str, Data] = {}
-    for task, of in draws.items():
-        for name, (key, drawn) in zip((TASKS[task], WIKIPEDIA), of.items(), strict=True):
-            data = found.setdefault(name, Data(TypeAdapter(Corpus).validate_python(corpora[key]), tokens[key], {}))
-            data.draws[task] = Draw.model_validate(drawn)
-    return found
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """The sizes. settings: corpora, key -> its configuration; draws, task -> key -> draw, the task's corpus first; drop_unknown."""
+    data: dict[str, Data] = {}
+    for task, drawn in settings["draws"].items():
+        for corpus, (key, draw_settings) in zip((TASKS[task], WIKIPEDIA), drawn.items(), strict=True):
+            corpus_settings = TypeAdapter(Corpus).validate_python(settings["corpora"][key])
+            data.setdefault(corpus, Data(corpus_settings, inputs.tokens[key], {})).draws[task] = Draw.model_validate(
+                draw_settings
+            )
+    return cells.table([*sizes(inputs.published.table, data, settings["drop_unknown"])], "tanti2021", name)
 
 
-def sizes(published: pd.DataFrame, data: Mapping[str, Data], drop_unknown: bool) -> pd.DataFrame:
-    """A line for each size that appendices A and B print, a sample of Wikipedia for each task; then one for each language.
+def sizes(published: pd.DataFrame, data: Mapping[str, Data], drop_unknown: bool) -> Iterator[dict[str, Any]]:
+    """Cells for each size that appendices A and B print, a sample of Wikipedia for each task; then for each language.
 
-    published: resources/published/tanti2021.csv; data: see `configured`.
+    published: resources/published/tanti2021.csv; data: UDPOS, XNLI and Wikipedia, as far as they are configured.
     """
     printed = published[(published["item"] == "text") & ((published["metric"] == "size") | (published["column"] == SAMPLE))]
-    lines: list[dict[str, Any]] = []
     for row in printed.to_dict("records"):
         name, part, total = row["row"], row["column"], row["metric"] == "total points"
-        line = {"corpus": name, "part": part, "unit": row["unit"], "published": round(float(row["value"]))}
+        value = round(float(row["value"]))
         if name not in data:
-            lines.append(line | {"here": 0, "explanation": f"{name} is not configured"})
+            yield _size(name, part, row["unit"], {"here": 0, "explanation": f"{name} is not configured"}, value)
         elif part in SPLITS:
-            lines.append(line | _split(name, SPLITS[part], row["unit"], data[name], drop_unknown))
+            yield from _sizes(name, part, row["unit"], _split(name, SPLITS[part], row["unit"], data[name], drop_unknown), value)
         else:
             for task, settings in data[name].draws.items():
                 unit = f"{_unit(name, task)}s ({task})" if total else f"points a {_cell(name)} ({task})"
                 size = _sample(name, task, settings, data[name]) if total else {"here": _cap(settings)}
-                lines.append(line | {"unit": unit, "explanation": "as configured"} | size)
-    for line in lines:
-        line["difference"] = line["here"] - line["published"]
-        line["explanation"] = line["explanation"] if line["difference"] else "equal"
-    lines += [line for name in PAPER if name in data for line in _losses(name, data[name])]
-    columns = ["corpus", "part", "language", "unit", *COUNTS, "explanation"]
-    return pd.DataFrame(lines, columns=columns).astype(dict.fromkeys(COUNTS, "Int64"))
+                yield from _sizes(name, part, unit, {"explanation": "as configured"} | size, value)
+    for name in PAPER:
+        if name in data:
+            yield from _losses(name, data[name])
+
+
+def _sizes(
+    corpus: str, part: str, unit: str, counted: Mapping[str, Any], published: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """A size beside the printed one, and what else was counted of it."""
+    yield _size(corpus, part, unit, counted, published)
+    for count in ("languages", *TOKENISED):
+        if count in counted:
+            yield cells.line(corpus, part, f"{unit}: {count}", "", {"here": counted[count]})
+
+
+def _size(corpus: str, part: str, unit: str, counted: Mapping[str, Any], published: int | None) -> dict[str, Any]:
+    equal = counted["here"] == published
+    return cells.line(
+        corpus, part, unit, "", {"here": counted["here"]}, published, "equal" if equal else counted.get("explanation", "")
+    )
 
 
 def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -> dict[str, Any]:
@@ -165,7 +174,7 @@ def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
             reasons.append(f"too little text for {corpus.paragraphs - kept:,} of {corpus.paragraphs:,} paragraphs")
         if line["cut texts"]:
             reasons.append(f"{line['cut texts'] / kept:.1%} are cut")
-        yield {"corpus": name, "part": ALL, "language": language, "unit": unit, **line, "explanation": "; ".join(reasons)}
+        yield from _sizes(f"{name}, {language}", ALL, unit, line | {"explanation": "; ".join(reasons)})
 
 
 def _sample(name: str, task: str, settings: Draw, data: Data) -> dict[str, Any]:

@@ -1,87 +1,88 @@
 """tanti2021: tables 1 to 3 and footnote 6."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from crosslens.measures.intervals import mean_interval
-from crosslens.papers.tanti2021.items import ACCURACY, CAPTIONS, MICRO_F1, PAPER, TABLES, TASKS, V_PAPER, column, recipe_name
+from crosslens import cells
+from crosslens.measures.definitions import ACCURACY
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.layout import (
+    CAPTIONS,
+    MICRO_F1,
+    PAPER,
+    SPELLING,
+    TABLES,
+    TASKS,
+    V_PAPER,
+    column,
+    metric,
+    named,
+    recipe_name,
+)
+
+XTREME = "XTREME (Hu et al. 2020)"
+FINE_TUNED = "fine-tuned (this paper)"
 
 
-def table(name: str, scores: pd.DataFrame, published: pd.DataFrame, runs: Mapping[str, Collection[str]]) -> pd.DataFrame:
-    """A table in percent: a line for each row and definition; for each run its value, 95 % interval, n and the published value.
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """A table in percent. settings: runs, those that are configured, by task; wiki, the corpus of paragraphs."""
+    return made(name, named(inputs.records(), settings["wiki"]), inputs.published, settings["runs"])
 
-    Probes that did not converge are named under `remark`. scores: the paper's records; published:
-    resources/published/tanti2021.csv; runs: those that were configured, by task.
+
+def made(name: str, scores: pd.DataFrame, published: cells.Published, runs: Mapping[str, Collection[str]]) -> pd.DataFrame:
+    """Of `named` records: for each row, definition and run its value, and the published one beside the paper's definition.
+
+    A probe that did not converge says so under `remark`.
     """
+    lines = _footnote6(scores, published, runs) if name == "footnote6" else _lines(name, scores, published, runs)
+    return cells.table([*lines], "tanti2021", name)
+
+
+def _lines(
+    name: str, scores: pd.DataFrame, published: cells.Published, runs: Mapping[str, Collection[str]]
+) -> Iterator[dict[str, Any]]:
     spec = TABLES[name]
-    scores = scores[scores["language"] == "all"]
-    if name == "footnote6":
-        return _footnote6(scores, published, runs)
-    lines = []
     for row, item in spec.rows.items():
-        here = scores[(scores["item"] == item) & scores["measure"].isin(spec.measures)]
+        here = scores[scores["item"] == item]
         for definition in dict.fromkeys(here["definition"]):
-            line: dict[str, Any] = {"row": row, "definition": definition}
-            remarks = []
             for task in runs:
                 for run in spec.runs:
-                    if run not in runs[task] and run != "spelling":
+                    if run not in runs[task] and run != SPELLING:
                         continue
                     found = here[(here["definition"] == definition) & (here["recipe"] == recipe_name(task, run))]
-                    line |= cells(column(task, run), found)
-                    if found["converged"].eq(False).any():
-                        remarks.append(f"{column(task, run)}: not converged, gradient {found['gradient'].max():.0e}")
-                    if run in CAPTIONS:
-                        printed = _published(published, name, row, task, run) if definition in (PAPER, V_PAPER) else None
-                        line[f"{column(task, run)} published"] = printed
-            lines.append(line | {"remark": "; ".join(remarks)})
-    return frame(lines)
+                    printed = _published(published, name, row, task, run) if definition in (PAPER, V_PAPER) else None
+                    if len(found) or printed is not None:
+                        head, remark = column(task, run), _remark(column(task, run), found)
+                        yield cells.line(row, head, metric(definition), definition, cells.cell(found), printed, remark)
 
 
-def _footnote6(scores: pd.DataFrame, published: pd.DataFrame, tasks: Collection[str]) -> pd.DataFrame:
-    """Footnote 6 in percent: the fine-tuned model under the scores that others print, beside the published values."""
-    lines = []
+def _remark(head: str, found: pd.DataFrame) -> str:
+    if not found["converged"].eq(False).any():
+        return ""
+    return f"{head}: not converged, gradient {found['gradient'].max():.0e}"
+
+
+def _footnote6(scores: pd.DataFrame, published: cells.Published, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The fine-tuned model under the scores that others print: beside the paper's, and beside XTREME's."""
     for task in tasks:
         definition = MICRO_F1 if task == "pos" else ACCURACY
         chosen = (scores["recipe"] == recipe_name(task, "finetuned")) & (scores["item"] == "task")
-        chosen &= scores["definition"] == definition
-        line: dict[str, Any] = {"row": TASKS[task], "definition": definition} | cells("Fine-T.", scores[chosen])
-        for name, printed in (("published", "fine-tuned (this paper)"), ("XTREME published", "XTREME (Hu et al. 2020)")):
-            cell = published[(published["row"] == TASKS[task]) & (published["column"] == printed)]
-            line[name] = float(cell["value"].iloc[0])
-        lines.append(line)
-    return frame(lines)
+        numbers = cells.cell(scores[chosen & (scores["definition"] == definition)])
+        for head in (FINE_TUNED, XTREME):
+            printed = published.value("text", TASKS[task], head)  # where the footnote is listed
+            yield cells.line(TASKS[task], head, metric(definition), definition, numbers, printed)
 
 
-def cells(name: str, found: pd.DataFrame) -> dict[str, Any]:
-    """Mean over seeds in percent; interval: of one seed's bootstrap, or t over several seeds; n: units, fewest of a seed."""
-    if found.empty:
-        return {name: None, f"{name} low": None, f"{name} high": None, f"{name} n": None}
-    if len(found) == 1:
-        value, low, high = found[["value", "low", "high"]].astype(float).iloc[0]
-    else:
-        value, low, high = mean_interval(found["value"].to_numpy())
-    percent = {name: round(100 * value, 2), f"{name} low": round(100 * low, 2), f"{name} high": round(100 * high, 2)}
-    return percent | {f"{name} n": found["n"].min()}
-
-
-def frame(lines: list[dict[str, Any]]) -> pd.DataFrame:
-    """Lines of cells as a table; numbers of units stay whole numbers where a line has none."""
-    made = pd.DataFrame(lines)
-    return made.astype({name: "Int64" for name in made.columns if name.endswith(" n")})
-
-
-def _published(published: pd.DataFrame, name: str, row: str, task: str, run: str) -> float | None:
+def _published(published: cells.Published, name: str, row: str, task: str, run: str) -> float | None:
     """The printed value of a cell; V-measures of the table 1 runs are printed in the captions of figures 3 and 4."""
-    cell = published[(published["item"] == name) & (published["row"] == row) & (published["column"] == column(task, run))]
-    if cell.empty and name == "table3":
-        kind = {
-            "Target labels": f"{TASKS[task]} labels",
-            "Language (Target)": f"{TASKS[task]} languages",
-            "Language (Wiki)": "Wikipedia languages",
-        }[row]
-        figure = published["item"].str.startswith("figure3" if task == "pos" else "figure4")
-        cell = published[figure & (published["row"] == f"{kind} {CAPTIONS[run]}") & (published["metric"] == "V-measure")]
-    return None if cell.empty else float(cell["value"].iloc[0])
+    printed = published.value(name, row, column(task, run))
+    if printed is not None or name != "table3" or run not in CAPTIONS:
+        return printed
+    panel = {"Target labels": f"{TASKS[task]} labels", "Language (Target)": f"{TASKS[task]} languages",
+             "Language (Wiki)": "Wikipedia languages"}[row]  # fmt: skip
+    figure = "figure3" if task == "pos" else "figure4"
+    rows = published.table
+    caption = rows["item"].str.startswith(figure) & (rows["row"] == f"{panel} {CAPTIONS[run]}") & (rows["metric"] == "V-measure")
+    return float(rows[caption]["value"].iloc[0]) if caption.any() else None

@@ -1,4 +1,4 @@
-"""muller2021: similarity of English and other languages under one model (table 4, figures 1 to 8)."""
+"""CKA of a reference language's sentences with their translations, by layer."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,28 +9,31 @@ import numpy as np
 from crosslens.corpora.treebanks import document
 from crosslens.errors import DataError
 from crosslens.measures.cka import compare
+from crosslens.measures.given import Given
 from crosslens.states.files import read_layers
 
+READS = ("states",)
 
-def similarity_records(folder: Path, reference: str, *, draws: int, seed: int, threads: int) -> Iterator[dict[str, Any]]:
-    """CKA of a reference language's sentences with their translations, by language, layer and definition, and its floor.
 
-    folder: states of parallel texts, LANGUAGE.parquet. Sentences are aligned by their ids; the jackknife leaves out documents.
-    Raises DataError where a language has other sentences.
+def measure(given: Given, *, corpus: str, reference: str, draws: int) -> Iterator[dict[str, Any]]:
+    """CKA by language, layer and definition, and its floor, `draws` shuffled pairings.
+
+    corpus: of parallel texts, whose sentences are aligned by their ids; the jackknife leaves out documents. Raises DataError where
+    a language has other sentences.
     """
-    paths = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
     ids, states = read_layers(paths[reference])
     blocks = np.unique([document(id) for id in ids], return_inverse=True)[1]
-
     others = {language: _aligned(path, reference, ids) for language, path in paths.items() if language != reference}
-    common = {"item": "similarity", "corpus": folder.name, "split": "test"}
-    for definition, found in compare(states, others, draws=draws, seed=seed, blocks=blocks, threads=threads).items():
+    common = {"item": "similarity", "corpus": corpus, "split": "test"}
+    by_definition = compare(states, others, draws=draws, seed=given.seed, blocks=blocks, threads=given.threads)
+    for definition, similarity in by_definition.items():
         for row, language in enumerate(others):
             for layer in range(len(states)):
-                place = common | {"language": language, "layer": layer, "definition": definition, "n": found.n}
-                value, low, high = (float(of[row, layer]) for of in (found.value, found.low, found.high))
+                place = common | {"language": language, "layer": layer, "definition": definition, "n": similarity.n}
+                value, low, high = (float(part[row, layer]) for part in (similarity.value, similarity.low, similarity.high))
                 yield place | {"measure": "cka", "value": value, "low": low, "high": high}
-                yield place | {"measure": "cka floor", "value": float(found.floor[row, layer])}
+                yield place | {"measure": "cka floor", "value": float(similarity.floor[row, layer])}
 
 
 def _aligned(path: Path, reference: str, ids: list[str]) -> list[np.ndarray]:

@@ -1,10 +1,13 @@
 """muller2021: what is trained, and how."""
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share
+from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share
+
+if TYPE_CHECKING:
+    from crosslens.config.whole import Config
 
 Layer = Annotated[int, Field(ge=1)]
 Layers = Annotated[list[Layer], Field(min_length=1)]
@@ -81,10 +84,9 @@ class MullerSimilarity(Section):
     draws: Annotated[int, Field(ge=0)] = Field(200, description="shuffled pairings of the floor")
 
 
-class Muller2021(Section):
+class Muller2021(PaperSection):
     """First align, then predict: understanding the cross-lingual ability of multilingual BERT (Muller et al. 2021)."""
 
-    encoder: str = Field(description="key of encoders")
     seeds: list[Annotated[int, Field(ge=0)]] = Field([0, 1, 2, 3, 4], min_length=1, description="section 3: five runs")
     source_languages: list[Language] = Field(["en", "ru", "ar"], min_length=1, description="of the training data; first English")
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="the paper's tasks")
@@ -130,3 +132,24 @@ class Muller2021(Section):
         }
         found |= {key: (corpus, kind) for key, (corpus, kind) in optional.items() if corpus is not None}
         return found | {"parallel": (self.parallel, "treebank")}
+
+    def check(self, config: "Config") -> None:
+        """See PaperSection."""
+        here = "papers.muller2021"
+        config.expect_encoder(f"{here}.encoder", self.encoder)
+        for key, (name, kind) in self.corpora().items():
+            config.expect_corpus(f"{here}.{key}", name, kind)
+        for task, settings in self.tasks.items():
+            trained = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
+            missing = [language for language in self.source_languages if language not in trained]
+            if missing:
+                raise ValueError(f"{here}.tasks.{task}: corpora.{settings.corpus} has no training data of {', '.join(missing)}")
+
+
+PAPER_SECTION = Muller2021
+
+
+def section(config: "Config") -> Muller2021:
+    """The paper's part of a configuration in which it is not null."""
+    found: Muller2021 = config.paper("muller2021")  # type: ignore[assignment]
+    return found

@@ -1,10 +1,13 @@
 """tanti2021: hyperparameters and measures, each with its place in the paper."""
 
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
+from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, nearest, or_null
+
+if TYPE_CHECKING:
+    from crosslens.config.whole import Config
 
 PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RunName = Literal[
@@ -165,10 +168,9 @@ class Tsne(Section):
     seed: int = Field(0, ge=0, description="random_state")
 
 
-class Tanti2021(Section):
+class Tanti2021(PaperSection):
     """On the language-specificity of multilingual BERT and the impact of fine-tuning (Tanti et al. 2021)."""
 
-    encoder: str = Field(description="key of encoders")
     language_corpus: str = Field(description="key of corpora: the paragraphs that the language head learns from")
     source_language: Language = Field("en", description="language of the task's training data")
     training: Training = Field(Training(), description="what all trainings share")
@@ -178,3 +180,58 @@ class Tanti2021(Section):
     clustering: Clustering = Field(Clustering(), description="k-means")
     tsne: Tsne = Field(Tsne(), description="t-SNE")
     bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
+
+    def check(self, config: "Config") -> None:
+        """See PaperSection."""
+        here = "papers.tanti2021"
+        config.expect_encoder(f"{here}.encoder", self.encoder)
+        config.expect_corpus(f"{here}.language_corpus", self.language_corpus, "paragraphs")
+        known_languages = set(config.corpora[self.language_corpus].languages)
+        for task, settings in self.tasks.items():
+            config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, {"pos": "treebank", "nli": "pairs"}[task])
+            corpus = config.corpora[settings.corpus]
+            if (self.source_language, "train") not in corpus.parts():
+                raise ValueError(
+                    f"{here}.source_language: corpora.{settings.corpus} has no training data of '{self.source_language}': "
+                    "name it there under languages and source_languages, or take another"
+                )
+            unread = [code for code in corpus.languages if code not in known_languages]
+            if unread:
+                # The heads would leave their words unscored, the probe would count them as wrong.
+                paragraphs, texts = f"corpora.{self.language_corpus}", f"corpora.{settings.corpus}"
+                raise ValueError(
+                    f"{here}.language_corpus: {paragraphs} has no {', '.join(unread)}, which {texts} tests and no language head could "
+                    f"name: add it to {paragraphs}.languages or remove it from {texts}.languages"
+                )
+            if task == "pos" and settings.state == "pooler":
+                raise ValueError(f"{here}.tasks.pos.state: 'hidden' expected, words have no pooler")
+            for name, run in settings.runs.items():
+                if run.seeds is not None and (run.seeds[:1] != config.seeds[:1] or not set(run.seeds) <= set(config.seeds)):
+                    raise ValueError(
+                        f"{here}.tasks.{task}.runs.{name}.seeds: some of seeds expected, {config.seeds[0]} first, found {run.seeds}"
+                    )
+        known = {f"{task}/{run}": settings.corpus for task, settings in self.tasks.items() for run in settings.runs}
+        for name in self.search.experiments:
+            key = f"{here}.search.experiments"
+            if name not in known:
+                raise ValueError(f"{key}: a task/run of tasks expected, found '{name}'{nearest(name, known)}")
+            if all(split != "dev" for _, split in config.corpora[known[name]].parts()):
+                raise ValueError(f"{key}: '{name}' scores dev sets, and corpora.{known[name]} has none: name them under files")
+
+    def run_of(self, recipe: str) -> tuple[str, str]:
+        """Task and run of a training, or of a trial of its search. Raises KeyError for a name that is none."""
+        for task, settings in self.tasks.items():
+            for run in settings.runs:
+                name = f"tanti2021/{task}/{run}"
+                if recipe == name or recipe.startswith(f"{name}/"):
+                    return task, run
+        raise KeyError(f"no recipe '{recipe}'")
+
+
+PAPER_SECTION = Tanti2021
+
+
+def section(config: "Config") -> Tanti2021:
+    """The paper's part of a configuration in which it is not null."""
+    found: Tanti2021 = config.paper("tanti2021")  # type: ignore[assignment]
+    return found

@@ -1,0 +1,57 @@
+# Measures: measures/KIND/RECIPE.parquet or measures/KIND/RECIPE/seedN.parquet, tidy records. A rule for each thing that kinds read.
+
+
+rule measure_predictions:
+    """Score what the trainings of a recipe predicted, all seeds."""
+    input:
+        predictions=lambda wildcards: [
+            f"{RESULTS}/models/{wildcards.recipe}/seed{seed}/predictions.parquet" for seed in seeds(wildcards.recipe)
+        ],
+        histories=lambda wildcards: [
+            f"{RESULTS}/models/{wildcards.recipe}/seed{seed}/history.csv" for seed in seeds(wildcards.recipe)
+        ],
+        tokens=measure_tokens,
+    output:
+        f"{RESULTS}/measures/{{kind}}/{{recipe}}.parquet",
+    log:
+        f"{LOGS}/measures/{{kind}}/{{recipe}}.log",
+    wildcard_constraints:
+        kind=reading("predictions"),
+    conda:
+        "../envs/measures.yaml"
+    params:
+        code=lambda wildcards: code("measure", f"measures/{wildcards.kind}"),
+        settings=measure_settings,
+        seeds=lambda wildcards: seeds(wildcards.recipe),
+        environment=environment("measures"),
+    message:
+        "Measure {wildcards.kind} of {wildcards.recipe}"
+    script:
+        "../workflow/scripts/measure.py"
+
+
+rule measure_states:
+    """Measure hidden states under one model."""
+    input:
+        states=f"{RESULTS}/states/{{recipe}}/seed{{seed}}",
+        tokens=measure_tokens,
+    output:
+        f"{RESULTS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.parquet",
+    log:
+        f"{LOGS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.log",
+    wildcard_constraints:
+        kind=reading("states"),
+    conda:
+        "../envs/measures.yaml"
+    threads: CONFIG.threads
+    resources:
+        mem_mb=8000,
+    params:
+        code=lambda wildcards: code("measure", f"measures/{wildcards.kind}"),
+        settings=measure_settings,
+        seeds=lambda wildcards: [int(wildcards.seed)],
+        environment=environment("measures"),
+    message:
+        "Measure {wildcards.kind} of {wildcards.recipe}, seed {wildcards.seed}"
+    script:
+        "../workflow/scripts/measure.py"

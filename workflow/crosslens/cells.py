@@ -1,0 +1,108 @@
+"""One format for every table of every paper: a line a cell, ours beside the published one."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from crosslens.measures.intervals import mean_interval
+
+COLUMNS = (
+    "paper", "item", "row", "column", "metric", "definition", "here", "low", "high", "sd", "seeds", "n", "published", "difference",
+    "remark",
+)  # fmt: skip
+"""Of every table. metric: what is measured; definition: how the number was computed; here: the mean over seeds; low, high: its
+95 % interval; sd: over seeds; n: units that it rests on, fewest of a seed; difference: here less published."""
+WHOLE = ("seeds", "n")  # columns of whole numbers
+EMPTY: dict[str, Any] = {"here": None, "low": None, "high": None, "sd": None, "seeds": None, "n": None}
+
+
+def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2) -> dict[str, Any]:
+    """here, low, high, sd, seeds and n of a cell; values: records of one definition, a row a seed, as fractions.
+
+    The interval is Student's t over the seeds; of one seed its own (a bootstrap over sentences, t over runs), where it has one.
+    """
+    if values.empty:
+        return dict(EMPTY)
+    runs = scale * values["value"].to_numpy(dtype=float)
+    low, high = np.nan, np.nan
+    if len(runs) > 1:
+        _, low, high = mean_interval(runs)
+    elif "low" in values:
+        low, high = (scale * float(values[end].iloc[0]) for end in ("low", "high"))
+    n = values["n"].min() if "n" in values else None
+    return {
+        "here": rounded(runs.mean(), digits),
+        "low": rounded(low, digits),
+        "high": rounded(high, digits),
+        "sd": rounded(np.std(runs, ddof=1), digits) if len(runs) > 1 else None,
+        "seeds": len(runs),
+        "n": None if n is None or pd.isna(n) else int(n),
+    }
+
+
+def line(
+    row: str, column: str, metric: str, definition: str, numbers: Mapping[str, Any], published: Any = None, remark: str = "",
+    digits: int = 2,
+) -> dict[str, Any]:  # fmt: skip
+    """A line of a table. numbers: see `cell`, or `here` alone; published: the printed value, None where none is printed."""
+    here = numbers.get("here")
+    both = here is not None and published is not None
+    difference = rounded(here - published, digits) if both else None
+    place = {"row": row, "column": column, "metric": metric, "definition": definition}
+    return place | EMPTY | dict(numbers) | {"published": published, "difference": difference, "remark": remark}
+
+
+def table(lines: Sequence[Mapping[str, Any]], paper: str, item: str) -> pd.DataFrame:
+    """Lines as a table of COLUMNS."""
+    made = pd.DataFrame([{"paper": paper, "item": item} | dict(each) for each in lines], columns=list(COLUMNS))
+    return made.astype(dict.fromkeys(WHOLE, "Int64"))
+
+
+def rounded(number: float, digits: int = 2) -> float | None:
+    """None for nan; zero has no sign."""
+    return None if math.isnan(number) else round(float(number), digits) + 0.0
+
+
+class Printed(NamedTuple):
+    """A published value; nan where it cannot be read any more."""
+
+    value: float
+    note: str
+
+
+class Published:
+    """The published cells of a paper: resources/published/PAPER.csv."""
+
+    def __init__(self, cells: pd.DataFrame) -> None:
+        self.table = cells
+        self._cells: dict[tuple[str, ...], Printed] = {}
+        columns = (cells[name] for name in ("item", "row", "column", "metric", "value", "note"))
+        for item, row, column, metric, value, note in zip(*columns, strict=True):
+            found = Printed(_number(value), "" if pd.isna(note) else str(note))
+            self._cells.setdefault((item, row, column, metric), found)
+            self._cells.setdefault((item, row, column), found)  # where a cell has one metric
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Published":
+        """The file of a paper."""
+        return cls(pd.read_csv(path))
+
+    def get(self, item: str, row: str, column: str, metric: str | None = None) -> Printed | None:
+        """A cell, None where none is printed."""
+        return self._cells.get((item, row, column) if metric is None else (item, row, column, metric))
+
+    def value(self, item: str, row: str, column: str, metric: str | None = None) -> float | None:
+        """The number in a cell, None where none is printed, or can be read."""
+        found = self.get(item, row, column, metric)
+        return None if found is None or math.isnan(found.value) else found.value
+
+
+def _number(value: object) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        return math.nan

@@ -1,0 +1,40 @@
+"""How well a head that an encoder is trained against did its own task during the training.
+
+An adversary near chance shows nothing about the encoder that was trained against it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from crosslens.measures.definitions import ADVERSARY_BEST, ADVERSARY_END, ADVERSARY_START
+from crosslens.measures.given import Given
+
+READS = ("predictions",)
+
+
+def measure(given: Given, *, head: str) -> Iterator[dict[str, Any]]:
+    """The accuracy on held-out texts of the head that the task's stage watched; nothing where it watched none."""
+    yield from adversary_records(pd.read_csv(given.folder / "history.csv"), head)
+
+
+def adversary_records(history: pd.DataFrame, head: str) -> Iterator[dict[str, Any]]:
+    """history: rows of history.csv."""
+    accuracy = f"accuracy {head}"
+    names = [name for name in history.columns if name.startswith(accuracy)]
+    task = history[history["stage"] == "task"].dropna(subset=accuracy) if names else history[:0]
+    if not len(task):
+        return
+    alone = f"{accuracy}, after phase 1"  # of entropy maximisation, where the head learns first in each epoch
+    before = max(task[accuracy].iloc[0], task[alone].dropna().iloc[0] if alone in task else 0.0)
+    training = history[history["stage"].isin(["adversary", "task"])]
+    values = {
+        ADVERSARY_START: before,
+        ADVERSARY_END: task[accuracy].iloc[-1],
+        ADVERSARY_BEST: np.nanmax(training[names].to_numpy()),
+    }
+    for definition, value in values.items():
+        yield {"item": head, "language": "all", "split": "validation", "measure": "adversary", "definition": definition,
+               "value": float(value), "n": int(task[f"n {head}"].iloc[0])}  # fmt: skip

@@ -1,0 +1,61 @@
+"""F1 of named entities: spans of IOB2 tags."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from crosslens.measures.definitions import F1, F1_MISC_AS_O, F1_STRICT
+from crosslens.measures.f1 import chunk_counts, cut_shares, flattened, micro_f1
+from crosslens.measures.given import Given
+from crosslens.measures.intervals import bootstrap
+
+READS = ("predictions",)
+
+
+def measure(given: Given, *, head: str, labels: Sequence[str], resamples: int) -> Iterator[dict[str, Any]]:
+    """Scores on each corpus, split and language, with intervals over sentences. labels: the tags, `O` among them."""
+    table = pq.read_table(given.folder / "predictions.parquet").to_pandas()
+    table = table[table["head"] == head]
+    for (corpus, split, language), part in table.groupby(["corpus", "split", "language"], sort=False):
+        place = {"item": head, "corpus": corpus, "split": split, "language": language}
+        gold, predicted, rows = flattened(part["gold"].tolist(), part["predicted"].tolist())
+        lost = cut_shares(part["cut"].to_numpy(), part["cut_words"].to_numpy(), sum(map(len, part["gold"])))
+        for definition, (share, n) in lost.items():
+            yield place | {"measure": "cut", "definition": definition, "value": share, "n": n}
+        for definition, tags in _readings(gold, predicted, rows, labels).items():
+            counts = chunk_counts(*tags, rows, len(part), labels)
+            value, low, high = bootstrap(counts, micro_f1, resamples, given.seed)
+            yield place | {"measure": "score", "definition": definition, "value": value, "low": low, "high": high,
+                           "n": int(counts.true.sum())}  # fmt: skip
+
+
+def _readings(
+    gold: np.ndarray, predicted: np.ndarray, rows: np.ndarray, labels: Sequence[str]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Definition -> gold and predicted tags as it reads them.
+
+    A gold MISC can only be missed by a model whose training data have none; with MISC as O it is not asked for.
+    """
+    outside = labels.index("O")
+    misc = [number for number, tag in enumerate(labels) if tag.endswith("-MISC")]
+    readings = {F1: (gold, predicted), F1_STRICT: (strict(gold, rows, labels), strict(predicted, rows, labels))}
+    if np.isin(gold, misc).any():
+        gold_without, predicted_without = (np.where(np.isin(tags, misc), outside, tags) for tags in (gold, predicted))
+        readings[F1_MISC_AS_O] = (gold_without, predicted_without)
+    return readings
+
+
+def strict(tags: np.ndarray, sentences: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """Tags whose I- do not continue a span of their type made O: what seqeval reads in strict mode under IOB2."""
+    outside, read = labels.index("O"), tags.copy()
+    before, sentence = "O", -1
+    for place, (number, row) in enumerate(zip(tags.tolist(), sentences.tolist(), strict=True)):
+        tag = labels[number]
+        if row != sentence:
+            before, sentence = "O", row
+        if tag.startswith("I-") and before[2:] != tag[2:]:
+            tag, read[place] = "O", outside
+        before = tag
+    return read

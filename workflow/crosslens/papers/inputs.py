@@ -1,0 +1,56 @@
+"""What a table or a figure is made of, as its module sees it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from crosslens import records
+from crosslens.cells import Published
+from crosslens.papers.paper import MODEL_FILES, Need
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """needs: what the item asked for; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder."""
+
+    needs: Sequence[Need]
+    files: Sequence[Sequence[Path]]
+    published: Published
+    tokens: Mapping[str, Path]
+    encoder: Path | None = None
+
+    def records(self, *kinds: str) -> pd.DataFrame:
+        """The records of some kinds of measures, or of all."""
+        wanted = kinds or {need.kind for need in self.needs} - MODEL_FILES.keys()
+        groups = [paths for need, paths in zip(self.needs, self.files, strict=True) if need.kind in wanted]
+        return records.read(dict.fromkeys(path for paths in groups for path in paths))
+
+    def model_files(self, kind: str) -> Iterator[tuple[str, int, Path]]:
+        """(recipe, seed, file) of what trainings left: `record`, `history` or `predictions`."""
+        for need, paths in zip(self.needs, self.files, strict=True):
+            if need.kind == kind:
+                yield from ((need.recipe, seed, path) for seed, path in zip(need.seeds, paths, strict=True))
+
+    def measured(self, kind: str) -> Iterator[tuple[str, Path]]:
+        """(recipe, file) of a kind of measure."""
+        for need, paths in zip(self.needs, self.files, strict=True):
+            if need.kind == kind:
+                yield from ((need.recipe, path) for path in paths)
+
+
+def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
+    """From plain values, as a rule passes them.
+
+    settings: needs (the fields of Need, and `files`, how many it has) and corpora. files: needs, one list for all; published; tokens,
+    a folder a corpus; encoder, where it is read.
+    """
+    paths, needs, grouped = iter(map(Path, files.get("needs", ()))), [], []
+    for need in settings["needs"]:
+        needs.append(Need(need["kind"], need["recipe"], tuple(need["seeds"])))
+        grouped.append([next(paths) for _ in range(need["files"])])
+    tokens = dict(zip(settings["corpora"], map(Path, files.get("tokens", ())), strict=True))
+    encoder = files.get("encoder")
+    return Inputs(needs, grouped, Published.read(files["published"]), tokens, Path(encoder[0]) if encoder else None)

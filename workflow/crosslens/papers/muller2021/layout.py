@@ -1,0 +1,265 @@
+"""muller2021: names of what its tables and figures show, and what each is made of.
+
+Muller, Elazar, Sagot and Seddah (2021), First align, then predict.
+Layers are blocks, counted from 1; tables 2, 6, 7 and 8 print them from 0 (0-1 is 1-2 here), tables 1 and 5 from 1.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+TASKS = {"parsing": "Parsing", "pos": "POS", "ner": "NER"}
+METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
+LANGUAGES = {
+    "en": "ENGLISH", "ar": "ARABIC", "fr": "FRENCH", "de": "GERMAN", "tr": "TURKISH", "id": "INDONESIAN", "ru": "RUSSIAN",
+    "pt": "PORTUGUESE", "es": "SPANISH", "fi": "FINNISH", "it": "ITALIAN", "sl": "SLOVENIAN", "cs": "CZECH", "pl": "POLISH",
+    "hi": "HINDI", "zh": "CHINESE", "ja": "JAPANESE",
+}  # fmt: skip
+
+PAIRS = ("1-2", "3-4", "5-6", "7-8", "9-10", "11-12")
+GROUPS = ("1", "2", "1-2", "3-4", "1-3", "4-6", "7-9", "10-12", "1-4", "5-8", "9-12")
+REF, ALL, ALL_EMBEDDINGS = "ref", "all", "all_embeddings"
+# The caption of table 5 says that ALL is trained from scratch, and the sibling code's switch for it loads nothing, the
+# embeddings included (mbert-unseen-languages, model/architecture/modeling_multitask.py, lines 600-603).
+HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL, from scratch", ALL: "ALL, pretrained embeddings"}
+PRINTED_HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL", ALL: "ALL"}
+FROM_ZERO = ("table2", "table6", "table7", "table8")
+PRINTED_LAYERS = 12  # of the paper's encoder
+BY_LANGUAGE = {"parsing": "table6", "pos": "table7", "ner": "table8"}
+
+PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"
+MISC_AS_O = "F1, MISC as O"
+DOMAIN = "_domain"  # after the source's code: trained on the corpus of table 2
+DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # ends of names; not all treebanks beside the web's are of it
+
+NO_TWEETS = "not scored: the tweets have neither an address nor a licence"
+MISC = "the source has no MISC: every MISC of the test is a miss"
+MISC_AS_UNKNOWN = "in the sibling code a tag unseen in training is one unknown label: the published value may be closer to this"
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is scored: sources, the corpora of the test sets and their languages, all as configured."""
+
+    sources: Sequence[str]
+    own: Mapping[str, str]  # task -> corpus that it is trained on, with test sets of the languages' own
+    parallel: str  # corpus of parallel treebanks
+    domains: Mapping[str, str]  # trained, literature, web, entities -> corpus of table 2, as far as configured
+    languages: Mapping[str, Sequence[str]]  # corpus -> its languages
+    names: Mapping[str, str]  # language -> name
+
+    @property
+    def tasks(self) -> list[str]:
+        """Those that are configured, in the order of print."""
+        return [task for task in TASKS if task in self.own]
+
+    def name(self, language: str) -> str:
+        """A language's name in tables, as printed where it is printed."""
+        return LANGUAGES.get(language) or self.names[language].upper()
+
+    def targets(self, task: str) -> list[str]:
+        """Languages with a test set in tables 1 and 6 to 8: the printed ones in their order, then the others."""
+        corpora = [self.own[task], *([] if task == "ner" else [self.parallel])]
+        there = dict.fromkeys(language for corpus in corpora for language in self.languages[corpus])
+        return [*LANGUAGES, *(language for language in there if language not in LANGUAGES)]
+
+    def text(self, task: str, language: str) -> tuple[str, str]:
+        """Corpus and language of the test set in tables 1 and 6 to 8: the parallel treebank, or the only one there is."""
+        own = self.own[task]
+        parallel = task != "ner" and (language in self.languages[self.parallel] or language not in self.languages[own])
+        return self.parallel if parallel else own, language
+
+    def domain(self, domain: str, language: str) -> tuple[tuple[str, str], ...]:
+        """The text of a domain of table 2; none where it is not configured."""
+        return ((self.domains[domain], language),) if domain in self.domains else ()
+
+    def further(self, corpus: str | None, printed: Iterable[str]) -> list[str]:
+        """A corpus's languages but for those in print."""
+        return [language for language in self.languages.get(corpus or "", ()) if language not in printed]
+
+    def apart(self, task: str, languages: Iterable[str]) -> str:
+        """Remark on the languages whose test sets are their own beside parallel ones."""
+        own = [self.name(each).capitalize() for each in languages if task != "ner" and self.text(task, each)[0] != self.parallel]
+        return f"{', '.join(own)} by {self.own[task]}: not in {self.parallel}" if own else ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: what a source's runs score on a text, or on several in the mean.
+
+    source: of the recipe's name; name: here; printed: its name in print, empty for lines of ours; texts: corpus and language
+    of each.
+    """
+
+    task: str
+    source: str
+    name: str
+    texts: tuple[tuple[str, str], ...]
+    printed: str = ""
+    split: str = "test"
+    definition: str = ""
+    remark: str = ""
+
+    @property
+    def mean_over_targets(self) -> bool:
+        """Whether this is an X row."""
+        return "->X" in self.name
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Recipes whose records an item shows, and the measures of them."""
+
+    recipes: tuple[str, ...]
+    measures: tuple[str, ...]
+
+
+def recipe_name(task: str, source: str, layers: str) -> str:
+    """Name of a training, which its records carry; layers: ref, all, all_embeddings, or blocks as in 1-2."""
+    return f"muller2021/{task}/{source}/{layers if layers == REF else f'init{layers}'}"
+
+
+def layer_sets(name: str) -> tuple[str, ...]:
+    """Columns of a table, by layers."""
+    return (*HEADS, *GROUPS) if name == "table5" else (REF, *PAIRS)
+
+
+def column(name: str, layers: str) -> str:
+    """Head of a column, in our numbers of layers: table 5 has scores throughout, the others differences to REF."""
+    return HEADS.get(layers) or (layers if name == "table5" else f"delta {layers}")
+
+
+def printed_column(name: str, layers: str) -> str:
+    """Head of the same column as printed."""
+    if layers in PRINTED_HEADS:
+        return PRINTED_HEADS[layers]
+    if name in FROM_ZERO:
+        layers = "-".join(str(int(layer) - 1) for layer in layers.split("-"))
+    return column(name, layers)
+
+
+def rows(name: str, study: Study) -> list[Row]:
+    """The rows of a table: in the order of print, then those of test sets that are configured beside the printed ones."""
+    if name == "table1":
+        blocks = product(study.tasks, (False, True), study.sources)
+        return [row for task, across, source in blocks for row in _margins(study, task, source, across)]
+    if name == "table2":
+        return _domains(study)
+    if name == "table5":
+        return [row for task in study.tasks for row in _own_tests(study, task)]
+    task = next(task for task, item in BY_LANGUAGE.items() if item == name)
+    return [row for source in study.sources for row in _by_language(study, task, source)] if task in study.own else []
+
+
+def _margins(study: Study, task: str, source: str, across: bool) -> list[Row]:
+    head = source.upper()
+    return _means(study, task, source, f"{head}->X") if across else _same_language(study, task, source, f"{head}->{head}")
+
+
+def _by_language(study: Study, task: str, source: str) -> list[Row]:
+    head = source.upper()
+    lines = _same_language(study, task, source, f"{head}->{study.name(source)}")
+    for language in study.targets(task):
+        if language != source:
+            name, remark = f"{head}->{study.name(language)}", study.apart(task, [language])
+            printed = name if language in LANGUAGES else ""
+            lines.append(Row(task, source, name, (study.text(task, language),), printed, remark=remark))
+    return [*lines, *_means(study, task, source, f"{head}->X (MEAN)")]
+
+
+def _means(study: Study, task: str, source: str, name: str) -> list[Row]:
+    """The mean over the printed targets; and over all, where more are configured."""
+    targets = [language for language in study.targets(task) if language != source]
+    texts = tuple(study.text(task, language) for language in targets)
+    printed = tuple(text for text in texts if text[1] in LANGUAGES)
+    lines = [Row(task, source, name, printed, name)]
+    if len(texts) > len(printed):
+        lines.append(Row(task, source, f"{name}, all configured targets", texts))
+    return lines
+
+
+def _same_language(study: Study, task: str, source: str, name: str) -> list[Row]:
+    """The printed row, by PUD as the other languages; and, since PUD is another domain, the source's own test set."""
+    text = study.text(task, source)
+    lines = [Row(task, source, name, (text,), name)]
+    if text[0] != study.own[task]:
+        lines.append(Row(task, source, f"{name} (own test)", ((study.own[task], source),)))
+    return lines
+
+
+def _own_tests(study: Study, task: str) -> list[Row]:
+    printed = {"ENGLISH TEST": "en"} | {LANGUAGES[language]: language for language in ("fr", "de", "tr", "id", "ru", "ar")}
+    corpus = study.own[task]
+    return [
+        Row(task, "en", "ENGLISH DEV", ((corpus, "en"),), "ENGLISH DEV", split="validation"),
+        *(Row(task, "en", name, ((corpus, language),), name) for name, language in printed.items()),
+        *(Row(task, "en", study.name(language), ((corpus, language),)) for language in study.further(corpus, printed.values())),
+    ]
+
+
+def _domains(study: Study) -> list[Row]:
+    """Table 2: by task the printed rows, then those of further languages. A domain that is not configured has no texts."""
+    lines: list[Row] = []
+    for task, web in (("parsing", "EN->FR WIKI"), ("pos", "EN->FR.")):
+        printed = {
+            "EN->EN": ("trained", "en"),
+            "EN->EN LIT.": ("literature", "en"),
+            "EN->EN WEB": ("web", "en"),
+            "EN->EN UGC": ("tweets", "en"),
+            "EN->FR TRAN.": ("trained", "fr"),
+            web: ("web", "fr"),
+        }
+        for name, place in printed.items():
+            remark = NO_TWEETS if place[0] == "tweets" else ""
+            lines.append(Row(task, f"en{DOMAIN}", name, study.domain(*place), name, remark=remark))
+        for domain, suffix in DOMAINS.items():
+            for language in study.further(study.domains.get(domain), [code for of, code in printed.values() if of == domain]):
+                lines.append(Row(task, f"en{DOMAIN}", f"EN->{study.name(language)}{suffix}", study.domain(domain, language)))
+    return lines + _entities(study) if "ner" in study.own else lines
+
+
+def _entities(study: Study) -> list[Row]:
+    """Named entities in table 2: the runs of table 8."""
+    own, news = study.own["ner"], study.domain("entities", "en")
+    return [
+        Row("ner", "en", "EN->EN", ((own, "en"),), "EN->EN"),
+        Row("ner", "en", "EN->NEWS", news, "EN->NEWS", remark=MISC),
+        Row("ner", "en", "EN->NEWS (MISC as O)", news, "EN->NEWS", definition=MISC_AS_O, remark=MISC_AS_UNKNOWN),
+        Row("ner", "en", "EN->FR", ((own, "fr"),), "EN->FR"),
+        *(Row("ner", "en", f"EN->{study.name(each)}", ((own, each),)) for each in study.further(own, ["en", "fr"])),
+        *(
+            Row("ner", "en", f"EN->{study.name(each)} NEWS", study.domain("entities", each))
+            for each in study.further(study.domains.get("entities"), ["en"])
+        ),
+    ]
+
+
+ITEMS = tuple(f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)) + tuple(f"figure{number}" for number in range(1, 9))
+_COMPARED = {"figure1": TASKS, "figure2": ["ner"], "figure4": ["ner"], "figure5": TASKS, "figure6": ["parsing"],
+             "figure7": ["pos"], "figure8": ["ner"]}  # fmt: skip
+
+
+def needs(item: str, sources: Sequence[str]) -> Needs:
+    """What an item is made of; table 3, which shows hyperparameters, is none of ITEMS.
+
+    Figures 2 and 6 to 8 show blocks 1-2 re-initialised: the paper names no layers, and these cost most.
+    """
+    if item in ("table4", "figure3"):
+        return _of_english(TASKS, [REF], "score", "cka")
+    if item in _COMPARED:
+        return _of_english(
+            _COMPARED[item], [REF, "1-2"] if item in ("figure2", "figure6", "figure7", "figure8") else [REF], "cka"
+        )
+    if item == "table2":
+        trained = [*product(("parsing", "pos"), [f"en{DOMAIN}"]), ("ner", "en")]
+    elif item == "table5":
+        trained = [*product(TASKS, ["en"])]
+    else:
+        trained = [*product(TASKS if item == "table1" else [task for task, name in BY_LANGUAGE.items() if name == item], sources)]
+    recipes = (recipe_name(*of, each) for of in trained for each in layer_sets(item))
+    return Needs(tuple(recipes), ("score",))
+
+
+def _of_english(tasks: Iterable[str], sets: Iterable[str], *measures: str) -> Needs:
+    trained = (recipe_name(task, "en", each) for task, each in product(tasks, sets))
+    return Needs((PRETRAINED, UNTRAINED, *trained), measures)

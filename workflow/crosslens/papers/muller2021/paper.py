@@ -1,0 +1,56 @@
+"""muller2021: what it trains, measures and shows. See crosslens.papers.paper."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from crosslens.config.states import Draw
+from crosslens.config.whole import Config
+from crosslens.measures.definitions import ACCURACY, CUT_WORDS
+from crosslens.papers.muller2021.config import section
+from crosslens.papers.muller2021.items import KINDS, items
+from crosslens.papers.muller2021.recipes import recipes, trials
+from crosslens.papers.paper import Paper
+from crosslens.recipes import ARC, TASK, Recipe
+
+
+def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
+    """Of the paper's section; the first for a trial, and for an encoder that is not trained."""
+    found = tuple(section(config).seeds)
+    return found if recipe.stages and not recipe.trial else found[:1]
+
+
+def draws(recipe: Recipe, config: Config) -> dict[str, Draw]:
+    """Means of the parallel sentences' states, at all layers."""
+    return {section(config).parallel: Draw(means=True)}
+
+
+def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
+    """See Paper."""
+    paper = section(config)
+    similarity = {"corpus": paper.parallel, "reference": "en", "draws": paper.similarity.draws}
+    found: dict[str, dict[str, Any]] = {} if recipe.trial else {"similarity": similarity}
+    if recipe.task is None or recipe.trial:
+        return found
+    labels = recipe.heads[TASK].labels
+    scores = {
+        "attachment": {"head": TASK, "arcs": ARC, "relations": labels},
+        "classification": {"labels": {TASK: labels}, "definitions": {TASK: [ACCURACY, CUT_WORDS]}},
+        "spans": {"head": TASK, "labels": labels},
+    }
+    kind = KINDS[recipe.task]
+    return found | {kind: scores[kind] | {"resamples": paper.bootstrap}}
+
+
+PAPER = Paper(
+    key="muller2021",
+    folder="muller2021",
+    about="Muller, Elazar, Sagot and Seddah (2021), *First align, then predict*: before an encoder is trained on one language, some "
+    "of its layers are re-initialised; what that costs in-language and across languages, and how similar its states of translated "
+    "sentences are.",
+    recipes=recipes,
+    trials=trials,
+    seeds=seeds,
+    draws=draws,
+    measures=measures,
+    items=items,
+)

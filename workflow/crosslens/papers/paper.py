@@ -1,0 +1,75 @@
+"""What a paper is: data that the rules read. Nothing here, and nothing that it imports, computes: every Snakemake call pays for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from crosslens.papers import KEYS
+
+if TYPE_CHECKING:
+    from crosslens.config.states import Draw
+    from crosslens.config.whole import Config
+    from crosslens.recipes import Recipe
+
+MODEL_FILES = {"record": "record.json", "history": "history.csv", "predictions": "predictions.parquet"}
+"""What an item may need of a training itself, beside measures: kind -> file."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What an item shows of one recipe: a kind of measure, or one of MODEL_FILES, over some seeds."""
+
+    kind: str
+    recipe: str
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or a figure.
+
+    module: of the paper's folder, whose function `table` or `figure` makes the item. settings: what decides it beside its needs, as
+    plain values. corpora: keys of the corpora whose tokens it reads. caption: of the report.
+    """
+
+    form: Literal["table", "figure"]
+    title: str  # as the paper calls it: Table 1
+    shows: str  # in a line
+    caption: str
+    module: str
+    needs: tuple[Need, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    corpora: tuple[str, ...] = ()
+    encoder: bool = False  # whether it reads the encoder's architecture
+    searched: bool = False  # whether it shows a search, whose trainings are no part of the tables'
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper. Each function takes the whole configuration; none is called where the paper is not configured.
+
+    recipes, trials: trainings by name, whose weights are kept, and trials of searches, whose weights are not. seeds: of a recipe.
+    draws: corpora and the units whose hidden states are stored under a recipe's model. measures: of a recipe, kind -> settings.
+    """
+
+    key: str
+    folder: str  # of its items below the results; "" for the headline
+    about: str  # for the report's first page
+    recipes: Callable[[Config], Mapping[str, Recipe]]
+    trials: Callable[[Config], Mapping[str, Recipe]]
+    seeds: Callable[[Recipe, Config], tuple[int, ...]]
+    draws: Callable[[Recipe, Config], Mapping[str, Draw]]
+    measures: Callable[[Recipe, Config], Mapping[str, Mapping[str, Any]]]
+    items: Callable[[Config], Mapping[str, Item]]
+
+    def path(self, item: str) -> str:
+        """An item's place below the results, without the ending: table2, muller2021/table2."""
+        return "/".join(filter(None, (self.folder, item)))
+
+
+def papers(keys: Iterable[str] = KEYS) -> list[Paper]:
+    """The papers in their order."""
+    return [import_module(f"crosslens.papers.{key}.paper").PAPER for key in keys]

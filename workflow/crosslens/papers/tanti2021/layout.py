@@ -1,0 +1,108 @@
+"""tanti2021: names of what its tables and figures show.
+
+Tanti, van der Plas, Borg and Gatt (2021), On the language-specificity of multilingual BERT and the impact of fine-tuning.
+Each score stands under the definition of the authors' code (`paper`) and under the usual ones.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from crosslens.labels import NLI, UPOS
+from crosslens.measures import definitions
+
+# Definitions of the authors' code. UDPOS is scored on words, XNLI on pairs of texts.
+PAPER = "paper: macro F1 (UDPOS: chunks of bare tags; XNLI: with stray classes)"
+MICRO_F1 = "paper: micro F1 of chunks of bare tags"
+V_PAPER = "paper: V-measure"
+IN_RECORDS = {
+    definitions.CHUNK_MACRO_F1: PAPER,
+    definitions.UNION_F1: PAPER,
+    definitions.CHUNK_MICRO_F1: MICRO_F1,
+    definitions.V_MEASURE: V_PAPER,
+}
+"""Definition in the records -> the paper's own; the others are named alike."""
+
+TASKS = {"pos": "UDPOS", "nli": "XNLI"}
+LABELS = {"pos": UPOS, "nli": NLI}
+RUNS = {
+    "frozen": "Init.",
+    "finetuned": "Fine-T.",
+    "gradient_reversal": "Grad.",
+    "entropy_maximisation": "Ent.",
+    "untrained": "Untrained",
+    "no_adversary": "No adversary",
+    "true_entropy": "True entropy",
+    "frozen_dropout": "Init., encoder dropout",
+    "finetuned_dropout": "Fine-T., encoder dropout",
+    "spelling": "Spelling alone",
+}
+CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
+            "entropy_maximisation": "entropy maximisation"}  # fmt: skip
+
+# Rows of the tables, and the item of the records that each shows.
+SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "Lang. ID (Wiki)": "language, wiki"}
+ADVERSARY_ROWS = {"Adversary (Wiki validation)": "adversary, wiki"}
+CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
+SPELLING = "spelling"  # a baseline in the place of a run: it sees no encoder
+
+
+@dataclass(frozen=True)
+class TableOf:
+    """Which rows and runs a table shows, for both tasks; runs beyond the printed ones are controls."""
+
+    rows: dict[str, str]
+    runs: tuple[str, ...]
+    kinds: tuple[str, ...]  # of measures
+
+
+TABLES = {
+    "table1": TableOf(SCORE_ROWS, ("frozen", "finetuned", "untrained", SPELLING), ("classification", "probes")),
+    "table2": TableOf(
+        SCORE_ROWS | ADVERSARY_ROWS,
+        ("gradient_reversal", "entropy_maximisation", "no_adversary", "true_entropy"),
+        ("classification", "adversary", "probes"),
+    ),
+    "footnote6": TableOf({}, ("finetuned",), ("classification",)),
+    "table3": TableOf(
+        CLUSTER_ROWS, ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"), ("clusters",)
+    ),
+}
+FIGURES = {
+    "figure3": ("pos", ("frozen", "finetuned")),
+    "figure4": ("nli", ("frozen", "finetuned")),
+    "figure5": ("pos", ("gradient_reversal", "entropy_maximisation")),
+    "figure6": ("nli", ("gradient_reversal", "entropy_maximisation")),
+}
+
+
+def recipe_name(task: str, run: str) -> str:
+    """Name of a training, which its records carry."""
+    return f"tanti2021/{task}/{run}"
+
+
+def column(task: str, run: str) -> str:
+    """A training as the paper's tables head it: UDPOS Fine-T."""
+    return f"{TASKS[task]} {RUNS[run]}"
+
+
+def named(records: pd.DataFrame, wiki: str) -> pd.DataFrame:
+    """Records over all languages, items and definitions by the paper's names; wiki: the corpus of paragraphs."""
+    named = records[records["language"] == "all"].copy()
+    where = (named["corpus"] == wiki).map({True: ", wiki", False: ", target"})
+    languages = named["item"].str.startswith("language")
+    named["item"] = named["item"].where(~languages, named["item"] + where)
+    named.loc[named["measure"] == "adversary", "item"] = "adversary, wiki"
+    named["definition"] = named["definition"].replace(IN_RECORDS)
+    named.loc[named["measure"] == SPELLING, "recipe"] = named["task"].map(lambda task: recipe_name(task, SPELLING))
+    return named
+
+
+def metric(definition: str) -> str:
+    """What is measured, of a definition: macro F1, accuracy, V-measure, ..."""
+    kinds: Mapping[str, str] = {
+        "macro F1": "macro F1", "micro F1": "micro F1", "accuracy": "accuracy", "V-measure": "V-measure",
+        "mutual information": "adjusted mutual information", "cut": "share cut",
+    }  # fmt: skip
+    return next(name for part, name in kinds.items() if part in definition)

@@ -1,0 +1,90 @@
+"""tanti2021: what it trains, measures and shows. See crosslens.papers.paper."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from crosslens.config.whole import Config
+from crosslens.measures.definitions import (
+    ACCURACY,
+    CEILING,
+    CHUNK_MACRO_F1,
+    CHUNK_MICRO_F1,
+    CUT_TEXTS,
+    CUT_WORDS,
+    MACRO_F1,
+    TRANSFER,
+    UNION_F1,
+)
+from crosslens.papers.paper import Paper
+from crosslens.papers.tanti2021.config import section
+from crosslens.papers.tanti2021.draws import draws
+from crosslens.papers.tanti2021.items import items
+from crosslens.papers.tanti2021.recipes import recipes, trials
+from crosslens.recipes import LANGUAGE, TASK, Recipe
+
+DEFINITIONS = {  # unit -> of the scores of every head, of the task's, of language heads
+    "word": ((CHUNK_MACRO_F1, MACRO_F1, ACCURACY), (CHUNK_MICRO_F1, TRANSFER), ()),
+    "text": ((UNION_F1, MACRO_F1, ACCURACY), (TRANSFER,), (CEILING,)),
+}
+CUT = {"word": (CUT_TEXTS, CUT_WORDS), "text": (CUT_TEXTS,)}
+
+
+def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
+    """Those of the configuration, unless a training names its own; a trial has the first."""
+    if recipe.trial:
+        return (config.seeds[0],)
+    task, run = section(config).run_of(recipe.name)
+    return tuple(section(config).tasks[task].runs[run].seeds or config.seeds)
+
+
+def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
+    """See Paper."""
+    paper = section(config)
+    task, _ = section(config).run_of(recipe.name)
+    heads = [TASK] if recipe.trial else list(recipe.heads)
+    found: dict[str, dict[str, Any]] = {
+        "classification": {
+            "labels": {head: recipe.heads[head].labels for head in heads},
+            "definitions": {head: definitions(head, recipe.reading.unit) for head in heads},
+            "source_language": paper.source_language,
+            "resamples": paper.bootstrap,
+        }
+    }
+    if recipe.trial:
+        return found
+    target, paragraphs = paper.tasks[task].corpus, paper.language_corpus
+    corpora = {"target": target, "paragraphs": paragraphs}
+    return found | {
+        "adversary": {"head": LANGUAGE},
+        "clusters": {
+            "corpora": [target, paragraphs],
+            "runs": paper.clustering.runs,
+            "language_clusters": paper.clustering.language_clusters,
+        },
+        "probes": corpora | paper.probe.model_dump() | {"resamples": paper.bootstrap},
+        "spelling": corpora | {"resamples": paper.bootstrap},
+        "projection": {"corpora": [target, paragraphs], "tsne": paper.tsne.model_dump()},
+    }
+
+
+def definitions(head: str, unit: str) -> list[str]:
+    """Of a head's scores; what is cut stands beside the task's and the language head's."""
+    every, of_task, of_language = DEFINITIONS[unit]
+    cut = CUT[unit] if head in (TASK, LANGUAGE) else ()
+    return [*every, *(of_task if head == TASK else of_language), *cut]
+
+
+PAPER = Paper(
+    key="tanti2021",
+    folder="",
+    about="Tanti, van der Plas, Borg and Gatt (2021), *On the language-specificity of multilingual BERT and the impact of "
+    "fine-tuning*: an encoder is trained for part-of-speech tagging and for natural language inference, on English alone, in four "
+    "ways; after each, a new head tries to tell the language of a word or a text from the encoder's states, which are also "
+    "clustered and drawn.",
+    recipes=recipes,
+    trials=trials,
+    seeds=seeds,
+    draws=draws,
+    measures=measures,
+    items=items,
+)

@@ -1,0 +1,29 @@
+"""Measure what a recipe's trainings left, or hidden states: one kind of measure."""
+
+from importlib import import_module
+from pathlib import Path
+
+from crosslens import logs, records
+from crosslens.measures.given import Given
+
+
+def main(snakemake):
+    """Read the rule's object, write the records."""
+    kind, params = snakemake.wildcards.kind, snakemake.params
+    logs.start(snakemake.log[0], title=f"{kind} of {snakemake.wildcards.recipe}")
+    # Not an import at the top: the kind is one of several, and the rule's fingerprint takes in just this one.
+    module = import_module(f"crosslens.measures.{kind}")
+    tokens = {Path(folder).name: Path(folder) for folder in snakemake.input.get("tokens", [])}
+    folders = [Path(snakemake.input.states)] if "states" in snakemake.input.keys() else []
+    folders += [Path(file).parent for file in snakemake.input.get("predictions", [])]
+    rows = [
+        {"seed": seed} | row
+        for folder, seed in zip(folders, params.seeds, strict=True)
+        for row in module.measure(Given(folder, seed, tokens, snakemake.threads), **params.settings["measure"])
+    ]
+    schema = getattr(module, "SCHEMA", records.RECORDS)
+    records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema)
+
+
+if __name__ == "__main__":
+    main(snakemake)  # type: ignore[name-defined]  # noqa: F821

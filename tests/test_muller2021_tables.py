@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.cells import Published
 from crosslens.measures.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
 from crosslens.papers.muller2021.correlation import correlations, holm, spearman, spearman_by_layer
 from crosslens.papers.muller2021.layout import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, needs, printed_column
-from crosslens.papers.muller2021.tables import table as table_of
+from crosslens.papers.muller2021.tables import made
 from crosslens.records import RECORDS
 from scipy import stats
 
@@ -50,7 +51,7 @@ def published():
 
 
 def table(name, scores, published, recipes, study=STUDY, **further):
-    return table_of(name, scores, published, recipes, study, **further)
+    return made(name, scores, Published(published), recipes, study, **further)
 
 
 def frame(rows):
@@ -167,7 +168,7 @@ def test_what_is_not_configured_has_no_line(published):
     _, scores, recipes = made_up("parsing", sources=("en",), sets=("ref", "init1-2"))
     found = table("table6", scores, published, recipes)
     assert set(found["row"].str.split("->").str[0]) == {"EN"} and set(found["column"]) == {"REF", "delta 1-2"}
-    assert set(table("table1", scores, published, recipes)["task"]) == {"Parsing"}
+    assert set(table("table1", scores, published, recipes)["metric"]) == {"LAS"}
     for name in ("table2", "table7", "table8"):
         assert table(name, scores, published, recipes).empty
     assert list(table("table4", scores, published, set()).columns) == list(table("table4", scores, published, recipes).columns)
@@ -268,8 +269,8 @@ def test_layers_are_counted_from_1_beside_tables_that_count_from_0(published):
             "REF": 53.23, "delta 1-2": -15.77, "delta 3-4": -6.51, "delta 5-6": -3.39, "delta 7-8": -1.47, "delta 9-10": 0.29,
             "delta 11-12": 1.00}  # fmt: skip
     assert printed_column("table6", "1-2") == "delta 0-1" and printed_column("table1", "1-2") == "delta 1-2"
-    assert only(found["table2"], row="EN->FR TRAN.", task="Parsing", column="delta 11-12")["published"] == 0.94
-    assert only(found["table5"], row="FRENCH", task="POS", column="1-2")["published"] == 79.84
+    assert only(found["table2"], row="EN->FR TRAN.", metric="LAS", column="delta 11-12")["published"] == 0.94
+    assert only(found["table5"], row="FRENCH", metric="accuracy", column="1-2")["published"] == 79.84
     assert not {"delta 0-1", "delta 2-3"} & {column for each in found.values() for column in each["column"]}
 
 
@@ -286,7 +287,7 @@ def test_every_printed_cell_has_one_line(published):
             first = published[(published["item"] == "table1") & (published["row"] == "AR->X") & (published["metric"] == "F1")]
             printed += pd.to_numeric(first["value"]).to_list()
         assert Counter(found["published"].dropna()) == Counter(value for value in printed if not np.isnan(value))
-        assert len(found) == len(printed) and not found.duplicated(["task", "metric", "row", "column"]).any()
+        assert len(found) == len(printed) and not found.duplicated(["row", "column", "metric", "definition"]).any()
         assert found["here"].isna().all() and found["difference"].isna().all()
 
 
@@ -366,7 +367,7 @@ def test_table_2_domains(published):
     for i, (*text, definition) in enumerate(entities):
         rows += [record("ner/en/ref", seed, *text, 0.5 + i / 10 + seed / 50, definition) for seed in (0, 1)]
     found = table("table2", frame(rows), published, {row["recipe"] for row in rows})
-    pos, ner = (found[found["task"] == task].set_index("row") for task in ("POS", "NER"))
+    pos, ner = (found[found["metric"] == metric].set_index("row") for metric in ("accuracy", "F1"))
     assert pos["here"].dropna().to_dict() == {
         "EN->EN": 51,
         "EN->EN LIT.": 61,
@@ -379,7 +380,7 @@ def test_table_2_domains(published):
     assert ner["here"].to_dict() == {"EN->EN": 51, "EN->NEWS": 61, "EN->NEWS (MISC as O)": 71, "EN->FR": 81}
     assert ner.loc["EN->NEWS", "published"] == 51.72 and "no MISC" in ner.loc["EN->NEWS", "remark"]
     other = ner.loc["EN->NEWS (MISC as O)"]
-    assert other["published"] == 51.72 and other["metric"] == "F1, MISC as O" and "unknown label" in other["remark"]
+    assert other["published"] == 51.72 and other["definition"] == "F1, MISC as O" and "unknown label" in other["remark"]
 
 
 def test_table_5_has_scores_and_the_deviations_of_its_caption(published):
@@ -518,28 +519,34 @@ def related():
     return frame(rows), scores, similarities
 
 
+PLACES = ("targets", "targets and English")
+
+
 def test_table_4_has_both_signs_of_every_definition(related, published):
     records, scores, similarities = related
     found = table("table4", records, published, {"muller2021/parsing/en/ref"})
-    assert len(found) == 2 * len(DEFINITIONS) * 2 * 2 and set(found["seeds"]) == {2}
-    definitions = {heading: definition for definition, heading in HEADINGS.items()}
-    assert set(HEADINGS) == set(DEFINITIONS) and set(found["row"]) == set(definitions)
-    for line in found.to_dict("records"):
+    assert len(found) == 2 * len(DEFINITIONS) * 2 * 4 and set(found["seeds"]) == {2} and set(found["row"]) == {"Parsing"}
+    names = {f"{heading}; {place}": (definition, place) for definition, heading in HEADINGS.items() for place in PLACES}
+    assert set(HEADINGS) == set(DEFINITIONS) and set(found["definition"]) == set(names)
+    for line in found[found["metric"].str.startswith("rho")].to_dict("records"):
+        definition, place = names[line["definition"]]
         mean = {code: scores[code].mean() for code in TARGETS}
-        similar = {code: similarities[code, definitions[line["row"]]][line["column"]][1:].mean() for code in TARGETS}
-        if line["languages"] == "targets and English":
+        similar = {code: similarities[code, definition][line["column"]][1:].mean() for code in TARGETS}
+        if place == "targets and English":
             mean["en"], similar["en"] = scores["en"].mean(), 1.0
         gap = [scores["en"].mean() - mean[code] for code in mean]
         of = {"rho(gap, CKA)": gap, "rho(score, CKA)": list(mean.values())}[line["metric"]]
         assert line["here"] == pytest.approx(stats.spearmanr(of, list(similar.values())).statistic, abs=0.000501)
-        assert line["n"] == len(mean) == (15 if line["languages"] == "targets" else 16)
-        assert line["low"] <= line["here"] <= line["high"] and line["p_holm"] >= line["p"] > 0
-        assert np.isnan(line["published"]) == (definitions[line["row"]] not in MAY_BE_PRINTED or line["languages"] != "targets")
+        assert line["n"] == len(mean) == (15 if place == "targets" else 16)
+        assert line["low"] <= line["here"] <= line["high"]
+        assert np.isnan(line["published"]) == (definition not in MAY_BE_PRINTED or place != "targets")
+    p = found.pivot(index=["column", "definition"], columns="metric", values="here")
+    assert (p["p of rho after Holm"] >= p["p of rho"]).all() and (p["p of rho"] > 0).all()
 
 
 def test_table_4_says_what_is_printed(related, published):
     found = table("table4", related[0], published, {"muller2021/parsing/en/ref"})
-    printed = {"row": "linear, centred", "column": "fine-tuned", "languages": "targets"}
+    printed = {"column": "fine-tuned", "definition": "linear, centred; targets"}
     gap, score = (only(found, metric=metric, **printed) for metric in ("rho(gap, CKA)", "rho(score, CKA)"))
     assert gap["here"] == -score["here"] and (gap["low"], gap["high"]) == (-score["high"], -score["low"])
     assert gap["published"] == score["published"] == 0.76
@@ -551,10 +558,10 @@ def test_table_4_says_what_is_printed(related, published):
 def test_table_4_without_enough_languages_is_empty(related, published):
     records = related[0]
     few = records[records["language"].isin(["en", "fr", "de", "tr", "id"])]
-    found = table("table4", few, published, {"muller2021/parsing/en/ref"}).set_index(["languages", "metric", "row", "column"])
-    line = found.loc[("targets", "rho(gap, CKA)", "linear, centred", "pretrained")]
+    found = table("table4", few, published, {"muller2021/parsing/en/ref"}).set_index(["metric", "definition", "column"])
+    line = found.loc[("rho(gap, CKA)", "linear, centred; targets", "pretrained")]
     assert np.isnan(line["here"]) and line["n"] == 4 and line["remark"].startswith("undefined: 4 languages")
-    assert not np.isnan(found.loc[("targets and English", "rho(gap, CKA)", "linear, centred", "pretrained"), "here"])
+    assert not np.isnan(found.loc[("rho(gap, CKA)", "linear, centred; targets and English", "pretrained"), "here"])
 
 
 def test_holm_is_over_tasks_and_models_of_a_definition(related):

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 from crosslens.config.whole import load
 from crosslens.papers.recipes import names, resolve, trial_names
-from crosslens.papers.tanti2021.layout import ACCURACY, MACRO_F1, PAPER
+from crosslens.cells import Published, table
+from crosslens.measures.definitions import ACCURACY, MACRO_F1
+from crosslens.papers.tanti2021.layout import PAPER
 from crosslens.papers.tanti2021.recipes import trials
 from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, searched, used
 from crosslens.recipes import LANGUAGE, TASK
@@ -33,7 +35,7 @@ AUTHORS_CHOICE = {
 
 @pytest.fixture(scope="module")
 def published():
-    return pd.read_csv(ROOT / "resources" / "published" / "tanti2021.csv")
+    return Published.read(ROOT / "resources" / "published" / "tanti2021.csv")
 
 
 def searching(values, **search):
@@ -120,25 +122,35 @@ def test_further_language_heads_are_not_in_a_trial(values):
 # Tables 4 and 5.
 
 
+def cells(lines):
+    """Lines as a table."""
+    return table([*lines], "tanti2021", "table")
+
+
+def printed(published, item):
+    rows = published.table[published.table["item"] == item]
+    return {(cell.row, cell.column): float(cell.value) for cell in rows.itertuples()}
+
+
+def places(found, column):
+    values = found.dropna(subset=[column])
+    return dict(zip(zip(values["row"], values["column"], strict=True), values[column], strict=True))
+
+
 def test_table_4_is_the_printed_grid(config, published):
-    made = grid(config.papers.tanti2021.search.model_dump(), published)
-    assert len(made) == 22
-    assert made["value"].tolist() == made["published"].tolist()
-    assert made.groupby("hyperparameter", sort=False).size().to_dict() == dict(
-        zip(HYPERPARAMETERS.values(), (3, 3, 4, 4, 4, 4), strict=True)
-    )
-    printed = published[published["item"] == "table4"]
-    assert made["published"].tolist() == printed["value"].astype(float).tolist()
+    made = cells(grid(config.papers.tanti2021.search.model_dump(), published))
+    assert len(made) == 22 and (made["difference"] == 0).all()
+    assert places(made, "here") == places(made, "published") == printed(published, "table4")
 
 
 def test_table_4_shows_where_the_grid_is_another(values, published):
     search = searching(values, batch=[8], head_rate=[1e-1, 1e-2, 1e-3, 1e-4, 1e-5]).papers.tanti2021.search
-    made = grid(search.model_dump(), published).set_index(["hyperparameter", "number"])
+    made = cells(grid(search.model_dump(), published)).set_index("row")
     batch, rate = (made.loc[HYPERPARAMETERS[key]] for key in ("batch", "head_rate"))
     assert batch["published"].tolist() == [64, 32, 16]
-    assert batch["value"].dropna().tolist() == [8]
+    assert batch["here"].dropna().tolist() == [8] and batch["difference"].dropna().tolist() == [-56]
     assert rate["published"].dropna().tolist() == [1e-1, 1e-2, 1e-3, 1e-4]
-    assert rate["value"].tolist() == [1e-1, 1e-2, 1e-3, 1e-4, 1e-5]
+    assert rate["here"].tolist() == [1e-1, 1e-2, 1e-3, 1e-4, 1e-5]
 
 
 def runs_of(config):
@@ -148,91 +160,85 @@ def runs_of(config):
 
 
 def test_table_5_is_the_printed_choice(config, published):
-    made = used(runs_of(config), published)
-    printed = published[published["item"] == "table5"]
-    assert len(made) == len(printed) == 34
-    assert made["value"].tolist() == made["published"].tolist()
-    cells = {(line.experiment, line.hyperparameter): line.published for line in made.itertuples()}
-    assert cells == {(cell.row, cell.column): float(cell.value) for cell in printed.itertuples()}
+    made = cells(used(runs_of(config), published))
+    assert len(made) == 34
+    assert places(made, "here") == places(made, "published") == printed(published, "table5")
 
 
 def test_table_5_shows_where_a_training_is_another(config, published):
     tasks = runs_of(config)
     tasks["nli"]["finetuned"] |= {"batch": 8, "encoder_rate": None}
-    made = used(tasks, published).set_index(["experiment", "hyperparameter"])
+    made = cells(used(tasks, published)).set_index(["row", "column"])
     line = made.loc["XNLI fine-tuned", "Minibatch size"]
-    assert (line["value"], line["published"]) == (8, 64)
+    assert (line["here"], line["published"]) == (8, 64)
     line = made.loc["XNLI fine-tuned", "mBERT learning rate"]
-    assert pd.isna(line["value"]) and line["published"] == 1e-5
+    assert pd.isna(line["here"]) and line["published"] == 1e-5
 
 
 # Table 5 by search.
 
 
-def record(recipe, value, definition=MACRO_F1, language="all"):
-    return {
-        "recipe": recipe,
-        "language": language,
-        "definition": definition,
-        "value": value,
-        "low": value - 0.02,
-        "high": value + 0.01,
-    }
+def record(recipe, value, definition=MACRO_F1):
+    return {"recipe": recipe, "definition": definition, "value": value, "low": value - 0.02, "high": value + 0.01, "n": 9}
+
+
+def shown(drawn):
+    """Trials as the table's settings have them."""
+    for name, trial in drawn.items():
+        _, task, run, number = name.split("/")
+        yield name, {"task": task, "run": run, "trial": number} | trial.trial
 
 
 @pytest.fixture(scope="module")
 def search(values):
     """Two experiments of four trials with planted dev scores; two are best to two places alike."""
-    drawn = trials(searching(values, experiments=["pos/frozen", "nli/gradient_reversal"], trials=4))
+    drawn = dict(shown(trials(searching(values, experiments=["pos/frozen", "nli/gradient_reversal"], trials=4))))
     scores = dict(zip(drawn, [0.3, 0.51231, 0.1, 0.51234, 0.7, 0.2, 0.9, 0.9], strict=True))
     rows = [record(name, value) for name, value in scores.items()]
-    rows += [record(name, 1 - value, PAPER) for name, value in scores.items()]
-    rows += [record(name, 0.99, ACCURACY) for name in scores] + [record(name, 0.98, language="de") for name in scores]
+    rows += [record(name, 1 - value, PAPER) for name, value in scores.items()] + [record(name, 0.99, ACCURACY) for name in scores]
     return drawn, pd.DataFrame(rows)
 
 
 def test_trials_stand_best_first_above_the_printed_choice(search, published):
-    made = searched(*search, published, MACRO_F1)
-    assert made["experiment"].tolist() == ["UDPOS frozen"] * 5 + ["XNLI grad. rev."] * 5
+    made = cells(searched(*search, published, MACRO_F1))
+    ranked = [f"UDPOS frozen, {trial}" for trial in ("trial03", "trial01", "trial00", "trial02", "published")]
     # The first of two equal trials wins.
-    assert made["trial"].tolist() == [
-        *("trial03", "trial01", "trial00", "trial02", "published"), *("trial02", "trial03", "trial00", "trial01", "published")
-    ]  # fmt: skip
-    assert made["score"].dropna().tolist() == [51.23, 51.23, 30, 10, 90, 90, 70, 20]
-    assert made["low"].dropna().tolist() == [49.23, 49.23, 28, 8, 88, 88, 68, 18]
-    assert made["high"].dropna().tolist() == [52.23, 52.23, 31, 11, 91, 91, 71, 21]
-    assert set(made["definition"].dropna()) == {MACRO_F1}
+    ranked += [f"XNLI grad. rev., {trial}" for trial in ("trial02", "trial03", "trial00", "trial01", "published")]
+    assert list(dict.fromkeys(made["row"])) == ranked
+    scores = made[made["column"] == "score"]
+    assert scores["here"].tolist() == [51.23, 51.23, 30, 10, 90, 90, 70, 20]
+    assert scores["low"].tolist() == [49.23, 49.23, 28, 8, 88, 88, 68, 18]
+    assert scores["high"].tolist() == [52.23, 52.23, 31, 11, 91, 91, 71, 21]
+    assert set(made["definition"]) == {MACRO_F1}
+
+
+def selected(made):
+    return list(dict.fromkeys(made[made["remark"] == "selected"]["row"]))
 
 
 def test_one_trial_of_each_experiment_is_selected(search, published):
-    made = searched(*search, published, MACRO_F1)
-    assert made.loc[made["selected"].eq(True), "trial"].tolist() == ["trial03", "trial02"]
-    assert made.loc[made["trial"] == "published", "selected"].isna().all()
-    assert made["selected"].eq(False).sum() == 6
-
-
-def test_another_definition_selects_another_trial(search, published):
-    made = searched(*search, published, PAPER)
-    assert made.loc[made["selected"].eq(True), "trial"].tolist() == ["trial02", "trial01"]
+    made = cells(searched(*search, published, MACRO_F1))
+    assert selected(made) == ["UDPOS frozen, trial03", "XNLI grad. rev., trial02"]
+    made = cells(searched(*search, published, PAPER))
+    assert selected(made) == ["UDPOS frozen, trial02", "XNLI grad. rev., trial01"]
 
 
 def test_hyperparameters_stand_beside_the_printed_ones(search, published):
-    drawn, scores = search
-    made = searched(drawn, scores, published, MACRO_F1)
-    for line in made[made["trial"] != "published"].to_dict("records"):
-        task, run = ("pos", "frozen") if line["experiment"] == "UDPOS frozen" else ("nli", "gradient_reversal")
-        point = drawn[f"tanti2021/{task}/{run}/{line['trial']}"]
-        assert {key: line[name] for key, name in HYPERPARAMETERS.items() if not pd.isna(line[name])} == point
-    lines = made[made["trial"] == "published"].to_dict("records")
-    found = [{key: line[name] for key, name in HYPERPARAMETERS.items() if not pd.isna(line[name])} for line in lines]
-    assert found == [
-        {"init_sd": 0.1, "batch": 16, "head_rate": 1e-3},
-        {"init_sd": 1e-3, "batch": 32, "head_rate": 1e-3, "encoder_rate": 1e-6, "reversal": 0.1},
-    ]
+    drawn, _ = search
+    made = cells(searched(*search, published, MACRO_F1))
+    names = {name: key for key, name in HYPERPARAMETERS.items()}
+    for row, lines in made[made["column"] != "score"].groupby("row"):
+        experiment, trial = row.split(", ")
+        values = "published" if trial == "published" else "here"
+        point = {names[column]: value for column, value in zip(lines["column"], lines[values], strict=True)}
+        task, run = ("pos", "frozen") if experiment == "UDPOS frozen" else ("nli", "gradient_reversal")
+        expected = published_run(published, task, run) if trial == "published" else drawn[f"tanti2021/{task}/{run}/{trial}"]
+        assert point == {key: value for key, value in expected.items() if key in HYPERPARAMETERS}
+    assert published_run(published, "pos", "frozen") == {"init_sd": 0.1, "batch": 16, "head_rate": 1e-3}
 
 
 def test_a_control_can_be_searched_and_has_no_printed_choice(values, published):
-    drawn = trials(searching(values, experiments=["pos/untrained"], trials=2))
-    made = searched(drawn, pd.DataFrame([record(name, 0.5) for name in drawn]), published, MACRO_F1)
-    assert made["experiment"].tolist() == ["UDPOS untrained"] * 3
-    assert made[list(HYPERPARAMETERS.values())].iloc[2].isna().all()
+    drawn = dict(shown(trials(searching(values, experiments=["pos/untrained"], trials=2))))
+    made = cells(searched(drawn, pd.DataFrame([record(name, 0.5) for name in drawn]), published, MACRO_F1))
+    assert list(dict.fromkeys(made["row"])) == ["UDPOS untrained, trial00", "UDPOS untrained, trial01"]
+    assert made["published"].isna().all()

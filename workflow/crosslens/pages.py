@@ -1,12 +1,13 @@
-"""A CSV table as a page of HTML to read: a value, its interval and what was published in one cell."""
+"""A table as it is printed: a row for the cells that share row, metric and definition; as a page of HTML to read."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-DETAILS = ("sd", "n", "p", "p_holm")
-INSIDE = ("low", "high", "published", *DETAILS)  # of a cell, beside its value
+ROW = ("row", "metric", "definition")
+DETAILS = ("sd", "seeds", "n")
+INSIDE = ("low", "high", "published", "difference", *DETAILS)  # of a cell, beside its value
 REMARK = "remark"
 
 STYLE = """
@@ -23,10 +24,11 @@ small { color: #666; display: block; }
 
 
 def page(path: Path, title: str) -> str:
-    """The page of a CSV file; columns such as `X low` and `X published` go into the cells of X."""
+    """The page of a table; columns such as `X low` and `X published` go into the cells of X."""
     columns, rows = read(path)
     inside = {f"{name} {end}" for name in columns for end in INSIDE}
-    shown = [name for name in columns if name not in inside]
+    hidden = _hidden(rows)
+    shown = [name for name in columns if name not in inside | hidden]
     head = "".join(f"<th>{escape(name)}</th>" for name in shown)
     body = "\n".join(f"<tr>{''.join(_cell(row, name) for name in shown)}</tr>" for row in rows)
     return (
@@ -37,32 +39,27 @@ def page(path: Path, title: str) -> str:
 
 
 def read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows of a CSV table as text, one row a line of the page.
-
-    A file with a line for each cell, whose head is in `column` and whose value is in `here`, has a row for all cells that agree
-    in what stands before `column`.
-    """
+    """Columns and rows of a table (crosslens.cells) as it is printed, as text; remarks on a row's cells are joined at its end."""
     with path.open(newline="", encoding="utf-8") as stream:
-        reader = csv.DictReader(stream)
-        columns, rows = list(reader.fieldnames or ()), list(reader)
-    return _as_printed(columns, rows) if "column" in columns else (columns, rows)
-
-
-def _as_printed(given: Sequence[str], cells: Iterable[Mapping[str, str]]) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows of a table from its cells; remarks on a row's cells are joined at its end."""
-    index = given[: given.index("column")]
+        cells = list(csv.DictReader(stream))
     heads: dict[str, None] = {}
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for cell in cells:
-        key = tuple(cell[name] for name in index)
-        row = rows.setdefault(key, dict(zip(index, key, strict=True)))
-        values = {cell["column"]: cell["here"]} | {f"{cell['column']} {end}": cell[end] for end in INSIDE if end in cell}
+        key = tuple(cell[name] for name in ROW)
+        row = rows.setdefault(key, dict(zip(ROW, key, strict=True)))
+        values = {cell["column"]: cell["here"]} | {f"{cell['column']} {end}": cell[end] for end in INSIDE}
         heads |= dict.fromkeys(values)
         row |= values
         remarks = [*row.get(REMARK, "").split("; "), *cell[REMARK].split("; ")]
         row[REMARK] = "; ".join(filter(None, dict.fromkeys(remarks)))
-    columns = [*index, *heads, REMARK]
+    columns = [*ROW, *heads, REMARK]
     return columns, [{name: row.get(name, "") for name in columns} for row in rows.values()]
+
+
+def _hidden(rows: Sequence[Mapping[str, str]]) -> set[str]:
+    """Of metric and definition, what says nothing: the same in all rows, or a repetition."""
+    hidden = {name for name in ROW[1:] if len({row[name] for row in rows}) < 2}
+    return hidden | ({"metric"} if all(row["metric"] in row["definition"] for row in rows) else set())
 
 
 def _cell(row: Mapping[str, str], name: str) -> str:
@@ -75,7 +72,9 @@ def _cell(row: Mapping[str, str], name: str) -> str:
     if details:
         lines.append(f"<small>{escape(', '.join(details))}</small>")
     if published:
-        lines.append(f'<span class="published">paper {escape(published)}</span>')
+        difference = row.get(f"{name} difference")
+        apart = f" (difference {escape(difference)})" if difference else ""
+        lines.append(f'<span class="published">paper {escape(published)}{apart}</span>')
     return f'<td class="{kind}">{"".join(lines)}</td>'
 
 

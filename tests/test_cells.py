@@ -1,0 +1,67 @@
+"""Cells of tables, the published ones beside them, and the page of a table."""
+
+import pandas as pd
+import pytest
+from crosslens.cells import COLUMNS, Published, cell, line, table
+from crosslens.pages import page
+
+
+def seeds(*values):
+    return pd.DataFrame([{"value": value, "low": value - 0.02, "high": value + 0.01, "n": 50 - i} for i, value in enumerate(values)])
+
+
+def test_a_cell_of_one_seed_has_the_interval_of_its_score():
+    assert cell(seeds(0.51234)) == {"here": 51.23, "low": 49.23, "high": 52.23, "sd": None, "seeds": 1, "n": 50}
+
+
+def test_a_cell_of_several_seeds_has_students_t():
+    found = cell(seeds(0.5, 0.6))
+    assert (found["here"], found["sd"], found["seeds"], found["n"]) == (55, 7.07, 2, 49)
+    assert [found["low"], found["high"]] == pytest.approx([55 - 12.706 * 5, 55 + 12.706 * 5], abs=0.01)
+
+
+def test_a_cell_without_values_or_without_an_interval():
+    assert set(cell(seeds()).values()) == {None}
+    alone = cell(pd.DataFrame({"value": [0.5]}), scale=1, digits=1)
+    assert (alone["here"], alone["low"], alone["n"]) == (0.5, None, None)
+
+
+def test_a_line_has_the_difference_where_both_are_there():
+    assert line("r", "c", "m", "d", {"here": 51.2}, 50.1)["difference"] == 1.1
+    assert line("r", "c", "m", "d", {"here": None}, 50.1)["difference"] is None
+    assert line("r", "c", "m", "d", {"here": 51.2})["difference"] is None
+    assert line("r", "c", "m", "d", {"here": 1e-3}, 1e-4, digits=6)["difference"] == 0.0009
+
+
+def test_a_table_has_the_same_columns_whatever_is_in_it():
+    assert list(table([], "p", "i").columns) == list(COLUMNS)
+    made = table([line("r", "c", "m", "d", {"here": 1.5, "n": 3}), line("r", "e", "m", "d", {})], "p", "i")
+    assert list(made.columns) == list(COLUMNS) and made.loc[0, ["paper", "item", "n"]].tolist() == ["p", "i", 3]
+    assert made["n"].astype("string").tolist() == ["3", pd.NA]
+
+
+def test_published_cells_by_metric_and_lost_ones():
+    rows = [("table1", "EN", "REF", "LAS", "88.98", None), ("table1", "EN", "REF", "UAS", "90", "a note"),
+            ("table1", "FR", "REF", "LAS", "?", "cannot be read")]  # fmt: skip
+    published = Published(pd.DataFrame(rows, columns=["item", "row", "column", "metric", "value", "note"]))
+    assert published.value("table1", "EN", "REF", "UAS") == 90 and published.get("table1", "EN", "REF", "UAS").note == "a note"
+    assert published.value("table1", "EN", "REF") == 88.98  # the first metric
+    assert published.value("table1", "FR", "REF", "LAS") is None and published.get("table1", "FR", "REF").note == "cannot be read"
+    assert published.get("table1", "DE", "REF") is None
+
+
+def test_the_page_of_a_table_lays_cells_out_as_printed(tmp_path):
+    lines = [
+        line("EN->X", "REF", "F1", "F1", {"here": 64.1, "low": 63, "high": 65, "sd": 0.5, "seeds": 5}, 64.17, "mean of 7; odd"),
+        line("EN->X", "delta <1>", "F1", "F1", {"here": -5.5, "seeds": 5}, remark="mean of 7"),
+        line("EN->EN", "REF", "F1", "F1", {"here": 83.3, "seeds": 1}),
+    ]
+    table(lines, "p", "table1").to_csv(tmp_path / "table.csv", index=False)
+    made = page(tmp_path / "table.csv", "Table & more")
+    assert "<h1>Table &amp; more</h1>" in made and "http" not in made
+    assert "<tr><th>row</th><th>REF</th><th>delta &lt;1&gt;</th><th>remark</th></tr>" in made  # one metric, one definition
+    assert made.count("<tr>") == 3
+    assert "64.1<small>63.0 to 65.0</small><small>sd 0.5, seeds 5</small><span" in made
+    assert '<span class="published">paper 64.17 (difference -0.07)</span>' in made
+    assert '<td class="number">-5.5<small>seeds 5</small></td><td class="text">mean of 7; odd</td></tr>' in made
+    assert '<td class="number">83.3<small>seeds 1</small></td><td class="number"></td><td class="number"></td></tr>' in made

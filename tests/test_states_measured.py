@@ -1,0 +1,120 @@
+"""Probes, clusters and projections of planted states against scikit-learn."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from crosslens.measures import clusters, projection
+from crosslens.measures.definitions import PROBE_RANDOM, V_MEASURE
+from crosslens.measures.given import Given
+from crosslens.measures.probes import logistic_probe, probe_records
+from crosslens.measures.spelling import spelling_probe
+from crosslens.papers.tanti2021.config import Tsne
+from crosslens.states import files
+from crosslens.states.files import States
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+from sklearn.metrics import v_measure_score
+
+
+def states(seed, corpus, classes=("NOUN", "VERB")):
+    """Three languages around centres of their own, in sentences of five words."""
+    generator = np.random.default_rng(seed)
+    n = 300
+    languages = np.repeat(["de", "en", "zh"], n // 3)
+    centres = np.random.default_rng(9).normal(size=(3, 8))
+    vectors = centres[np.repeat(np.arange(3), n // 3)] + 0.2 * generator.normal(size=(n, 8))
+    letters = {"de": "äöü", "en": "thw", "zh": "猫狗好"}
+    words = np.array(["".join(generator.choice(list(letters[language]), 3)) for language in languages])
+    labels = generator.choice(classes, n) if corpus == "target" else np.full(n, "")
+    splits = np.full(n, "test") if corpus == "target" else generator.choice(["train", "test"], n)
+    texts = np.array([f"{language}-{i // 5}" for i, language in enumerate(languages)])
+    sample = generator.random(n) < 0.3
+    return States(vectors.astype(np.float32), texts, words, labels, languages, splits, sample, np.ones(n, bool))
+
+
+def stored(folder, **corpora):
+    """States on disk, as kinds of measures read them."""
+    for corpus, of in corpora.items():
+        for language in np.unique(of.languages):
+            part = of.take(of.languages == language)
+            columns = {"id": [text.split("/")[-1] for text in part.texts], "word": part.words, "label": part.labels,
+                       "language": part.languages, "split": part.splits, "sample": part.sample, "random": part.random}  # fmt: skip
+            (folder / corpus).mkdir(exist_ok=True)
+            path = folder / corpus / f"{language}.parquet"
+            files.write({name: list(values) for name, values in columns.items()}, {"layer_2": part.vectors}, path, "float32")
+    return Given(folder, 0, {})
+
+
+def test_probes_find_planted_languages_and_their_control_does_not():
+    target, wiki = states(0, "target"), states(1, "wiki")
+    probe = partial(logistic_probe, penalties=[0.1, 1.0], tolerance=1e-6, seed=0)
+    rows = pd.DataFrame(record for _, record in probe_records(target, wiki, probe, 0.4, 20, 0))
+    assert len(rows) == 5
+    assert rows["converged"].all() and (rows["gradient"] <= 1e-6).all() and set(rows["penalty"]) <= {0.1, 1.0}
+    never = partial(logistic_probe, penalties=[1.0], tolerance=1e-300, seed=0)
+    assert not any(record["converged"] for _, record in probe_records(target, wiki, never, 0.4, 20, 0))
+    control = rows["definition"] == PROBE_RANDOM
+    assert (rows[~control]["value"] > 0.95).all()
+    assert (rows[control]["value"] < 0.75).all()
+    assert (rows["n"] < 300).all()
+    assert (spelling_probe(wiki.words.tolist(), wiki.languages, target.words.tolist()) == target.languages).all()
+
+
+def v_measures(given, **settings):
+    rows = pd.DataFrame(clusters.measure(given, corpora=["target", "wiki"], **settings))
+    of = rows[rows["definition"] == V_MEASURE].set_index(["item", "corpus"])["value"]
+    assert len(rows) == 9 and list(of.index) == [("labels", "target"), ("language", "target"), ("language", "wiki")]
+    return of
+
+
+def test_clusters_of_planted_languages(tmp_path):
+    of = v_measures(stored(tmp_path, target=states(0, "target"), wiki=states(1, "wiki")), runs=4)
+    assert of["labels", "target"] < 0.1
+    assert of["language", "target"] > 0.6
+    assert of["language", "wiki"] > 0.6
+
+
+@pytest.mark.parametrize("language_clusters", [None, 33])
+def test_v_measures_are_the_mean_of_ten_random_starts(tmp_path, language_clusters):
+    """As the authors' code computes them: fine_tune_tag/evaluate.py."""
+    target, wiki = states(0, "target"), states(1, "wiki")
+    of = v_measures(stored(tmp_path, target=target, wiki=wiki), runs=10, language_clusters=language_clusters)
+    for place, states_, truth, k in (
+        (("labels", "target"), target, "labels", 2),
+        (("language", "target"), target, "languages", language_clusters or 3),
+        (("language", "wiki"), wiki, "languages", language_clusters or 3),
+    ):
+        sample = states_.take(states_.sample)
+        means = partial(KMeans, k, n_init=1, max_iter=100, init="random", algorithm="lloyd")
+        found = [
+            v_measure_score(getattr(sample, truth), means(random_state=seed).fit_predict(sample.vectors)) for seed in range(1, 11)
+        ]
+        assert of[place] == pytest.approx(np.mean(found), abs=1e-12)
+
+
+def test_points_of_figures_are_scikit_learns_tsne_of_the_sample(tmp_path):
+    target, wiki = states(0, "target"), states(1, "wiki")
+    settings = Tsne(iterations=250, perplexity=20, seed=4).model_dump()
+    given = stored(tmp_path, target=target, wiki=wiki)
+    points = pd.DataFrame(projection.measure(given, corpora=["target", "wiki"], tsne=settings))
+    for name, of in (("target", target), ("wiki", wiki)):
+        here, sample = points[points["corpus"] == name], of.take(of.sample)
+        start = PCA(2, svd_solver="randomized", random_state=4).fit_transform(sample.vectors).astype(np.float32)
+        expected = TSNE(2, perplexity=20, learning_rate=200, max_iter=250, init=start, random_state=4)
+        assert np.array_equal(here[["x", "y"]].to_numpy(np.float32), expected.fit_transform(sample.vectors))
+        assert here["language"].tolist() == sample.languages.tolist()
+        assert here["label"].tolist() == sample.labels.tolist()
+
+
+def test_defaults_of_tsne_are_those_that_the_authors_code_ran_with():
+    assert Tsne().model_dump() == {"perplexity": 30, "learning_rate": 200, "iterations": 1000, "seed": 0}
+
+
+def test_points_without_a_label_are_in_no_sample_of_a_corpus_with_labels():
+    target, wiki = states(0, "target", ("NOUN", "")), states(1, "wiki")
+    assert set(target.sampled().labels) == {"NOUN"}
+    assert len(target.sampled().labels) == ((target.labels == "NOUN") & target.sample).sum() > 0
+    assert len(wiki.sampled().labels) == wiki.sample.sum()

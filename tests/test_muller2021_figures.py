@@ -8,7 +8,7 @@ from crosslens.figures.curves import Curve, panels
 from crosslens.figures.save import save
 from crosslens.measures.cka import HEADINGS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
-from crosslens.papers.muller2021.figures import FIGURES, LANGUAGES
+from crosslens.papers.muller2021.figures import LANGUAGES
 from crosslens.papers.muller2021.figures import figure as figure_of
 from crosslens.papers.muller2021.layout import Study
 from crosslens.records import RECORDS
@@ -20,6 +20,7 @@ METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
 PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"
 DEFINITIONS = ("debiased", "as_printed", "released_kernel", "linear")
 BLOCKS = 4
+FIGURES = [f"figure{number}" for number in range(1, 9)]
 COLUMN = {definition: number for number, definition in enumerate(DEFINITIONS)}
 
 
@@ -34,18 +35,18 @@ def figure(name, records, names=NAMES, layers=("1-2",)):
     return figure_of(name, records, study(names), layers)
 
 
-def tuned(task, of="ref"):
-    return f"muller2021/{task}/en/{of}"
+def tuned(task, layers="ref"):
+    return f"muller2021/{task}/en/{layers}"
 
 
 def made(seeds=(0, 1, 2), languages=tuple(NAMES), tasks=tuple(METRICS), sets=("init1-2",)):
     """Similarities that rise and fall, and scores; every value is different."""
     draw = np.random.default_rng(0)
     models = [(PRETRAINED, None, (0,)), (UNTRAINED, None, (0,))]
-    models += [(tuned(task, of), task, seeds) for task in tasks for of in ("ref", *sets)]
+    models += [(tuned(task, layers), task, seeds) for task in tasks for layers in ("ref", *sets)]
     rows = []
-    for recipe, task, of_recipe in models:
-        for seed in of_recipe:
+    for recipe, task, recipe_seeds in models:
+        for seed in recipe_seeds:
             common = {"paper": "muller2021", "recipe": recipe, "seed": seed, "task": task, "split": "test"}
             for language in languages:
                 for definition in (*DEFINITIONS, "rbf"):
@@ -100,15 +101,16 @@ def names_of(axis):
 
 def line(row, name, column):
     """The whole line of the colour of a name."""
-    (found,) = [of for of in row[column].get_lines() if of.get_color() == names_of(row[-1])[name] and of.get_linestyle() == "-"]
-    return found
+    colour = names_of(row[-1])[name]
+    (curve,) = [curve for curve in row[column].get_lines() if curve.get_color() == colour and curve.get_linestyle() == "-"]
+    return curve
 
 
 def band(row, name, column):
     """Lowest and highest of the drawn band at each layer."""
     colour = to_rgb(names_of(row[-1])[name])
-    (found,) = [of for of in row[column].collections if tuple(of.get_facecolor()[0][:3]) == pytest.approx(colour)]
-    corners = found.get_paths()[0].vertices
+    (area,) = [area for area in row[column].collections if tuple(area.get_facecolor()[0][:3]) == pytest.approx(colour)]
+    corners = area.get_paths()[0].vertices
     return [[pick(corners[corners[:, 0] == layer, 1]) for layer in range(BLOCKS + 1)] for pick in (min, max)]
 
 
@@ -163,8 +165,8 @@ def test_figure_4_draws_languages_of_the_ner_encoder_and_of_those_that_were_not_
 def test_figure_3_draws_the_correlations_by_layer_and_their_intervals(records, figures, definition):
     assert row_names(figures["figure3"]) == ["parsing", "POS", "NER"]
     for row, task in zip(grid(figures["figure3"]), METRICS, strict=True):
-        for label, of in (("fine-tuned", tuned(task)), ("pretrained", PRETRAINED), ("untrained", UNTRAINED)):
-            expected = spearman_by_layer(records, task, study(NAMES), definition=definition, recipe=of)
+        for label, recipe in (("fine-tuned", tuned(task)), ("pretrained", PRETRAINED), ("untrained", UNTRAINED)):
+            expected = spearman_by_layer(records, task, study(NAMES), definition=definition, recipe=recipe)
             assert_line(row, label, COLUMN[definition], expected["rho"])
             low, high = band(row, label, COLUMN[definition])
             assert low == pytest.approx(expected["low"]) and high == pytest.approx(expected["high"])
@@ -192,7 +194,7 @@ def test_the_band_of_a_single_seed_is_its_jackknife_interval(seeds, label, recip
 def test_dotted_lines_are_the_mean_similarities_of_shuffled_pairs(records, figures):
     (row,) = grid(figures["figure1"])
     for definition, column in COLUMN.items():
-        dotted = {of.get_color(): of.get_ydata() for of in row[column].get_lines() if of.get_linestyle() == ":"}
+        dotted = {curve.get_color(): curve.get_ydata() for curve in row[column].get_lines() if curve.get_linestyle() == ":"}
         assert len(dotted) == 5
         for label, recipe in (("NER", tuned("ner")), ("untrained", UNTRAINED)):
             assert dotted[names_of(row[-1])[label]] == pytest.approx(mean(records, recipe, "ru", definition, "cka floor"))
@@ -200,7 +202,7 @@ def test_dotted_lines_are_the_mean_similarities_of_shuffled_pairs(records, figur
 
 def test_without_floors_nothing_is_dotted(records):
     drawn = figure("figure1", records[records["measure"] != "cka floor"], NAMES)
-    assert all(of.get_linestyle() == "-" for axis in drawn.axes for of in axis.get_lines())
+    assert all(curve.get_linestyle() == "-" for axis in drawn.axes for curve in axis.get_lines())
 
 
 def test_pairs_and_seeds_stand_below(figures):
@@ -259,12 +261,12 @@ def test_further_sets_of_layers_have_curves_of_their_own():
 @pytest.mark.parametrize(
     ("name", "kept", "message"),
     [
-        ("figure1", lambda of: of["task"].isna(), "English and ru by muller2021/parsing/en/ref, muller2021/pos/en/ref"),
-        ("figure4", lambda of: of["language"].isin(["ru", "es"]), "fr, de, tr, id, ar by muller2021/ner/en/ref"),
-        ("figure6", lambda of: of["task"] == "pos", "by muller2021/parsing/en/ref, muller2021/parsing/en/init1-2"),
-        ("figure3", lambda of: of["language"].isin(["en", "fr", "de", "tr", "ar"]), "at least five other languages"),
-        ("figure3", lambda of: of["measure"] == "score", "at least five other languages"),
-        ("figure2", lambda of: of["measure"] == "none", "figure2: no records of CKA"),
+        ("figure1", lambda table: table["task"].isna(), "English and ru by muller2021/parsing/en/ref, muller2021/pos/en/ref"),
+        ("figure4", lambda table: table["language"].isin(["ru", "es"]), "fr, de, tr, id, ar by muller2021/ner/en/ref"),
+        ("figure6", lambda table: table["task"] == "pos", "by muller2021/parsing/en/ref, muller2021/parsing/en/init1-2"),
+        ("figure3", lambda table: table["language"].isin(["en", "fr", "de", "tr", "ar"]), "at least five other languages"),
+        ("figure3", lambda table: table["measure"] == "score", "at least five other languages"),
+        ("figure2", lambda table: table["measure"] == "none", "figure2: no records of CKA"),
     ],
 )
 def test_an_empty_figure_is_refused_with_what_is_missing(records, name, kept, message):

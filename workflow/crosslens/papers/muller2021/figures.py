@@ -6,7 +6,7 @@ curves may be one, which are high for unrelated states too. Layer 0 is the embed
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -20,143 +20,111 @@ from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.layout import PRETRAINED, REF, UNTRAINED, Study, recipe_name
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
-LANGUAGES = ("fr", "de", "tr", "id", "ar")  # beside Russian
+LANGUAGES = ("fr", "de", "tr", "id", "ar")
+ALL_LANGUAGES = (*LANGUAGES, "ru")
 COLUMNS = {definition: HEADINGS[definition].replace(" (", "\n(") for definition in (OURS, *MAY_BE_PRINTED)}
 CKA, FLOOR = "cka", "cka floor"
 
+NOTE = "Bands: range over seeds; of an encoder with one seed, 95 % jackknife interval over documents. Dotted: pairs shuffled."
+NOTE_CORRELATIONS = "Bands: 95 % bootstrap interval over languages."
+
 Look = Mapping[str, str | float]
-Known = Mapping[tuple[str, str, str, str], pd.DataFrame]  # by measure, recipe, language, definition
-Grid = Mapping[str, Mapping[str, Sequence[Curve]]]
+Similarities = Mapping[tuple[str, str, str, str], pd.DataFrame]  # by measure, recipe, language, definition
+Grid = Mapping[str, Mapping[str, Sequence[Curve]]]  # row -> column -> curves
 
 
 @dataclass(frozen=True)
-class FigureOf:
-    """What tells the curves of a panel apart, the task (empty: each), and the printed targets."""
+class Encoder:
+    """A recipe whose states are compared, its name in figures and the look of its curves."""
 
-    curves: Literal["tasks", "layers", "targets", "correlations"]
-    task: str = ""
-    targets: tuple[str, ...] = ()
-
-
-FIGURES = {
-    "figure1": FigureOf("tasks", targets=("ru",)),
-    "figure2": FigureOf("layers", "ner", ("ru",)),
-    "figure3": FigureOf("correlations"),
-    "figure4": FigureOf("targets", "ner", LANGUAGES),
-    "figure5": FigureOf("tasks", targets=LANGUAGES),
-    "figure6": FigureOf("layers", "parsing", (*LANGUAGES, "ru")),
-    "figure7": FigureOf("layers", "pos", (*LANGUAGES, "ru")),
-    "figure8": FigureOf("layers", "ner", (*LANGUAGES, "ru")),
-}
-
-NOTE = "Bands: range over seeds; of an encoder with one seed, 95 % jackknife interval over documents. Dotted: pairs shuffled."
-NOTE_CORRELATIONS = "Bands: 95 % bootstrap interval over languages."
-_TUNED = {
-    "tasks": "fine-tuned on English for each task",
-    "layers": "fine-tuned on English for {} without (REF) and with re-initialised layers",
-    "targets": "fine-tuned on English for {}",
-}
+    recipe: str
+    name: str
+    look: Look
 
 
-def _look(number: int) -> Look:
-    size = len(COLOURS) - 1  # without black
-    return {"color": COLOURS[number % size], "marker": MARKERS[number % size], "markersize": 1.9, "linewidth": 0.8}
+@dataclass(frozen=True)
+class Line:
+    """Similarity of English and a language under a recipe, as a named curve."""
+
+    recipe: str
+    language: str
+    name: str
+    look: Look
 
 
-_LOOKS: Mapping[str, Look] = {
-    UNTRAINED: {"color": "#707070", "linewidth": 0.6},
-    PRETRAINED: {"color": "#000000", "linewidth": 1.0},
-    **{task: _look(number) for number, task in enumerate(TASKS)},
-}
+CONTROLS = (
+    Encoder(PRETRAINED, "pretrained", {"color": "#000000", "linewidth": 1.0}),
+    Encoder(UNTRAINED, "untrained", {"color": "#707070", "linewidth": 0.6}),
+)
 
 
 def figure(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str] = ("1-2",)) -> Figure:
-    """One of FIGURES; what the records lack is left out.
+    """One of figure1 to figure8; what the records lack is left out.
 
     records: the paper's; study: its parallel languages in their order (figures 1 and 2 take the first that is there where
     Russian is not); layers: re-initialised ones, which figures 2 and 6 to 8 show beside none.
     Raises DataError when nothing is left of the fine-tuned encoders.
     """
-    of = FIGURES[name]
-    if of.curves == "correlations":
-        return _correlations(name, records, study)
-    languages = {code: study.names[code] for code in study.languages[study.parallel]}
-    known = _known(records)
-    tuned = {recipe_name(task, "en", REF): (label, _LOOKS[task]) for task, label in TASKS.items() if of.task in ("", task)}
-    if of.curves == "layers":
-        tuned = {recipe_name(of.task, "en", REF): ("REF", _LOOKS[of.task])}
-        for number, which in enumerate(layers, len(TASKS)):
-            tuned[recipe_name(of.task, "en", which)] = (f"re-init. {which}", _look(number))
-    there = [code for code in languages if any((CKA, recipe, code, how) in known for recipe in tuned for how in COLUMNS)]
-    targets = [code for code in of.targets if code in there] or (there[:1] if len(of.targets) == 1 else [])
-    if not targets:
-        raise DataError(
-            f"{name}: no records of CKA of English and {', '.join(of.targets)} by {', '.join(tuned)}, those of one of each "
-            "expected; add the language to the parallel corpus, and English to the sources"
-        )
-    controls = {recipe: (recipe.rpartition("/")[2], _LOOKS[recipe]) for recipe in (PRETRAINED, UNTRAINED)}
-    if of.curves == "targets":
-        rows = {
-            encoder: [(recipe, code, languages[code], _look(of.targets.index(code))) for code in targets]
-            for recipe, (encoder, _) in (tuned | controls).items()
-        }
-    else:
-        rows = {
-            languages[code]: [(recipe, code, encoder, look) for recipe, (encoder, look) in (controls | tuned).items()]
-            for code in targets
-        }
-    grid = {
-        row: {column: [curve for line in lines for curve in _curves(known, how, *line)] for how, column in COLUMNS.items()}
-        for row, lines in rows.items()
+    match name:
+        case "figure1":
+            return by_task(name, records, study, ("ru",))
+        case "figure2":
+            return by_layers(name, records, study, ("ru",), "ner", layers)
+        case "figure3":
+            return correlations(name, records, study)
+        case "figure4":
+            return by_target(name, records, study, LANGUAGES, "ner")
+        case "figure5":
+            return by_task(name, records, study, LANGUAGES)
+        case "figure6":
+            return by_layers(name, records, study, ALL_LANGUAGES, "parsing", layers)
+        case "figure7":
+            return by_layers(name, records, study, ALL_LANGUAGES, "pos", layers)
+        case "figure8":
+            return by_layers(name, records, study, ALL_LANGUAGES, "ner", layers)
+    raise ValueError(f"{name}: one of figure1 to figure8 expected")
+
+
+def by_task(name: str, records: pd.DataFrame, study: Study, targets: Sequence[str]) -> Figure:
+    """Figures 1 and 5: a row for each target; curves of the encoder of each task and of the controls."""
+    tuned = [_tuned(task, label) for task, label in TASKS.items()]
+    return _by_encoder(name, records, study, targets, tuned, "for each task")
+
+
+def by_layers(name: str, records: pd.DataFrame, study: Study, targets: Sequence[str], task: str, layers: Sequence[str]) -> Figure:
+    """Figures 2 and 6 to 8: a row for each target; curves of a task's encoders, without re-initialised layers and with each
+    set of them, and of the controls.
+    """
+    tuned = [_tuned(task, "REF")]
+    for number, blocks in enumerate(layers, len(TASKS)):
+        tuned.append(Encoder(recipe_name(task, "en", blocks), f"re-init. {blocks}", _look(number)))
+    how = f"for {TASKS[task]} without (REF) and with re-initialised layers"
+    return _by_encoder(name, records, study, targets, tuned, how)
+
+
+def by_target(name: str, records: pd.DataFrame, study: Study, targets: Sequence[str], task: str) -> Figure:
+    """Figure 4: a row for the encoder of a task and for each control; a curve for each target."""
+    tuned = _tuned(task, TASKS[task])
+    similarities = _similarities(records)
+    languages = _present(name, similarities, study, targets, [tuned])
+    rows = {
+        encoder.name: [Line(encoder.recipe, code, language, _look(targets.index(code))) for code, language in languages.items()]
+        for encoder in (tuned, *CONTROLS)
     }
-    shown = pd.concat(known[key] for key in known if key[0] == CKA and key[1] in tuned and key[2] in targets)
-    names = ", ".join(languages[code] for code in targets)
-    title = f"CKA of English and {names}: encoders {_TUNED[of.curves].format(TASKS.get(of.task))}"
-    note = f"{_range(shown['n'])} sentence pairs; seeds of fine-tuning: {shown['seed'].nunique()}. {NOTE}"
-    return panels(_filled(grid), title, note, ylabel="CKA", ylim=(0, 1))
+    return _draw(similarities, rows, languages, [tuned], f"for {TASKS[task]}")
 
 
-def _known(records: pd.DataFrame) -> Known:
-    here = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(COLUMNS)].dropna(subset=["value"])
-    return {key: part for key, part in here.groupby(["measure", "recipe", "language", "definition"])}  # type: ignore[misc]
-
-
-def _curves(known: Known, definition: str, recipe: str, language: str, name: str, look: Look) -> list[Curve]:
-    """Mean over seeds with its band, and that of shuffled pairs; none where there are no values."""
-    curves = []
-    if (FLOOR, recipe, language, definition) in known:
-        floor = known[FLOOR, recipe, language, definition].groupby("layer")[["value"]].mean()
-        dotted: Look = {"color": look["color"], "linestyle": ":", "linewidth": 0.7}
-        curves.append(_curve(floor.assign(low=np.nan, high=np.nan), dotted))
-    if (CKA, recipe, language, definition) in known:
-        by_layer = known[CKA, recipe, language, definition].groupby("layer")
-        values, one = by_layer["value"], by_layer.size() == 1
-        low, high = by_layer["low"].first().where(one, values.min()), by_layer["high"].first().where(one, values.max())
-        curves.append(_curve(pd.DataFrame({"value": values.mean(), "low": low, "high": high}), look, name))
-    return curves
-
-
-def _curve(of: pd.DataFrame, look: Look, name: str = "") -> Curve:
-    """Of value, low and high by layer."""
-    value, low, high = (of[part].to_numpy(float) for part in ("value", "low", "high"))
-    return Curve(of.index.to_numpy(), value, low, high, look, name)
-
-
-def _correlations(name: str, records: pd.DataFrame, study: Study) -> Figure:
-    grid: dict[str, dict[str, list[Curve]]] = {}
+def correlations(name: str, records: pd.DataFrame, study: Study) -> Figure:
+    """Figure 3: a row for each task; curves of its encoder and of the controls, correlations with the task's scores."""
+    grid: dict[str, dict[str, list[Curve]]] = {row: {column: [] for column in COLUMNS.values()} for row in TASKS.values()}
     counts = []
-    for task, row in TASKS.items():
-        grid[row] = {}
-        for how, column in COLUMNS.items():
-            grid[row][column] = []
-            encoders = {PRETRAINED: "pretrained", UNTRAINED: "untrained", recipe_name(task, "en", REF): "fine-tuned"}
-            for recipe, heading in encoders.items():
-                look = _LOOKS.get(recipe, _LOOKS[task])
-                found = spearman_by_layer(records, task, study, definition=how, recipe=recipe).dropna(subset=["rho"])
-                if len(found):
-                    by_layer = found.set_index("layer").rename(columns={"rho": "value"})
-                    grid[row][column].append(_curve(by_layer, look, heading))
-                    counts.append(found["n"])
+    for (task, row), (definition, column) in product(TASKS.items(), COLUMNS.items()):
+        for encoder in (*CONTROLS, _tuned(task, "fine-tuned")):
+            table = spearman_by_layer(records, task, study, definition=definition, recipe=encoder.recipe).dropna(subset=["rho"])
+            if len(table):
+                by_layer = table.set_index("layer").rename(columns={"rho": "value"})
+                grid[row][column].append(_curve(by_layer, encoder.look, encoder.name))
+                counts.append(table["n"])
     if not counts:
         raise DataError(
             f"{name}: no task with scores and CKA of English and at least five other languages; add languages to the parallel "
@@ -165,6 +133,108 @@ def _correlations(name: str, records: pd.DataFrame, study: Study) -> Figure:
     title = "Spearman correlation of CKA with English and score after fine-tuning on English, over languages"
     note = f"{_range(pd.concat(counts))} languages. {NOTE_CORRELATIONS}"
     return panels(_filled(grid), title, note, ylabel="rho", ylim=(-1, 1))
+
+
+# Encoders and languages.
+
+
+def _look(number: int) -> Look:
+    size = len(COLOURS) - 1  # without black
+    return {"color": COLOURS[number % size], "marker": MARKERS[number % size], "markersize": 1.9, "linewidth": 0.8}
+
+
+def _tuned(task: str, name: str) -> Encoder:
+    """The encoder that is fine-tuned on English for a task; each task has a look of its own in all figures."""
+    return Encoder(recipe_name(task, "en", REF), name, _look(list(TASKS).index(task)))
+
+
+def _similarities(records: pd.DataFrame) -> Similarities:
+    """CKA and its floors under the definitions that are shown, without undefined values."""
+    chosen = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(COLUMNS)].dropna(subset=["value"])
+    return dict(iter(chosen.groupby(["measure", "recipe", "language", "definition"])))  # type: ignore[arg-type]
+
+
+def _present(
+    name: str, similarities: Similarities, study: Study, targets: Sequence[str], tuned: Sequence[Encoder]
+) -> dict[str, str]:
+    """Targets that a fine-tuned encoder has similarities of, code -> name; of a single target the first language instead."""
+    present = [
+        code
+        for code in study.languages[study.parallel]
+        if any((CKA, encoder.recipe, code, definition) in similarities for encoder in tuned for definition in COLUMNS)
+    ]
+    codes = [code for code in targets if code in present] or (present[:1] if len(targets) == 1 else [])
+    if not codes:
+        recipes = ", ".join(encoder.recipe for encoder in tuned)
+        raise DataError(
+            f"{name}: no records of CKA of English and {', '.join(targets)} by {recipes}, those of at least one language by one "
+            "recipe expected; add the language to the parallel corpus, and English to the sources"
+        )
+    return {code: study.names[code] for code in codes}
+
+
+# Panels.
+
+
+def _by_encoder(
+    name: str, records: pd.DataFrame, study: Study, targets: Sequence[str], tuned: Sequence[Encoder], how: str
+) -> Figure:
+    """A row for each target; curves of the controls and, drawn over them, of the fine-tuned encoders."""
+    similarities = _similarities(records)
+    languages = _present(name, similarities, study, targets, tuned)
+    rows = {
+        language: [Line(encoder.recipe, code, encoder.name, encoder.look) for encoder in (*CONTROLS, *tuned)]
+        for code, language in languages.items()
+    }
+    return _draw(similarities, rows, languages, tuned, how)
+
+
+def _draw(
+    similarities: Similarities,
+    rows: Mapping[str, Sequence[Line]],
+    languages: Mapping[str, str],
+    tuned: Sequence[Encoder],
+    how: str,
+) -> Figure:
+    """Rows of lines, a column for each definition. how: what the encoders are fine-tuned for, in the title."""
+    grid = {
+        row: {
+            column: [curve for line in lines for curve in _curves(similarities, definition, line)]
+            for definition, column in COLUMNS.items()
+        }
+        for row, lines in rows.items()
+    }
+    recipes = {encoder.recipe for encoder in tuned}
+    shown = pd.concat(
+        table
+        for (measure, recipe, language, _), table in similarities.items()
+        if measure == CKA and recipe in recipes and language in languages
+    )
+    title = f"CKA of English and {', '.join(languages.values())}: encoders fine-tuned on English {how}"
+    note = f"{_range(shown['n'])} sentence pairs; seeds of fine-tuning: {shown['seed'].nunique()}. {NOTE}"
+    return panels(_filled(grid), title, note, ylabel="CKA", ylim=(0, 1))
+
+
+def _curves(similarities: Similarities, definition: str, line: Line) -> list[Curve]:
+    """Mean over seeds with its band, and that of shuffled pairs; none where there are no values."""
+    curves = []
+    floors = similarities.get((FLOOR, line.recipe, line.language, definition))
+    if floors is not None:
+        dotted: Look = {"color": line.look["color"], "linestyle": ":", "linewidth": 0.7}
+        curves.append(_curve(floors.groupby("layer")[["value"]].mean().assign(low=np.nan, high=np.nan), dotted))
+    values = similarities.get((CKA, line.recipe, line.language, definition))
+    if values is not None:
+        by_layer = values.groupby("layer")
+        value, single = by_layer["value"], by_layer.size() == 1
+        low, high = by_layer["low"].first().where(single, value.min()), by_layer["high"].first().where(single, value.max())
+        curves.append(_curve(pd.DataFrame({"value": value.mean(), "low": low, "high": high}), line.look, line.name))
+    return curves
+
+
+def _curve(by_layer: pd.DataFrame, look: Look, name: str = "") -> Curve:
+    """by_layer: value, low and high."""
+    value, low, high = (by_layer[column].to_numpy(float) for column in ("value", "low", "high"))
+    return Curve(by_layer.index.to_numpy(), value, low, high, look, name)
 
 
 def _filled(grid: Grid) -> Grid:

@@ -22,12 +22,13 @@ from crosslens.corpora.treebanks import read_treebank
 from crosslens.encoders import folder, packaged
 from crosslens.encoders.folder import EncoderFiles
 from crosslens.encoders.trim import trim
+from crosslens.encoding.texts import Texts, load
 from crosslens.labels import UPOS
 from crosslens.recipes import ENCODER, TASK, Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
-from crosslens.training.texts import Texts, load, random_batches
+from crosslens.training.batches import random_batches
 
 Precision = Literal["float32", "bfloat16"]
 LOG = logging.getLogger("benchmark")

@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from crosslens.corpora.treebanks import read_treebank
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.reading import Reading
+from crosslens.encoding.states import unit_states
+from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.measures.trees import decode_batch
-from crosslens.recipes import Reading
 from crosslens.training.biaffine import Biaffine
-from crosslens.training.model import unit_states
-from crosslens.training.predict import for_each_batch
-from crosslens.training.texts import IGNORED, Batch, Texts
 
 Scored = list[tuple[np.ndarray, np.ndarray]]  # scores of arcs (b, w, w + 1) and words (b,) of each batch
 Into = dict[int, dict[int, float]]  # of each word, the scores of its heads

@@ -16,8 +16,8 @@ from typing import Any
 import common
 import numpy as np
 import torch
+from crosslens.encoding.texts import Texts
 from crosslens.training.loop import Loop
-from crosslens.training.texts import Texts
 from transformers import BertConfig, BertModel
 
 

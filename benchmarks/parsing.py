@@ -21,6 +21,7 @@ from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema
 from crosslens.corpora.treebanks import read
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding.texts import IGNORED, Texts, load
 from crosslens.labels import RELATIONS
 from crosslens.recipes import ARC, ENCODER, TASK, Data, Parser, Phase, Recipe, Score, Stage, Term
 from crosslens.streams import stream
@@ -28,7 +29,6 @@ from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.loop import Loop
-from crosslens.training.texts import IGNORED, Texts, load
 from decoding import plain
 
 RATE, SEED, PADDED = 1e-4, 1, 128

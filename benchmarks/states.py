@@ -18,13 +18,14 @@ import common
 import numpy as np
 import torch
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding.batches import collate
+from crosslens.encoding.reading import Reading
+from crosslens.encoding.texts import Texts, load
 from crosslens.labels import UPOS
 from crosslens.measures.clusters import kmeans_agreement
 from crosslens.measures.probes import logistic_probe
-from crosslens.recipes import Reading
 from crosslens.states import files
 from crosslens.states.extract import extract
-from crosslens.training.texts import Texts, collate, load
 
 OURS, OURS_16, SINGLE, PADDED = (
     "length-sorted batches, float32", "length-sorted batches, bfloat16", "one sentence at a time, float32",

@@ -27,10 +27,10 @@ import numpy as np
 import torch
 from crosslens.encoders import folder
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.recipes import TASK
 from crosslens.training.loop import Loop
 from crosslens.training.model import EncoderWithHeads
-from crosslens.training.texts import IGNORED, Texts
 from transformers import (
     AutoModelForTokenClassification,
     PreTrainedTokenizerFast,

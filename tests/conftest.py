@@ -17,11 +17,11 @@ from crosslens.config.whole import load as load_config
 from crosslens.corpora import schema
 from crosslens.encoders.build import build
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding.texts import Texts, load
 from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.recipes import Data
 from crosslens.tokens.tokenise import write_tokens
-from crosslens.training.texts import Texts, load
 from transformers import BertModel
 
 LANGUAGES = ("de", "en", "zh")

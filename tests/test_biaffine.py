@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from crosslens.encoding.texts import IGNORED
 from crosslens.measures.f1 import accuracy, overall
 from crosslens.measures.trees import attachment
 from crosslens.training.biaffine import Biaffine
-from crosslens.training.texts import IGNORED
 from torch import nn
 from torch.nn import functional
 

@@ -16,6 +16,7 @@ from conftest import LANGUAGES
 from crosslens import records as records_of
 from crosslens.config.base import ConfigError
 from crosslens.config.whole import load
+from crosslens.encoding.texts import load as load_texts
 from crosslens.errors import DataError
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.papers.muller2021 import recipes
@@ -29,7 +30,6 @@ from crosslens.states import files as states_files
 from crosslens.states.extract import text_means
 from crosslens.tokens.schema import TOKENS
 from crosslens.training.run import PREDICTIONS
-from crosslens.training.texts import load as load_texts
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 from test_config import REPOSITORY

@@ -9,7 +9,7 @@ from crosslens.figures.save import save
 from crosslens.measures.cka import HEADINGS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.figures import LANGUAGES
-from crosslens.papers.muller2021.figures import figure as figure_of
+from crosslens.papers.muller2021.figures import drawn as figure_of
 from crosslens.papers.muller2021.layout import Study
 from crosslens.records import RECORDS
 from matplotlib.colors import to_rgb

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from crosslens.encoding.texts import IGNORED
 from crosslens.training.objectives import LOSSES, cross_entropy, entropy, reverse_gradient, uniformity
-from crosslens.training.texts import IGNORED
 from torch.nn import functional
 
 

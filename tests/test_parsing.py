@@ -7,6 +7,7 @@ import torch
 from conftest import LANGUAGES
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema
+from crosslens.encoding.texts import IGNORED, load
 from crosslens.labels import RELATIONS
 from crosslens.recipes import ARC, ENCODER, TASK, Data, Parser, Phase, Recipe, Score, Stage, Term
 from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
@@ -14,7 +15,6 @@ from crosslens.training import heads
 from crosslens.training.loop import Loop
 from crosslens.training.predict import predict, selection_score
 from crosslens.training.run import predictions_table
-from crosslens.training.texts import IGNORED, load
 
 SOURCE = Data(corpus="sentences", split="train", languages=("en",))
 TEST = Data(corpus="sentences", split="test", languages=LANGUAGES)

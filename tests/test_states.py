@@ -1,5 +1,7 @@
 """Hidden states: which words or texts, which layers or the pooler, on disk and back."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,15 +10,18 @@ import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.config.states import Draw
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding.batches import collate
+from crosslens.encoding.reading import Reading
+from crosslens.encoding.texts import Texts
 from crosslens.errors import DataError
-from crosslens.recipes import Data, Reading
+from crosslens.fingerprint import Fingerprints
+from crosslens.recipes import Data
 from crosslens.states import files as states_files
 from crosslens.states.draw import draw
 from crosslens.states.extract import extract
 from crosslens.states.run import run
 from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.model import EncoderWithHeads, save
-from crosslens.training.texts import Texts, collate
 from safetensors.torch import load_file
 from transformers import AutoModel, BertTokenizer
 
@@ -143,6 +148,12 @@ def test_segments_change_the_states_as_transformers_has_it(bench, reading):
         output = encoder(input_ids=pieces, token_type_ids=(torch.arange(pieces.shape[1]) >= second).long()[None])
     expected = output.pooler_output[0] if reading.state == "pooler" else output.last_hidden_state[0, 0]
     assert np.allclose(segmented[5], expected.numpy(), atol=1e-5)
+
+
+def test_a_change_to_training_extracts_no_states_again():
+    reached = Fingerprints(Path(__file__).parents[1], cached=False).reached("workflow/scripts/states.py")
+    assert "workflow/crosslens/encoding/states.py" in reached
+    assert not [path for path in reached if "/training/" in path or path == "workflow/crosslens/recipes.py"]
 
 
 # Which words.

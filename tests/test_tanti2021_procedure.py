@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
+from crosslens.encoding.batches import collate
+from crosslens.encoding.states import unit_states
 from crosslens.papers.recipes import resolve
 from crosslens.recipes import LANGUAGE, TASK, Data, Recipe
 from crosslens.training.loop import Loop
-from crosslens.training.model import unit_states
-from crosslens.training.texts import collate
 from torch.nn import functional
 
 ROOT = Path(__file__).parents[1]

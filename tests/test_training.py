@@ -16,14 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, SIZES, UPOS
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Reading, Recipe, Score, Stage, Term
+from crosslens.encoding.batches import collate, sorted_batches
+from crosslens.encoding.reading import Reading
+from crosslens.encoding.states import unit_states
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Recipe, Score, Stage, Term
+from crosslens.states.run import load_trained_encoder
 from crosslens.streams import stream
 from crosslens.training import checkpoint, cpu
+from crosslens.training.batches import random_batches
 from crosslens.training.loop import Interrupted, Loop
-from crosslens.training.model import load_trained_encoder, unit_states
 from crosslens.training.predict import hidden_states, predict, selection_score
 from crosslens.training.run import run
-from crosslens.training.texts import collate, random_batches, sorted_batches
 from sklearn.metrics import f1_score
 
 SOURCE = ("en",)
@@ -668,7 +671,7 @@ sys.path[:0] = [{workflow!r}, {tests!r}]
 import torch; torch.set_num_threads(1)
 from crosslens.training.loop import Interrupted, Loop
 from crosslens.encoders.load import load_encoder
-from crosslens.training.texts import load
+from crosslens.encoding.texts import load
 from test_training import LANGUAGES, UPOS, recipe
 of = recipe("entropy")
 tokens = Path({tokens!r})

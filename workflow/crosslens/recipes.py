@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from crosslens.config.base import Section, Split
+from crosslens.encoding.reading import Reading
 
 TASK, LANGUAGE, ENCODER = "task", "language", "encoder"  # module names
 ARC = "arc"  # labels beside a parser's relations: each word's head
@@ -17,14 +18,6 @@ ARC = "arc"  # labels beside a parser's relations: each word's head
 def label_kind(head: str) -> str:
     """Which labels of a text a head learns, by its first word: `language 1e-01` is one more head for languages."""
     return head.split(" ")[0]
-
-
-class Reading(Section):
-    """What of a text has a label, and which state of the encoder a head sees of it."""
-
-    unit: Literal["word", "text"] = "word"
-    state: Literal["hidden", "pooler"] = "hidden"  # last hidden state (of a text: its first piece's), or the pooler's output
-    segments: bool = False  # token type 1 for the second text of a pair
 
 
 class Data(Section):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from crosslens import logs
 from crosslens.config.states import Draw
-from crosslens.recipes import Reading
+from crosslens.encoding.reading import Reading
 from crosslens.states.run import run
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from crosslens.config.states import Draw
+from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.streams import stream
-from crosslens.training.texts import IGNORED, Texts
 
 
 def draw(texts: Texts, language: str, split: str, settings: Draw) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

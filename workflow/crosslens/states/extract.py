@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.recipes import Reading
-from crosslens.training.model import unit_states
-from crosslens.training.predict import for_each_batch
-from crosslens.training.texts import Batch, Texts
+from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.reading import Reading
+from crosslens.encoding.states import unit_states
+from crosslens.encoding.texts import Texts
 
 
 def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
@@ -27,8 +27,8 @@ def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
         output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=True, **options)
         places = torch.arange(mask.shape[1])
         inside = ((places > 0) & (places < mask.sum(1, keepdim=True) - 1)).to(device)
-        for layer, of_layer in enumerate(output.hidden_states):
-            means = (of_layer.float() * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True)
+        for layer, hidden in enumerate(output.hidden_states):
+            means = (hidden.float() * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True)
             column = states.setdefault(f"layer_{layer}", np.empty((len(texts), means.shape[1]), np.float32))
             column[batch.words] = means.cpu().numpy()
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import safe_open
 from torch import nn
 
 from crosslens.config.states import Draw
+from crosslens.encoders.load import load_encoder
+from crosslens.encoding.reading import Reading
+from crosslens.encoding.texts import load
 from crosslens.logs import Progress
-from crosslens.recipes import Reading
 from crosslens.states import files as states_files
 from crosslens.states.draw import draw
 from crosslens.states.extract import extract, text_means
-from crosslens.training.model import load_trained_encoder
-from crosslens.training.texts import load
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -46,12 +47,25 @@ def run(
     model = load_trained_encoder(encoder, weights, pooler=reading.state == "pooler", dtype=DTYPES[precision]).to(device)
     files = [(corpus, language) for corpus in draws for language in languages[corpus]]
     for corpus, language in Progress(len(files), f"states of {weights.parent}: languages", log).over(files):
-        of = draws[corpus]
-        if of.means:
-            columns, states = _means(model, tokens[corpus], language, of.sample_split)
+        settings = draws[corpus]
+        if settings.means:
+            columns, states = _means(model, tokens[corpus], language, settings.sample_split)
         else:
-            columns, states = _language(model, tokens[corpus], language, labels, of, layers, reading)
+            columns, states = _words(model, tokens[corpus], language, labels, settings, layers, reading)
         states_files.write(columns, states, output / corpus / f"{language}.parquet", stored)
+
+
+def load_trained_encoder(folder: Path, weights: Path, *, pooler: bool = False, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """The encoder as a training left it: its folder's weights, replaced by those of the model file where it has any.
+
+    Raises DataError where the folder's weights are not those of its configuration, or have no pooler that is asked for.
+    """
+    encoder = load_encoder(folder, pooler=pooler, dtype=dtype)
+    with safe_open(weights, "pt") as stored:
+        if (stored.metadata() or {}).get("encoder") == "yes":
+            names = [name for name in stored.keys() if name.startswith("encoder.")]
+            encoder.load_state_dict({name.removeprefix("encoder."): stored.get_tensor(name).to(dtype) for name in names})
+    return encoder
 
 
 def _means(model: nn.Module, tokens: Path, language: str, split: str) -> tuple[dict[str, list[object]], dict[str, np.ndarray]]:
@@ -62,7 +76,7 @@ def _means(model: nn.Module, tokens: Path, language: str, split: str) -> tuple[d
     return columns | {"split": [split] * n, "sample": [True] * n, "random": [False] * n}, text_means(model, texts)
 
 
-def _language(
+def _words(
     model: nn.Module, tokens: Path, language: str, labels: Sequence[str], settings: Draw,
     layers: Sequence[int], reading: Reading,
 ) -> tuple[dict[str, list[object]], dict[str, np.ndarray]]:  # fmt: skip

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from crosslens.encoding.texts import IGNORED
 from crosslens.measures.trees import decode_batch
 from crosslens.training.objectives import cross_entropy
-from crosslens.training.texts import IGNORED
 
 ACTIVATIONS: dict[str, nn.Module] = {"elu": nn.ELU(), "leaky_relu": nn.LeakyReLU(0.1)}
 Root = Literal["vector", "first", "as_released"]

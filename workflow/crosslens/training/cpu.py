@@ -17,7 +17,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from crosslens.training.texts import Batch
+from crosslens.encoding.batches import Batch
 
 NAME = "crosslens_cpu"
 GROUP = 8  # texts that are padded to the same length in attention

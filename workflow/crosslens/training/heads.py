@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import nn
 
+from crosslens.encoding.texts import IGNORED
 from crosslens.recipes import ARC, TASK, Parser, Term, label_kind
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.objectives import LOSSES
-from crosslens.training.texts import IGNORED
 
 
 def build(labels: Mapping[str, Sequence[str]], dropout: float, parser: Parser | None, size: int) -> nn.ModuleDict:

@@ -16,15 +16,17 @@ import numpy as np
 import torch
 from torch import nn
 
+from crosslens.encoding.batches import collate
+from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.logs import Progress
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term, label_kind
 from crosslens.streams import stream
 from crosslens.training import checkpoint, cpu, edit, heads
+from crosslens.training.batches import random_batches
 from crosslens.training.checkpoint import Position
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.objectives import reverse_gradient
 from crosslens.training.predict import hidden_states, predict, predict_from, selection_score
-from crosslens.training.texts import IGNORED, Texts, collate, random_batches
 
 HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 

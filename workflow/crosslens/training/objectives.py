@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from crosslens.training.texts import IGNORED
+from crosslens.encoding.texts import IGNORED
 
 
 class _Reverse(torch.autograd.Function):

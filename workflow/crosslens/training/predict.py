@@ -1,39 +1,17 @@
 """Hidden states and predictions of whole sets of texts, in length-sorted batches."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import nn
 
+from crosslens.encoding.batches import Batch, for_each_batch, sorted_batches
+from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.measures.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
 from crosslens.recipes import ARC, label_kind
 from crosslens.training import heads
 from crosslens.training.model import EncoderWithHeads
-from crosslens.training.texts import IGNORED, Batch, Texts, collate, sorted_batches
-
-# Padded pieces a batch: on a CPU few enough that a batch's states stay in the cache and little is padded.
-PIECES_A_THREAD, PIECES_ON_A_GPU = 512, 65536
-
-
-def for_each_batch(texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None]) -> None:
-    """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved."""
-    device, padding = next(encoder.parameters()).device, int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
-    budget = PIECES_ON_A_GPU if device.type == "cuda" else PIECES_A_THREAD * torch.get_num_threads()
-
-    def run(chosen: np.ndarray) -> None:
-        try:
-            step(collate(texts, chosen, padding, segments))
-        except torch.OutOfMemoryError:
-            if len(chosen) == 1:
-                raise
-            torch.cuda.empty_cache()
-            run(chosen[: len(chosen) // 2])
-            run(chosen[len(chosen) // 2 :])
-
-    with torch.inference_mode():
-        for chosen in sorted_batches(texts.lengths, budget):
-            run(chosen)
 
 
 def hidden_states(model: EncoderWithHeads, texts: Texts) -> torch.Tensor:

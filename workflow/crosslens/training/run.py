@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 import torch
 
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding.texts import Texts, load
 from crosslens.files import sha256, written
 from crosslens.logs import versions
 from crosslens.recipes import LANGUAGE, TASK, Data, Recipe, label_kind
 from crosslens.records import write_json
 from crosslens.training.loop import Loop, Trained
 from crosslens.training.model import save
-from crosslens.training.texts import Texts, load
 
 FileKey = tuple[str, str, str]  # corpus, language, split
 

@@ -7,6 +7,7 @@ curves may be one, which are high for unrelated states too. Layer 0 is the embed
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from crosslens.errors import DataError
 from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import COLOURS, MARKERS
 from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED, OURS
+from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.layout import PRETRAINED, REF, UNTRAINED, Study, recipe_name
 
@@ -58,7 +60,12 @@ CONTROLS = (
 )
 
 
-def figure(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str] = ("1-2",)) -> Figure:
+def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
+    """A figure. settings: study, the fields of Study; layers, re-initialised ones."""
+    return drawn(name, inputs.records(), Study(**settings["study"]), settings["layers"])
+
+
+def drawn(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str] = ("1-2",)) -> Figure:
     """One of figure1 to figure8; what the records lack is left out.
 
     records: the paper's; study: its parallel languages in their order (figures 1 and 2 take the first that is there where

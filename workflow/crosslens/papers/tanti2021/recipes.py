@@ -6,9 +6,10 @@ from random import Random
 
 from crosslens.config.base import Split
 from crosslens.config.whole import Config
+from crosslens.encoding.reading import Reading
 from crosslens.papers.tanti2021.config import Run
 from crosslens.papers.tanti2021.layout import LABELS, recipe_name
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Reading, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Recipe, Score, Stage, Term
 
 TRIAL = "trial"  # and its number
 SEARCHED = ("encoder_rate", "reversal", "init_sd", "uniformity", "batch", "head_rate")

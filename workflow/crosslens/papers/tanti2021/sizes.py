@@ -16,11 +16,11 @@ from crosslens.config.base import Split
 from crosslens.config.corpora import Corpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
 from crosslens.config.states import Draw
 from crosslens.corpora.splits import apportion
+from crosslens.encoding.texts import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import LABELS, TASKS
 from crosslens.states.draw import draw
 from crosslens.tokens.schema import counts
-from crosslens.training.texts import load
 
 WIKIPEDIA = "Wikipedia"
 SPLITS: dict[str, Split] = {"train": "train", "validation": "validation", "development": "dev", "test": "test"}  # paper, here

@@ -1,0 +1,75 @@
+"""Batches of texts, padded side by side, and passes over whole sets of texts."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from crosslens.encoding.texts import Texts
+
+# Padded pieces a batch: on a CPU few enough that a batch's states stay in the cache and little is padded.
+PIECES_A_THREAD, PIECES_ON_A_GPU = 512, 65536
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B texts padded to their longest, T pieces."""
+
+    input_ids: torch.Tensor  # (B, T)
+    attention_mask: torch.Tensor | None  # (B, T); None where nothing is padded, for the fast attention kernels
+    token_types: torch.Tensor | None  # (B, T); None where all are 0
+    rows: torch.Tensor  # (n_words,) text of each labelled word within the batch
+    columns: torch.Tensor  # (n_words,) its piece
+    words: np.ndarray  # (n_words,) its index in the Texts
+
+
+def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:
+    """Put texts side by side; with `segments` the second text of a pair has token type 1."""
+    lengths, second = texts.lengths[chosen], texts.second[chosen, None]
+    columns = np.arange(lengths.max())[None, :]
+    inside = columns < lengths[:, None]
+    types = torch.from_numpy((inside & (columns >= second) & (second > 0)).astype(np.int64)) if segments else None
+    input_ids = np.full(inside.shape, padding, np.int64)
+    input_ids[inside] = texts.pieces[texts.piece_rows(chosen)]
+    words = texts.word_rows(chosen)
+    rows = np.repeat(np.arange(len(chosen)), np.diff(texts.word_offsets)[chosen])
+    return Batch(
+        torch.from_numpy(input_ids),
+        None if inside.all() else torch.from_numpy(inside.astype(np.int64)),
+        types,
+        torch.from_numpy(rows),
+        torch.from_numpy(texts.positions[words]),
+        words,
+    )
+
+
+def sorted_batches(lengths: np.ndarray, pieces: int) -> Iterator[np.ndarray]:
+    """Texts sorted by length in batches of at most `pieces` padded pieces, the longest first: memory peaks at once."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, pieces // int(lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def for_each_batch(texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None]) -> None:
+    """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved."""
+    device, padding = next(encoder.parameters()).device, int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
+    budget = PIECES_ON_A_GPU if device.type == "cuda" else PIECES_A_THREAD * torch.get_num_threads()
+
+    def run(chosen: np.ndarray) -> None:
+        try:
+            step(collate(texts, chosen, padding, segments))
+        except torch.OutOfMemoryError:
+            if len(chosen) == 1:
+                raise
+            torch.cuda.empty_cache()
+            run(chosen[: len(chosen) // 2])
+            run(chosen[len(chosen) // 2 :])
+
+    with torch.inference_mode():
+        for chosen in sorted_batches(texts.lengths, budget):
+            run(chosen)

@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 from crosslens.errors import DataError
 from crosslens.measures.cka import DEFINITIONS, Definition, cka, cka_of_sums, compare
-from crosslens.measures.jackknife import Deletions
-from crosslens.measures.kernels import Gram
-from crosslens.measures.shuffles import shuffled_orders
 from crosslens.measures.sums import Sums
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -320,18 +317,23 @@ def test_half_precision_states_are_computed_in_double():
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_floor_z_and_p_are_those_of_values_from_shuffled_states(name):
-    x, y = related(60, noise=3.0)
-    found = compare([x], {"xx": [y]}, [name], draws=50, seed=3)[name]
-    shared = slice(3, 15) if name == "released_kernel" else slice(0, 60)  # what all windows have
-    orders = shuffled_orders(found.n, 50, shared, 3)
-    assert (np.sort(orders) == np.arange(found.n)).all()
-    shuffled = np.array([cka(np.concatenate([x[order], x[found.n :]]), y, name) for order in orders])
-    assert found.floor.item() == pytest.approx(shuffled.mean(), abs=1e-12)
-    assert found.z.item() == pytest.approx((found.value.item() - shuffled.mean()) / shuffled.std(ddof=1))
-    assert found.p.item() == (1 + (shuffled >= found.value.item()).sum()) / 51
+    """Of all orders of the sentences that every window has: six, or five of the 32 of which windows of eight are taken."""
+    n, shared = (32, slice(3, 8)) if DEFINITIONS[name].quarters else (6, slice(0, 6))
+    x, y = related(n, noise=3.0)
+    shuffled = []
+    for order in itertools.permutations(range(n)[shared]):
+        moved = x.copy()
+        moved[shared] = x[list(order)]
+        shuffled.append(cka(moved, y, name))
+    mean, deviation, value = np.mean(shuffled), np.std(shuffled), cka(x, y, name)
+    draws = 10_000
+    found = compare([x], {"xx": [y]}, [name], draws=draws, seed=3)[name]
+    assert found.floor.item() == pytest.approx(mean, abs=4 * deviation / np.sqrt(draws))
+    assert found.z.item() == pytest.approx((value - mean) / deviation, abs=0.1)
+    assert found.p.item() == pytest.approx(np.mean(np.array(shuffled) >= value - 1e-12), abs=4 * np.sqrt(0.25 / draws))
     repeated = compare([x], {"xx": [y]}, [name], draws=50, seed=3)[name]
     other = compare([x], {"xx": [y]}, [name], draws=50, seed=4)[name]
-    assert repeated.floor == found.floor != other.floor
+    assert compare([x], {"xx": [y]}, [name], draws=50, seed=3)[name].floor == repeated.floor != other.floor
 
 
 def test_the_floor_is_what_theory_says():
@@ -370,15 +372,23 @@ def test_equal_values_count_as_ties():
 
 @pytest.mark.parametrize("sizes", [[1] * 40, [2] * 20, [1, 4, 2, 1, 12, 7, 3, 10]], ids=["one", "two", "unequal"])
 @pytest.mark.parametrize("how", WHOLE, ids=str)
-def test_values_without_a_block_are_computed_as_if_it_were_not_there(how, sizes):
+def test_intervals_are_those_of_the_values_without_each_block(how, sizes, monkeypatch):
+    """The delete-m jackknife of Busing et al. 1999, whose blocks may be of unequal sizes."""
+    monkeypatch.setitem(DEFINITIONS, "tested", how)
     x, y = related(40)
     labels = np.repeat(np.arange(len(sizes)), sizes)
-    sides = [how.side(Gram.from_states(states), slice(0, 40)) for states in (x, y)]
-    found = Deletions(labels, how.centring).values(sides, np.array([0.0]), len(sizes))[0]
+    found = compare([x], {"xx": [y]}, ["tested"], draws=0, blocks=labels)["tested"]
     k, l = kernel(x, how), kernel(y, how)  # noqa: E741
+    without = []
     for block in range(len(sizes)):
         keep = np.ix_(labels != block, labels != block)
-        assert found[block] == pytest.approx(aligned(k[keep], l[keep], how.centring), abs=1e-11)
+        without.append(aligned(k[keep], l[keep], how.centring))
+    value, groups, h = aligned(k, l, how.centring), len(sizes), 40 / np.array(sizes)
+    estimate = groups * value - sum((1 - size / 40) * left for size, left in zip(sizes, without, strict=True))
+    variance = sum((ratio * value - (ratio - 1) * left - estimate) ** 2 / (ratio - 1)
+                   for ratio, left in zip(h, without, strict=True)) / groups  # fmt: skip
+    half = t.ppf(0.975, groups - 1) * np.sqrt(variance)
+    assert (found.low.item(), found.high.item()) == pytest.approx((value - half, value + half), abs=1e-9)
 
 
 @pytest.mark.parametrize(("name", "size"), [("debiased", 1), ("debiased", 4), ("released_kernel", 1)])

@@ -14,8 +14,8 @@ from xml.sax.saxutils import escape
 import mwxml
 import pytest
 from crosslens.config.tokens import Tokens
-from crosslens.corpora import sampling, schema
-from crosslens.corpora.dumps import articles, in_parts, pages
+from crosslens.corpora import schema
+from crosslens.corpora.dumps import articles, pages
 from crosslens.corpora.sampling import document, write_paragraphs
 from crosslens.corpora.wikitext import long_paragraphs, paragraphs
 from crosslens.errors import DataError
@@ -341,11 +341,18 @@ def sample(source: Path, folder: Path, **changes: object) -> dict:
         "candidates": 1.1,
         "seed": 0,
     } | changes
-    return write_paragraphs(source, {s: folder / f"xx.{s}.parquet" for s in SHARES}, **plan)  # type: ignore[arg-type]
+    return write_paragraphs(source, {s: folder / f"xx.{s}.parquet" for s in plan["shares"]}, **plan)  # type: ignore[arg-type]
 
 
 def rows(folder: Path) -> dict[str, list[dict]]:
     return {split: schema.read(folder / f"xx.{split}.parquet").to_pylist() for split in SHARES}
+
+
+def ordered(source: Path, folder: Path, **changes: object) -> list[dict]:
+    """The rows of a sample without splits, in the order in which they are drawn; by default all that there are."""
+    plan = {"shares": {"train": 1}, "paragraphs": 10**6, "candidates": 1} | changes
+    assert sample(source, folder, **plan)["nominal"] == {"train": plan["paragraphs"]}
+    return schema.read(folder / "xx.train.parquet").to_pylist()
 
 
 def articles_of(n: int, each: int) -> list[str]:
@@ -386,18 +393,12 @@ def test_few_pages_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("per_page", [2, None])
 @pytest.mark.parametrize("streams", [1, 40])
 def test_the_plain_way_gives_the_same_paragraphs(tmp_path: Path, streams: int, per_page: int | None) -> None:
-    """The paragraphs held while reading are those that sorting all of them would give."""
+    """The paragraphs held while reading are those that come first among all of them."""
     path = dump(tmp_path, *articles_of(300, 5), streams=streams)
-
-    def draw(number: int) -> sampling._Drawn:
-        sieve = sampling._Sieve("0/xx", 20, per_page)
-        drawn = sampling._Drawn(sieve, number)
-        drawn.draw(in_parts(path, sieve, processes=1))
-        return drawn
-
+    everything = ordered(path, tmp_path, per_page=per_page)
+    assert len(everything) == 300 * 5 + 1
     for number in (7, 50, 700, 1000):
-        first = sorted(draw(10**9).keys.items(), key=lambda item: item[1])[:number]
-        assert draw(number).keys == dict(first) and len(first) == number
+        assert ordered(path, tmp_path, per_page=per_page, paragraphs=number) == everything[:number]
 
 
 def pages_of(folder: Path, split: str, number: int) -> Counter[str]:
@@ -512,32 +513,32 @@ def test_documents_are_parted_by_blank_lines(tmp_path: Path) -> None:
     )
     path = tmp_path / "xx.txt"
     path.write_text(text, encoding="utf-8", newline="")
-    [part] = sampling._lines(path, sampling._Sieve("salt", 10, 3))
-    assert part.pages == 3
-    assert [(each.page, sorted(text for _, text in each.paragraphs)) for each in part.candidates] == [
-        ("1", [("1#1", "A first line, with blanks."), ("1#2", "A second line of it.")]),
-        ("2", [("2#1", "A document of its own.")]),
-        ("3", [("3#1", "And the last one here.")]),
+    found = ordered(path, tmp_path, form="lines", minimum_characters=10)
+    assert sorted((row["page"], row["id"], row["text"]) for row in found) == [
+        ("1", "1#1", "A first line, with blanks."),
+        ("1", "1#2", "A second line of it."),
+        ("2", "2#1", "A document of its own."),
+        ("3", "3#1", "And the last one here."),
     ]
+    assert schema.metadata(tmp_path / "xx.train.parquet")["pages"] == 3
 
 
 @pytest.mark.parametrize("last", [99, 100, 101, 200])
 def test_every_document_is_counted_once(tmp_path: Path, last: int) -> None:
-    parts = list(sampling._lines(cc100(tmp_path, *lines_of(last, 1)), sampling._Sieve("salt", 10, 3)))
-    assert sum(part.pages for part in parts) == last
-    assert [each.page for part in parts for each in part.candidates] == [str(number) for number in range(1, last + 1)]
+    found = ordered(cc100(tmp_path, *lines_of(last, 1)), tmp_path, form="lines")
+    own = [row["page"] for row in found if row["text"] != "The same everywhere."]
+    assert sorted(own, key=int) == [str(number) for number in range(1, last + 1)]
+    assert schema.metadata(tmp_path / "xx.train.parquet")["pages"] == last
 
 
 def test_the_lines_of_documents_that_come_too_late_are_not_held(tmp_path: Path) -> None:
     path = cc100(tmp_path, *lines_of(3000, 3))
-    found = sample(path, tmp_path, form="lines")
+    drawn = ordered(path, tmp_path, form="lines", paragraphs=110)
+    found = schema.metadata(tmp_path / "xx.train.parquet")
     assert found["pages"] == 3000 and 40 < found["pages_parsed"] < 600
-    everything = rows(tmp_path)
     # What is drawn is what a look at all of them would have chosen.
-    whole = [each for part in sampling._lines(path, sampling._Sieve("0/xx", 20, 3)) for each in part.candidates]
-    keys = {text.text: key for each in whole for key, text in each.paragraphs if text.text != "The same everywhere."}
-    drawn = {row["text"] for part in everything.values() for row in part} - {"The same everywhere."}
-    assert drawn == set(sorted(keys, key=keys.__getitem__)[: len(drawn)]) and len(drawn) >= 109
+    everything = ordered(path, tmp_path, form="lines")
+    assert len(everything) == 3000 * 3 + 1 and drawn == everything[:110]
 
 
 def test_damaged_lines(tmp_path: Path) -> None:

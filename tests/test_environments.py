@@ -1,17 +1,21 @@
 """Each rule's conda environment holds what its script imports, in the versions of requirements.lock."""
 
+import os
 import re
-from collections.abc import Iterator
+import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
 from crosslens.fingerprint import Fingerprints
+from snakemake.api import SnakemakeApi
+from snakemake.rules import Rule
+from snakemake.settings.types import OutputSettings, Quietness, ResourceSettings
 
 REPOSITORY = Path(__file__).parents[1]
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib"}  # where conda-forge and the Python index differ
-RULE = re.compile(r"^\s*(?:rule|checkpoint)\s+(\w+)\s*:", re.MULTILINE)
 PIN = re.compile(r"([\w.-]+)\s*(?:==?\s*([\w.+!]+))?\s*(?:;.*)?")
 
 
@@ -20,17 +24,24 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", CONDA_NAMES.get(name, name)).lower()
 
 
-def rules(root: Path) -> Iterator[tuple[str, str | None, str | None]]:
+def rules(root: Path) -> list[Rule]:
+    """The rules as Snakemake reads them, whichever files they are in."""
+    with (
+        mock.patch.dict(os.environ),  # which a Snakefile may change, as the path
+        mock.patch.object(sys, "path", sys.path.copy()),
+        SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api,
+    ):
+        return list(api.workflow(ResourceSettings(), snakefile=root / "Snakefile", workdir=root)._workflow.rules)
+
+
+def file_of(rule: Rule, name: str | None, root: Path) -> str | None:
+    """A file that a rule names, relative to the repository."""
+    return Path(f"{rule.basedir}/{name}").resolve().relative_to(root.resolve()).as_posix() if name else None
+
+
+def files(root: Path) -> list[tuple[str, str | None, str | None]]:
     """Each rule with its script and environment, relative to the repository."""
-    for path in [*sorted(root.glob("Snakefile")), *sorted(root.glob("rules/**/*.smk"))]:
-        parts = RULE.split(path.read_text(encoding="utf-8"))
-        for name, body in zip(parts[1::2], parts[2::2], strict=True):
-            found = []
-            for directive in ("script", "conda"):
-                match = re.search(rf'^\s+{directive}:\s*"([^"]+)"', body, re.MULTILINE)
-                file = (path.parent / match[1]).resolve() if match else None
-                found.append(file.relative_to(root.resolve()).as_posix() if file else None)
-            yield name, found[0], found[1]
+    return [(rule.name, file_of(rule, rule.script, root), file_of(rule, rule.conda_env, root)) for rule in rules(root)]
 
 
 def pinned(lines: list[str], place: str) -> dict[str, str | None]:
@@ -62,7 +73,7 @@ def missing_packages(root: Path) -> list[str]:
     fingerprints = Fingerprints(root, cached=False)
     distributions = packages_distributions()
     problems = []
-    for rule, script, conda in rules(root):
+    for rule, script, conda in files(root):
         if script is None:
             continue
         if conda is None:
@@ -95,9 +106,9 @@ def test_environments_pin_what_the_lock_pins():
 
 
 def test_rules_are_found_and_their_files_are_there():
-    found = [(rule, file) for rule, *files in rules(REPOSITORY) for file in files if file]
-    assert len(found) > 10
-    assert [(rule, file) for rule, file in found if not (REPOSITORY / file).is_file()] == []
+    named = [(rule, file) for rule, *paths in files(REPOSITORY) for file in paths if file]
+    assert len(named) > 10
+    assert [(rule, file) for rule, file in named if not (REPOSITORY / file).is_file()] == []
 
 
 def test_the_lock_and_the_project_file_ask_for_the_same_packages():
@@ -114,12 +125,13 @@ def test_the_lock_and_the_project_file_ask_for_the_same_packages():
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Two rules, in a paper's file, and one environment."""
+    """Three rules, in a paper's file, and one environment."""
     files = {
         "Snakefile": 'include: "rules/papers/p.smk"\n\n\nrule all:\n    input:\n        "table.csv",\n',
         "rules/papers/p.smk": (
             'rule table:\n    output:\n        "table.csv",\n    conda:\n        "../../envs/measures.yaml"\n'
-            '    params:\n        code=code("table"),\n    script:\n        "../../workflow/scripts/table.py"\n\n\n'
+            '    script:\n        "../../workflow/scripts/table.py"\n\n\n'
+            'use rule table as other_table with:\n    output:\n        "other.csv",\n\n\n'
             'rule note:\n    output:\n        "note.txt",\n    shell:\n        "touch {output}"\n'
         ),
         "workflow/scripts/table.py": "import json\nfrom crosslens import probes\n",
@@ -136,20 +148,25 @@ def project(tmp_path: Path) -> Path:
 
 def test_a_complete_project_has_nothing_to_report(project):
     assert missing_packages(project) == differing_pins(project) == []
-    assert list(rules(project)) == [
-        ("all", None, None),
+    assert files(project) == [
         ("table", "workflow/scripts/table.py", "envs/measures.yaml"),
+        ("other_table", "workflow/scripts/table.py", "envs/measures.yaml"),
         ("note", None, None),
+        ("all", None, None),
     ]
 
 
 def test_a_missing_package_and_a_missing_environment_are_reported(project):
     (project / "envs/measures.yaml").write_text("dependencies:\n  - numpy=2.4.6\n")
-    expected = "rule table: envs/measures.yaml lacks sklearn, imported by workflow/crosslens/probes.py"
-    assert missing_packages(project) == [expected]
+    assert missing_packages(project) == [
+        f"rule {name}: envs/measures.yaml lacks sklearn, imported by workflow/crosslens/probes.py"
+        for name in ("table", "other_table")
+    ]
     rule = project / "rules/papers/p.smk"
     rule.write_text(rule.read_text().replace('    conda:\n        "../../envs/measures.yaml"\n', ""))
-    assert missing_packages(project) == ["rule table: workflow/scripts/table.py without a conda environment"]
+    assert missing_packages(project) == [
+        f"rule {name}: workflow/scripts/table.py without a conda environment" for name in ("table", "other_table")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ import pandas as pd
 import psutil
 import pytest
 from safetensors.numpy import load_file
+from test_environments import rules
 
 REPOSITORY = Path(__file__).parents[1]
 PLANS = REPOSITORY / "tests/workflow/plans.json"
@@ -527,15 +527,9 @@ def test_plans(built):
     assert all_plans(built) == json.loads(PLANS.read_text())
 
 
-def test_plan_of_tables_on_a_cluster_asks_for_gpus(tmp_path):
-    root = copy_repository(tmp_path)
-    for path in root.glob("rules/**/*.smk"):  # without messages, a dry run shows the resources
-        path.write_text(re.sub(r'^    message:\n        ".*"\n', "", path.read_text(), flags=re.MULTILINE))
-    said = snakemake(root, "--profile", "slurm", "-n", "results/table2.csv", "results/table5_search.csv")
-    blocks = [block for block in re.split(r"^(?=(?:local)?rule )", said, flags=re.MULTILINE)[1:]]
-    asks = Counter(re.match(r"(?:local)?rule (\w+):", block)[1] for block in blocks if "gpu=1" in block)
-    jobs = counts(said)
-    assert asks == {rule: jobs[rule] for rule in ("train", "trial", "states")}
+def test_a_cluster_is_asked_for_gpus_where_encoders_run():
+    gpus = {rule.name: rule.resources["gpu"].value for rule in rules(REPOSITORY) if "gpu" in rule.resources}
+    assert gpus == {"train": 1, "trial": 1, "states": 1}
 
 
 if __name__ == "__main__":

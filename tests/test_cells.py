@@ -7,7 +7,9 @@ from crosslens.pages import page
 
 
 def seeds(*values):
-    return pd.DataFrame([{"value": value, "low": value - 0.02, "high": value + 0.01, "n": 50 - i} for i, value in enumerate(values)])
+    return pd.DataFrame(
+        [{"value": value, "low": value - 0.02, "high": value + 0.01, "n": 50 - i} for i, value in enumerate(values)]
+    )
 
 
 def test_a_cell_of_one_seed_has_the_interval_of_its_score():

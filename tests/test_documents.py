@@ -3,34 +3,29 @@
 import re
 
 import pytest
+from crosslens.cells import line, table
 from crosslens.documents import ROOT, Tables, main
-from crosslens.papers.tanti2021.layout import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
+from crosslens.measures.definitions import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
 from crosslens.provenance import write_table
-from pandas import DataFrame
 
-TABLE = DataFrame(
-    {
-        "row": ["Target task", "Target task", "Lang. ID"],
-        "definition": ["paper", "accuracy", "accuracy | of words"],
-        "UDPOS Init.": [51.25, 58.84, 85.12],
-        "UDPOS Init. low": [50.2, 58.1, None],
-        "UDPOS Init. high": [52.3, 59.52, None],
-        "UDPOS Init. n": [12345, 12345, 678],
-        "UDPOS Init. published": [51.2, None, None],
-        "XNLI Init.": [None, 33.39, None],
-    }
-)
-CELLS = DataFrame(  # a line a cell, as muller2021's tables are written
-    {
-        "task": "Parsing",
-        "row": ["English", "English", "German"],
-        "column": ["REF", "1-4", "REF"],
-        "here": [76.66, -32.5, 60.0],
-        "low": [75.0, None, 59.0],
-        "high": [78.44, None, 62.49],
-        "remark": "",
-    }
-)
+PAPER, ACCURACY = ("Target task", "macro F1", "paper"), ("Target task", "accuracy", "accuracy")
+TABLE = table(
+    [
+        line(PAPER[0], "UDPOS Init.", *PAPER[1:], {"here": 51.25, "low": 50.2, "high": 52.3, "n": 12345}, 51.2),
+        line(ACCURACY[0], "UDPOS Init.", *ACCURACY[1:], {"here": 58.84, "low": 58.1, "high": 59.52, "n": 12345}),
+        line(ACCURACY[0], "XNLI Init.", *ACCURACY[1:], {"here": 33.39}),
+        line("Lang. ID", "UDPOS Init.", "accuracy", "accuracy | of words", {"here": 85.12, "n": 678}),
+    ],
+    "tanti2021", "table1",
+)  # fmt: skip
+CELLS = table(
+    [
+        line("English", "REF", "LAS", "LAS", {"here": 76.66, "low": 75.0, "high": 78.44}),
+        line("English", "1-4", "LAS", "LAS", {"here": -32.5}),
+        line("German", "REF", "LAS", "LAS", {"here": 60.0, "low": 59.0, "high": 62.49}),
+    ],
+    "muller2021", "table6",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -91,14 +86,14 @@ def test_a_table_in_markdown(root):
 def test_a_document_that_differs_from_its_tables_is_stale(root, capsys):
     written(root, f'{{{{ value({TASK}, definition="accuracy") }}}}\n')
     assert main(["--check"], root) == 0
-    page, table = root / "docs" / "page.md", root / "docs" / "results" / "demo" / "table1.csv"
+    page, path = root / "docs" / "page.md", root / "docs" / "results" / "demo" / "table1.csv"
     page.write_text(page.read_text().replace("58.8", "59.8"))
     assert main(["--check"], root) == 1
     assert "docs/page.md" in capsys.readouterr().out and "59.8" in page.read_text()
     assert main([], root) == 0 and main(["--check"], root) == 0
-    write_table(TABLE.replace(58.84, 60.04), table, {})  # the run again
+    write_table(TABLE.replace(58.84, 60.04), path, {})  # the run again
     assert main(["--check"], root) == 1
-    table.write_text(table.read_text().replace("60.04", "58.84"))  # a number changed by hand
+    path.write_text(path.read_text().replace("60.04", "58.84"))  # a number changed by hand
     capsys.readouterr()
     assert main(["--check"], root) == 1
     assert "table1.csv: not what table1.csv.json tells of" in capsys.readouterr().out

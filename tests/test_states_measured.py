@@ -41,7 +41,8 @@ def stored(folder, **corpora):
         for language in np.unique(of.languages):
             part = of.take(of.languages == language)
             columns = {"id": [text.split("/")[-1] for text in part.texts], "word": part.words, "label": part.labels,
-                       "language": part.languages, "split": part.splits, "sample": part.sample, "random": part.random}  # fmt: skip
+                       "language": part.languages, "split": part.splits, "sample": part.sample,
+                       "random": part.random}  # fmt: skip
             (folder / corpus).mkdir(exist_ok=True)
             path = folder / corpus / f"{language}.parquet"
             files.write({name: list(values) for name, values in columns.items()}, {"layer_2": part.vectors}, path, "float32")

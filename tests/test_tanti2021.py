@@ -289,7 +289,8 @@ def test_captions_repeat_table_3(published, figure, task):
 def test_footnote_6_stands_beside_its_printed_scores(published):
     rows = [score("task", "finetuned", 0.7, MICRO_F1), score("task", "finetuned", 0.6, ACCURACY, task="nli"),
             score("task", "finetuned", 0.1, ACCURACY), score("task", "finetuned", 0.2, PAPER, task="nli"),
-            score("task", "frozen", 0.3, MICRO_F1), score("language, target", "finetuned", 0.4, ACCURACY, task="nli")]  # fmt: skip
+            score("task", "frozen", 0.3, MICRO_F1),
+            score("language, target", "finetuned", 0.4, ACCURACY, task="nli")]  # fmt: skip
     found = table("footnote6", pd.DataFrame(rows), published)
     ours, xtreme = "fine-tuned (this paper)", "XTREME (Hu et al. 2020)"
     shown = found[["row", "column", "definition", "here", "low", "high", "n", "published"]].to_numpy().tolist()

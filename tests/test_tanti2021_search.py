@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.config.whole import load
-from crosslens.papers.recipes import names, resolve, trial_names
 from crosslens.cells import Published, table
+from crosslens.config.whole import load
 from crosslens.measures.definitions import ACCURACY, MACRO_F1
+from crosslens.papers.recipes import names, resolve, trial_names
 from crosslens.papers.tanti2021.layout import PAPER
 from crosslens.papers.tanti2021.recipes import trials
 from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, searched, used

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from crosslens.cells import Published
 from crosslens.config.states import Draw
 from crosslens.corpora.schema import write
-from crosslens.cells import Published
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.sizes import table
 from crosslens.tokens.schema import TOKENS

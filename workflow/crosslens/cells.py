@@ -11,8 +11,8 @@ import pandas as pd
 from crosslens.measures.intervals import mean_interval
 
 COLUMNS = (
-    "paper", "item", "row", "column", "metric", "definition", "here", "low", "high", "sd", "seeds", "n", "published", "difference",
-    "remark",
+    "paper", "item", "row", "column", "metric", "definition",
+    "here", "low", "high", "sd", "seeds", "n", "published", "difference", "remark",
 )  # fmt: skip
 """Of every table. metric: what is measured; definition: how the number was computed; here: the mean over seeds; low, high: its
 95 % interval; sd: over seeds; n: units that it rests on, fewest of a seed; difference: here less published."""

@@ -26,7 +26,7 @@ SILENT = {
     "workflow/crosslens/errors.py",
     "workflow/crosslens/logs.py",
     "workflow/crosslens/papers/__init__.py",
-}  # words, and the list of papers
+}  # the last: the list of papers
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 

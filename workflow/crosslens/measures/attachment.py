@@ -21,7 +21,7 @@ NOT_COUNTED = ("PUNCT", "SYM")  # by LAS without punctuation, as wu2019 counts
 def measure(given: Given, *, head: str, arcs: str, relations: Sequence[str], resamples: int) -> Iterator[dict[str, Any]]:
     """Scores on each corpus, split and language, with intervals over sentences.
 
-    head, arcs: the predictions of relations, and those of heads. relations: names of the classes. Words have their UPOS in the tokens.
+    head, arcs: the predictions of relations, and those of heads. relations: names of the classes. Tokens have the words' UPOS.
     """
     table = pq.read_table(given.folder / "predictions.parquet").to_pandas()
     for (corpus, split, language), part in table.groupby(["corpus", "split", "language"], sort=False):

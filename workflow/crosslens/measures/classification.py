@@ -44,8 +44,8 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Scores of each head on each corpus and split, over all languages and for each, with intervals over sentences.
 
-    labels: head -> its classes. definitions: head -> those of its scores, CUT_TEXTS and CUT_WORDS among them. source_language: the
-    one that TRANSFER, the mean over languages, leaves out. Records have the head as their item.
+    labels: head -> its classes. definitions: head -> those of its scores, CUT_TEXTS and CUT_WORDS among them. source_language:
+    the one that TRANSFER, the mean over languages, leaves out. Records have the head as their item.
     """
     table = pq.read_table(given.folder / "predictions.parquet").to_pandas()
     for (head, corpus, split), part in table[table["head"].isin(list(labels))].groupby(["head", "corpus", "split"], sort=False):

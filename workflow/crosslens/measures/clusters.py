@@ -44,8 +44,8 @@ def cluster_records(states: States, runs: int, language_clusters: int | None) ->
 def kmeans_agreement(vectors: np.ndarray, truth: np.ndarray, clusters: int, runs: int) -> dict[str, np.ndarray]:
     """Agreement of `runs` k-means clusterings with the truth: name -> (runs,) fractions.
 
-    V_MEASURE: as tanti2021's code computes it (random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs). AMI: corrected for
-    chance. V_CHANCE: against shuffled truth, the chance level of V_MEASURE.
+    V_MEASURE: as tanti2021's code computes it (random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs). AMI: corrected
+    for chance. V_CHANCE: against shuffled truth, the chance level of V_MEASURE.
     """
     found: dict[str, list[float]] = {V_MEASURE: [], AMI: [], V_CHANCE: []}
     generator = np.random.default_rng(0)

@@ -18,8 +18,8 @@ READS = ("states",)
 def measure(given: Given, *, corpus: str, reference: str, draws: int) -> Iterator[dict[str, Any]]:
     """CKA by language, layer and definition, and its floor, `draws` shuffled pairings.
 
-    corpus: of parallel texts, whose sentences are aligned by their ids; the jackknife leaves out documents. Raises DataError where
-    a language has other sentences.
+    corpus: of parallel texts, whose sentences are aligned by their ids; the jackknife leaves out documents. Raises DataError
+    where a language has other sentences.
     """
     paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
     ids, states = read_layers(paths[reference])

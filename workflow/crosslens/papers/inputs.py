@@ -44,8 +44,8 @@ class Inputs:
 def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
     """From plain values, as a rule passes them.
 
-    settings: needs (the fields of Need, and `files`, how many it has) and corpora. files: needs, one list for all; published; tokens,
-    a folder a corpus; encoder, where it is read.
+    settings: needs (the fields of Need, and `files`, how many it has) and corpora. files: needs, one list for all; published;
+    tokens, a folder a corpus; encoder, where it is read.
     """
     paths, needs, grouped = iter(map(Path, files.get("needs", ()))), [], []
     for need in settings["needs"]:

@@ -1,4 +1,4 @@
-"""What a paper is: data that the rules read. Nothing here, and nothing that it imports, computes: every Snakemake call pays for it."""
+"""What a paper is: data that the rules read. Nothing imported here computes: every Snakemake call pays for it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Need:
 class Item:
     """A table or a figure.
 
-    module: of the paper's folder, whose function `table` or `figure` makes the item. settings: what decides it beside its needs, as
-    plain values. corpora: keys of the corpora whose tokens it reads. caption: of the report.
+    module: of the paper's folder, whose function `table` or `figure` makes the item. settings: what decides it beside its needs,
+    as plain values. corpora: keys of the corpora whose tokens it reads. caption: of the report.
     """
 
     form: Literal["table", "figure"]

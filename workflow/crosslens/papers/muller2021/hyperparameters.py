@@ -34,8 +34,8 @@ def hyperparameters(
 ) -> Iterator[dict[str, Any]]:
     """Table 3: a cell for each task and quantity, beside the printed value.
 
-    tasks: recipe -> task; runs, histories: of the reference trainings from the first source, by recipe and seed; grid: of the search,
-    by key. Epochs: the best one, of several seeds the middle one; minutes: of one training, the mean over seeds.
+    tasks: recipe -> task; runs, histories: of the reference trainings from the first source, by recipe and seed; grid: of the
+    search, by key. Epochs: the best one, of several seeds the middle one; minutes: of one training, the mean over seeds.
     """
     for task, head in TASKS.items():
         own = [run for run in runs if tasks[run[0]] == task]

@@ -56,7 +56,12 @@ def _item(name: str, config: Config) -> Item:
     if name.startswith("figure"):
         return _made(name, config, form="figure", module="figures", needs=tuple(needs), settings=settings | {"layers": compared})
     return _made(
-        name, config, module="tables", needs=tuple(needs), settings=settings | {"recipes": names, "further": further}, encoder=True
+        name,
+        config,
+        module="tables",
+        needs=tuple(needs),
+        settings=settings | {"recipes": names, "further": further},
+        encoder=True,
     )
 
 

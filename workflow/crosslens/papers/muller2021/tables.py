@@ -40,7 +40,7 @@ FROM_SCRATCH = "the published model was trained from scratch (caption)"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A table. settings: recipes, those that are configured; study, the fields of Study; further, sets of blocks beside the printed."""
+    """A table. settings: recipes, those that are configured; study, the fields of Study; further, sets of blocks not in print."""
     assert inputs.encoder is not None
     layers = json.loads((inputs.encoder / "config.json").read_text("utf-8"))["num_hidden_layers"]
     study, records = Study(**settings["study"]), inputs.records()
@@ -58,8 +58,8 @@ def made(
 ) -> pd.DataFrame:
     """A table, a line a printed cell and then our own: scores in percent and differences to REF in points.
 
-    records: the paper's, of one encoder with `layers` blocks; recipes: those that were configured, others have no lines; study: what
-    was scored; further: sets of blocks beside the printed ones, such as 1-4. Differences are paired by seed.
+    records: the paper's, of one encoder with `layers` blocks; recipes: those that were configured, others have no lines; study:
+    what was scored; further: sets of blocks beside the printed ones, such as 1-4. Differences are paired by seed.
     """
     if name == "table4":
         return cells.table([*_correlations(records, published, recipes, study)], "muller2021", name)

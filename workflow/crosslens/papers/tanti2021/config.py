@@ -200,16 +200,15 @@ class Tanti2021(PaperSection):
                 # The heads would leave their words unscored, the probe would count them as wrong.
                 paragraphs, texts = f"corpora.{self.language_corpus}", f"corpora.{settings.corpus}"
                 raise ValueError(
-                    f"{here}.language_corpus: {paragraphs} has no {', '.join(unread)}, which {texts} tests and no language head could "
-                    f"name: add it to {paragraphs}.languages or remove it from {texts}.languages"
+                    f"{here}.language_corpus: {paragraphs} has no {', '.join(unread)}, which {texts} tests and no language "
+                    f"head could name: add it to {paragraphs}.languages or remove it from {texts}.languages"
                 )
             if task == "pos" and settings.state == "pooler":
                 raise ValueError(f"{here}.tasks.pos.state: 'hidden' expected, words have no pooler")
             for name, run in settings.runs.items():
                 if run.seeds is not None and (run.seeds[:1] != config.seeds[:1] or not set(run.seeds) <= set(config.seeds)):
-                    raise ValueError(
-                        f"{here}.tasks.{task}.runs.{name}.seeds: some of seeds expected, {config.seeds[0]} first, found {run.seeds}"
-                    )
+                    key = f"{here}.tasks.{task}.runs.{name}.seeds"
+                    raise ValueError(f"{key}: some of seeds expected, {config.seeds[0]} first, found {run.seeds}")
         known = {f"{task}/{run}": settings.corpus for task, settings in self.tasks.items() for run in settings.runs}
         for name in self.search.experiments:
             key = f"{here}.search.experiments"

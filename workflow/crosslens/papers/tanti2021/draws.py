@@ -15,10 +15,11 @@ def draws(recipe: Recipe, config: Config) -> dict[str, Draw]:
 def task_draws(task: Task, config: Config) -> dict[str, Draw]:
     """The appendix's samples, and words for the probes."""
     paper = section(config)
-    probed, clustering = paper.probe, paper.clustering
+    probed = paper.probe
     return {
         task.corpus: Draw(random_words={"test": probed.train_words + probed.test_words}, sample_per_label=task.points_per_label),
         paper.language_corpus: Draw(
-            random_words={"train": probed.train_words, "test": probed.test_words}, sample_per_language=clustering.points_per_language
+            random_words={"train": probed.train_words, "test": probed.test_words},
+            sample_per_language=paper.clustering.points_per_language,
         ),
     }

@@ -36,7 +36,10 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 def scattered(
     name: str, points: Mapping[str, pd.DataFrame], scores: pd.DataFrame, languages: Mapping[str, str], title: str
 ) -> Figure:
-    """Six panels. points: recipe -> corpus (target, wiki), x, y, label, language; scores: `named` records; languages: see `legend`."""
+    """Six panels.
+
+    points: recipe -> corpus (target, wiki), x, y, label, language; scores: `named` records; languages: see `legend`.
+    """
     task, runs = FIGURES[name]
     rows, letters = [], iter("abcdef")
     for corpus, by, kind, item, clusters in (
@@ -46,8 +49,9 @@ def scattered(
     ):
         drawn = []
         for run in runs:
-            here = points[recipe_name(task, run)].query("corpus == @corpus")
-            of_run = scores[scores["recipe"] == recipe_name(task, run)]
+            recipe = recipe_name(task, run)
+            here = points[recipe][points[recipe]["corpus"] == corpus]
+            of_run = scores[scores["recipe"] == recipe]
             values = (_percent(of_run, item, PAPER), _percent(of_run, item, ACCURACY), _percent(of_run, clusters, V_PAPER))
             heading = f"({next(letters)}) {kind}, {CAPTIONS[run]}\nF1 {values[0]}, accuracy {values[1]}, V {values[2]}"
             drawn.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), heading))

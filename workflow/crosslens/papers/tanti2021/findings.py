@@ -53,8 +53,10 @@ def findings(
     weights: Mapping[str, float],
     resamples: int,
 ) -> list[dict[str, Any]]:
-    """Lines of the table. scores: `named` records; predictions: (run, seed) of pos -> rows of predictions.parquet; histories: (task,
-    run, seed) -> history.csv; the rest as in `table`.
+    """Lines of the table.
+
+    scores: `named` records; predictions: (run, seed) of pos -> rows of predictions.parquet; histories: (task, run,
+    seed) -> history.csv; the rest as in `table`.
     """
     lines = [*_metric(predictions, target, languages, resamples)] if "pos" in runs else []
     lines += [*_head_rate(scores, runs), *_dropout(scores, runs), *_absent_classes(scores, runs)]

@@ -68,7 +68,10 @@ class Data:
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The sizes. settings: corpora, key -> its configuration; draws, task -> key -> draw, the task's corpus first; drop_unknown."""
+    """The sizes.
+
+    settings: corpora, key -> its configuration; draws, task -> key -> draw, the task's corpus first; drop_unknown.
+    """
     data: dict[str, Data] = {}
     for task, drawn in settings["draws"].items():
         for corpus, (key, draw_settings) in zip((TASKS[task], WIKIPEDIA), drawn.items(), strict=True):

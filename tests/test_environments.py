@@ -10,6 +10,8 @@ from unittest import mock
 import pytest
 import yaml
 from crosslens.fingerprint import Fingerprints
+from crosslens.kinds import kinds
+from crosslens.papers.paper import papers
 from snakemake.api import SnakemakeApi
 from snakemake.rules import Rule
 from snakemake.settings.types import OutputSettings, Quietness, ResourceSettings
@@ -68,10 +70,19 @@ def lock(path: Path) -> dict[str, str | None]:
     return pinned(lines, path.name)
 
 
+def lacking(root: Path, script: str, conda: str, fingerprints: Fingerprints) -> list[str]:
+    """What a file imports, directly or not, and an environment lacks."""
+    distributions, there = packages_distributions(), environment(root / conda).keys()
+    return [
+        f"{conda} lacks {module}, imported by {place}"
+        for module, place in sorted(fingerprints.foreign(script).items())
+        if not {normal(name) for name in distributions.get(module, [module])} & there
+    ]
+
+
 def missing_packages(root: Path) -> list[str]:
     """Imports of rules' scripts that their environments lack."""
     fingerprints = Fingerprints(root, cached=False)
-    distributions = packages_distributions()
     problems = []
     for rule, script, conda in files(root):
         if script is None:
@@ -79,10 +90,7 @@ def missing_packages(root: Path) -> list[str]:
         if conda is None:
             problems.append(f"rule {rule}: {script} without a conda environment")
             continue
-        there = environment(root / conda)
-        for module, place in sorted(fingerprints.foreign(script).items()):
-            if not {normal(name) for name in distributions.get(module, [module])} & there.keys():
-                problems.append(f"rule {rule}: {conda} lacks {module}, imported by {place}")
+        problems += [f"rule {rule}: {problem}" for problem in lacking(root, script, conda, fingerprints)]
     return problems
 
 
@@ -99,6 +107,24 @@ def differing_pins(root: Path) -> list[str]:
 
 def test_every_rule_has_what_its_script_imports():
     assert missing_packages(REPOSITORY) == []
+
+
+def test_what_scripts_import_by_name_is_there_too(config):
+    """Kinds of measures, modules of items, readers of corpora: see the scripts measure, table, figure and corpus."""
+    modules = {f"measures/{kind}": "measures" for kind in kinds()}
+    for paper in papers():
+        modules |= {
+            f"papers/{paper.key}/{item.module}": {"table": "measures", "figure": "figures"}[item.form]
+            for item in paper.items(config).values()
+        }
+    modules |= {f"corpora/{corpus.READER}": "corpora" for corpus in config.corpora.values() if hasattr(corpus, "READER")}
+    assert len(modules) > 20
+    fingerprints = Fingerprints(REPOSITORY, cached=False)
+    assert [
+        problem
+        for module, name in modules.items()
+        for problem in lacking(REPOSITORY, f"workflow/crosslens/{module}.py", f"envs/{name}.yaml", fingerprints)
+    ] == []
 
 
 def test_environments_pin_what_the_lock_pins():

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from crosslens.cells import COLUMNS
 from safetensors.numpy import load_file
 from test_environments import rules
 
@@ -42,22 +43,21 @@ PLANNED = {
 }
 OVERLAY = "tests/workflow/overlay.yaml"
 RESULTS = "results/tiny"
-PAGED = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "findings")
+SEARCHES = ("table5_search", "muller2021/table3_search")
+TABLES = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "findings")
 FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
-UNTRAINED = {"table4", "table5", "dataset_sizes", "figure2"}  # items without a training behind them
+OTHER_TABLES = (*(f"muller2021/table{number}" for number in range(1, 9)), "muller2021/table3_search")
+OTHER_FIGURES = tuple(f"muller2021/figure{number}" for number in range(1, 9))
+UNTRAINED = {"table4", "table5", "dataset_sizes", "figure2", "muller2021/table2"}  # items without a training behind them
 RUNS = {
     "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"),
     "nli": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation"),
 }
 CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
+ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2
 RECIPE = "tanti2021/pos/gradient_reversal"
 LANGUAGES = ("de", "en", "tr")
-MESSAGES = {
-    "dataset_sizes": "Count the data sets of tanti2021",
-    "findings": "Take the headline number of tanti2021 apart",
-    "table5_search": "Make table 5 of tanti2021 by search",
-    "scores": "Gather the scores of tanti2021",
-} | {figure: f"Draw {figure} of tanti2021" for figure in FIGURES}
+ALL = ("demo_all", *(f"{RESULTS}/{name}.csv" for name in SEARCHES))
 
 
 def copy_repository(root: Path) -> Path:
@@ -92,12 +92,12 @@ def snakemake(root: Path, *options: str, works: bool = True) -> str:
 
 def tiny(root: Path, *options: str, works: bool = True) -> str:
     """Run the tiny study, by default all of it."""
-    return snakemake(root, *(options or ["demo"]), "--profile", "tests/workflow", works=works)
+    return snakemake(root, *(options or ALL), "--profile", "tests/workflow", works=works)
 
 
 def planned(root: Path) -> list[str]:
     """What would run: the messages of the rules, or name and wildcards of a rule without one."""
-    said = tiny(root, "demo", "-n")
+    said = tiny(root, *ALL, "-n")
     jobs = re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE)
     for rule, block in re.findall(r"^rule (\w+):\n((?:    .*\n)*)", said, re.MULTILINE):
         wildcards = re.search(r"^    wildcards: (.+)$", block, re.MULTILINE)
@@ -110,14 +110,16 @@ def training(task: str, run: str) -> list[str]:
     """Jobs of one training and of what is measured on it."""
     recipe = f"tanti2021/{task}/{run}"
     jobs = [f"{rule} recipe={recipe}, seed=0" for rule in ("train", "states")]
-    kinds = ("Score", "Cluster", "Probe") if run in CONTROLS else ("Score", "Cluster", "Probe", "Project")
-    return jobs + [f"{kind} {recipe}, seed 0" for kind in kinds]
+    kinds = ("clusters", "probes") if run in CONTROLS else ("clusters", "probes", "projection")
+    jobs += [f"Measure {kind} of {recipe}, seed 0" for kind in kinds if (kind, run) != ("clusters", "no_adversary")]
+    return jobs + [f"Measure {kind} of {recipe}" for kind in ("classification", "adversary")[: 1 + (run in ADVERSARIAL)]]
 
 
 def made(*names: str) -> list[str]:
-    """Jobs of tables, with their pages, figures, and the file of all scores."""
-    jobs = [MESSAGES.get(name, f"Make {name} of tanti2021") for name in names]
-    return jobs + [f"Make the page of {name}" for name in names if name in PAGED]
+    """Jobs of tables, figures, and the file of all records."""
+    return [f"{'Draw' if 'figure' in name else 'Make'} {name}" for name in names if name != "scores"] + (
+        ["Gather the records of tanti2021"] if "scores" in names else []
+    )
 
 
 def counts(said: str) -> dict[str, int]:
@@ -164,18 +166,26 @@ def own(built: Path, tmp_path: Path) -> Path:
 
 
 def test_builds_every_table_and_figure_and_is_done(built):
-    for name in (*PAGED, *FIGURES):
-        item = built / RESULTS / f"{name}.{'csv' if name in PAGED else 'svg'}"
+    tables, figures = (*TABLES, *OTHER_TABLES), (*FIGURES, *OTHER_FIGURES)
+    for name in (*tables, *figures):
+        item = built / RESULTS / f"{name}.{'csv' if name in tables else 'svg'}"
         record = json.loads(Path(f"{item}.json").read_text())
         assert record["sha256"] == hashlib.sha256(item.read_bytes()).hexdigest()
         assert (record["trainings"] == []) == (name in UNTRAINED), name
-    assert {path.stem for path in (built / RESULTS).glob("*.html")} == set(PAGED)
-    assert {path.stem for path in (built / RESULTS).glob("*.png")} == set(FIGURES)
+        if name in tables:
+            table = pd.read_csv(item)
+            place = {"paper": "muller2021" if "/" in name else "tanti2021", "item": name.rpartition("/")[2]}
+            assert tuple(table.columns) == COLUMNS and all(set(table[key]) == {value} for key, value in place.items()), name
+    for ending, names in (("html", tables), ("png", figures)):
+        found = {str(path.relative_to(built / RESULTS).with_suffix("")) for path in (built / RESULTS).rglob(f"*.{ending}")}
+        assert found - {"report"} == set(names)
     for task, runs in RUNS.items():
         models = built.glob(f"{RESULTS}/models/tanti2021/{task}/*/seed0/model.safetensors")
         assert {path.parts[-3] for path in models} == set(runs)
     scored = set(pd.read_parquet(built / RESULTS / "scores/tanti2021.parquet")["recipe"])
-    assert scored == {f"tanti2021/{task}/{run}" for task, runs in RUNS.items() for run in (*runs, "spelling")}
+    assert scored == {f"tanti2021/{task}/{run}" for task, runs in RUNS.items() for run in runs}
+    other = pd.read_parquet(built / RESULTS / "scores/muller2021.parquet")
+    assert {"cka", "score"} <= set(other["measure"]) and {"LAS", "accuracy", "F1"} <= set(other["definition"])
     assert not list(built.glob("results/**/*.part-*"))
     assert not list(built.glob("results/**/checkpoint*"))
     assert "Nothing to be done" in tiny(built)
@@ -208,7 +218,7 @@ def test_words_and_file_times_rerun_nothing(built):
         changed(library / "measures/projection.py", ('"""t-SNE of hidden states."""', '"""Another docstring."""')),
         changed(library / "training/loop.py", ('"""One training.', '"""A training.')),
         changed(library / "logs.py", ("EVERY = 10.0", "EVERY = 20.0")),
-        changed(library / "config/tanti2021.py", ('"texts a step"', '"texts in a step"')),
+        changed(library / "papers/tanti2021/config.py", ('"texts a step"', '"texts in a step"')),
         changed(library / "config/tokens.py", ('"pieces a text, ', '"pieces of a text, ')),
         changed(library / "corpora/pairs.py", ('"""Sentence pairs of natural', '"""Pairs of sentences of natural')),
         changed(library / "pages.py", ("STYLE = ", "# a comment\n\nSTYLE = ")),
@@ -283,7 +293,12 @@ def test_prefetch_says_how_much_there_is(built):
 
 
 PROJECTIONS = sorted(
-    [f"Project tanti2021/{task}/{run}, seed 0" for task, runs in RUNS.items() for run in runs if run not in CONTROLS]
+    [
+        f"Measure projection of tanti2021/{task}/{run}, seed 0"
+        for task, runs in RUNS.items()
+        for run in runs
+        if run not in CONTROLS
+    ]
     + made("figure3", "figure4", "figure5", "figure6")
 )
 
@@ -318,17 +333,23 @@ def test_a_control_that_is_left_out_no_longer_runs_alone(built):
 def test_another_trial_reruns_no_other(built):
     trial = "tanti2021/pos/frozen/trial02"
     with changed(built / OVERLAY, ("trials: 2", "trials: 3")):
-        jobs = [f"trial recipe={trial}, seed=0", f"Score {trial}, seed 0", *made("table5_search")]
+        jobs = [f"trial recipe={trial}, seed=0", f"Measure classification of {trial}", *made("table5_search")]
         assert planned(built) == sorted(jobs)
 
 
 @pytest.mark.parametrize(
     ("module", "edit", "jobs"),
     [
-        ("pages.py", ("<h1>", "<h2>"), [f"Make the page of {table}" for table in PAGED]),
-        ("figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES)),
+        ("pages.py", ("<h1>", "<h2>"), made(*TABLES, *OTHER_TABLES)),
+        ("figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
+        (
+            "papers/muller2021/tables.py",
+            ('"muller2021", name', '"muller2021", str(name)'),
+            made(*(table for table in OTHER_TABLES if "table3" not in table)),
+        ),
         ("papers/tanti2021/sizes.py", ('"equal"', '"the same"'), made("dataset_sizes")),
         ("papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
+        ("papers/tanti2021/items.py", ('"Table 1"', '"Table I"'), made("table1")),
     ],
 )
 def test_code_of_an_item_reruns_what_it_makes(built, module, edit, jobs):
@@ -343,14 +364,19 @@ def test_names_of_languages_rerun_the_figures_that_show_them(tmp_path):
     with changed(root / "resources/languages.csv", ("Afrikaans", "Afrikaner")):  # is not of the study
         assert "Nothing to be done" in tiny(root, *legend, "-n")
     with changed(root / "resources/languages.csv", ("tr,Turkish", "tr,Türkçe")):
-        assert MESSAGES["figure2"] in tiny(root, *legend, "-n")
+        assert "Draw figure2" in tiny(root, *legend, "-n")
 
 
-def test_measures_of_a_paper_are_of_its_own_recipes(tmp_path):
+def test_a_measure_that_a_paper_does_not_ask_for_is_refused(tmp_path):
     root = copy_repository(tmp_path)
-    for kind in ("predictions", "clusters", "probes", "projection"):
-        of_another = f"results/demo/measures/{kind}/muller2021/pos/en/ref/seed0.parquet"
-        assert f"No rule to produce {of_another}" in snakemake(root, "--profile", "demo", "-n", of_another, works=False)
+    for kind, end in (("classification", ""), ("probes", "/seed0")):
+        of_another = f"results/demo/measures/{kind}/muller2021/parsing/en/ref{end}.parquet"
+        said = snakemake(root, "--profile", "demo", "-n", of_another, works=False)
+        assert f"measures/{kind}/muller2021/parsing/en/ref: muller2021 asks for similarity, attachment of this recipe" in said
+    said = snakemake(
+        root, "--profile", "demo", "-n", "results/demo/measures/probes/tanti2021/pos/frozn/seed0.parquet", works=False
+    )
+    assert "tanti2021/pos/frozn: no recipe of the configuration has this name" in said
 
 
 def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
@@ -359,14 +385,14 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     random_encoder = re.search(r"random: \{ source: random.*\}", overlay.read_text())[0]
     hub = f"random: {{ source: hub, id: some/encoder, revision: {'a' * 40} }}"
     overlay.write_text(overlay.read_text().replace(random_encoder, hub))
-    tiny(own, "demo", "--touch")
+    tiny(own, *ALL, "--touch")
     assert planned(own) == []
 
     def follows(task: str) -> list[str]:
         jobs = [job for run in RUNS[task] for job in training(task, run)]
         figures = ("figure3", "figure5") if task == "pos" else ("figure4", "figure6")
         items = made("table1", "table2", "table3", "footnote6", "dataset_sizes", "findings", "scores", *figures)
-        return [*jobs, f"Identify languages from spelling, {task}", *items]
+        return [*jobs, f"Measure spelling of tanti2021/{task}/frozen, seed 0", *items]
 
     pairs = [f"Read {language} {split} of xnli" for language in LANGUAGES for split in ("dev", "test")]
     pairs += ["Read en train of xnli", "Tokenise xnli for random"]
@@ -377,7 +403,7 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     treebanks += ["Read en train of udpos", "Tokenise udpos for random", *made("table5_search")]
     for number in range(2):
         trial = f"tanti2021/pos/frozen/trial{number:02d}"
-        treebanks += [f"trial recipe={trial}, seed=0", f"Score {trial}, seed 0"]
+        treebanks += [f"trial recipe={trial}, seed=0", f"Measure classification of {trial}"]
     with changed(overlay, ("withheld: clean", "withheld: paper")):
         assert planned(own) == sorted(treebanks + follows("pos"))
 

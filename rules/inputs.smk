@@ -183,8 +183,7 @@ def tanti2021_measures(runs, kinds, tasks=None):
 def muller2021_common(wildcards):
     """What all records of a recipe share."""
     recipe = resolve(wildcards.recipe, CONFIG)
-    task = recipe.name.split("/")[1]
-    return {"paper": "muller2021", "encoder": recipe.encoder, "recipe": recipe.name, "task": task if recipe.labels else None}
+    return {"paper": "muller2021", "encoder": recipe.encoder, "recipe": recipe.name, "task": recipe.task}
 
 
 def muller2021_of(item):
@@ -195,7 +194,7 @@ def muller2021_of(item):
 def muller2021_needed(item):
     """Recipes of a table or figure, as far as they are configured."""
     compared = [] if item == "table5" else MULLER2021_COMPARED
-    return [recipe for recipe in with_sets(muller2021_of(item).recipes, compared) if recipe in MULLER2021_RECIPES]
+    return [recipe for recipe in with_sets(muller2021_of(item).recipes, compared, MULLER2021) if recipe in MULLER2021_RECIPES]
 
 
 def muller2021_models(item):

@@ -27,7 +27,7 @@ rule states:
         settings=lambda wildcards: {
             "draws": {corpus: draw.model_dump() for corpus, draw in recipe_draws(wildcards.recipe).items()},
             "languages": {corpus: CONFIG.corpora[corpus].languages for corpus in recipe_draws(wildcards.recipe)},
-            "labels": resolve(wildcards.recipe, CONFIG).labels.get("task", ()),
+            "labels": resolve(wildcards.recipe, CONFIG).labels("task"),
             "reading": resolve(wildcards.recipe, CONFIG).reading.model_dump(),
             **CONFIG.states.model_dump(),
         },

@@ -113,7 +113,9 @@ def test_every_run_has_a_task_stage_and_a_language_stage(run, config, task, corp
         (TASK, corpus, "test", languages), (LANGUAGE, corpus, "test", languages), (LANGUAGE, "wikipedia", "test", 33)
     ]  # fmt: skip
     assert of.dropout == 0.1
-    assert len(of.labels[TASK]) == labels and len(of.labels[LANGUAGE]) == 33
+    assert {name: (head.learns, len(head.labels)) for name, head in of.heads.items()} == {
+        TASK: (TASK, labels), LANGUAGE: (LANGUAGE, 33)
+    }  # fmt: skip
     assert (of.warmup, of.decay, of.weight_decay, of.clip, of.precision) == (0, "none", 0, None, "float32")
     trained = [term.data for phase in first.phases for term in phase.terms if term.head == TASK]
     assert trained == [trained[0]] and trained[0].languages == ("en",) and trained[0].split == "train"
@@ -194,7 +196,7 @@ def test_further_language_heads_follow_with_their_rates(values, task):
     assert [(score.head, score.data.corpus) for score in of.scores[3:]] == [
         (head, corpus) for head in heads for corpus in (plain.scores[0].data.corpus, "wikipedia")
     ]  # fmt: skip
-    assert [of.labels[head] for head in heads] == [plain.labels[LANGUAGE]] * 2
+    assert [of.heads[head] for head in heads] == [plain.heads[LANGUAGE]] * 2
 
 
 def test_hyperparameters_are_table_5(config, published):
@@ -234,7 +236,7 @@ def test_samples_have_the_sizes_of_appendix_b(config, published, task, corpus, p
 def predictions(path, config):
     """A language head that is right, wrong at one word, and a task head that errs in German."""
     of = recipe("pos", "frozen", config)
-    upos, codes = of.labels[TASK], of.labels[LANGUAGE]
+    upos, codes = of.labels(TASK), of.labels(LANGUAGE)
     noun, verb = upos.index("NOUN"), upos.index("VERB")
     en, de = codes.index("en"), codes.index("de")
     rows = [
@@ -292,7 +294,7 @@ def random_predictions(path, of, target, unit, heads=(TASK, LANGUAGE)):
     """Rows of random predictions on two languages, right at 7 of 10 units; one in ten has no label."""
     generator, rows = np.random.default_rng(0), []
     for head in heads:
-        classes = len(of.labels[head])
+        classes = len(of.heads[head].labels)
         for corpus in (target, "wikipedia") if head != TASK else (target,):
             for number in range(60):
                 n = 1 if unit == "text" else int(generator.integers(1, 7))
@@ -345,7 +347,7 @@ def test_papers_scores_of_words_are_seqevals(tmp_path, config, head):
     of = recipe("pos", "frozen", config)
     table = random_predictions(tmp_path / "p.parquet", of, "udpos", "word")
     value = records(tmp_path / "p.parquet", of, "udpos")
-    part, names = table[(table["head"] == head) & (table["corpus"] == "udpos")], of.labels[head]
+    part, names = table[(table["head"] == head) & (table["corpus"] == "udpos")], of.heads[head].labels
     gold = [[names[tag] for tag in row if tag >= 0] for row in part["gold"]]
     pairs = zip(part["gold"], part["predicted"], strict=True)
     predicted = [[names[guess] for tag, guess in zip(*pair, strict=True) if tag >= 0] for pair in pairs]

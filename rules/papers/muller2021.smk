@@ -2,15 +2,15 @@
 
 from crosslens.papers.muller2021.items import ITEMS as MULLER2021_SHOWN
 from crosslens.papers.muller2021.items import needs as muller2021_needs
-from crosslens.papers.muller2021.recipes import names as muller2021_names
+from crosslens.papers.muller2021.recipes import recipes as muller2021_recipes
 from crosslens.papers.muller2021.recipes import set_name
 from crosslens.papers.muller2021.recipes import study as muller2021_study
 from crosslens.papers.muller2021.recipes import trials as muller2021_trials
 from crosslens.papers.muller2021.recipes import with_sets
 
 MULLER2021 = CONFIG.papers.muller2021
-MULLER2021_COMPARED = [set_name(layers).removeprefix("init") for layers in MULLER2021.similarity.sets] if MULLER2021 else []
-MULLER2021_RECIPES = list(muller2021_names(CONFIG))
+MULLER2021_COMPARED = [set_name(layers) for layers in MULLER2021.similarity.sets] if MULLER2021 else []
+MULLER2021_RECIPES = list(muller2021_recipes(CONFIG))
 MULLER2021_TABLES = [name for name in MULLER2021_SHOWN if name.startswith("table")]
 MULLER2021_FIGURES = [name for name in MULLER2021_SHOWN if name.startswith("figure")]
 MULLER2021_ITEMS = [f"{RESULTS}/muller2021/{name}.{form}" for name in [*MULLER2021_TABLES, "table3"] for form in ("csv", "html")]
@@ -60,7 +60,7 @@ if MULLER2021:
             code=code("muller2021_scores"),
             settings=lambda wildcards: {
                 "seeds": MULLER2021.seeds,
-                "labels": resolve(wildcards.recipe, CONFIG).labels["task"],
+                "labels": resolve(wildcards.recipe, CONFIG).labels("task"),
                 "bootstrap": MULLER2021.bootstrap,
                 "common": muller2021_common(wildcards),
             },
@@ -182,7 +182,7 @@ if MULLER2021:
             "../../envs/measures.yaml"
         params:
             code=code("muller2021_search"),
-            settings={"trials": muller2021_trials(CONFIG)},
+            settings={"trials": {name: recipe.trial for name, recipe in muller2021_trials(CONFIG).items()}},
             environment=environment("measures"),
         message:
             "Make table 3 of muller2021 by search"

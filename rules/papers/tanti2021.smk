@@ -4,13 +4,13 @@
 from crosslens.config.tanti2021 import PAPER_RUNS
 from crosslens.papers.tanti2021.draws import draws
 from crosslens.papers.tanti2021.items import FIGURES, RUNS, TABLES
-from crosslens.papers.tanti2021.recipes import names as tanti2021_names
+from crosslens.papers.tanti2021.recipes import recipes as tanti2021_recipes
 from crosslens.papers.tanti2021.recipes import trials
 
 TANTI2021 = CONFIG.papers.tanti2021
 TANTI2021_CORPORA = [*(of.corpus for of in TANTI2021.tasks.values()), TANTI2021.language_corpus]
 TANTI2021_LANGUAGES = CONFIG.corpora[TANTI2021.language_corpus].languages
-TANTI2021_TRAININGS = "|".join(tanti2021_names(CONFIG))
+TANTI2021_TRAININGS = "|".join(tanti2021_recipes(CONFIG))
 TANTI2021_RUNS = {task: list(of.runs) for task, of in TANTI2021.tasks.items()}
 TANTI2021_FIGURES = {name: runs for name, (task, runs) in FIGURES.items() if task in TANTI2021.tasks}
 TANTI2021_NOTES = {
@@ -334,7 +334,10 @@ rule tanti2021_search:
         "../../envs/measures.yaml"
     params:
         code=code("tanti2021_search"),
-        settings={"trials": trials(CONFIG), "select_by": TANTI2021.training.select_by},
+        settings={
+            "trials": {name: recipe.trial for name, recipe in trials(CONFIG).items()},
+            "select_by": TANTI2021.training.select_by,
+        },
         environment=environment("measures"),
     message:
         "Make table 5 of tanti2021 by search"

@@ -7,20 +7,20 @@ from crosslens.papers.tanti2021 import draws as tanti2021_draws
 from crosslens.papers.tanti2021 import recipes as tanti2021
 from crosslens.recipes import Recipe
 
+_made: list[tuple[Config, dict[str, Recipe]]] = []  # of the last configuration, since rules ask for one recipe at a time
+
 
 def resolve(name: str, config: Config) -> Recipe:
-    """The recipe of a path-like name, such as tanti2021/pos/finetuned. Raises KeyError for a name that is none."""
-    paper = name.split("/")[0]
-    if paper == "tanti2021":
-        return tanti2021.recipe(name, config)
-    if paper == "muller2021":
-        return muller2021.recipe(name, config)
-    raise KeyError(f"no recipe '{name}'")
+    """The recipe of a name, such as tanti2021/pos/finetuned. Raises KeyError for a name that is none."""
+    if not (_made and _made[0][0] is config):
+        kept = tanti2021.recipes(config) | muller2021.recipes(config)
+        _made[:] = [(config, kept | tanti2021.trials(config) | muller2021.trials(config))]
+    return _made[0][1][name]
 
 
 def names(config: Config) -> list[str]:
-    """Names of all recipes whose weights are kept."""
-    return [*tanti2021.names(config), *muller2021.names(config)]
+    """Names of all recipes but trials."""
+    return [*tanti2021.recipes(config), *muller2021.recipes(config)]
 
 
 def trial_names(config: Config) -> list[str]:
@@ -30,6 +30,8 @@ def trial_names(config: Config) -> list[str]:
 
 def draws(name: str, config: Config) -> dict[str, Draw]:
     """Corpora and words whose hidden states are stored under a recipe's model."""
-    if name.startswith("muller2021/"):
+    recipe = resolve(name, config)
+    if recipe.paper == muller2021.PAPER:
         return muller2021.draws(config)
-    return tanti2021_draws.draws(name.split("/")[1], config)
+    assert recipe.task is not None
+    return tanti2021_draws.draws(recipe.task, config)

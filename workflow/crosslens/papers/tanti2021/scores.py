@@ -48,7 +48,7 @@ def prediction_records(
     for (head, corpus, split), part in table.groupby(["head", "corpus", "split"], sort=False):
         item = TASK if head == TASK else f"{head}, {'target' if corpus == target else 'wiki'}"
         gold, predicted, sentences = flattened(part["gold"].tolist(), part["predicted"].tolist())
-        labels = recipe.labels[head]
+        labels = recipe.heads[head].labels
         tokens = token_counts(gold, predicted, sentences, len(part), len(labels))
         common = {"item": item, "corpus": corpus, "split": split}
         definitions: list[tuple[str, Counts, Callable[[Counts], np.ndarray]]] = []

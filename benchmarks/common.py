@@ -24,7 +24,7 @@ from crosslens.encoders.folder import EncoderFiles
 from crosslens.encoders.trim import trim
 from crosslens.encoding.texts import Texts, load
 from crosslens.labels import UPOS
-from crosslens.recipes import ENCODER, TASK, Data, Phase, Recipe, Stage, Term
+from crosslens.recipes import ENCODER, TASK, Data, LinearHead, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
@@ -88,7 +88,7 @@ def tagging(
     return Recipe(
         name="benchmark",
         encoder="encoder",
-        labels={TASK: UPOS},
+        heads={TASK: LinearHead(labels=UPOS)},
         stages=(
             Stage(
                 name="task", phases=(Phase(terms=(Term(head=TASK, data=DATA),), update=(ENCODER, TASK)),), epochs=epochs,

@@ -52,13 +52,12 @@ def flops(model: BertModel, texts: Texts) -> float:
 class TimedLoop(Loop):
     """Our loop, with the seconds of each epoch's updates; choosing the best epoch is not timed."""
 
-    def _phase(self, *arguments: Any) -> int:
+    def train_phase(self, *arguments: Any) -> None:
         started = time.perf_counter()
-        pieces = super()._phase(*arguments)
+        super().train_phase(*arguments)
         if self.device.type == "cuda":
             torch.cuda.synchronize()
         self.seconds = [*getattr(self, "seconds", []), time.perf_counter() - started]
-        return pieces
 
 
 def main() -> None:

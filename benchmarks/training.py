@@ -77,11 +77,10 @@ class TimedLoop(Loop):
     done: tuple[int, float]
     clock: Callable[[], float]
 
-    def _phase(self, *arguments: Any) -> int:
+    def train_phase(self, *arguments: Any) -> None:
         started = self.clock()
-        pieces = super()._phase(*arguments)
-        self.done = pieces, self.clock() - started
-        return pieces
+        super().train_phase(*arguments)
+        self.done = self.position.pieces, self.clock() - started
 
 
 def ours(encoder: Path, texts: Texts, setting: Setting, precision: common.Precision) -> Done:
@@ -167,8 +166,8 @@ def theirs(
 def head_weights(encoder: Path) -> dict[str, torch.Tensor]:
     """The head as our loop draws it."""
     recipe = common.tagging(batch=1, rate=RATE)
-    model = EncoderWithHeads(load_encoder(encoder), recipe.labels, 0.0)
-    model.initialise_heads((TASK,), recipe.init_sd, common.first_heads(recipe, SEED))
+    model = EncoderWithHeads(load_encoder(encoder), recipe.heads, init_sd=recipe.init_sd)
+    model.initialise_heads((TASK,), common.first_heads(recipe, SEED))
     return dict(model.heads[TASK][1].state_dict())  # type: ignore[index]
 
 

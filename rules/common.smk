@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
 from crosslens.kinds import kinds
 from crosslens.papers.paper import MODEL_FILES, papers
+from crosslens.recipes import Recipe
 
 try:
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
@@ -30,6 +32,10 @@ PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
 RECIPES = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.recipes(CONFIG).items()}
 TRIALS = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.trials(CONFIG).items()}
 ITEMS = {paper.path(name): (paper, name, item) for paper in PAPERS for name, item in paper.items(CONFIG).items()}
+RECIPE_FIELDS = list(Recipe.model_fields)
+# Snakemake matches patterns of recipes against every file: short ones, and `asked` tells of a name that is none.
+ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
+KEPT = "|".join(name for name, (_, recipe) in RECIPES.items() if recipe.keeps_weights) or "none"
 config["captions"] = {place: item.caption for place, (_, _, item) in ITEMS.items()}  # for report/item.rst
 config["about"] = {paper.key: paper.about for paper in PAPERS}  # for report/workflow.rst
 
@@ -40,8 +46,7 @@ wildcard_constraints:
     item="|".join(ITEMS),
     kind="|".join(KINDS),
     language=LANGUAGE_PATTERN.strip("^$"),
-    # Short, since Snakemake matches it against every file; `asked` tells of a name that is none.
-    recipe=f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+",
+    recipe=ANY_RECIPE,
     seed=r"\d+",
     split="train|validation|dev|test",
 

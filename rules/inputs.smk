@@ -128,6 +128,25 @@ def recipe_tokens(recipe):
     return [f"{RESULTS}/tokens/{recipe.encoder}/{corpus}" for corpus in corpora]
 
 
+@cache
+def recipe_settings(recipe):
+    """Settings of a recipe, without fields at their defaults."""
+    return asked(recipe)[1].settings()
+
+
+def recipe_field(field):
+    """Params function for one field of a recipe: a param each, so that the reason of a rerun shows what differs and nothing else.
+
+    Snakemake compares the values of params without their names: hence the name in the value.
+    """
+
+    def value(wildcards):
+        settings = recipe_settings(wildcards.recipe)
+        return f"{field}: {settings[field]}" if field in settings else ""
+
+    return value
+
+
 def recipe_draws(recipe):
     """Corpora and words whose states a recipe's model is asked for."""
     paper, found = asked(recipe)

@@ -16,7 +16,7 @@ rule train:
     benchmark:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
     wildcard_constraints:
-        recipe="|".join(RECIPES),
+        recipe=KEPT,
     priority: 1  # the longest jobs first: short ones fill the gaps, and no core waits for a last training
     conda:
         "../envs/encoders.yaml"
@@ -27,16 +27,18 @@ rule train:
         runtime=lambda wildcards, attempt: 720 * attempt,
     params:
         code=code("train"),
-        settings=lambda wildcards: asked(wildcards.recipe)[1].settings(),
+        **{field: recipe_field(field) for field in RECIPE_FIELDS},
+        # For the script. A function that takes the output is not tracked.
+        settings=lambda wildcards, output: recipe_settings(wildcards.recipe),
         environment=environment("encoders"),
     script:
         "../workflow/scripts/train.py"
 
 
-use rule train as trial with:
+use rule train as train_without_weights with:
     output:
         predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",
         history=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/history.csv",
         record=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/record.json",
     wildcard_constraints:
-        recipe="|".join(TRIALS) or "none",
+        recipe=f"(?!(?:{KEPT})/seed){ANY_RECIPE}",

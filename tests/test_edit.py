@@ -87,7 +87,7 @@ def test_head_order_and_dropout_are_those_of_the_reference(bench):
     heads = []
     for trainer in (reference, edited):
         torch.set_rng_state(state)
-        trainer.model.initialise_heads((TASK,), 0.02, 0)
+        trainer.model.initialise_heads((TASK,), 0)
         heads.append(weights(trainer.model.heads[TASK]))
     assert same(*heads)
     draws = []

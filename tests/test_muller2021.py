@@ -24,7 +24,6 @@ from crosslens.papers.muller2021.hyperparameters import hyperparameters, searche
 from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, Study, needs, recipe_name, rows
 from crosslens.papers.muller2021.scores import prediction_records, strict
 from crosslens.papers.muller2021.similarity import similarity_records
-from crosslens.papers.recipes import names, resolve
 from crosslens.recipes import ARC, TASK, Edit
 from crosslens.states import files as states_files
 from crosslens.states.extract import text_means
@@ -49,17 +48,18 @@ def test_published_settings(config):
 
 def test_sets_are_named_by_blocks_that_count_from_1(config):
     assert [recipes.set_name(layers) for layers in ([1], [1, 2], [10, 11, 12], [2, 4], "all", "all_embeddings")] == [
-        "init1", "init1-2", "init10-12", "init2_4", "initall", "initall_embeddings",
+        "1", "1-2", "10-12", "2_4", "all", "all_embeddings",
     ]  # fmt: skip
+    assert resolve("muller2021/ner/en/init5-8", config).edit == Edit(layers=(5, 6, 7, 8))
     assert resolve("muller2021/ner/ru/init11-12", config).edit == Edit(layers=(11, 12))
     assert resolve("muller2021/ner/en/initall", config).edit == Edit(layers="all")
     assert not resolve("muller2021/ner/en/ref", config).edit.changes()
 
 
-def test_further_sets_go_where_sets_are_shown():
-    assert recipes.with_sets(["m/pos/en/ref", "m/pos/en/init1-2", "m/ner/en/ref", "m/pretrained"], ["1-4", "1-2"]) == [
-        "m/pos/en/ref", "m/pos/en/init1-2", "m/ner/en/ref", "m/pretrained", "m/pos/en/init1-4",
-    ]  # fmt: skip
+def test_further_sets_go_where_sets_are_shown(config):
+    given = [f"muller2021/{name}" for name in ("pos/en/ref", "pos/en/init1-2", "ner/en/ref", "pretrained")]
+    found = recipes.with_sets(given, ["1-4", "1-2"], config.papers.muller2021)
+    assert found == [*given, "muller2021/pos/en/init1-4"]
 
 
 def test_recipes_differ_in_their_edit_alone(config):
@@ -72,7 +72,8 @@ def test_recipes_differ_in_their_edit_alone(config):
 )
 def test_tasks(config, task, labels, by):
     of = resolve(f"muller2021/{task}/ru/ref", config)
-    assert of.labels == {TASK: labels} and of.select_by == by and (of.parser is not None) == (task == "parsing")
+    kinds = {name: (head.kind, head.learns, head.labels) for name, head in of.heads.items()}
+    assert kinds == {TASK: ("parser" if task == "parsing" else "linear", TASK, labels)} and of.select_by == by
     (stage,) = of.stages
     assert (stage.epochs, stage.batch, stage.encoder_rate) == {
         "parsing": (15, 32, 5e-5),
@@ -115,7 +116,8 @@ def test_settings_of_the_training_reach_the_recipe(values):
     def settings(of):
         (stage,) = of.stages
         (term,) = stage.phases[0].terms
-        return [of.epsilon, stage.keep, term.divided_twice, of.dropout, of.length_pools, of.parser and of.parser.relation_divisor]
+        divisor = getattr(of.heads[TASK], "relation_divisor", None)
+        return [of.epsilon, stage.keep, term.divided_twice, of.dropout, of.length_pools, divisor]
 
     assert settings(defaults["pos"]) == [1e-8, "best", False, 0.1, False, None]  # the paper's, or silent
     assert settings(changed["pos"]) == settings(changed["ner"]) == [1e-6, "last", True, 0.0, True, None]
@@ -193,7 +195,7 @@ def test_the_number_of_layers_is_the_encoders(tmp_path, config):
 
 def test_grid(config):
     trials = recipes.trials(config)
-    assert len(trials) == 54 and trials["muller2021/pos/en/ref/trial05"] == {"batch": 32, "rate": 5e-5}
+    assert len(trials) == 54 and trials["muller2021/pos/en/ref/trial05"].trial == {"batch": 32, "rate": 5e-5}
     of = resolve("muller2021/pos/en/ref/trial01", config)
     assert of.stages[0].encoder_rate == of.stages[0].head_rate == 2.5e-5 and of.stages[0].batch == 16
     assert [score.data.split for score in of.scores] == ["validation"]

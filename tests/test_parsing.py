@@ -9,9 +9,10 @@ from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema
 from crosslens.encoding.texts import IGNORED, load
 from crosslens.labels import RELATIONS
-from crosslens.recipes import ARC, ENCODER, TASK, Data, Parser, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ARC, ENCODER, TASK, Data, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
 from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
-from crosslens.training import heads
+from crosslens.training.heads.build import build
+from crosslens.training.heads.parser import inside, padded
 from crosslens.training.loop import Loop
 from crosslens.training.predict import predict, selection_score
 from crosslens.training.run import predictions_table
@@ -26,10 +27,11 @@ def parsing(**changes) -> Recipe:
         name="task", phases=(Phase(terms=(term,), update=(ENCODER, TASK)),), epochs=12, batch=8, encoder_rate=2e-3,
         head_rate=5e-3, new_heads=(TASK,), select_head=TASK, select_data=SOURCE,
     )  # fmt: skip
+    parser = ParserHead(labels=RELATIONS, arc=32, relation=16, dropout=0.0)
     settings = {
-        "name": "test/parsing", "encoder": "tiny", "parser": Parser(arc=32, relation=16, dropout=0.0),
-        "labels": {TASK: RELATIONS}, "stages": (stage,), "scores": (Score(head=TASK, data=TEST),), "init_sd": 0.02,
-        "dropout": 0.0, "select_by": "las", "warmup": 0.1, "decay": "linear",
+        "name": "test/parsing", "encoder": "tiny", "heads": {TASK: parser}, "stages": (stage,),
+        "scores": (Score(head=TASK, data=TEST),), "init_sd": 0.02, "dropout": 0.0, "select_by": "las", "warmup": 0.1,
+        "decay": "linear",
     }  # fmt: skip
     return Recipe(**settings | changes)
 
@@ -78,7 +80,7 @@ def test_a_parser_learns_and_predicts_trees(bench, texts, log):
     assert trained.history[-1]["loss 0 task tree"] < trained.history[1]["loss 0 task tree"] / 4
     best = max(row["score"] for row in trained.history)
     assert best > 0.8
-    found = predict(trained.model, texts[SOURCE], [TASK])
+    found = predict(trained.model, texts[SOURCE], TASK)
     assert selection_score(texts[SOURCE], found, TASK, RELATIONS, "las", "word") == pytest.approx(best)
     table = predictions_table(of, texts, trained).to_pylist()
     assert {row["head"] for row in table} == {TASK, ARC} and len(table) == 2 * len(texts[TEST])
@@ -88,7 +90,7 @@ def test_a_parser_learns_and_predicts_trees(bench, texts, log):
             assert heads.count(0) == 1 and all(0 <= head <= len(heads) and head != word for word, head in enumerate(heads, 1))
 
 
-def part_of_batch(texts, parser=None, which=slice(None), **term):
+def part_of_batch(texts, settings, which=slice(None), **term):
     """A head with drawn weights, what some of seven sentences add to the batch's loss, and the batch."""
     of, chosen = texts[SOURCE], np.arange(7)
     words = of.word_rows(chosen)
@@ -96,15 +98,15 @@ def part_of_batch(texts, parser=None, which=slice(None), **term):
     sizes = torch.from_numpy(np.diff(of.word_offsets)[chosen])
     states = torch.randn(len(words), 8, generator=torch.Generator().manual_seed(0))
     known, sentences = int((labels[ARC] != IGNORED).sum()), len(chosen)
-    (head,) = heads.build({TASK: RELATIONS}, 0.0, parser, 8).values()
+    (head,) = build({TASK: settings}, 8, dropout=0.0, sd=0.02).values()
     with torch.no_grad():
         for parameter in head.parameters():
             parameter.normal_(0, 0.3, generator=torch.Generator().manual_seed(1))
         part = np.arange(sentences)[which]
         at = torch.from_numpy(np.isin(np.repeat(np.arange(sentences), sizes), part))
         there = {kind: values[at] for kind, values in labels.items()}
-        asked = Term(head=TASK, data=SOURCE, loss="tree" if parser else "cross_entropy", **term)
-        value = float(heads.loss(head, asked, states[at], sizes[part], there, words=known, sentences=sentences))
+        asked = Term(head=TASK, data=SOURCE, loss="tree" if settings.kind == "parser" else "cross_entropy", **term)
+        value = float(head.term_loss(asked, states[at], sizes[part], there, words=known, sentences=sentences))
     return head, value, (states, labels, sizes, known, sentences)
 
 
@@ -112,38 +114,40 @@ def test_the_relations_loss_is_divided_by_words_or_by_words_plus_two_a_sentence(
     """And micro-batches add up to the whole batch."""
     whole = {}
     for divisor in ("words", "words_plus_two"):
-        parser = Parser(arc=6, relation=4, dropout=0.0, relation_divisor=divisor)
+        parser = ParserHead(labels=RELATIONS, arc=6, relation=4, dropout=0.0, relation_divisor=divisor)
         head, whole[divisor], (states, labels, sizes, known, sentences) = part_of_batch(texts, parser)
         parts = [part_of_batch(texts, parser, which)[1] for which in (slice(0, 3), slice(3, None))]
         assert sum(parts) == pytest.approx(whole[divisor], rel=1e-5)
-    mask = torch.arange(int(sizes.max())) < sizes[:, None]
-    scores = head(heads._padded(states, mask), mask)
-    arcs = head.loss(scores, heads._padded(labels[ARC], mask, IGNORED), torch.full(mask.shape, IGNORED)).item()
+    mask = inside(sizes, states.device)
+    scores = head(padded(states, mask), mask)
+    arcs = head.loss(scores, padded(labels[ARC], mask, IGNORED), torch.full(mask.shape, IGNORED)).item()
     relations = whole["words"] * known - arcs
     assert whole["words_plus_two"] == pytest.approx(arcs / known + relations / (known + 2 * sentences), rel=1e-5)
     assert whole["words_plus_two"] < whole["words"]
 
 
 def test_the_tag_loss_is_divided_once_or_twice(texts):
-    (once, (*_, known, _)), (twice, _) = (part_of_batch(texts, divided_twice=how)[1:] for how in (False, True))
+    (once, (*_, known, _)), (twice, _) = (
+        part_of_batch(texts, LinearHead(labels=RELATIONS), divided_twice=how)[1:] for how in (False, True)
+    )
     assert known > 10 and twice == pytest.approx(once / known)
 
 
-def trained(bench, texts, log, **stage):
-    """Weights before and after one epoch of a parser, and the history."""
+def trained(bench, texts, log, scores, **stage):
+    """Weights before and after two epochs of a parser with given scores, and the history."""
     of = parsing()
     of = of.model_copy(update={"stages": (of.stages[0].model_copy(update={"epochs": 2} | stage),)})
     trainer = Loop(of, texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
+    trainer.score = lambda _: next(scores)
     before = {name: value.clone() for name, value in trainer.model.encoder.state_dict().items()}
     history = trainer.run().history
     return before, trainer.model.encoder.state_dict(), history
 
 
-def test_a_stage_leaves_the_weights_of_its_best_or_last_epoch(bench, texts, log, monkeypatch):
+def test_a_stage_leaves_the_weights_of_its_best_or_last_epoch(bench, texts, log):
     falling = iter(range(100, 0, -1))
-    monkeypatch.setattr("crosslens.training.loop.selection_score", lambda *_: next(falling))
     for keep, best_epoch in (("best", 0), ("last", 2)):
-        before, after, history = trained(bench, texts, log, keep=keep)
+        before, after, history = trained(bench, texts, log, falling, keep=keep)
         assert history[-1]["best_epoch"] == best_epoch
         assert all(torch.equal(before[name], after[name]) for name in before) == (keep == "best")
 
@@ -151,10 +155,12 @@ def test_a_stage_leaves_the_weights_of_its_best_or_last_epoch(bench, texts, log,
 def test_epsilon_is_adams(bench, texts, log):
     moved = {}
     for epsilon in (1e-8, 1e3):
-        trainer = Loop(parsing(epsilon=epsilon), texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
-        assert {group["eps"] for group in trainer._optimiser(trainer.recipe.stages[0], None).param_groups} == {epsilon}
+        of = parsing(epsilon=epsilon)
+        of = of.model_copy(update={"stages": (of.stages[0].model_copy(update={"epochs": 1, "keep": "last"}),)})
+        trainer = Loop(of, texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
         before = trainer.model.encoder.embeddings.word_embeddings.weight.clone()
-        trainer._stage(0, trainer.recipe.stages[0].model_copy(update={"epochs": 1, "keep": "last"}), None)
+        trainer.train_stage(0)
+        assert {group["eps"] for group in trainer.optimiser.param_groups} == {epsilon}
         moved[epsilon] = float((trainer.model.encoder.embeddings.word_embeddings.weight - before).abs().max().detach())
     assert moved[1e3] < 1e-3 * moved[1e-8]
 
@@ -162,13 +168,13 @@ def test_epsilon_is_adams(bench, texts, log):
 def test_cached_states_give_the_same_trees(bench, texts, log):
     """Predictions at the end come from states that are kept; during training from whole passes."""
     trainer = Loop(parsing(), texts, bench.encoder(0.0), seed=0, log=log, device=torch.device("cpu"))
-    trainer.model.initialise_heads((TASK,), 0.02, 0)
+    trainer.model.initialise_heads((TASK,), 0)
     with torch.no_grad():
         for parameter in trainer.model.heads[TASK].parameters():
             parameter.normal_(0, 0.1, generator=torch.Generator().manual_seed(1))
-    whole = predict(trainer.model.eval(), texts[TEST], [TASK])
+    whole = predict(trainer.model.eval(), texts[TEST], TASK)
     trainer.cached = True
-    kept = trainer._predict(TEST, TASK)
+    kept = trainer.predict(TEST, TASK)
     assert all((whole[kind] == kept[kind]).mean() > 0.999 for kind in (TASK, ARC))
 
 

@@ -14,9 +14,9 @@ PRECISIONS = ("float32", "bfloat16")
 def gradient(bench, precision: str, draws: int) -> torch.Tensor:
     """Gradient of the untrained encoder on a batch of texts of all lengths, with dropout, flat."""
     of = loop(bench, recipe(precision=precision), dropout=0.1)
-    of.model.initialise_heads(tuple(of.recipe.labels), 0.02, 0)
+    of.model.initialise_heads(tuple(of.recipe.heads), 0)
     torch.manual_seed(draws)
-    of._gradients(OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
+    of.gradients(OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
     return torch.cat([value.grad.flatten() for value in of.model.encoder.parameters() if value.grad is not None])
 
 

@@ -15,7 +15,7 @@ from crosslens.encoding.reading import Reading
 from crosslens.encoding.texts import Texts
 from crosslens.errors import DataError
 from crosslens.fingerprint import Fingerprints
-from crosslens.recipes import Data
+from crosslens.recipes import Data, LinearHead
 from crosslens.states import files as states_files
 from crosslens.states.draw import draw
 from crosslens.states.extract import extract
@@ -257,7 +257,7 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log, layers):
     encoder = bench.encoder()
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight.mul_(2)
-    save(EncoderWithHeads(encoder, {"task": UPOS}, 0.1), tmp_path / "model.safetensors", with_encoder=True)
+    save(EncoderWithHeads(encoder, {"task": LinearHead(labels=UPOS)}), tmp_path / "model.safetensors", with_encoder=True)
     settings = Draw(random_words={"train": 9, "test": 11}, sample_per_label=2)
     run(
         bench.encoder_folder, tmp_path / "model.safetensors", {"sentences": tokens / "sentences"}, tmp_path / "states",
@@ -282,7 +282,7 @@ def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, la
     encoder = bench.encoder(pooler=True)
     with torch.no_grad():
         encoder.pooler.dense.weight.mul_(2)
-    save(EncoderWithHeads(encoder, {"task": NLI}, 0.1, POOLER), tmp_path / "model.safetensors", with_encoder=True)
+    save(EncoderWithHeads(encoder, {"task": LinearHead(labels=NLI)}, POOLER), tmp_path / "model.safetensors", with_encoder=True)
     assert "encoder.pooler.dense.weight" in load_file(tmp_path / "model.safetensors")
     run(
         bench.pooler_folder, tmp_path / "model.safetensors", {"pairs": tokens / "pairs"}, tmp_path / "states",

@@ -11,12 +11,12 @@ from crosslens.cells import COLUMNS, Published
 from crosslens.config.whole import load
 from crosslens.measures.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM
 from crosslens.measures.intervals import mean_interval
-from crosslens.papers.recipes import names, resolve
 from crosslens.papers.tanti2021.draws import task_draws
 from crosslens.papers.tanti2021.figures import legend, scattered
 from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, named, recipe_name
 from crosslens.papers.tanti2021.tables import made
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit, Reading
+from crosslens.encoding.reading import Reading
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit
 
 ROOT = Path(__file__).parents[1]
 TASKS = ("pos", "nli")
@@ -81,7 +81,9 @@ def test_every_run_has_a_task_stage_and_a_language_stage(run, config, task, corp
         (TASK, corpus, "test", languages), (LANGUAGE, corpus, "test", languages), (LANGUAGE, "wikipedia", "test", 33)
     ]  # fmt: skip
     assert of.dropout == 0.1
-    assert len(of.labels[TASK]) == labels and len(of.labels[LANGUAGE]) == 33
+    assert {name: (head.learns, len(head.labels)) for name, head in of.heads.items()} == {
+        TASK: (TASK, labels), LANGUAGE: (LANGUAGE, 33)
+    }  # fmt: skip
     assert (of.warmup, of.decay, of.weight_decay, of.clip, of.precision) == (0, "none", 0, None, "float32")
     trained = [term.data for phase in first.phases for term in phase.terms if term.head == TASK]
     assert trained == [trained[0]] and trained[0].languages == ("en",) and trained[0].split == "train"
@@ -162,7 +164,7 @@ def test_further_language_heads_follow_with_their_rates(values, task):
     assert [(score.head, score.data.corpus) for score in of.scores[3:]] == [
         (head, corpus) for head in heads for corpus in (plain.scores[0].data.corpus, "wikipedia")
     ]  # fmt: skip
-    assert [of.labels[head] for head in heads] == [plain.labels[LANGUAGE]] * 2
+    assert [of.heads[head] for head in heads] == [plain.heads[LANGUAGE]] * 2
 
 
 def test_hyperparameters_are_table_5(config, published):

@@ -14,8 +14,7 @@ import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.encoding.batches import collate
 from crosslens.encoding.states import unit_states
-from crosslens.papers.recipes import resolve
-from crosslens.recipes import LANGUAGE, TASK, Data, Recipe
+from crosslens.recipes import LANGUAGE, TASK, Data, LinearHead, Recipe
 from crosslens.training.loop import Loop
 from torch.nn import functional
 
@@ -98,7 +97,10 @@ def small(config, task: str, run: str, *, languages=LANGUAGES, **stage) -> Recip
         return [on_tests(of) for of in value] if isinstance(value, list | tuple) else value
 
     plan = on_tests(published(config, task, run).model_dump())
-    plan["labels"] = {TASK: UPOS if task == "pos" else NLI, LANGUAGE: LANGUAGES}
+    plan["heads"] = {
+        TASK: LinearHead(labels=UPOS if task == "pos" else NLI),
+        LANGUAGE: LinearHead(labels=LANGUAGES, learns=LANGUAGE),
+    }
     for of in plan["stages"]:
         of |= {"epochs": 2, "batch": 10} | stage
     return Recipe.model_validate(plan)
@@ -107,26 +109,28 @@ def small(config, task: str, run: str, *, languages=LANGUAGES, **stage) -> Recip
 class Watched(Loop):
     """A training that remembers its batches and its weights at the start of each stage; validation has given scores."""
 
-    def __init__(self, bench, of: Recipe, monkeypatch, scores=(), dropout: float | None = None):
+    def __init__(self, bench, of: Recipe, scores=(), dropout: float | None = None):
         texts = {data: bench.texts(data, of.reading.unit) for data in of.data()}
         encoder = bench.encoder(dropout, of.reading.state == "pooler")
         super().__init__(of, texts, encoder, seed=0, log=logging.getLogger("crosslens.tests"), device=torch.device("cpu"))
         self.starts: list[torch.nn.Module] = []
         self.taken: list[tuple[int, int, int, list[np.ndarray]]] = []  # stage, epoch, phase, batch of each term
-        given = iter(scores)
-        monkeypatch.setattr("crosslens.training.loop.selection_score", lambda *_: next(given, 0.0))
+        self.given = iter(scores)
 
-    def _gradients(self, phase, chosen):
+    def step(self, phase, chosen):
         at = self.position
         if at.stage == len(self.starts):
             self.starts.append(deepcopy(self.model))
         self.taken.append((at.stage, at.epoch, at.phase, list(chosen)))
-        return super()._gradients(phase, chosen)
+        return super().step(phase, chosen)
 
-    def _predict(self, data, head):
+    def score(self, stage):
+        return next(self.given, 0.0)
+
+    def predict(self, data, head):
         return {}
 
-    def _accuracies(self, *_):
+    def accuracies(self, *_):
         return {}
 
     def batches(self, stage: int, epoch: int, phase: int, term: int = 0) -> list[np.ndarray]:
@@ -192,7 +196,7 @@ def test_a_training_is_the_authors_procedure(bench, config, monkeypatch, task, r
     """The same weights from the same batches and initial heads, in float64; without dropout, which no two programs draw alike."""
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     of = small(config, task, run, encoder_rate=1e-3, head_rate=1e-2, head_rates={})
-    trainer = Watched(bench, of.model_copy(update={"dropout": 0.0}), monkeypatch, (*SCORES[0], *SCORES[1]), dropout=0.0)
+    trainer = Watched(bench, of.model_copy(update={"dropout": 0.0}), (*SCORES[0], *SCORES[1]), dropout=0.0)
     trainer.model.double()
     found = trainer.run().model.state_dict()
     start = {name: value.clone() for name, value in trainer.starts[0].state_dict().items()}
@@ -205,8 +209,8 @@ def test_a_training_is_the_authors_procedure(bench, config, monkeypatch, task, r
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_dropout_is_on_wherever_something_learns(bench, config, monkeypatch, run):
-    trainer = Watched(bench, small(config, "pos", run), monkeypatch)
+def test_dropout_is_on_wherever_something_learns(bench, config, run):
+    trainer = Watched(bench, small(config, "pos", run))
     modes = []
     for module in trainer.model.modules():
         module.register_forward_hook(lambda module, *_: modes.append(module.training))
@@ -217,17 +221,17 @@ def test_dropout_is_on_wherever_something_learns(bench, config, monkeypatch, run
     assert {module.p for module in trainer.model.modules() if isinstance(module, torch.nn.Dropout)} == {0.1}
 
 
-def test_no_training_ends_early(bench, config, monkeypatch):
+def test_no_training_ends_early(bench, config):
     scores = [0.9, 0.5, 0.4, 0.3, 0.2, 0.1] * 2
-    trained = Watched(bench, small(config, "pos", "frozen", epochs=5), monkeypatch, scores).run()
+    trained = Watched(bench, small(config, "pos", "frozen", epochs=5), scores).run()
     assert [row["best_epoch"] for row in trained.history] == [0] * 12
     assert [row["epoch"] for row in trained.history] == [0, 1, 2, 3, 4, 5] * 2
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_new_heads_are_normal_with_the_runs_deviation_and_no_bias(bench, config, monkeypatch, run):
+def test_new_heads_are_normal_with_the_runs_deviation_and_no_bias(bench, config, run):
     of = small(config, "pos", run, batch=40, epochs=1)
-    trainer = Watched(bench, of, monkeypatch)
+    trainer = Watched(bench, of)
     trainer.run()
     first, second = (start.heads for start in trainer.starts)
     for head in (first[TASK], first[LANGUAGE], second[LANGUAGE]):
@@ -238,9 +242,9 @@ def test_new_heads_are_normal_with_the_runs_deviation_and_no_bias(bench, config,
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_rates_are_constant(bench, config, monkeypatch, run):
+def test_rates_are_constant(bench, config, run):
     of = published(config, "nli", run)
-    trainer = Watched(bench, small(config, "nli", run), monkeypatch)
+    trainer = Watched(bench, small(config, "nli", run))
     rates = []
     trainer.after_step = lambda at: rates.append((at.stage, *(group["lr"] for group in trainer.optimiser.param_groups)))
     trainer.run()
@@ -254,8 +258,8 @@ def test_rates_are_constant(bench, config, monkeypatch, run):
 
 
 @pytest.mark.parametrize("run", ["gradient_reversal", "entropy_maximisation"])
-def test_paragraphs_are_recycled_in_new_shuffles_to_as_many_as_the_labels(bench, config, monkeypatch, run):
-    trainer = Watched(bench, small(config, "pos", run, languages=("en",)), monkeypatch)
+def test_paragraphs_are_recycled_in_new_shuffles_to_as_many_as_the_labels(bench, config, run):
+    trainer = Watched(bench, small(config, "pos", run, languages=("en",)))
     trainer.run()
     main = len(trainer.recipe.stages[0].phases) - 1
     epochs = []
@@ -271,8 +275,8 @@ def test_paragraphs_are_recycled_in_new_shuffles_to_as_many_as_the_labels(bench,
     assert epochs[0] != epochs[1]
 
 
-def test_phase_1_takes_as_many_paragraphs_as_there_are_labels_drawn_anew(bench, config, monkeypatch):
-    trainer = Watched(bench, small(config, "pos", "entropy_maximisation", epochs=4), monkeypatch)
+def test_phase_1_takes_as_many_paragraphs_as_there_are_labels_drawn_anew(bench, config):
+    trainer = Watched(bench, small(config, "pos", "entropy_maximisation", epochs=4))
     trainer.run()
     passes = [np.concatenate(trainer.batches(0, epoch, 0)) for epoch in range(4)]
     assert all(len(each) == len(set(each)) == 48 for each in passes)
@@ -281,9 +285,9 @@ def test_phase_1_takes_as_many_paragraphs_as_there_are_labels_drawn_anew(bench, 
     assert all(len(np.concatenate(trainer.batches(1, epoch, 0))) == 72 for epoch in range(4))  # the language stage takes all
 
 
-def test_batches_do_not_depend_on_lengths(bench, config, monkeypatch):
+def test_batches_do_not_depend_on_lengths(bench, config):
     """Uniformly random: lengths within a batch spread as much as all lengths do."""
-    trainer = Watched(bench, small(config, "pos", "frozen", epochs=8, batch=16), monkeypatch)
+    trainer = Watched(bench, small(config, "pos", "frozen", epochs=8, batch=16))
     trainer.run()
     lengths = trainer.texts[trainer.recipe.stages[0].phases[0].terms[0].data].lengths
     within = [lengths[batch].std(ddof=1) for epoch in range(8) for batch in trainer.batches(0, epoch, 0)]

@@ -9,9 +9,8 @@ import pytest
 from crosslens.cells import Published, table
 from crosslens.config.whole import load
 from crosslens.measures.definitions import ACCURACY, MACRO_F1
-from crosslens.papers.recipes import names, resolve, trial_names
+from crosslens.papers.tanti2021 import recipes
 from crosslens.papers.tanti2021.layout import PAPER
-from crosslens.papers.tanti2021.recipes import trials
 from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, searched, used
 from crosslens.recipes import LANGUAGE, TASK
 
@@ -42,6 +41,11 @@ def searching(values, **search):
     """The configuration with another search."""
     paper = values["papers"]["tanti2021"]
     return load(values | {"papers": {"tanti2021": paper | {"search": paper["search"] | search}}})
+
+
+def trials(config):
+    """Hyperparameters of the trials by name."""
+    return {name: recipe.trial for name, recipe in recipes.trials(config).items()}
 
 
 # The draw.
@@ -99,7 +103,7 @@ def test_a_trial_is_the_task_stage_alone_scored_on_dev(config, task, corpus, lan
         (TASK, corpus, "dev", languages)
     ]
     assert not [file for file in of.files() if file[2] == "test"]
-    assert list(of.labels) == [TASK, LANGUAGE]
+    assert list(of.heads) == [TASK, LANGUAGE]
     assert (of.init_sd, stage.batch, stage.head_rate) == tuple(point[key] for key in SHARED)
     assert stage.encoder_rate == point.get("encoder_rate", 0)
     terms = [term for phase in stage.phases for term in phase.terms]
@@ -115,8 +119,8 @@ def test_further_language_heads_are_not_in_a_trial(values):
     paper = values["papers"]["tanti2021"]
     training = paper["training"] | {"language_head_rates": [1e-1]}
     config = load(values | {"papers": {"tanti2021": paper | {"training": training}}})
-    assert list(resolve("tanti2021/pos/frozen/trial00", config).labels) == [TASK, LANGUAGE]
-    assert "language 1e-01" in resolve("tanti2021/pos/frozen", config).labels
+    assert list(resolve("tanti2021/pos/frozen/trial00", config).heads) == [TASK, LANGUAGE]
+    assert "language 1e-01" in resolve("tanti2021/pos/frozen", config).heads
 
 
 # Tables 4 and 5.

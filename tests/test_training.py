@@ -19,10 +19,10 @@ from conftest import LANGUAGES, NLI, SIZES, UPOS
 from crosslens.encoding.batches import collate, sorted_batches
 from crosslens.encoding.reading import Reading
 from crosslens.encoding.states import unit_states
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, LinearHead, Phase, Recipe, Score, Stage, Term
 from crosslens.states.run import load_trained_encoder
 from crosslens.streams import stream
-from crosslens.training import checkpoint, cpu
+from crosslens.training import checkpoint, cpu, optimiser
 from crosslens.training.batches import random_batches
 from crosslens.training.loop import Interrupted, Loop
 from crosslens.training.predict import hidden_states, predict, selection_score
@@ -37,6 +37,7 @@ WIKI = Data(corpus="paragraphs", split="train", languages=LANGUAGES)
 WIKI_VALIDATION = Data(corpus="paragraphs", split="validation", languages=LANGUAGES)
 LABEL = Term(head=TASK, data=TRAIN)
 KNOWN = Term(head=LANGUAGE, data=WIKI)
+HEADS = {TASK: LinearHead(labels=UPOS), LANGUAGE: LinearHead(labels=LANGUAGES, learns=LANGUAGE)}
 OBJECTIVES = {
     "frozen": (Phase(terms=(LABEL,), update=(TASK,)),),
     "finetuned": (Phase(terms=(LABEL,), update=(ENCODER, TASK)),),
@@ -62,7 +63,7 @@ def recipe(objective="finetuned", **changes) -> Recipe:
         new_heads=(LANGUAGE,), select_head=LANGUAGE, select_data=WIKI_VALIDATION,
     )  # fmt: skip
     settings = {
-        "name": f"test/{objective}", "encoder": "tiny", "labels": {TASK: UPOS, LANGUAGE: LANGUAGES}, "stages": (task, language),
+        "name": f"test/{objective}", "encoder": "tiny", "heads": HEADS, "stages": (task, language),
         "scores": (Score(head=TASK, data=TEST), Score(head=LANGUAGE, data=TEST)), "init_sd": 0.02, "dropout": 0.1,
         "warmup": 0.1, "decay": "linear", "weight_decay": 0.01, "clip": 1.0,
     } | changes  # fmt: skip
@@ -86,7 +87,7 @@ def inference(objective="reversal", state="hidden", **changes) -> Recipe:
     return of.model_copy(
         update={
             "reading": Reading(unit="text", state=state, segments=True),
-            "labels": of.labels | {TASK: NLI},
+            "heads": of.heads | {TASK: LinearHead(labels=NLI)},
             "stages": tuple(stages),
             "scores": tuple(score.model_copy(update={"data": moved(score.data)}) for score in of.scores),
         }
@@ -177,8 +178,8 @@ def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
         term = KNOWN.model_copy(update={"reversal": reversal})
         phase = Phase(terms=(term,), update=(ENCODER, LANGUAGE))
         trainer = loop(bench, recipe(phases=(phase,), init_sd=0.5, dropout=0.0), dropout=0.0)
-        trainer.model.initialise_heads((LANGUAGE,), 0.5, 0)
-        trainer._gradients(phase, [np.arange(10)])
+        trainer.model.initialise_heads((LANGUAGE,), 0)
+        trainer.gradients(phase, [np.arange(10)])
         gradients[name] = {key: value.grad for key, value in trainer.model.named_parameters() if value.grad is not None}
     for name, plain in gradients["plain"].items():
         factor = -0.5 if name.startswith("encoder.") else 1
@@ -208,16 +209,15 @@ def test_entropy_maximisation_moves_what_its_phases_name(bench):
     steps = [phase.steps(8, trainer.sizes) for phase in of.stages[0].phases]
     seen = []
     trainer.after_step = lambda position: seen.append((position.stage, position.phase, weights(trainer.model)))
-    start = None
-    original = trainer._phase
+    start, original = {}, trainer.step
 
-    def phase(*arguments):
-        nonlocal start
-        start = start or weights(trainer.model)
+    def step(*arguments):
+        start.setdefault("start", weights(trainer.model))
         return original(*arguments)
 
-    trainer._phase = phase
+    trainer.step = step
     trainer.run()
+    start = start["start"]
     first = [state for stage, number, state in seen if (stage, number) == (0, 0)]
     second = [state for stage, number, state in seen if (stage, number) == (0, 1)]
     assert [len(first), len(second)] == steps
@@ -229,41 +229,39 @@ def test_entropy_maximisation_moves_what_its_phases_name(bench):
     assert differs(first[-1], second[-1], "heads.task.")
 
 
+def passes(bench, of):
+    """Texts of each term in each step of the first stage."""
+    trainer, seen = loop(bench, of.model_copy(update={"stages": of.stages[:1]})), []
+    original = trainer.step
+
+    def step(phase, chosen):
+        seen.append(chosen)
+        return original(phase, chosen)
+
+    trainer.step = step
+    trainer.run()
+    return seen
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_first_term_sets_the_number_of_steps_and_the_others_are_recycled(bench, order):
     """48 sentences and 72 paragraphs: the shorter data are seen more than once, the longer ones in part."""
     phase = Phase(terms=OBJECTIVES["reversal"][0].terms[::order], update=(ENCODER, TASK, LANGUAGE))
-    trainer = loop(bench, recipe(phases=(phase,), batch=7, epochs=1))
-    seen, original = {term.head: [] for term in phase.terms}, trainer._backward
-
-    def backward(term, chosen, of):
-        seen[term.head].append(chosen)
-        return original(term, chosen, of)
-
-    trainer._backward = backward
-    trainer._stage(0, trainer.recipe.stages[0], None)
-    first, second = (np.concatenate(seen[term.head]) for term in phase.terms)
+    first_batches, second_batches = zip(*passes(bench, recipe(phases=(phase,), batch=7, epochs=1)), strict=True)
+    first, second = np.concatenate(first_batches), np.concatenate(second_batches)
     n, other = (len(bench.texts(term.data)) for term in phase.terms)
     assert n != other
     assert sorted(first) == list(range(n))
-    assert [len(batch) for batch in seen[phase.terms[1].head]] == [len(batch) for batch in seen[phase.terms[0].head]]
+    assert [len(batch) for batch in second_batches] == [len(batch) for batch in first_batches]
     assert set(np.unique(second, return_counts=True)[1]) == ({1} if n < other else {1, 2})
-    assert all(len(set(batch)) == len(batch) for batch in seen[phase.terms[1].head])
+    assert all(len(set(batch)) == len(batch) for batch in second_batches)
 
 
 def test_a_pass_is_cut_to_other_data_and_drawn_anew(bench):
     """48 of 72 paragraphs an epoch, other ones in each."""
     phases = (Phase(terms=(KNOWN,), update=(LANGUAGE,), at_most=TRAIN),)
-    trainer = loop(bench, recipe(phases=phases, batch=8, epochs=2, select_head=LANGUAGE, select_data=WIKI_VALIDATION))
-    seen, original = [], trainer._backward
-
-    def backward(term, chosen, of):
-        seen.append(chosen)
-        return original(term, chosen, of)
-
-    trainer._backward = backward
-    trainer._stage(0, trainer.recipe.stages[0], None)
-    one, two = np.split(np.concatenate(seen), 2)
+    of = recipe(phases=phases, batch=8, epochs=2, select_head=LANGUAGE, select_data=WIKI_VALIDATION)
+    one, two = np.split(np.concatenate([chosen for (chosen,) in passes(bench, of)]), 2)
     assert len(bench.texts(TRAIN)) == len(one) == len(set(one)) == len(set(two)) < len(bench.texts(WIKI))
     assert set(one) != set(two)
 
@@ -271,12 +269,11 @@ def test_a_pass_is_cut_to_other_data_and_drawn_anew(bench):
 def test_a_head_has_a_rate_of_its_own(bench):
     moved = {}
     for rate in (5e-3, 5e-2):
-        trainer = loop(bench, recipe("reversal", epochs=1, head_rates={LANGUAGE: rate}))
-        first, states = trainer._optimiser(trainer.recipe.stages[0], None), {}
+        trainer, states = loop(bench, recipe("reversal", epochs=1, head_rates={LANGUAGE: rate})), {}
         trainer.after_step = lambda _, states=states, model=trainer.model: states.setdefault("first", weights(model))
-        trainer._stage(0, trainer.recipe.stages[0], None)
+        trainer.train_stage(0)
         moved[rate] = states["first"]
-        assert [group["rate"] for group in first.param_groups] == [5e-3, rate, 2e-3]
+        assert [group["rate"] for group in trainer.optimiser.param_groups] == [5e-3, rate, 2e-3]
     assert differs(moved[5e-3], moved[5e-2], "heads.language.")
     assert not differs(moved[5e-3], moved[5e-2], "heads.task.")
     assert not differs(moved[5e-3], moved[5e-2], "encoder.")
@@ -287,10 +284,10 @@ def test_moments_are_carried_over_where_a_stage_asks_for_it(bench, carries):
     of = recipe("entropy", epochs=1)
     of = of.model_copy(update={"stages": (of.stages[0], of.stages[1].model_copy(update={"carries": carries}))})
     trainer = loop(bench, of)
-    trainer._stage(0, of.stages[0], None)
+    trainer.train_stage(0)
     head = trainer.model.heads[LANGUAGE][1].weight
     moments = trainer.optimiser.state[head]["exp_avg"].clone()
-    fresh = trainer._optimiser(of.stages[1], trainer.optimiser)
+    fresh = optimiser.build(trainer.model, of, of.stages[1], trainer.optimiser)
     assert moments.abs().max() > 0
     assert (head in fresh.state) == bool(carries)
     if carries:
@@ -397,7 +394,7 @@ def with_heads(of: Recipe, rates) -> Recipe:
     ]  # fmt: skip
     return of.model_copy(
         update={
-            "labels": of.labels | dict.fromkeys(heads, LANGUAGES),
+            "heads": of.heads | dict.fromkeys(heads, of.heads[LANGUAGE]),
             "stages": (*of.stages, *stages),
             "scores": (*of.scores, *(Score(head=head, data=TEST) for head in heads)),
         }
@@ -414,19 +411,19 @@ def test_further_language_heads_change_nothing_for_the_others(bench, objective):
     assert tidy(more.history)[: len(alone.history)] == tidy(alone.history)
     for one, other in zip(alone.predictions, more.predictions, strict=False):
         assert all(np.array_equal(one[head], other[head]) for head in one)
-    assert [list(found) for found in more.predictions] == [[TASK], [LANGUAGE], ["language 1e-01"], ["language 1e-03"]]
+    assert [list(found) for found in more.predictions] == [[TASK], [LANGUAGE], [LANGUAGE], [LANGUAGE]]
 
 
 def test_further_language_heads_have_rates_and_weights_of_their_own(bench):
     trainer = loop(bench, with_heads(recipe("finetuned", warmup=0.0, decay="none"), [1e-1, 1e-3]))
-    rates, states, original = {}, {}, trainer._set_rates
+    rates, states = {}, {}
 
-    def watch(optimiser, stage, *arguments):
-        original(optimiser, stage, *arguments)
-        rates.setdefault(stage.name, set()).update(group["lr"] for group in optimiser.param_groups)
+    def watch(position):
+        name = trainer.recipe.stages[position.stage].name
+        rates.setdefault(name, set()).update(group["lr"] for group in trainer.optimiser.param_groups)
+        states.setdefault(position.stage, []).append(weights(trainer.model))
 
-    trainer._set_rates = watch
-    trainer.after_step = lambda position: states.setdefault(position.stage, []).append(weights(trainer.model))
+    trainer.after_step = watch
     trainer.run()
     assert rates == {"task": {5e-3, 2e-3}, "language": {2e-2}, "language 1e-01": {1e-1}, "language 1e-03": {1e-3}}
     for stage, head in ((2, "language 1e-01"), (3, "language 1e-03")):
@@ -437,26 +434,19 @@ def test_further_language_heads_have_rates_and_weights_of_their_own(bench):
 # Best epoch.
 
 
-def scripted(monkeypatch, scores):
-    scores = iter(scores)
-    monkeypatch.setattr("crosslens.training.loop.selection_score", lambda *_: next(scores))
-
-
 @pytest.mark.parametrize(
     ("scores", "best"), [([0.5, 0.4, 0.3], 0), ([0.1, 0.4, 0.4], 1), ([0.1, 0.4, 0.5], 2), ([0.0, 0.0, 0.0], 0)]
 )
-def test_first_best_epoch_wins_and_the_untrained_one_is_a_candidate(bench, monkeypatch, scores, best):
+def test_first_best_epoch_wins_and_the_untrained_one_is_a_candidate(bench, scores, best):
     of = recipe("finetuned")
-    of = of.model_copy(update={"stages": of.stages[:1]})
-    scripted(monkeypatch, scores)
-    trainer = loop(bench, of)
-    after, original = {}, trainer._keep_if_best
+    trainer = loop(bench, of.model_copy(update={"stages": of.stages[:1]}))
+    after = {}
 
-    def keep(*arguments):
+    def score(_):
         after[trainer.position.epoch] = weights(trainer.model)
-        return original(*arguments)
+        return scores[trainer.position.epoch]
 
-    trainer._keep_if_best = keep
+    trainer.score = score
     trained = trainer.run()
     assert trained.history[-1]["best_epoch"] == best
     assert same(weights(trained.model), after[best])
@@ -470,10 +460,10 @@ def test_micro_batches_add_up_to_the_batch(bench, objective):
     phase = OBJECTIVES[objective][-1]
     found = {}
     for largest in (10**9, 2, 1):
-        trainer = loop(bench, recipe(objective, dropout=0.0), dropout=0.0)
-        trainer.model.initialise_heads((TASK, LANGUAGE), 0.2, 0)
+        trainer = loop(bench, recipe(objective, dropout=0.0, init_sd=0.2), dropout=0.0)
+        trainer.model.initialise_heads((TASK, LANGUAGE), 0)
         trainer.largest = largest
-        losses = trainer._gradients(phase, [np.arange(7)] * len(phase.terms))
+        losses = trainer.gradients(phase, [np.arange(7)] * len(phase.terms))
         parameters = trainer.model.named_parameters()
         found[largest] = losses, {name: value.grad for name, value in parameters if value.grad is not None}
     whole, gradients = found.pop(10**9)
@@ -515,7 +505,7 @@ def test_out_of_memory_on_one_text_is_an_error(bench):
 
     trainer.model.encoder.forward = forward
     with pytest.raises(torch.OutOfMemoryError):
-        trainer._gradients(OBJECTIVES["finetuned"][0], [np.arange(8)])
+        trainer.gradients(OBJECTIVES["finetuned"][0], [np.arange(8)])
 
 
 # Exact resume, repeatability.
@@ -730,10 +720,9 @@ def test_training_leaves_no_trace_of_an_earlier_random_state(bench):
 
 def test_gradients_of_an_earlier_stage_are_not_in_the_clipped_norm(bench):
     trainer = loop(bench, recipe("finetuned"))
-    trainer._gradients(OBJECTIVES["finetuned"][0], [np.arange(8)])
+    trainer.gradients(OBJECTIVES["finetuned"][0], [np.arange(8)])
     assert trainer.model.encoder.embeddings.word_embeddings.weight.grad is not None
-    trainer.model.encoder.requires_grad_(False)
-    trainer._gradients(OBJECTIVES["frozen"][0], [np.arange(8)])
+    trainer.gradients(OBJECTIVES["frozen"][0], [np.arange(8)])
     assert {name.split(".")[1] for name, value in trainer.model.named_parameters() if value.grad is not None} == {TASK}
 
 
@@ -876,11 +865,11 @@ def test_untrained_control_has_other_weights_that_are_kept(bench):
 def test_rates_rise_and_fall(bench):
     trainer = loop(bench, recipe("finetuned", warmup=0.2))
     stage = trainer.recipe.stages[0]
-    optimiser = trainer._optimiser(stage, None)
+    adam = optimiser.build(trainer.model, trainer.recipe, stage, trainer.optimiser)
     rates = []
     for update in range(20):
-        trainer._set_rates(optimiser, stage, update, 20)
-        rates.append([group["lr"] for group in optimiser.param_groups])
+        optimiser.set_rates(adam, trainer.recipe, update, 20)
+        rates.append([group["lr"] for group in adam.param_groups])
     rates = np.array(rates)
     assert rates[3] == pytest.approx([stage.head_rate, stage.head_rate, stage.encoder_rate])  # the fourth step has the full rate
     assert rates[0] == pytest.approx(rates[3] / 4)
@@ -902,16 +891,16 @@ def test_padding_does_not_change_hidden_states(bench):
             assert torch.allclose(alone, whole[texts.word_rows(np.array([text]))], atol=1e-5)
 
 
-def test_predictions_in_one_pass_are_those_of_each_head(bench):
-    texts = bench.texts(TEST)
-    model = loop(bench, recipe()).model
-    model.initialise_heads((TASK, LANGUAGE), 1.0, 0)
-    both = predict(model, texts, [TASK, LANGUAGE])
-    states = hidden_states(model, texts)
+def test_predictions_from_kept_states_are_those_of_a_pass(bench):
+    texts, trainer = bench.texts(TEST), loop(bench, recipe(init_sd=1.0))
+    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
+    states = hidden_states(trainer.model, texts)
     for head in (TASK, LANGUAGE):
-        assert np.array_equal(both[head], predict(model, texts, [head])[head])
+        found = predict(trainer.model, texts, head)[head]
+        trainer.cached = True
+        assert np.mean(found == trainer.predict(TEST, head)[head]) > 0.999
         with torch.inference_mode():
-            assert np.mean(both[head] == model.heads[head](states).argmax(-1).numpy()) > 0.999
+            assert np.mean(found == trainer.model.heads[head](states).argmax(-1).numpy()) > 0.999
 
 
 def test_collate_puts_pieces_and_words_where_they_belong(bench):

@@ -1,23 +1,23 @@
 """Recipes: what a training does, written out in full so that its settings alone decide whether it runs again.
 
-A recipe is a list of stages; a stage is some epochs over phases; a phase adds up loss terms and updates some modules.
-Every objective of the papers is composed of these: supervised training is one phase of one term; gradient reversal is a
-second term whose gradient is reversed on its way to the encoder; entropy maximisation is two phases an epoch.
+A recipe has heads on an encoder and a list of stages; a stage is some epochs over phases; a phase adds up loss terms and updates
+some modules. Every objective of the papers is composed of these: supervised training is one phase of one term; gradient reversal
+is a second term whose gradient is reversed on its way to the encoder; entropy maximisation is two phases an epoch.
+
+Names say nothing: what is asked of a recipe or of a head stands in a field.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from crosslens.config.base import Section, Split
 from crosslens.encoding.reading import Reading
 
-TASK, LANGUAGE, ENCODER = "task", "language", "encoder"  # module names
+TASK, LANGUAGE = "task", "language"  # labels that heads learn, and names of heads
 ARC = "arc"  # labels beside a parser's relations: each word's head
-
-
-def label_kind(head: str) -> str:
-    """Which labels of a text a head learns, by its first word: `language 1e-01` is one more head for languages."""
-    return head.split(" ")[0]
+ENCODER = "encoder"
 
 
 class Data(Section):
@@ -32,6 +32,9 @@ class Data(Section):
         return [(self.corpus, language, self.split) for language in self.languages]
 
 
+Layer = Annotated[int, Field(ge=0)]  # 0 is the embedding output
+
+
 class Term(Section):
     """One summand of a loss, a mean over labelled units."""
 
@@ -39,6 +42,7 @@ class Term(Section):
     data: Data
     loss: Literal["cross_entropy", "uniformity", "entropy", "tree"] = "cross_entropy"
     weight: float = 1.0
+    layer: Layer | None = None  # whose states the head is given; None: those that it reads
     reversal: float | None = None  # the gradient into the encoder is multiplied by -reversal
     divided_twice: bool = False  # the mean is divided by the number of labelled units once more (muller2021's sibling code)
 
@@ -59,6 +63,9 @@ class Phase(Section):
 
     terms: tuple[Term, ...]
     update: tuple[str, ...]  # ENCODER and head names
+    frozen_blocks: Annotated[int, Field(ge=0)] | None = (
+        None  # of the encoder: its embeddings and as many lowest blocks are not updated; None: all is
+    )
     at_most: Data | None = None  # a pass takes at most as many texts as these are, drawn anew each time
 
     def items(self, sizes: Mapping[Data, int]) -> int:
@@ -91,6 +98,11 @@ class Stage(Section):
         """Whether any phase updates the encoder."""
         return any(ENCODER in phase.update for phase in self.phases)
 
+    def loss_columns(self, phase: int) -> list[str]:
+        """Columns of the history for the losses of a phase's terms, which are numbered throughout the stage."""
+        first = sum(len(before.terms) for before in self.phases[:phase])
+        return [f"loss {i} {term.head} {term.loss}" for i, term in enumerate(self.phases[phase].terms, first)]
+
 
 class Edit(Section):
     """What is changed in an encoder before it is trained: RANDOM-INIT (muller2021, section 2.2)."""
@@ -104,9 +116,30 @@ class Edit(Section):
         return bool(self.layers) or self.embeddings
 
 
-class Parser(Section):
-    """A biaffine parser as the task's head; see crosslens.training.biaffine."""
+class _Head(Section):
+    """What heads of every kind have."""
 
+    kind: str
+    labels: tuple[str, ...]  # in the order of their numbers
+    layer: Layer | None = None  # whose states it reads; None: what the reading names, of the last
+
+    @model_serializer(mode="wrap")
+    def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {"kind": self.kind} | fields(self)
+
+
+class LinearHead(_Head):
+    """Dropout and one linear layer; see crosslens.training.heads.linear."""
+
+    kind: Literal["linear"] = "linear"
+    learns: Literal["task", "language"] = TASK
+
+
+class ParserHead(_Head):
+    """A biaffine parser, whose labels are relations; see crosslens.training.heads.parser."""
+
+    kind: Literal["parser"] = "parser"
+    learns: Literal["task"] = TASK
     arc: int = 512
     relation: int = 128
     dropout: float = 0.33
@@ -115,19 +148,26 @@ class Parser(Section):
     relation_divisor: Literal["words", "words_plus_two"] = "words"
 
 
+Head = Annotated[LinearHead | ParserHead, Field(discriminator="kind")]
+
+
 class Recipe(Section):
     """One training, from an encoder to predictions on all its targets. Without stages the encoder is only edited."""
 
     name: str
+    paper: str | None = None
+    task: str | None = None  # of the paper; None: nothing is learnt
+    source: str | None = None  # of the task's training data: a language, or what the paper calls them
+    trial: dict[str, int | float] = {}  # of a search: the hyperparameters that it tries
+    keeps_weights: bool = True
     encoder: str
     reading: Reading = Reading()
     edit: Edit = Edit()
-    parser: Parser | None = None
-    labels: dict[str, tuple[str, ...]]  # of each head
+    heads: dict[str, Head]
     stages: tuple[Stage, ...]
     scores: tuple[Score, ...]
-    init_sd: float
-    dropout: float
+    init_sd: float  # of linear heads
+    dropout: float  # before linear heads
     warmup: float = 0.0
     decay: Literal["none", "linear"] = "none"
     weight_decay: float = 0.0
@@ -137,6 +177,24 @@ class Recipe(Section):
     encoder_dropout_when_frozen: bool = False
     length_pools: bool = False  # batches of texts of similar length
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = "float32"
+
+    @model_validator(mode="after")
+    def _one_set_of_labels(self) -> Self:
+        for head in self.heads.values():
+            if head.labels != self.labels(head.learns):
+                raise ValueError(f"{self.name}: heads that learn the same, '{head.learns}', with other labels; the same expected")
+        return self
+
+    def labels(self, learnt: str) -> tuple[str, ...]:
+        """Labels of what heads learn, TASK or LANGUAGE; () where none does."""
+        return next((head.labels for head in self.heads.values() if head.learns == learnt), ())
+
+    def settings(self) -> dict[str, Any]:
+        """The recipe as `Recipe.model_validate` takes it, ready for JSON, without fields at their defaults.
+
+        So a new field with a default leaves the settings of every recipe as they are.
+        """
+        return self.model_dump(mode="json", exclude_defaults=True)
 
     def data(self) -> list[Data]:
         """All texts that the recipe reads, each once."""

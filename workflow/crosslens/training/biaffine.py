@@ -73,12 +73,11 @@ class Biaffine(nn.Module):
         activation: Literal["elu", "leaky_relu"] = "elu",
         root: Root = "vector",
         decoding: Literal["log", "probability"] = "log",
-        relation_divisor: Literal["words", "words_plus_two"] = "words",
     ):
         super().__init__()
         if root == "as_released" and decoding == "log":
             raise ValueError("root as_released: decoding log, which has no tree without the root; probability expected")
-        self.sizes, self.relation_divisor = [arc, arc, relation, relation], relation_divisor
+        self.sizes = [arc, arc, relation, relation]
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
         self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
         self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # what depends on the dependent alone is the same for all heads

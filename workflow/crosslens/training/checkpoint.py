@@ -1,6 +1,8 @@
 """Everything that a killed training needs to go on as if nothing had happened, in one safetensors file with JSON in it."""
 
+import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from crosslens.files import written
+from crosslens.encoding.texts import Texts
 
 
 @dataclass
@@ -23,9 +26,22 @@ class Position:
     updates: int = 0  # of the stage
     best_score: float = -1.0  # of the stage
     best_epoch: int = 0
-    sums: list[float] = field(default_factory=list)  # loss sums of the epoch, by term
-    watched: dict[str, float] = field(default_factory=dict)  # accuracies of the epoch, by column of the history
+    losses: dict[str, float] = field(default_factory=dict)  # of the epoch, by column of the history
+    accuracies: dict[str, float] = field(default_factory=dict)  # likewise
+    pieces: int = 0  # of the epoch
+    seconds: float = 0.0  # of the epoch's steps
     history: list[dict[str, Any]] = field(default_factory=list)
+
+
+def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Tensor]) -> str:
+    """What a checkpoint is known by: settings, ready for JSON, data and the encoder's first weights."""
+    found = hashlib.sha256(json.dumps(settings).encode())
+    for each in texts:
+        for values in (each.pieces, each.piece_offsets, each.positions, each.word_offsets, each.second, *each.labels.values()):
+            found.update(values.tobytes())
+    for value in encoder.values():
+        found.update(value.cpu().contiguous().view(torch.uint8).numpy())
+    return found.hexdigest()
 
 
 def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
@@ -73,6 +89,12 @@ class Checkpoint:
     best: dict[str, torch.Tensor]
     optimiser: dict[str, Any]
     random: dict[str, torch.Tensor]
+
+    def set_random_state(self) -> None:
+        """Let torch draw what it would have drawn next."""
+        torch.set_rng_state(self.random["cpu"])
+        if "cuda" in self.random and torch.cuda.is_available():
+            torch.cuda.set_rng_state(self.random["cuda"])
 
 
 def load(path: Path, key: str) -> Checkpoint | None:

@@ -17,6 +17,11 @@ def blocks(encoder: nn.Module) -> list[nn.Module]:
     return list(found[0])
 
 
+def lowest(encoder: nn.Module, number: int) -> list[nn.Module]:
+    """The embeddings and as many blocks, the lowest first."""
+    return [encoder.embeddings, *blocks(encoder)[:number]]  # type: ignore[list-item]
+
+
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
     """Draw the named blocks, and the embeddings, anew; everything else stays as it is, bit for bit.
 

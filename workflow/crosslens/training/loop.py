@@ -1,12 +1,10 @@
 """The training loop: one for every objective, composed of stages, phases and terms (crosslens.recipes)."""
 
-import hashlib
-import json
 import logging
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +16,13 @@ from torch import nn
 
 from crosslens.encoding.batches import collate
 from crosslens.encoding.texts import IGNORED, Texts
+from crosslens.errors import DataError
 from crosslens.logs import Progress
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term, label_kind
+from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
-from crosslens.training import checkpoint, cpu, edit, heads
+from crosslens.training import checkpoint, cpu, edit, optimiser
 from crosslens.training.batches import random_batches
-from crosslens.training.checkpoint import Position
+from crosslens.training.checkpoint import Checkpoint, Position
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.objectives import reverse_gradient
 from crosslens.training.predict import hidden_states, predict, predict_from, selection_score
@@ -62,168 +61,143 @@ class Loop:
         after_step: Callable[[Position], None] | None = None,
     ):
         self.recipe, self.texts, self.seed, self.log = recipe, texts, seed, log
-        self.checkpoints, self.checkpoint_seconds = checkpoints, checkpoint_seconds
+        self.sizes = {data: len(read) for data, read in texts.items()}
+        self.checkpoints, self.checkpoint_seconds, self.saved_at = checkpoints, checkpoint_seconds, time.monotonic()
+        self.after_step, self.stopping = after_step, False
         self.device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.precision = cpu.resolve_precision(recipe.precision, self.device)
-        self.after_step = after_step
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "float16" and self.device.type == "cuda")
+        self.largest = 10**9  # texts of a micro-batch, halved when memory runs out
+        check_layers(recipe, len(edit.blocks(encoder)))
         edit.apply(encoder, recipe.edit, seed)
         if self.device.type == "cpu":
             cpu.prepare(encoder)
-        self.model = EncoderWithHeads(encoder, recipe.labels, recipe.dropout, recipe.reading, recipe.parser).to(self.device)
-        self.sizes = {data: len(of) for data, of in texts.items()}
-        self.optimiser: torch.optim.Optimizer | None = None  # of the stage
-        self.cached = False  # whether the stage reads hidden states from `features`
-        self.features: dict[Data, torch.Tensor] = {}  # hidden states under an encoder that no longer changes
+        model = EncoderWithHeads(encoder, recipe.heads, recipe.reading, dropout=recipe.dropout, init_sd=recipe.init_sd)
+        self.model = model.to(self.device)
         self.position = Position()
-        self.best: dict[str, torch.Tensor] = {}
-        self.stopping = False
-        self.saved_at = time.monotonic()
-        self.largest = 10**9  # texts of a micro-batch, halved when memory runs out
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "float16" and self.device.type == "cuda")
-
-    # --- the whole ----------------------------------------------------------------------------------------------------
+        self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
+        self.best: dict[str, torch.Tensor] = {}  # weights of the stage's best epoch, of what it trains
+        self.cached = False  # whether hidden states are read from `features`
+        self.features: dict[tuple[Data, int | None], torch.Tensor] = {}  # by layer, under an encoder that no longer changes
 
     def run(self) -> Trained:
         """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one."""
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
-        previous = self._catch_sigterm() if self.checkpoints else None
-        try:
+        with self._sigterm_noticed():
             resumed = checkpoint.load(self.checkpoints, self.key) if self.checkpoints else None
-            for number, stage in enumerate(self.recipe.stages):
-                if resumed and number < resumed.position.stage:
-                    continue
-                self._stage(number, stage, resumed if resumed and number == resumed.position.stage else None)
-            predictions = self._predictions()
-        finally:
-            if previous is not None:
-                signal.signal(signal.SIGTERM, previous)
+            for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
+                self.train_stage(number, resumed)
+                resumed = None
+            self.cached = True  # texts that several heads are scored on pass the encoder once
+            predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         if self.checkpoints:
             checkpoint.remove(self.checkpoints)
         changed = self.recipe.edit.changes() or any(stage.trains_encoder() for stage in self.recipe.stages)
         return Trained(self.model, changed, self.position.history, predictions)
 
-    @cached_property
-    def key(self) -> str:
-        """Digest of settings, seed, data and the encoder's weights; asked for before the first step."""
-        digest = hashlib.sha256(json.dumps([self.recipe.model_dump(mode="json"), self.precision, self.seed]).encode())
-        for texts in self.texts.values():
-            for values in (texts.pieces, texts.piece_offsets, texts.positions, texts.word_offsets, texts.second):
-                digest.update(values.tobytes())
-            for values in texts.labels.values():
-                digest.update(values.tobytes())
-        for value in self.model.encoder.state_dict().values():
-            digest.update(value.cpu().contiguous().view(torch.uint8).numpy())
-        return digest.hexdigest()
+    def train_stage(self, number: int, resumed: Checkpoint | None = None) -> None:
+        """Train a stage, or what a checkpoint leaves of it; its best (or last) epoch's weights stay."""
+        stage = self.recipe.stages[number]
+        self._begin(number, stage, resumed)
+        total = stage.epochs * sum(phase.steps(stage.batch, self.sizes) for phase in stage.phases)
+        with Progress(total, f"{self.recipe.name} seed {self.seed}, {stage.name}: steps", self.log) as progress:
+            progress.advance(self.position.updates)
+            while self.position.epoch < stage.epochs:
+                while self.position.phase < len(stage.phases):
+                    self.train_phase(stage, progress)
+                self.position.epoch, self.position.phase = self.position.epoch + 1, 0
+                self._end_epoch(stage)
+        self.model.load_state_dict(self.best, strict=False)
+        self.model.eval()
 
-    def _catch_sigterm(self) -> Any:
-        def stop(*_: Any) -> None:
-            self.stopping = True
-
-        try:
-            return signal.signal(signal.SIGTERM, stop)
-        except ValueError:  # not in the main thread
-            return None
-
-    # --- a stage ------------------------------------------------------------------------------------------------------
-
-    def _stage(self, number: int, stage: Stage, resumed: checkpoint.Checkpoint | None) -> None:
-        frozen = not stage.trains_encoder()
-        names = [*self.recipe.labels] if frozen else [ENCODER, *self.recipe.labels]
-        self.cached = frozen and not self.recipe.encoder_dropout_when_frozen
-        torch.manual_seed(stream(self.seed, "dropout", stage.name))
-        self.model.initialise_heads(stage.new_heads, self.recipe.init_sd, stream(self.seed, "heads", stage.name))
-        if not frozen:
+    def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
+        """New heads, a new optimiser, and the epoch before the first, which may be the best; or all of it as it was."""
+        self.cached = not stage.trains_encoder() and not self.recipe.encoder_dropout_when_frozen
+        if stage.trains_encoder():
             self.features.clear()
-        optimiser = self.optimiser = self._optimiser(stage, self.optimiser)
+        self.model.initialise_heads(stage.new_heads, stream(self.seed, "heads", stage.name))
+        self.optimiser = optimiser.build(self.model, self.recipe, stage, self.optimiser)
         if resumed:
             self.position, self.best = resumed.position, resumed.best
-            self._load_weights(resumed.weights)
-            optimiser.load_state_dict(resumed.optimiser)
+            self.model.load_state_dict(resumed.weights)
+            self.optimiser.load_state_dict(resumed.optimiser)
+            resumed.set_random_state()
             self.log.info("resumed stage %s at epoch %d, phase %d, step %d",
                           stage.name, self.position.epoch, self.position.phase, self.position.step)  # fmt: skip
         else:
-            self.position = Position(stage=number, history=self.position.history)
-            score = self._keep_if_best(stage, names)  # the untrained epoch 0 is a candidate
-            self._write_history(stage, score, self._accuracies(stage), {}, 0, 0.0)
-        lengths = [phase.steps(stage.batch, self.sizes) for phase in stage.phases]
-        total = stage.epochs * sum(lengths)
-        if resumed:  # last, so that nothing draws a random number in between
-            torch.set_rng_state(resumed.random["cpu"])
-            if "cuda" in resumed.random and self.device.type == "cuda":
-                torch.cuda.set_rng_state(resumed.random["cuda"])
-        with Progress(total, f"{self.recipe.name} seed {self.seed}, {stage.name}: steps", self.log) as progress:
-            progress.advance(self.position.updates)
-            for epoch in range(self.position.epoch, stage.epochs):
-                started, pieces = time.monotonic(), 0
-                for phase_number in range(self.position.phase, len(stage.phases)):
-                    phase = stage.phases[phase_number]
-                    pieces += self._phase(stage, phase_number, phase, lengths[phase_number], total, optimiser, progress)
-                    self.position.watched |= self._accuracies(stage, phase_number)
-                    self.position.phase, self.position.step = phase_number + 1, 0
-                self.position.epoch, self.position.phase = epoch + 1, 0
-                self._end_epoch(stage, names, pieces, time.monotonic() - started)
-        self._load_weights(self.best)
-        self.model.eval()
+            self.position = Position(number, accuracies=self.accuracies(stage), history=self.position.history)
+            self._end_epoch(stage)
+            torch.manual_seed(stream(self.seed, "dropout", stage.name))
 
-    def _phase(
-        self, stage: Stage, phase_number: int, phase: Phase, steps: int, total: int,
-        optimiser: torch.optim.Optimizer, progress: Progress,
-    ) -> int:  # fmt: skip
-        """One pass; returns the number of pieces seen."""
-        at, pieces = self.position, 0
-        if self.cached:  # before a step: it leaves the model in eval mode
+    def train_phase(self, stage: Stage, progress: Progress) -> None:
+        """The pass over the data of the phase that `position` is in, from the step that it is at."""
+        at, phase = self.position, stage.phases[self.position.phase]
+        columns = stage.loss_columns(at.phase)
+        steps = phase.steps(stage.batch, self.sizes)
+        if self.cached:
             for term in phase.terms:
-                self._features(term.data)
-        for name in (ENCODER, *self.recipe.labels):
-            self.model.module(name).requires_grad_(name in phase.update)
-        batches = [
+                self._features(term.data, self._layer(term))
+        began = time.monotonic()
+        for chosen in list(zip(*self._batches(stage), strict=True))[at.step :]:
+            optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total)
+            losses = self.step(phase, chosen)
+            for column, loss in zip(columns, losses, strict=True):
+                at.losses[column] = at.losses.get(column, 0.0) + loss / steps
+            at.pieces += sum(
+                int(self.texts[term.data].lengths[texts].sum()) for term, texts in zip(phase.terms, chosen, strict=True)
+            )
+            at.step, at.updates = at.step + 1, at.updates + 1
+            at.seconds, began = at.seconds + time.monotonic() - began, time.monotonic()
+            progress.advance(1)
+            self._save_if_due()
+            if self.after_step:
+                self.after_step(at)
+        last = at.phase == len(stage.phases) - 1
+        at.accuracies |= self.accuracies(stage, "" if last else f", after phase {at.phase + 1}")
+        at.phase, at.step = at.phase + 1, 0
+
+    def _batches(self, stage: Stage) -> list[list[np.ndarray]]:
+        """Texts of each term and step of the pass that `position` is in."""
+        at, phase = self.position, stage.phases[self.position.phase]
+        return [
             random_batches(
-                self.texts[term.data].lengths, stage.batch, stream(self.seed, "batches", stage.name, at.epoch, phase_number, i),
+                self.texts[term.data].lengths, stage.batch, stream(self.seed, "batches", stage.name, at.epoch, at.phase, i),
                 items=phase.items(self.sizes), pools=self.recipe.length_pools,
             )
             for i, term in enumerate(phase.terms)
         ]  # fmt: skip
-        if not at.step and not phase_number:
-            at.sums, at.watched = [0.0] * sum(len(each.terms) for each in stage.phases), {}
-        first = sum(len(each.terms) for each in stage.phases[:phase_number])
-        for step in range(at.step, steps):
-            self._set_rates(optimiser, stage, at.updates, total)
-            losses = self._gradients(phase, [each[step] for each in batches])
-            for i, (term, loss) in enumerate(zip(phase.terms, losses, strict=True)):
-                chosen = batches[i][step]
-                if not np.isfinite(loss):
-                    ids = ", ".join(self.texts[term.data].ids[text] for text in chosen[:5])
-                    raise FloatingPointError(
-                        f"{self.recipe.name} seed {self.seed}: loss of {term.head} is {loss} in stage {stage.name}, "
-                        f"epoch {at.epoch}, step {step} (texts {ids}, ...): lower the learning rate"
-                    )
-                at.sums[first + i] += loss / steps
-                pieces += int(self.texts[term.data].lengths[chosen].sum())
-            self.scaler.unscale_(optimiser)
-            if self.recipe.clip:
-                nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
-            self.scaler.step(optimiser)
-            self.scaler.update()
-            at.step, at.updates = step + 1, at.updates + 1
-            progress.advance(1)
-            self._maybe_save(optimiser)
-            if self.after_step:
-                self.after_step(at)
-        return pieces
 
-    # --- a step -------------------------------------------------------------------------------------------------------
+    def step(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
+        """One update from some texts of each term; returns the terms' mean losses, in nats a labelled unit.
 
-    def _gradients(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
-        """Gradients of a phase's terms on their batches; returns each term's mean loss.
+        Raises FloatingPointError, and updates nothing, where one is not a number.
+        """
+        losses = self.gradients(phase, chosen)
+        for term, texts, loss in zip(phase.terms, chosen, losses, strict=True):
+            if not np.isfinite(loss):
+                ids = ", ".join(self.texts[term.data].ids[text] for text in texts[:5])
+                stage, at = self.recipe.stages[self.position.stage], self.position
+                raise FloatingPointError(
+                    f"{self.recipe.name} seed {self.seed}: loss of {term.head} is {loss} in stage {stage.name}, "
+                    f"epoch {at.epoch}, step {at.step} (texts {ids}, ...): lower the learning rate"
+                )
+        self.scaler.unscale_(self.optimiser)
+        if self.recipe.clip:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        return losses
 
-        When memory runs out the step starts again with micro-batches of half the size.
+    def gradients(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
+        """Gradients of what a phase updates, and nothing else's, from some texts of each term; returns the terms' mean losses.
+
+        When memory runs out, again with micro-batches of half the size.
         """
         while True:
             try:
-                self._set_mode(phase)
-                self.model.zero_grad(set_to_none=True)  # an earlier stage's too: the clipped norm is over all
-                return [self._backward(term, texts, phase) for term, texts in zip(phase.terms, chosen, strict=True)]
+                self._ready(phase)
+                return [self._backward(phase, term, texts) for term, texts in zip(phase.terms, chosen, strict=True)]
             except torch.OutOfMemoryError:
                 size = min(self.largest, max(map(len, chosen)))
                 if size == 1:
@@ -232,152 +206,145 @@ class Loop:
                 torch.cuda.empty_cache()
                 self.log.warning("out of memory: micro-batches of %d texts from now on", self.largest)
 
-    def _backward(self, term: Term, chosen: np.ndarray, phase: Phase) -> float:
-        """Add a term's gradient, in micro-batches where memory is short; returns its mean loss."""
-        texts = self.texts[term.data]
-        count = max(int((texts.labels[heads.learnt(term)][texts.word_rows(chosen)] != IGNORED).sum()), 1)
-        parts = np.array_split(chosen, -(-len(chosen) // self.largest))
-        return sum(self._backward_part(term, texts, part, phase, count, len(chosen)) for part in parts)
+    def _ready(self, phase: Phase) -> None:
+        """No gradients yet, and places for those of what is updated alone; dropout where something learns.
 
-    def _backward_part(self, term: Term, texts: Texts, part: np.ndarray, phase: Phase, count: int, sentences: int) -> float:
-        trains_encoder = ENCODER in phase.update
-        half = HALVES.get(self.precision)
-        words = texts.word_rows(part)
-        with torch.autocast(self.device.type, half) if half else nullcontext():
-            if self.cached:
-                states = self._features(term.data)[torch.from_numpy(words)].to(self.device)
-            else:
-                with torch.set_grad_enabled(trains_encoder):
-                    batch = collate(texts, part, self.model.padding, self.recipe.reading.segments)
-                    states = self.model.hidden_states(batch)
-        states = states.float()
+        The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves the
+        frozen encoder's on (common/model/model.py 185), so that its states cannot be computed once.
+        """
+        self.model.zero_grad(set_to_none=True)  # an earlier stage's too: the clipped norm is over all
+        self.model.train()
+        self.model.encoder.train(ENCODER in phase.update or self.recipe.encoder_dropout_when_frozen)
+        self.model.encoder.requires_grad_(ENCODER in phase.update)
+        if phase.frozen_blocks is not None:
+            for module in edit.lowest(self.model.encoder, phase.frozen_blocks):
+                module.requires_grad_(False)
+        for name in self.recipe.heads:
+            self.model.head(name).requires_grad_(name in phase.update)
+
+    def _backward(self, phase: Phase, term: Term, chosen: np.ndarray) -> float:
+        """Add a term's gradient, in micro-batches where memory is short; returns its mean loss."""
+        labels = self.texts[term.data].labels[self.model.head(term.head).counts]
+        words = max(int((labels[self.texts[term.data].word_rows(chosen)] != IGNORED).sum()), 1)
+        parts = np.array_split(chosen, -(-len(chosen) // self.largest))
+        return sum(self._backward_part(term, part, words, len(chosen)) for part in parts)
+
+    def _backward_part(self, term: Term, chosen: np.ndarray, words: int, sentences: int) -> float:
+        """The same of some of a batch's texts; words that count and sentences: of the whole batch."""
+        texts, head = self.texts[term.data], self.model.head(term.head)
+        states = self._states(term, chosen)
         if term.reversal is not None:
             states = reverse_gradient(states, term.reversal)
-        labels = {kind: torch.from_numpy(values[words]).to(self.device) for kind, values in texts.labels.items()}
-        sizes = torch.from_numpy(np.diff(texts.word_offsets)[part])
-        loss = heads.loss(self.model.heads[term.head], term, states, sizes, labels, words=count, sentences=sentences)
+        labels = {
+            kind: torch.from_numpy(values[texts.word_rows(chosen)]).to(self.device) for kind, values in texts.labels.items()
+        }
+        sizes = torch.from_numpy(np.diff(texts.word_offsets)[chosen])
+        loss = head.term_loss(term, states, sizes, labels, words=words, sentences=sentences)
         torch.autograd.backward(self.scaler.scale(term.weight * loss))
         return float(loss.detach())
 
-    def _set_mode(self, phase: Phase) -> None:
-        """Dropout where something learns; the encoder's own only while it is trained, unless the recipe says otherwise.
-
-        tanti2021's code leaves the frozen encoder's dropout on (common/model/model.py 185), so that its states cannot be
-        computed once.
-        """
-        self.model.train()
-        if ENCODER not in phase.update and not self.recipe.encoder_dropout_when_frozen:
-            self.model.encoder.eval()
-
-    def _optimiser(self, stage: Stage, previous: torch.optim.Optimizer | None) -> torch.optim.Optimizer:
-        """AdamW (Adam where nothing decays), a rate for the encoder and one for each head."""
-        for parameter in self.model.parameters():
-            parameter.requires_grad_(True)
-        rates = {name: stage.head_rates.get(name, stage.head_rate) for name in self.recipe.labels}
-        groups = [
-            {"params": list(self.model.heads[name].parameters()), "lr": rate, "rate": rate, "weight_decay": 0.0}
-            for name, rate in rates.items()
-        ]
-        if stage.trains_encoder():
-            groups.append(
-                {"params": list(self.model.encoder.parameters()), "lr": stage.encoder_rate, "rate": stage.encoder_rate,
-                 "weight_decay": self.recipe.weight_decay}
-            )  # fmt: skip
-        optimiser = torch.optim.AdamW(groups, eps=self.recipe.epsilon, fused=True)
-        carried = [parameter for name in stage.carries for parameter in self.model.heads[name].parameters()]
-        for parameter in carried:
-            if previous and parameter in previous.state:
-                optimiser.state[parameter] = previous.state[parameter]
-        return optimiser
-
-    def _set_rates(self, optimiser: torch.optim.Optimizer, stage: Stage, update: int, total: int) -> None:
-        rising = self.recipe.warmup * total
-        factor = min(1.0, (update + 1) / rising) if rising else 1.0
-        if self.recipe.decay == "linear" and update >= rising:
-            factor = (total - update) / max(total - rising, 1)
-        for group in optimiser.param_groups:
-            group["lr"] = group["rate"] * factor
-
-    # --- the end of an epoch ------------------------------------------------------------------------------------------
-
-    def _features(self, data: Data) -> torch.Tensor:
-        """Hidden states of the labelled words, computed once while the encoder does not change."""
-        if data not in self.features:
-            self.features[data] = hidden_states(self.model, self.texts[data])
-        return self.features[data]
-
-    def _predict(self, data: Data, head: str) -> dict[str, np.ndarray]:
-        self.model.eval()
+    def _states(self, term: Term, chosen: np.ndarray) -> torch.Tensor:
+        """What a term's head reads of some texts, (n_words, d) float32."""
+        texts, layer = self.texts[term.data], self._layer(term)
         if self.cached:
-            return predict_from(self._features(data), self.texts[data], head, self.model.heads[head])
-        return predict(self.model, self.texts[data], [head])
+            return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device)
+        half = HALVES.get(self.precision)
+        with torch.autocast(self.device.type, half) if half else nullcontext():
+            batch = collate(texts, chosen, self.model.padding, self.recipe.reading.segments)
+            return self.model.hidden_states(batch, layer).float()
 
-    def _keep_if_best(self, stage: Stage, names: Sequence[str]) -> float:
-        texts, head = self.texts[stage.select_data], stage.select_head
-        predicted = self._predict(stage.select_data, head)
-        score = selection_score(texts, predicted, head, self.recipe.labels[head], self.recipe.select_by, self.recipe.reading.unit)
-        if stage.keep == "last" or score > self.position.best_score:  # strictly: the first best wins, as in tanti2021's code
-            self.position.best_score, self.position.best_epoch = score, self.position.epoch
-            self.best = {name: value.clone() for name, value in self._weights(names).items()}
-        return score
+    def _layer(self, term: Term) -> int | None:
+        return self.recipe.heads[term.head].layer if term.layer is None else term.layer
 
-    def _accuracies(self, stage: Stage, phase: int | None = None) -> dict[str, float]:
-        """Accuracy of the watched heads on held-out texts after a phase, None: before the first; by column of the history."""
-        last = phase is None or phase == len(stage.phases) - 1
+    def _features(self, data: Data, layer: int | None) -> torch.Tensor:
+        """States of all labelled words, computed once while the encoder does not change."""
+        if (data, layer) not in self.features:
+            self.features[data, layer] = hidden_states(self.model, self.texts[data], layer)
+        return self.features[data, layer]
+
+    def predict(self, data: Data, head: str) -> dict[str, np.ndarray]:
+        """What a head predicts of all labelled words, kind of label -> (n_words,)."""
+        if not self.cached:
+            return predict(self.model, self.texts[data], head)
+        states = self._features(data, self.recipe.heads[head].layer)
+        return predict_from(states, self.texts[data], self.model.head(head).eval())
+
+    def score(self, stage: Stage) -> float:
+        """What picks a stage's best epoch, a fraction."""
+        head = self.recipe.heads[stage.select_head]
+        texts, predicted = self.texts[stage.select_data], self.predict(stage.select_data, stage.select_head)
+        return selection_score(texts, predicted, head.learns, head.labels, self.recipe.select_by, self.recipe.reading.unit)
+
+    def accuracies(self, stage: Stage, when: str = "") -> dict[str, float]:
+        """Accuracy of the watched heads on held-out texts, by column of the history; when: end of the columns' names."""
         found: dict[str, float] = {}
         for score in stage.watch:
-            gold, predicted = self.texts[score.data].labels[label_kind(score.head)], self._predict(score.data, score.head)
-            name = f"accuracy {score.head}" if last else f"accuracy {score.head}, after phase {phase + 1}"  # type: ignore[operator]
+            learnt = self.recipe.heads[score.head].learns
+            gold, predicted = self.texts[score.data].labels[learnt], self.predict(score.data, score.head)[learnt]
             known = gold != IGNORED
-            found |= {name: float((gold == predicted[score.head])[known].mean()), f"n {score.head}": int(known.sum())}
+            found |= {
+                f"accuracy {score.head}{when}": float((gold == predicted)[known].mean()),
+                f"n {score.head}": int(known.sum()),
+            }
         return found
 
-    def _end_epoch(self, stage: Stage, names: Sequence[str], pieces: int, seconds: float) -> None:
-        score = self._keep_if_best(stage, names)
-        terms = [term for phase in stage.phases for term in phase.terms]
-        losses = {
-            f"loss {i} {term.head} {term.loss}": value
-            for i, (term, value) in enumerate(zip(terms, self.position.sums, strict=True))
-        }
-        self._write_history(stage, score, self.position.watched, losses, pieces, seconds)
-
-    def _write_history(
-        self, stage: Stage, score: float, accuracies: Mapping[str, float], losses: Mapping[str, float], pieces: int,
-        seconds: float,
-    ) -> None:  # fmt: skip
-        row: dict[str, Any] = {"stage": stage.name, "epoch": self.position.epoch, "score": score, **losses, **accuracies}
-        row |= {"best_epoch": self.position.best_epoch, "seconds": round(seconds, 3)}
-        row |= {"pieces_a_second": round(pieces / seconds) if seconds else 0}
-        self.position.history.append(row)
+    def _end_epoch(self, stage: Stage) -> None:
+        """Keep the weights if they are the best so far, write the epoch to the history, and begin the next."""
+        at, score = self.position, self.score(stage)
+        if stage.keep == "last" or score > at.best_score:  # strictly: the first best wins, as in tanti2021's code
+            at.best_score, at.best_epoch = score, at.epoch
+            weights = self.model.weights(with_encoder=stage.trains_encoder())
+            self.best = {name: value.clone() for name, value in weights.items()}
+        row: dict[str, Any] = {"stage": stage.name, "epoch": at.epoch, "score": score, **at.losses, **at.accuracies}
+        row |= {"best_epoch": at.best_epoch, "seconds": round(at.seconds, 3)}
+        row |= {"pieces_a_second": round(at.pieces / at.seconds) if at.seconds else 0}
+        at.history.append(row)
+        at.losses, at.accuracies, at.pieces, at.seconds = {}, {}, 0, 0.0
         self.log.info(
             "%s", ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
         )
 
-    def _predictions(self) -> list[dict[str, np.ndarray]]:
-        """Predictions of every score; texts scored by several heads pass the encoder once."""
-        self.cached = True
-        return [self._predict(score.data, score.head) for score in self.recipe.scores]
-
-    # --- weights and checkpoints --------------------------------------------------------------------------------------
-
-    def _weights(self, names: Sequence[str]) -> dict[str, torch.Tensor]:
-        return {f"{module}.{name}": value for module in names for name, value in self.model.module(module).state_dict().items()}
-
-    def _load_weights(self, weights: Mapping[str, torch.Tensor]) -> None:
-        for module in (ENCODER, *self.recipe.labels):
-            part = {name.removeprefix(f"{module}."): value for name, value in weights.items() if name.startswith(f"{module}.")}
-            if part:
-                self.model.module(module).load_state_dict(part)
-        if any(name.startswith(f"{ENCODER}.") for name in weights):
-            self.features.clear()
-
-    def _maybe_save(self, optimiser: torch.optim.Optimizer) -> None:
+    def _save_if_due(self) -> None:
+        """Write a checkpoint from time to time, and where the training is to stop."""
         if self.checkpoints is None or not (self.stopping or time.monotonic() - self.saved_at >= self.checkpoint_seconds):
             return
-        every = [ENCODER, *self.recipe.labels]  # a later stage resumes without its forerunners
-        checkpoint.save(self.checkpoints, self.key, self.position, self._weights(every), self.best, optimiser.state_dict())
+        weights, moments = self.model.weights(), self.optimiser.state_dict()
+        checkpoint.save(self.checkpoints, self.key, self.position, weights, self.best, moments)
         self.saved_at = time.monotonic()
         if self.stopping:
             raise Interrupted(
                 f"{self.recipe.name} seed {self.seed}: stopped on request; the next run resumes from {self.checkpoints}"
             )
+
+    @contextmanager
+    def _sigterm_noticed(self) -> Iterator[None]:
+        """SIGTERM lets the step in progress end and stops there, if a checkpoint can be written."""
+
+        def stop(*_: Any) -> None:
+            self.stopping = True
+
+        try:
+            previous = signal.signal(signal.SIGTERM, stop) if self.checkpoints else None
+        except ValueError:  # not in the main thread
+            previous = None
+        try:
+            yield
+        finally:
+            if previous is not None:
+                signal.signal(signal.SIGTERM, previous)
+
+    @cached_property
+    def key(self) -> str:
+        """What a checkpoint of this training is known by; asked for before the first step."""
+        settings = [self.recipe.settings(), self.precision, self.seed]
+        return checkpoint.digest(settings, self.texts.values(), self.model.encoder.state_dict())
+
+
+def check_layers(recipe: Recipe, blocks: int) -> None:
+    """Raise DataError where a recipe names a layer, or freezes a block, that an encoder has not."""
+    terms = [term for stage in recipe.stages for phase in stage.phases for term in phase.terms]
+    named = [head.layer for head in recipe.heads.values()] + [term.layer for term in terms]
+    named += [phase.frozen_blocks for stage in recipe.stages for phase in stage.phases]
+    wrong = sorted({layer for layer in named if layer is not None and layer > blocks})
+    if wrong:
+        raise DataError(f"{recipe.name}: layers or frozen blocks {wrong}; 0 to {blocks} expected for {recipe.encoder}")

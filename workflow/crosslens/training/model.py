@@ -12,28 +12,31 @@ from crosslens.encoding.reading import Reading
 from crosslens.encoding.states import unit_states
 from crosslens.errors import DataError
 from crosslens.files import written
-from crosslens.recipes import ENCODER, Parser
+from crosslens.recipes import Head
 from crosslens.streams import stream
-from crosslens.training import cpu, heads
+from crosslens.training import cpu
+from crosslens.training.heads import head
+from crosslens.training.heads.build import build
 
 
 class EncoderWithHeads(nn.Module):
-    """A transformer encoder; heads on the states that the reading names."""
+    """A transformer encoder with heads on the states of labelled units; dropout, init_sd: of linear heads."""
 
     def __init__(
         self,
         encoder: nn.Module,
-        labels: Mapping[str, tuple[str, ...]],
-        dropout: float,
+        heads: Mapping[str, Head],
         reading: Reading | None = None,
-        parser: Parser | None = None,
+        *,
+        dropout: float = 0.1,
+        init_sd: float = 0.02,
     ):
         super().__init__()
         self.encoder = encoder
         self.reading = reading or Reading()
         if self.reading.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
             raise DataError("segments: true expected an encoder with two token types, this one has none: set segments to false")
-        self.heads = heads.build(labels, dropout, parser, self.hidden_size)
+        self.heads = build(heads, self.hidden_size, dropout=dropout, sd=init_sd)
 
     @property
     def hidden_size(self) -> int:
@@ -45,29 +48,35 @@ class EncoderWithHeads(nn.Module):
         """Piece id that fills a batch."""
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
-    def hidden_states(self, batch: Batch) -> torch.Tensor:
-        """States of the labelled units that heads read, (n_words, d)."""
+    def hidden_states(self, batch: Batch, layer: int | None = None) -> torch.Tensor:
+        """States of the labelled units at a layer, (n_words, d); None: those that the reading names.
+
+        Raises DataError for a layer that there is not.
+        """
+        if layer is not None:
+            return unit_states(self.encoder, batch, self.reading, [layer])[f"layer_{layer}"]
         if self.training and self.reading.state == "hidden" and cpu.packs(self.encoder, batch):
             return cpu.packed_states(self.encoder, batch)
         (states,) = unit_states(self.encoder, batch, self.reading).values()
         return states
 
-    def module(self, name: str) -> nn.Module:
-        """The encoder or a head, by name."""
-        return self.encoder if name == ENCODER else self.heads[name]
+    def head(self, name: str) -> head.Head:
+        """A head by name."""
+        found: head.Head = self.heads[name]  # type: ignore[assignment]
+        return found
 
-    def initialise_heads(self, names: Sequence[str], sd: float, seed: int) -> None:
+    def initialise_heads(self, names: Sequence[str], seed: int) -> None:
         """Draw heads anew, each from a stream of its own."""
         for name in names:
-            heads.initialise(self.heads[name], sd, torch.Generator().manual_seed(stream(seed, "head", name)))
+            self.head(name).initialise(torch.Generator().manual_seed(stream(seed, "head", name)))
+
+    def weights(self, *, with_encoder: bool = True) -> dict[str, torch.Tensor]:
+        """All weights by name, or those of the heads alone; not copies."""
+        return {name: value for name, value in self.state_dict().items() if with_encoder or not name.startswith("encoder.")}
 
 
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
     """Write heads, and the encoder where it differs from its folder, as one safetensors file."""
-    state = {
-        name: value.detach().cpu().contiguous()
-        for name, value in model.state_dict().items()
-        if with_encoder or not name.startswith("encoder.")
-    }
+    state = {name: value.cpu().contiguous() for name, value in model.weights(with_encoder=with_encoder).items()}
     with written(path) as temporary:
         save_file(state, temporary, metadata={"format": "pt", "encoder": "yes" if with_encoder else "no"})

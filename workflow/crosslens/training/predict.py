@@ -9,44 +9,47 @@ from torch import nn
 from crosslens.encoding.batches import Batch, for_each_batch, sorted_batches
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.measures.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
-from crosslens.recipes import ARC, label_kind
-from crosslens.training import heads
+from crosslens.recipes import ARC
+from crosslens.training.heads.head import Head
 from crosslens.training.model import EncoderWithHeads
 
 
-def hidden_states(model: EncoderWithHeads, texts: Texts) -> torch.Tensor:
-    """What heads read of all labelled words, in the order of the texts, (n_words, d), float32 on the CPU."""
+def hidden_states(model: EncoderWithHeads, texts: Texts, layer: int | None = None) -> torch.Tensor:
+    """States of all labelled words at a layer, in the order of the texts, (n_words, d), float32 on the CPU.
+
+    layer None: what the reading names.
+    """
     states = torch.empty(int(texts.word_offsets[-1]), model.hidden_size)
 
     def step(batch: Batch) -> None:
-        states[torch.from_numpy(batch.words)] = model.hidden_states(batch).float().cpu()
+        states[torch.from_numpy(batch.words)] = model.hidden_states(batch, layer).float().cpu()
 
     model.eval()
     for_each_batch(texts, model.encoder, model.reading.segments, step)
     return states
 
 
-def predict_from(states: torch.Tensor, texts: Texts, name: str, head: nn.Module, rows: int = 65536) -> dict[str, np.ndarray]:
-    """What a head in eval mode predicts from the states (n_words, d) of all labelled words; kind -> (n_words,)."""
+def predict_from(states: torch.Tensor, texts: Texts, head: Head, rows: int = 65536) -> dict[str, np.ndarray]:
+    """What a head in eval mode predicts from the states (n_words, d) of all labelled words; kind of label -> (n_words,)."""
     device, sizes = next(head.parameters()).device, np.diff(texts.word_offsets)
     found: dict[str, np.ndarray] = {}
     with torch.inference_mode():
         for chosen in sorted_batches(np.maximum(sizes, 1), rows):
             words = texts.word_rows(chosen)
             part = states[torch.from_numpy(words)].to(device)
-            _put(found, heads.classes(name, head, part, torch.from_numpy(sizes[chosen])), words, len(states))
+            _put(found, head.classes(part, torch.from_numpy(sizes[chosen])), words, len(states))
     return found
 
 
-def predict(model: EncoderWithHeads, texts: Texts, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """What heads predict of all labelled words, kind of label -> (n_words,), in one pass."""
+def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.ndarray]:
+    """What a head predicts of all labelled words, kind of label -> (n_words,), without keeping their states."""
+    head = model.head(name)
     found: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:
-        states = model.hidden_states(batch).float()
+        states = model.hidden_states(batch, head.layer).float()
         sizes = torch.bincount(batch.rows, minlength=len(batch.input_ids))
-        for name in names:
-            _put(found, heads.classes(name, model.heads[name], states, sizes), batch.words, int(texts.word_offsets[-1]))
+        _put(found, head.classes(states, sizes), batch.words, int(texts.word_offsets[-1]))
 
     model.eval()
     for_each_batch(texts, model.encoder, model.reading.segments, step)
@@ -59,20 +62,20 @@ def _put(found: dict[str, np.ndarray], classes: Mapping[str, torch.Tensor], word
 
 
 def selection_score(
-    texts: Texts, predicted: Mapping[str, np.ndarray], head: str, labels: Sequence[str], by: str, unit: str
+    texts: Texts, predicted: Mapping[str, np.ndarray], learnt: str, labels: Sequence[str], by: str, unit: str
 ) -> float:
-    """What picks the best epoch, a fraction. predicted: of the head, see `predict`.
+    """What picks the best epoch, a fraction. predicted: of a head, see `predict`; learnt, labels: what it learns.
 
     paper: macro F1 as tanti2021's code has it; token: macro F1 over the true classes; accuracy; spans: F1 of entities as
     conlleval and seqeval find them; las: share of words whose head and relation are right.
     """
-    gold = texts.labels[label_kind(head)]
+    gold, guess = texts.labels[learnt], predicted[learnt]
     if by == "las":
         arcs = texts.labels[ARC]
-        return float(((gold == predicted[head]) & (arcs == predicted[ARC]))[arcs != IGNORED].mean())
+        return float(((gold == guess) & (arcs == predicted[ARC]))[arcs != IGNORED].mean())
     sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
     known = gold != IGNORED
-    gold, guess, sentences = gold[known], predicted[head][known], sentences[known]
+    gold, guess, sentences = gold[known], guess[known], sentences[known]
     if by == "spans" or (by == "paper" and unit == "word"):
         counts = overall(chunk_counts(gold, guess, sentences, len(texts), labels))
         return float(micro_f1(counts) if by == "spans" else macro_f1(counts, "union"))

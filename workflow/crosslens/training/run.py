@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,7 +18,7 @@ from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts, load
 from crosslens.files import sha256, written
 from crosslens.logs import versions
-from crosslens.recipes import LANGUAGE, TASK, Data, Recipe, label_kind
+from crosslens.recipes import LANGUAGE, TASK, Data, ParserHead, Recipe
 from crosslens.records import write_json
 from crosslens.training.loop import Loop, Trained
 from crosslens.training.model import save
@@ -43,37 +42,28 @@ PREDICTIONS = pa.schema(
 
 def load_data(recipe: Recipe, files: Mapping[FileKey, Path]) -> dict[Data, Texts]:
     """Texts of every Data of a recipe."""
-    labels = recipe.labels.get(TASK, ()), recipe.labels.get(LANGUAGE, ())
-    trees = recipe.parser is not None
+    labels = recipe.labels(TASK), recipe.labels(LANGUAGE)
+    trees = any(isinstance(head, ParserHead) for head in recipe.heads.values())
     return {data: load([files[key] for key in data.files()], *labels, recipe.reading.unit, trees) for data in recipe.data()}
 
 
 def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trained) -> pa.Table:
     """Gold and predicted classes of every score, a row a text; of a parser also heads, as if of a head named ARC."""
     parts = [PREDICTIONS.empty_table()]
-    scored = [
-        (score.data, head, classes)
-        for score, predicted in zip(recipe.scores, trained.predictions, strict=True)
-        for head, classes in predicted.items()
-    ]
-    for data, head, classes in scored:
-        of = texts[data]
-        offsets = pa.array(of.word_offsets, pa.int32())
-
-        def lists(values: np.ndarray, offsets: pa.Array = offsets) -> pa.Array:
-            return pa.ListArray.from_arrays(offsets, pa.array(values, pa.int16()))
-
-        fixed = [pa.array([value] * len(of)) for value in (head, data.corpus, data.split)]
-        columns = [
-            *fixed,
-            pa.array(of.languages),
-            pa.array(of.ids),
-            lists(of.labels[label_kind(head)]),
-            lists(classes),
-            pa.array(of.cut),
-            pa.array(of.cut_words, pa.int32()),
-        ]
-        parts.append(pa.Table.from_arrays(columns, schema=PREDICTIONS))
+    for score, predicted in zip(recipe.scores, trained.predictions, strict=True):
+        scored, n = texts[score.data], len(texts[score.data])
+        offsets = pa.array(scored.word_offsets, pa.int32())
+        for kind, classes in predicted.items():
+            name = score.head if kind == recipe.heads[score.head].learns else kind
+            columns = [
+                *(pa.array([value] * n) for value in (name, score.data.corpus, score.data.split)),
+                pa.array(scored.languages),
+                pa.array(scored.ids),
+                *(pa.ListArray.from_arrays(offsets, pa.array(of, pa.int16())) for of in (scored.labels[kind], classes)),
+                pa.array(scored.cut),
+                pa.array(scored.cut_words, pa.int32()),
+            ]
+            parts.append(pa.Table.from_arrays(columns, schema=PREDICTIONS))
     return pa.concat_tables(parts)
 
 

@@ -40,10 +40,10 @@ def items(config: Config) -> dict[str, Item]:
 
 def _item(name: str, config: Config) -> Item:
     paper, configured = section(config), recipes(config)
-    compared = [set_name(layers).removeprefix("init") for layers in paper.similarity.sets]
+    compared = [set_name(layers) for layers in paper.similarity.sets]
     shown = shown_by(name, paper.source_languages)
     further = [] if name == "table5" else compared
-    names = [recipe for recipe in with_sets(shown.recipes, further) if recipe in configured]
+    names = [recipe for recipe in with_sets(shown.recipes, further, paper) if recipe in configured]
     needs = []
     for recipe in names:
         trained = configured[recipe].stages  # an encoder that is not trained has one seed, and no scores

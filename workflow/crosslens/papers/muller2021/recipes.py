@@ -1,119 +1,111 @@
 """The trainings of muller2021: three tasks, three sources, RANDOM-INIT of sets of blocks, which count from 1."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from crosslens.config.base import Split, languages_table
-from crosslens.config.states import Draw
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
-from crosslens.papers.muller2021.layout import DOMAIN
-from crosslens.recipes import ENCODER, TASK, Data, Edit, Parser, Phase, Recipe, Score, Stage, Term
+from crosslens.papers.muller2021.config import Muller2021, section
+from crosslens.papers.muller2021.layout import DOMAIN, ITEMS, PRETRAINED, REF, UNTRAINED, layer_sets, needs, recipe_name
+from crosslens.recipes import ENCODER, TASK, Data, Edit, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
-REFERENCE = "ref"
-PRETRAINED, UNTRAINED = "pretrained", "untrained"  # nothing is trained: the encoder as it is, and one drawn anew
-TRIAL = "trial"
-LABELS = {"parsing": RELATIONS, "pos": UPOS, "ner": ENTITIES}
+SHARED = {"init_sd", "dropout", "warmup", "decay", "weight_decay", "epsilon", "clip", "length_pools", "precision"}
+"""Keys of the configuration's `training` that a recipe has as they are."""
+LABELS = {"pos": UPOS, "ner": ENTITIES}
 SELECT = {"parsing": "las", "pos": "accuracy", "ner": "spans"}
 
 
 def set_name(layers: Sequence[int] | str) -> str:
-    """Name of a set of re-initialised blocks: init1, init1-2, init2_4, initall."""
+    """Name of a set of re-initialised blocks: 1, 1-2, 2_4, all."""
     if isinstance(layers, str):
-        return f"init{layers}"
+        return layers
     run = list(layers) == list(range(layers[0], layers[-1] + 1))
-    return f"init{layers[0]}" + ("" if len(layers) == 1 else f"-{layers[-1]}" if run else "".join(f"_{n}" for n in layers[1:]))
+    return f"{layers[0]}-{layers[-1]}" if run and len(layers) > 1 else "_".join(map(str, layers))
 
 
-def edits(config: Config) -> dict[str, Edit]:
+def edits(paper: Muller2021) -> dict[str, Edit]:
     """All configured sets by name."""
-    paper = config.papers.muller2021
-    assert paper is not None
     how: dict[str, Any] = {"initialisation": paper.training.initialisation}
-    found = {REFERENCE: Edit()}
-    for layers in [*paper.pairs, *paper.similarity.sets, *paper.sets]:
+    found = {REF: Edit()}
+    for layers in [*paper.pairs, *paper.sets, *paper.similarity.sets]:
         chosen = "all" if isinstance(layers, str) else tuple(layers)
         found[set_name(layers)] = Edit(layers=chosen, embeddings=layers == "all_embeddings", **how)
     return found
 
 
-def name(task: str, source: str, of: str = REFERENCE) -> str:
-    """A recipe's name."""
-    return f"{PAPER}/{task}/{source}/{of}"
+class Source(NamedTuple):
+    """What a task is trained on."""
+
+    task: str
+    name: str  # the language, with DOMAIN where it is table 2's corpus
+    language: str
+    corpus: str
 
 
-def with_sets(recipes: Iterable[str], sets: Sequence[str]) -> list[str]:
-    """Recipes that show re-initialised blocks, and the same of further sets such as 1-4; others as they are."""
-    found = list(recipes)
-    stems = {recipe.removesuffix(REFERENCE) for recipe in found if recipe.endswith(f"/{REFERENCE}")}
-    edited = {recipe.rpartition("init")[0] for recipe in found if "/init" in recipe}
-    return list(dict.fromkeys([*found, *(f"{stem}init{layers}" for stem in sorted(stems & edited) for layers in sets)]))
-
-
-def names(config: Config) -> Iterator[str]:
-    """Recipes of the configuration, such as muller2021/parsing/en/init1-2."""
-    paper = config.papers.muller2021
-    if paper is None:
-        return
-    yield from (f"{PAPER}/{PRETRAINED}", f"{PAPER}/{UNTRAINED}")
-    pairs = [REFERENCE, *map(set_name, paper.pairs)]
+def sources(paper: Muller2021) -> list[Source]:
+    """All that are configured."""
+    found = [Source(task, language, language, paper.tasks[task].corpus)
+             for task, language in product(paper.tasks, paper.source_languages)]  # fmt: skip
     first, *_ = paper.source_languages
-    for task, source in product(paper.tasks, paper.source_languages):
-        further = [*map(set_name, [*paper.sets, *paper.similarity.sets])] if source == first else []
-        yield from (name(task, source, of) for of in dict.fromkeys([*pairs, *further]))
     if paper.domain_corpus:
-        yield from (name(task, f"{first}{DOMAIN}", of) for task in paper.tasks if task != "ner" for of in pairs)
+        found += [Source(task, f"{first}{DOMAIN}", first, paper.domain_corpus) for task in paper.tasks if task != "ner"]
+    return found
 
 
-def trials(config: Config) -> dict[str, dict[str, float]]:
-    """Trials of the grid search, such as muller2021/pos/en/ref/trial00, and their hyperparameters."""
-    paper = config.papers.muller2021
-    if paper is None:
-        return {}
-    grid = list(product(paper.search.batch, paper.search.rate))
-    return {
-        f"{name(task, source)}/{TRIAL}{number:02d}": {"batch": batch, "rate": rate}
-        for task, source in product(paper.tasks, paper.source_languages)
-        for number, (batch, rate) in enumerate(grid)
-    }
+def with_sets(names: Iterable[str], sets: Sequence[str], paper: Muller2021) -> list[str]:
+    """Names of recipes; where re-initialised blocks are among them, also those of further sets, such as 1-4."""
+    found = dict.fromkeys(names)
+    shown = {*layer_sets("table1"), *layer_sets("table5")} - {REF}
+    for task, source, *_ in sorted(sources(paper)):
+        if recipe_name(task, source, REF) in found and any(recipe_name(task, source, layers) in found for layers in shown):
+            found |= dict.fromkeys(recipe_name(task, source, layers) for layers in sets)
+    return list(found)
 
 
-def draws(config: Config) -> dict[str, Draw]:
-    """Means of the parallel sentences' states, at all layers."""
-    paper = config.papers.muller2021
-    assert paper is not None
-    return {paper.parallel: Draw(means=True)}
+def recipes(config: Config) -> dict[str, Recipe]:
+    """Trainings by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
+    paper = section(config)
+    how, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
+    shown = [needs(item, paper.source_languages) for item in ITEMS]
+    with_states = {name for item in shown if "cka" in item.measures for name in with_sets(item.recipes, compared, paper)}
+    untrained = {PRETRAINED: Edit(), UNTRAINED: Edit(layers="all", embeddings=True)}
+    made = [
+        Recipe(
+            name=name, paper=PAPER, encoder=paper.encoder, edit=edit, heads={}, stages=(), scores=(),
+            init_sd=paper.training.init_sd, dropout=paper.training.dropout,
+        ) for name, edit in untrained.items()
+    ]  # fmt: skip
+    for source in sources(paper):
+        pairs = [REF, *map(set_name, paper.pairs)]
+        for layers in how if source.name == paper.source_languages[0] else pairs:
+            name = recipe_name(source.task, source.name, layers)
+            made.append(_recipe(name, source, config, edit=how[layers], keeps_weights=name in with_states))
+    return {recipe.name: recipe for recipe in made}
 
 
-def recipe(name: str, config: Config) -> Recipe:
-    """A training of the paper, or a trial of its search. Raises KeyError for a name that is none."""
-    paper = config.papers.muller2021
-    if paper is None:
-        raise KeyError(f"no recipe '{name}'")
-    training = paper.training
-    _, task, *rest = name.split("/")
-    shared: dict[str, Any] = {"name": name, "encoder": paper.encoder, "init_sd": training.init_sd, "dropout": training.dropout}
-    if not rest:
-        edit = Edit(layers="all", embeddings=True) if task == UNTRAINED else Edit()
-        return Recipe(**shared, edit=edit, labels={}, stages=(), scores=())
-    source, of, *trial = rest
-    settings = paper.tasks[task]  # type: ignore[index]
-    corpus, language = settings.corpus, source.removesuffix(DOMAIN)
-    if source.endswith(DOMAIN):
-        assert paper.domain_corpus is not None
-        corpus = paper.domain_corpus
-    if trial:
-        settings = settings.model_copy(update=trials(config)[name])
+def trials(config: Config) -> dict[str, Recipe]:
+    """Trials of the grid search by name, such as muller2021/pos/en/ref/trial00."""
+    paper = section(config)
+    grid = [{"batch": batch, "rate": rate} for batch, rate in product(paper.search.batch, paper.search.rate)]
+    made = [
+        _recipe(f"{recipe_name(source.task, source.name, REF)}/trial{number:02d}", source, config, trial=values)
+        for source in sources(paper) if source.name == source.language for number, values in enumerate(grid)
+    ]  # fmt: skip
+    return {recipe.name: recipe for recipe in made}
 
-    def own(split: Split) -> Data:
-        return Data(corpus=corpus, split=split, languages=(language,))
 
-    tree = task == "parsing"
+def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float] | None = None, **options: Any) -> Recipe:
+    """A training; a trial has other hyperparameters, and is scored on validation alone."""
+    paper = section(config)
+    settings = paper.tasks[source.task].model_copy(update=trial)
+    parses = source.task == "parsing"
     term = Term(
-        head=TASK, data=own("train"), loss="tree" if tree else "cross_entropy", divided_twice=training.divide_twice and not tree
-    )
+        head=TASK, data=_own(source, "train"), loss="tree" if parses else "cross_entropy",
+        divided_twice=paper.training.divide_twice and not parses,
+    )  # fmt: skip
     stage = Stage(
         name="task",
         phases=(Phase(terms=(term,), update=(ENCODER, TASK)),),
@@ -123,47 +115,48 @@ def recipe(name: str, config: Config) -> Recipe:
         head_rate=settings.head_rate or settings.rate,
         new_heads=(TASK,),
         select_head=TASK,
-        select_data=own("validation"),
-        keep=training.keep,
+        select_data=_own(source, "validation"),
+        keep=paper.training.keep,
     )
-    tests = [] if trial else _tests(task, source, config)
+    parser = ParserHead(labels=RELATIONS, **paper.parser.model_dump()) if parses else None
+    tests = [] if trial else _tests(source, config)
     return Recipe(
-        **shared,
-        edit=edits(config)[of],
-        parser=Parser(**paper.parser.model_dump()) if tree else None,
-        labels={TASK: LABELS[task]},
+        name=name,
+        paper=PAPER,
+        task=source.task,
+        source=source.name,
+        trial=trial or {},
+        encoder=paper.encoder,
+        heads={TASK: parser or LinearHead(labels=LABELS[source.task])},
         stages=(stage,),
-        scores=tuple(Score(head=TASK, data=data) for data in (own("validation"), *tests)),
-        warmup=training.warmup,
-        decay=training.decay,
-        weight_decay=training.weight_decay,
-        epsilon=training.epsilon,
-        clip=training.clip,
-        select_by=SELECT[task],
-        length_pools=training.length_pools,
-        precision=training.precision,
+        scores=tuple(Score(head=TASK, data=data) for data in (_own(source, "validation"), *tests)),
+        select_by=SELECT[source.task],
+        **paper.training.model_dump(include=SHARED),
+        **{"keeps_weights": not trial} | options,
     )
 
 
-def _tests(task: str, source: str, config: Config) -> list[Data]:
+def _own(source: Source, split: Split) -> Data:
+    return Data(corpus=source.corpus, split=split, languages=(source.language,))
+
+
+def _tests(source: Source, config: Config) -> list[Data]:
     """Test sets: all languages of the task's corpus, and of the parallel treebanks; for table 2 those of its domains."""
-    paper = config.papers.muller2021
-    assert paper is not None
-    corpora: list[str | None] = [paper.tasks[task].corpus]  # type: ignore[index]
-    if source.endswith(DOMAIN):
-        corpora = [paper.domain_corpus, paper.domain_literature, paper.domain_web]
-    elif task != "ner":
+    paper = section(config)
+    corpora: list[str | None] = [source.corpus]
+    if source.name != source.language:
+        corpora += [paper.domain_literature, paper.domain_web]
+    elif source.task != "ner":
         corpora.append(paper.parallel)
-    elif source == paper.source_languages[0]:
+    elif source.language == paper.source_languages[0]:
         corpora.append(paper.domain_entities)
     return [Data(corpus=corpus, split="test", languages=tuple(config.corpora[corpus].languages)) for corpus in corpora if corpus]
 
 
 def study(config: Config) -> dict[str, Any]:
-    """What is scored, as the fields of items.Study."""
-    paper = config.papers.muller2021
-    assert paper is not None
-    own = {str(task): of.corpus for task, of in paper.tasks.items()}
+    """What is scored, as the fields of layout.Study."""
+    paper = section(config)
+    own = {str(task): settings.corpus for task, settings in paper.tasks.items()}
     configured = {
         "trained": paper.domain_corpus, "literature": paper.domain_literature, "web": paper.domain_web,
         "entities": paper.domain_entities,
@@ -171,7 +164,7 @@ def study(config: Config) -> dict[str, Any]:
     domains = {domain: corpus for domain, corpus in configured.items() if corpus}
     corpora = dict.fromkeys([*own.values(), paper.parallel, *domains.values()])
     languages = {corpus: config.corpora[corpus].languages for corpus in corpora}
-    names = {code: languages_table()[code]["name"] for of in languages.values() for code in of}
+    names = {code: languages_table()[code]["name"] for codes in languages.values() for code in codes}
     return {
         "sources": paper.source_languages, "own": own, "parallel": paper.parallel, "domains": domains,
         "languages": languages, "names": names,

@@ -1,160 +1,183 @@
 """The trainings of tanti2021."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from math import prod
 from random import Random
+from typing import Any, Literal
 
 from crosslens.config.base import Split
 from crosslens.config.whole import Config
 from crosslens.encoding.reading import Reading
-from crosslens.papers.tanti2021.config import Run
+from crosslens.papers.tanti2021.config import Run, section
 from crosslens.papers.tanti2021.layout import LABELS, recipe_name
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Head, LinearHead, Phase, Recipe, Score, Stage, Term
 
-TRIAL = "trial"  # and its number
+PAPER = "tanti2021"
+SHARED = {"dropout", "warmup", "decay", "weight_decay", "clip", "select_by", "length_pools", "precision"}  # of the configuration
 SEARCHED = ("encoder_rate", "reversal", "init_sd", "uniformity", "batch", "head_rate")
 """Hyperparameters in the alphabetical order of the authors' names: encoder_learning_rate, grl_lambda, init_stddev,
 lang_error_weighting, minibatch_size, postencoder_learning_rate; a set is drawn in this order."""
 
 
-def names(config: Config) -> Iterator[str]:
-    """Recipes of the configuration, such as tanti2021/pos/finetuned."""
-    for task, of in config.papers.tanti2021.tasks.items():
-        yield from (recipe_name(task, run) for run in of.runs)
+def recipes(config: Config) -> dict[str, Recipe]:
+    """Trainings by name, such as tanti2021/pos/finetuned."""
+    tasks = section(config).tasks
+    return {
+        recipe_name(task, name): _recipe(task, name, run, config) for task, of in tasks.items() for name, run in of.runs.items()
+    }
 
 
-def recipe(name: str, config: Config) -> Recipe:
-    """A training of the paper, or a trial of its search. Raises KeyError for a name that is none."""
-    _, task, run_name, *trial = name.split("/")
-    run = config.papers.tanti2021.tasks[task].runs[run_name]  # type: ignore[index]
-    if not trial:
-        return _recipe(name, task, run, config, search=False)
-    return _recipe(name, task, run.model_copy(update=trials(config)[name]), config, search=True)
-
-
-def trials(config: Config) -> dict[str, dict[str, float]]:
-    """Trials of the random search, such as tanti2021/pos/finetuned/trial03, and their hyperparameters.
+def trials(config: Config) -> dict[str, Recipe]:
+    """Trials of the random search by name, such as tanti2021/pos/finetuned/trial03.
 
     With seed 0 and table 4's grid they are the authors' own 20 sets, in their order, alike for both tasks: each value is drawn by
     itself, and a set that there is already again (bin/random_parameter_space_generator.py:195-249).
     """
-    search, found = config.papers.tanti2021.search, {}
+    search, found = section(config).search, {}
     for experiment in search.experiments:
-        task, run = experiment.split("/")
-        of = config.papers.tanti2021.tasks[task].runs[run]  # type: ignore[index]
-        values = {key: getattr(search, key) for key in SEARCHED if getattr(of, key) is not None}
-        most = min(search.trials, prod(len(set(each)) for each in values.values()))
+        task, name = experiment.split("/")
+        run = section(config).tasks[task].runs[name]  # type: ignore[index]
+        grid = {key: getattr(search, key) for key in SEARCHED if getattr(run, key) is not None}
+        most = min(search.trials, prod(len(set(values)) for values in grid.values()))
         random, drawn = Random(search.seed), dict[tuple[float, ...], None]()
         while len(drawn) < most:
-            drawn.setdefault(tuple(random.choice(each) for each in values.values()))
-        for number, chosen in enumerate(drawn):
-            found[f"{recipe_name(task, run)}/{TRIAL}{number:02d}"] = dict(zip(values, chosen, strict=True))
+            drawn.setdefault(tuple(random.choice(values) for values in grid.values()))
+        for number, values in enumerate(drawn):
+            trial = _trial(
+                f"{recipe_name(task, name)}/trial{number:02d}", task, run, dict(zip(grid, values, strict=True)), config
+            )
+            found[trial.name] = trial
     return found
 
 
-def _recipe(name: str, task: str, run: Run, config: Config, search: bool) -> Recipe:
-    """A task stage, then a language head on the encoder as the task left it; a search stops after the task."""
-    paper = config.papers.tanti2021
-    training, of = paper.training, paper.tasks[task]  # type: ignore[index]
-    task_languages = tuple(config.corpora[of.corpus].languages)
-    known_languages = tuple(config.corpora[paper.language_corpus].languages)
-    source = (paper.source_language,)
+def _recipe(task: str, name: str, run: Run, config: Config) -> Recipe:
+    """The task, then language heads on the encoder as the task left it."""
+    training = section(config).training
+    rates = {LANGUAGE: run.language_head_rate or run.head_rate}
+    rates |= {f"{LANGUAGE} {rate:.0e}": rate for rate in training.language_head_rates}
+    stages = _task_stages(task, run, config)
+    for head, rate in rates.items():
+        # Entropy maximisation's language head goes on with its optimiser (authors' code: lang_ent_max_tag/model.py, 989-996).
+        carries = (LANGUAGE,) if head == LANGUAGE and run.uniformity is not None else ()
+        stages.append(_language_stage(head, head, rate, training.language_epochs, run, config, carries=carries))
+    tests = _texts(task, config, "test", [*config.corpora[_corpus(task, config)].languages]), _paragraphs(config, "test")
+    scores = [Score(head=TASK, data=tests[0]), *(Score(head=head, data=data) for head in rates for data in tests)]
+    return Recipe(
+        name=recipe_name(task, name), heads=_heads(task, rates, config), stages=tuple(stages), scores=tuple(scores),
+        **_shared(task, run, config),
+    )  # fmt: skip
 
-    def texts(split: Split, languages: tuple[str, ...]) -> Data:
-        return Data(corpus=of.corpus, split=split, languages=languages)
 
-    def paragraphs(split: Split) -> Data:
-        return Data(corpus=paper.language_corpus, split=split, languages=known_languages)
+def _trial(name: str, task: str, run: Run, values: dict[str, float], config: Config) -> Recipe:
+    """The task alone with other hyperparameters.
 
-    label = Term(head=TASK, data=texts("train", source))
-    language = Term(head=LANGUAGE, data=paragraphs("train"))
-    trained = (ENCODER,) if run.encoder_rate else ()
+    Departure that is the paper's: dev is multilingual, so that the search is not strictly zero-shot.
+    """
+    run = run.model_copy(update=values)
+    *before, main = _task_stages(task, run, config)
+    developed = [language for language, split in config.corpora[_corpus(task, config)].parts() if split == "dev"]
+    return Recipe(
+        name=name, trial=values, keeps_weights=False, heads=_heads(task, [LANGUAGE], config),
+        stages=(*before, main.model_copy(update={"watch": ()})),
+        scores=(Score(head=TASK, data=_texts(task, config, "dev", developed)),), **_shared(task, run, config),
+    )  # fmt: skip
+
+
+def _shared(task: str, run: Run, config: Config) -> dict[str, Any]:
+    """What a training and the trials for it have alike."""
+    paper = section(config)
+    training, settings = paper.training, paper.tasks[task]  # type: ignore[index]
+    dropout = run.encoder_dropout_when_frozen
+    return {
+        "paper": PAPER,
+        "task": task,
+        "source": paper.source_language,
+        "encoder": paper.encoder,
+        "reading": Reading(unit="word" if task == "pos" else "text", state=settings.state, segments=settings.segments),
+        "edit": Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
+        "init_sd": run.init_sd,
+        "encoder_dropout_when_frozen": training.encoder_dropout_when_frozen if dropout is None else dropout,
+        **training.model_dump(include=SHARED),
+    }
+
+
+def _corpus(task: str, config: Config) -> str:
+    return section(config).tasks[task].corpus  # type: ignore[index]
+
+
+def _texts(task: str, config: Config, split: Split, languages: Sequence[str] = ()) -> Data:
+    """Texts of the task; languages (): the source's."""
+    chosen = tuple(languages) or (section(config).source_language,)
+    return Data(corpus=_corpus(task, config), split=split, languages=chosen)
+
+
+def _paragraphs(config: Config, split: Split) -> Data:
+    corpus = section(config).language_corpus
+    return Data(corpus=corpus, split=split, languages=tuple(config.corpora[corpus].languages))
+
+
+def _heads(task: str, languages: Iterable[str], config: Config) -> dict[str, Head]:
+    """The task's head, and heads for languages by name."""
+    known = LinearHead(learns=LANGUAGE, labels=tuple(config.corpora[section(config).language_corpus].languages))
+    return {TASK: LinearHead(labels=LABELS[task])} | dict.fromkeys(languages, known)
+
+
+def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:
+    """The task's stage; before it that of an adversary that knows the languages before the encoder moves."""
     adversarial = run.reversal is not None or run.uniformity is not None
     adversary_rate = run.adversary_rate or run.head_rate
-    known = Score(head=LANGUAGE, data=paragraphs("validation"))
-    stages = [
+    watch = (Score(head=LANGUAGE, data=_paragraphs(config, "validation")),) if adversarial else ()
+    stages = []
+    if run.adversary_epochs:
+        stages.append(_language_stage("adversary", LANGUAGE, adversary_rate, run.adversary_epochs, run, config, watch=watch))
+    stages.append(
         Stage(
             name="task",
-            phases=_phases(run, label, language, trained),
-            epochs=training.epochs,
+            phases=_phases(task, run, config),
+            epochs=section(config).training.epochs,
             batch=run.batch,
             encoder_rate=run.encoder_rate or 0.0,
             head_rate=run.head_rate,
             head_rates={LANGUAGE: adversary_rate} if adversarial else {},
             new_heads=(TASK,) if run.adversary_epochs else (TASK, LANGUAGE),
             select_head=TASK,
-            select_data=texts("validation", source),
-            watch=(known,) if adversarial and not search else (),
+            select_data=_texts(task, config, "validation"),
+            watch=watch,
         )
-    ]
-    if run.adversary_epochs:  # the adversary knows the languages before the encoder moves
-        alone = _head_stage("adversary", language, adversary_rate, run.adversary_epochs, run.batch, known.data)
-        stages.insert(0, alone.model_copy(update={"watch": (known,)}))
-    rates = {LANGUAGE: run.language_head_rate or run.head_rate}
-    rates |= {f"{LANGUAGE} {rate:.0e}": rate for rate in training.language_head_rates}
-    if not search:
-        for head, rate in rates.items():
-            term = Term(head=head, data=paragraphs("train"))
-            stage = _head_stage(head, term, rate, training.language_epochs, run.batch, paragraphs("validation"))
-            # Entropy maximisation's language head goes on with its optimiser (authors' code: lang_ent_max_tag/model.py, 989-996).
-            carries = (LANGUAGE,) if head == LANGUAGE and run.uniformity is not None else ()
-            stages.append(stage.model_copy(update={"carries": carries}))
-    scores = [Score(head=TASK, data=texts("test", task_languages))]
-    scores += [Score(head=head, data=data) for head in rates for data in (texts("test", task_languages), paragraphs("test"))]
-    if search:
-        # Departure that is the paper's: dev is multilingual, so that the search is not strictly zero-shot.
-        developed = tuple(language for language, split in config.corpora[of.corpus].parts() if split == "dev")
-        rates, scores = {LANGUAGE: 0.0}, [Score(head=TASK, data=texts("dev", developed))]
-    return Recipe(
-        name=name,
-        encoder=paper.encoder,
-        reading=Reading(unit="word" if task == "pos" else "text", state=of.state, segments=of.segments),
-        edit=Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
-        labels={TASK: LABELS[task]} | dict.fromkeys(rates, known_languages),
-        stages=tuple(stages),
-        scores=tuple(scores),
-        init_sd=run.init_sd,
-        dropout=training.dropout,
-        warmup=training.warmup,
-        decay=training.decay,
-        weight_decay=training.weight_decay,
-        clip=training.clip,
-        select_by=training.select_by,
-        encoder_dropout_when_frozen=(
-            training.encoder_dropout_when_frozen if run.encoder_dropout_when_frozen is None else run.encoder_dropout_when_frozen
-        ),
-        length_pools=training.length_pools,
-        precision=training.precision,
     )
+    return stages
 
 
-def _phases(run: Run, label: Term, language: Term, trained: tuple[str, ...]) -> tuple[Phase, ...]:
+def _phases(task: str, run: Run, config: Config) -> tuple[Phase, ...]:
     """The objective of a run, composed of terms (tanti2021, section 3)."""
+    trained = (ENCODER,) if run.encoder_rate else ()
+    texts, paragraphs = _texts(task, config, "train"), _paragraphs(config, "train")
     if run.reversal is not None:
-        reversed_language = language.model_copy(update={"reversal": run.reversal})
-        return (Phase(terms=(label, reversed_language), update=(*trained, TASK, LANGUAGE)),)
+        terms = Term(head=TASK, data=texts), Term(head=LANGUAGE, data=paragraphs, reversal=run.reversal)
+        return (Phase(terms=terms, update=(*trained, TASK, LANGUAGE)),)
     if run.uniformity is not None:
         # The language head learns first, alone; then the encoder learns to make its output uniform (the head does not move).
         # Authors' code: lang_ent_max_tag/model.py, 888-893; training_process.py, 134-137.
-        loss = "uniformity" if run.entropy == "equation_1" else "entropy"
-        uniform = language.model_copy(update={"loss": loss, "weight": run.uniformity})
-        weighed = label.model_copy(update={"weight": 1 - run.uniformity})
+        loss: Literal["uniformity", "entropy"] = "uniformity" if run.entropy == "equation_1" else "entropy"
+        label = Term(head=TASK, data=texts, weight=1 - run.uniformity)
+        uniform = Term(head=LANGUAGE, data=paragraphs, loss=loss, weight=run.uniformity)
         return (
-            Phase(terms=(language,), update=(LANGUAGE,), at_most=label.data),
-            Phase(terms=(weighed, uniform), update=(*trained, TASK)),
+            Phase(terms=(Term(head=LANGUAGE, data=paragraphs),), update=(LANGUAGE,), at_most=texts),
+            Phase(terms=(label, uniform), update=(*trained, TASK)),
         )
-    return (Phase(terms=(label,), update=(*trained, TASK)),)
+    return (Phase(terms=(Term(head=TASK, data=texts),), update=(*trained, TASK)),)
 
 
-def _head_stage(name: str, term: Term, rate: float, epochs: int, batch: int, held_out: Data) -> Stage:
-    """A new head learns alone, on the encoder as it is."""
+def _language_stage(name: str, head: str, rate: float, epochs: int, run: Run, config: Config, **options: Any) -> Stage:
+    """A new head for languages learns alone, on the encoder as it is."""
     return Stage(
         name=name,
-        phases=(Phase(terms=(term,), update=(term.head,)),),
+        phases=(Phase(terms=(Term(head=head, data=_paragraphs(config, "train")),), update=(head,)),),
         epochs=epochs,
-        batch=batch,
+        batch=run.batch,
         head_rate=rate,
-        new_heads=(term.head,),
-        select_head=term.head,
-        select_data=held_out,
+        new_heads=(head,),
+        select_head=head,
+        select_data=_paragraphs(config, "validation"),
+        **options,
     )

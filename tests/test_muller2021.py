@@ -2,8 +2,6 @@
 
 import copy
 import re
-from runpy import run_path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,16 +12,22 @@ import torch
 import yaml
 from conftest import LANGUAGES
 from crosslens import records as records_of
+from crosslens.cells import Published
 from crosslens.config.base import ConfigError
 from crosslens.config.whole import load
 from crosslens.encoding.texts import load as load_texts
 from crosslens.errors import DataError
+from crosslens.kinds import kinds
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
+from crosslens.measures import attachment, similarity, spans
+from crosslens.measures.given import Given
+from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021 import recipes
 from crosslens.papers.muller2021.hyperparameters import hyperparameters, searched
 from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, Study, needs, recipe_name, rows
-from crosslens.papers.muller2021.scores import prediction_records, strict
-from crosslens.papers.muller2021.similarity import similarity_records
+from crosslens.papers.muller2021.paper import draws, measures
+from crosslens.papers.muller2021.tables import table
+from crosslens.papers.paper import Need
 from crosslens.recipes import ARC, TASK, Edit
 from crosslens.states import files as states_files
 from crosslens.states.extract import text_means
@@ -36,9 +40,14 @@ from test_config import REPOSITORY
 # Recipes
 
 
+def resolve(name, config):
+    """A training or a trial by name."""
+    return (recipes.recipes(config) | recipes.trials(config))[name]
+
+
 def test_published_settings(config):
     """550 trainings: 110 settings of five seeds, 63 of tables 1 and 6 to 8; three are ours (ALL with pretrained embeddings)."""
-    found = [name for name in names(config) if name.startswith("muller2021/") and resolve(name, config).stages]
+    found = [name for name, recipe in recipes.recipes(config).items() if recipe.stages]
     assert len(found) == len(set(found)) == 110 and len(config.papers.muller2021.seeds) == 5
     assert len([name for name in found if name in needs("table1", ("en", "ru", "ar")).recipes]) == 63
     assert len([name for name in found if "_domain" in name]) == 14
@@ -147,7 +156,7 @@ def test_corpora_have_the_names_that_the_configuration_gives_them(values):
             scored = {(data.corpus, code) for score in resolve(recipe_name(row.task, row.source, "ref"), after).scores
                       for data in [score.data] for code in data.languages}  # fmt: skip
             assert row.mean_over_targets or scored.issuperset(row.texts), row
-    assert set(recipes.draws(after)) == {"translations"}
+    assert set(draws(resolve("muller2021/pretrained", after), after)) == {"translations"}
 
 
 def test_every_score_of_a_printed_tables_recipes_is_shown(config):
@@ -155,16 +164,14 @@ def test_every_score_of_a_printed_tables_recipes_is_shown(config):
     study = Study(**recipes.study(config))
     shown = {(row.task, row.source, *text) for name in ITEMS if name in BY_LANGUAGE.values() or name in ("table2", "table5")
              for row in rows(name, study) for text in row.texts}  # fmt: skip
-    for recipe in names(config):
-        _, task, *of = recipe.split("/")
-        if not (of and recipe.startswith("muller2021/")):
-            continue
-        for score in resolve(recipe, config).scores:
+    for name, recipe in recipes.recipes(config).items():
+        task, source = recipe.task, recipe.source
+        for score in recipe.scores:
             for language in score.data.languages if score.data.split == "test" else ():
-                source, own = of[0], score.data.corpus == study.own[task]
+                own = score.data.corpus == study.own[task]
                 # A source's models but English are shown on the parallel texts, and at home.
                 elsewhere = task != "ner" and own and source in ("ru", "ar") and language not in (source, "sl")
-                assert elsewhere or (task, source, score.data.corpus, language) in shown, (recipe, score.data.corpus, language)
+                assert elsewhere or (task, source, score.data.corpus, language) in shown, (name, score.data.corpus, language)
 
 
 def test_conll_2003_is_read_whole(config):
@@ -178,19 +185,22 @@ def test_conll_2003_is_read_whole(config):
 
 
 def test_the_number_of_layers_is_the_encoders(tmp_path, config):
-    script = run_path(str(REPOSITORY / "workflow/scripts/muller2021_table.py"))
     (tmp_path / "config.json").write_text('{"num_hidden_layers": 2}')
     recipe = "muller2021/parsing/en/init1-2"
     records_of.write([], tmp_path / "scores.parquet", {})
-    published = REPOSITORY / "resources/published/muller2021.csv"
-    files = {"scores": [tmp_path / "scores.parquet"], "published": published, "records": [], "encoder": tmp_path}
+    published = Published.read(REPOSITORY / "resources/published/muller2021.csv")
+    inputs = Inputs([Need("attachment", recipe, (0,))], [[tmp_path / "scores.parquet"]], published, {}, tmp_path)
     settings = {"recipes": [recipe], "study": recipes.study(config), "further": []}
-    script["main"](SimpleNamespace(
-        log=[tmp_path / "log"], wildcards=SimpleNamespace(table="table6"), input=SimpleNamespace(**files),
-        params=SimpleNamespace(settings=settings), output=SimpleNamespace(table=tmp_path / "table6.csv"),
-    ))  # fmt: skip
-    remarks = pd.read_csv(tmp_path / "table6.csv")["remark"]
+    remarks = table("table6", inputs, settings)["remark"]
     assert len(remarks) > 16 and remarks.str.contains("of 2 layers here, of 12 in print").all()
+
+
+@pytest.mark.parametrize(("task", "kind"), [("parsing", "attachment"), ("pos", "classification"), ("ner", "spans")])
+def test_a_task_has_scores_of_its_kind(config, task, kind):
+    asked = measures(resolve(f"muller2021/{task}/en/ref", config), config)
+    assert set(asked) == {"similarity", kind} <= kinds().keys() and asked[kind]["resamples"] == 1000
+    assert set(measures(resolve("muller2021/pretrained", config), config)) == {"similarity"}
+    assert measures(resolve(f"muller2021/{task}/en/ref/trial00", config), config) == {}
 
 
 def test_grid(config):
@@ -236,11 +246,10 @@ def predictions(path, parts):
         for head, corpus, split, language, gold, predicted in parts
         for i, (g, p) in enumerate(zip(gold, predicted, strict=True))
     ]
-    pq.write_table(pa.Table.from_pylist(rows, schema=PREDICTIONS), path)
+    pq.write_table(pa.Table.from_pylist(rows, schema=PREDICTIONS), path / "predictions.parquet")
 
 
-def records(path, tokens, task, labels):
-    found = prediction_records(path, tokens, task, labels, resamples=20, seed=0)
+def records(found):
     return {(row["corpus"], row["language"], row["definition"]): row for row in found}
 
 
@@ -248,8 +257,8 @@ def test_spans_are_those_of_seqeval(tmp_path):
     generator = np.random.default_rng(0)
     sentences = [[generator.integers(0, len(ENTITIES), n).tolist() for n in generator.integers(1, 9, 1000)] for _ in range(2)]
     sentences[1] = [[int(generator.choice([tag, 0])) for tag in of] for of in sentences[0]]
-    predictions(tmp_path / "p", [(TASK, "wikiann", "test", "de", *sentences)])
-    found = records(tmp_path / "p", {}, "ner", ENTITIES)
+    predictions(tmp_path, [(TASK, "wikiann", "test", "de", *sentences)])
+    found = records(spans.measure(Given(tmp_path, 0, {}), head=TASK, labels=ENTITIES, resamples=20))
     gold, guess = ([[ENTITIES[tag] for tag in of] for of in part] for part in sentences)
     assert found["wikiann", "de", "F1"]["value"] == pytest.approx(f1_score(gold, guess))
     assert found["wikiann", "de", "F1 strict"]["value"] == pytest.approx(f1_score(gold, guess, mode="strict", scheme=IOB2))
@@ -261,7 +270,7 @@ def test_spans_are_those_of_seqeval(tmp_path):
 
 def test_strict_tags():
     tags = [ENTITIES.index(tag) for tag in ("I-PER", "B-PER", "I-PER", "I-LOC", "I-LOC", "B-LOC", "I-LOC", "I-PER")]
-    found = strict(np.array(tags), np.array([0, 0, 0, 0, 0, 0, 0, 1]), ENTITIES)
+    found = spans.strict(np.array(tags), np.array([0, 0, 0, 0, 0, 0, 0, 1]), ENTITIES)
     assert [ENTITIES[tag] for tag in found] == ["O", "B-PER", "I-PER", "O", "O", "B-LOC", "I-LOC", "O"]
 
 
@@ -271,7 +280,7 @@ def test_las_of_parsers(tmp_path):
     relation = {name: RELATIONS.index(name) for name in RELATIONS}
     gold = [[relation["nsubj"], relation["root"], relation["punct"], relation["obj"]], [relation["root"]]]
     guessed = [[relation["obj"], relation["root"], relation["punct"], relation["obj"]], [relation["root"]]]
-    predictions(tmp_path / "p", [(TASK, "pud", "test", "de", gold, guessed), (ARC, "pud", "test", "de", heads, guess)])
+    predictions(tmp_path, [(TASK, "pud", "test", "de", gold, guessed), (ARC, "pud", "test", "de", heads, guess)])
     rows = [
         {name: [] for name in TOKENS.names}
         | {"id": f"s{i}", "language": "de", "labels": upos, "label": "", "second": 0, "cut": False, "cut_words": 0}
@@ -279,7 +288,8 @@ def test_las_of_parsers(tmp_path):
     ]
     (tmp_path / "pud").mkdir()
     pq.write_table(pa.Table.from_pylist(rows, schema=TOKENS), tmp_path / "pud" / "de.test.parquet")
-    found = records(tmp_path / "p", {"pud": tmp_path / "pud"}, "parsing", RELATIONS)
+    given = Given(tmp_path, 0, {"pud": tmp_path / "pud"})
+    found = records(attachment.measure(given, head=TASK, arcs=ARC, relations=RELATIONS, resamples=20))
     values = {definition: row["value"] for (_, _, definition), row in found.items()}
     cut = {"texts cut at the maximum": 1 / 2, "words cut away, not scored": 2 / 7}
     assert values == {"LAS": 3 / 5, "UAS": 4 / 5, "LAS without punctuation": 2 / 4} | cut
@@ -303,20 +313,21 @@ def test_means_leave_special_pieces_out(bench, tokens):
 
 def states(folder, ids, seed, language, base=None):
     generator = np.random.default_rng(seed)
+    (folder / "pud").mkdir(exist_ok=True)
     vectors = {f"layer_{layer}": generator.normal(size=(len(ids), 6)).astype(np.float32) for layer in (0, 1)}
     if base is not None:
         vectors["layer_1"] = base["layer_1"] @ np.linalg.qr(generator.normal(size=(6, 6)))[0].astype(np.float32)
     columns = {"id": ids, "word": ids, "label": [""] * len(ids), "language": [language] * len(ids), "split": ["test"] * len(ids),
                "sample": [True] * len(ids), "random": [False] * len(ids)}  # fmt: skip
-    states_files.write(columns, vectors, folder / f"{language}.parquet", "float32")
+    states_files.write(columns, vectors, folder / "pud" / f"{language}.parquet", "float32")
     return vectors
 
 
-def test_similarity_records(tmp_path):
+def test_similarity(tmp_path):
     ids = [f"n{document:05d}{sentence:03d}" for document in range(1, 21) for sentence in range(2)]
     english = states(tmp_path, ids, 0, "en")
     states(tmp_path, ids, 1, "de", base=english)
-    found = pd.DataFrame(similarity_records(tmp_path, "en", draws=10, seed=0, threads=1))
+    found = pd.DataFrame(similarity.measure(Given(tmp_path, 0, {}), corpus="pud", reference="en", draws=10))
     value = found[found["measure"] == "cka"].set_index(["language", "layer", "definition"])["value"]
     assert value["de", 1, "linear"] == pytest.approx(1, abs=1e-4)  # a rotation
     assert value["de", 0, "linear"] < 0.5 and abs(value["de", 0, "debiased"]) < 0.3
@@ -329,21 +340,24 @@ def test_other_sentences_are_refused(tmp_path):
     states(tmp_path, ids, 0, "en")
     states(tmp_path, ids[:7] + ["n01002000"], 1, "de")
     with pytest.raises(DataError, match=r"de\.parquet: not the sentences of en \(n01001007, n01002000\)"):
-        list(similarity_records(tmp_path, "en", draws=2, seed=0, threads=1))
+        list(similarity.measure(Given(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
     states(tmp_path, ids[::-1], 1, "de")
     with pytest.raises(DataError, match="in another order"):
-        list(similarity_records(tmp_path, "en", draws=2, seed=0, threads=1))
+        list(similarity.measure(Given(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
 
 
 # Table 3
 
 
 def test_hyperparameters_beside_the_printed_ones(config):
-    record = {"recipe": resolve("muller2021/ner/en/ref", config).model_dump(mode="json"), "seconds": 90, "device": "a GPU"}
+    name = "muller2021/ner/en/ref"
+    record = {"recipe": resolve(name, config).settings(), "seconds": 90, "device": "a GPU"}
     history = pd.DataFrame({"epoch": [1, 2], "score": [0.5, 0.4], "best_epoch": [1, 1]})
-    published = pd.read_csv(REPOSITORY / "resources/published/muller2021.csv")
-    table = hyperparameters([record], [history], published, config.papers.muller2021.search.model_dump()).set_index("row")
-    assert table.loc["learning rate", ["here", "published"]].tolist() == [3.5e-5, "3.5e-5"]
+    published = Published.read(REPOSITORY / "resources/published/muller2021.csv")
+    grid = config.papers.muller2021.search.model_dump()
+    lines = hyperparameters({name: "ner"}, {(name, 0): record}, {(name, 0): history}, published, grid)
+    table = pd.DataFrame(lines).set_index("row")
+    assert table.loc["learning rate", ["here", "published", "difference"]].tolist() == [3.5e-5, 3.5e-5, 0]
     assert table.loc["learning rate", "remark"] == "not in the printed grid" and table.loc["batch size", "remark"] == ""
     assert (
         table.loc["epochs (best)", "here"] == 1 and table.loc["#grid", "here"] == 6 and table.loc["Run-time (min)", "here"] == 1.5
@@ -351,10 +365,13 @@ def test_hyperparameters_beside_the_printed_ones(config):
 
 
 def test_search_puts_the_best_first():
-    trials = {f"muller2021/pos/en/ref/trial{i:02d}": {"batch": 16, "rate": rate} for i, rate in enumerate((1e-5, 5e-5))}
-    histories = [pd.DataFrame({"epoch": [1, 2], "score": scores}) for scores in ([0.1, 0.2], [0.9, 0.8])]
-    table = searched(trials, histories)
-    assert table["rate"].tolist() == [5e-5, 1e-5] and table["score"].tolist() == [90, 20] and table["epoch"].tolist() == [1, 2]
+    values = {"task": "pos", "source": "en", "batch": 16}
+    trials = {f"trial{i}": values | {"rate": rate} for i, rate in enumerate((1e-5, 5e-5))}
+    scores = ([0.1, 0.2], [0.9, 0.8])
+    histories = {f"trial{i}": pd.DataFrame({"epoch": [1, 2], "score": each}) for i, each in enumerate(scores)}
+    found = [(line["row"], line["column"], line["here"]) for line in searched(trials, histories)]
+    best, other = "POS, en, batch 16, rate 5e-05", "POS, en, batch 16, rate 1e-05"
+    assert found == [(best, "score", 90), (best, "epoch", 1), (other, "score", 20), (other, "epoch", 2)]
 
 
 # Configuration
@@ -364,8 +381,12 @@ def test_search_puts_the_best_first():
     ("key", "value", "message"),
     [
         ("encoder", "mbret", "papers.muller2021.encoder: one of mbert expected, found 'mbret'; did you mean 'mbert'?"),
-        ("parallel", "wikiann", "papers.muller2021.parallel: a corpus of kind 'treebank' expected, found 'wikiann'"),
-        ("domain_corpus", "partut", "papers.muller2021.domain_corpus: a corpus of kind 'treebank' expected, found 'partut'"),
+        (
+            "parallel",
+            "wikiann",
+            "papers.muller2021.parallel: a corpus of kind 'treebank' expected, found 'wikiann'",
+        ),
+        ("domain_corpus", "partut", "papers.muller2021.domain_corpus: one of "),
         ("source_languages", ["en", "fr"], "papers.muller2021.tasks.parsing: corpora.muller2021_ud has no training data of fr"),
         ("source_languages", ["ru", "en"], "source_languages: 'ru' found first, 'en' expected"),
         ("pairs", [[1, 2], [2, 1]], "pairs, sets: [2, 1] found; rising block numbers expected, each set once in both lists"),

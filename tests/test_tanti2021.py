@@ -9,13 +9,14 @@ import pytest
 from conftest import NLI
 from crosslens.cells import COLUMNS, Published
 from crosslens.config.whole import load
+from crosslens.encoding.reading import Reading
 from crosslens.measures.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM
 from crosslens.measures.intervals import mean_interval
 from crosslens.papers.tanti2021.draws import task_draws
 from crosslens.papers.tanti2021.figures import legend, scattered
 from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, named, recipe_name
+from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.papers.tanti2021.tables import made
-from crosslens.encoding.reading import Reading
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit
 
 ROOT = Path(__file__).parents[1]
@@ -45,12 +46,11 @@ def changed(values, task=None, **keys):
 
 
 def recipe(task, run, config):
-    return resolve(f"tanti2021/{task}/{run}", config)
+    return recipes(config)[recipe_name(task, run)]
 
 
 def test_names_of_recipes(config):
-    found = [name for name in names(config) if name.startswith("tanti2021/")]
-    assert found == [f"tanti2021/{task}/{run}" for task in TASKS for run in RUNS]
+    assert list(recipes(config)) == [f"tanti2021/{task}/{run}" for task in TASKS for run in RUNS]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_names_of_recipes(config):
 )
 def test_other_names_are_no_recipes(config, name):
     with pytest.raises(KeyError):
-        resolve(name, config)
+        (recipes(config) | trials(config))[name]
 
 
 @pytest.mark.parametrize(("task", "corpus", "languages", "labels"), [("pos", "udpos", 33, 17), ("nli", "xnli", 14, 3)])

@@ -14,6 +14,7 @@ import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.encoding.batches import collate
 from crosslens.encoding.states import unit_states
+from crosslens.papers.tanti2021 import recipes
 from crosslens.recipes import LANGUAGE, TASK, Data, LinearHead, Recipe
 from crosslens.training.loop import Loop
 from torch.nn import functional
@@ -41,7 +42,7 @@ WITH_LANGUAGE = 524, 1_587
 
 
 def published(config, task: str, run: str) -> Recipe:
-    return resolve(f"tanti2021/{task}/{run}", config)
+    return recipes.recipes(config)[f"tanti2021/{task}/{run}"]
 
 
 # The number of steps, from the plan alone.
@@ -60,7 +61,7 @@ def test_steps_of_an_epoch_are_the_authors(config, task, run):
     assert steps(of) == [main, [language]]
     assert [stage.epochs for stage in of.stages] == [5, 5]
     for number in range(20):  # the search leaves the language stage out and takes other batches
-        trial = resolve(f"tanti2021/{task}/{run}/trial{number:02d}", config)
+        trial = recipes.trials(config)[f"tanti2021/{task}/{run}/trial{number:02d}"]
         assert steps(trial) == steps(of, trial.stages[0].batch)[:1]
 
 

@@ -11,8 +11,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from crosslens.files import written
 from crosslens.encoding.texts import Texts
+from crosslens.files import written
 
 
 @dataclass

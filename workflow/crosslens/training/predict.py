@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-from torch import nn
 
 from crosslens.encoding.batches import Batch, for_each_batch, sorted_batches
 from crosslens.encoding.texts import IGNORED, Texts

@@ -89,7 +89,7 @@ def column(task: str, run: str) -> str:
 
 def named(records: pd.DataFrame, wiki: str) -> pd.DataFrame:
     """Records over all languages, items and definitions by the paper's names; wiki: the corpus of paragraphs."""
-    named = records[records["language"] == "all"].copy()
+    named = records[records["language"] == "all"].reset_index(drop=True)
     where = (named["corpus"] == wiki).map({True: ", wiki", False: ", target"})
     languages = named["item"].str.startswith("language")
     named["item"] = named["item"].where(~languages, named["item"] + where)

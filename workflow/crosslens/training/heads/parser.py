@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import torch
 
+from crosslens.encoding.texts import IGNORED
 from crosslens.recipes import ARC, ParserHead, Term
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.heads.head import Head
-from crosslens.encoding.texts import IGNORED
 
 
 class Parser(Biaffine, Head):

@@ -18,7 +18,7 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
-from crosslens.corpora.treebanks import read_treebank
+from crosslens.corpora.conllu import read_treebank
 from crosslens.encoders.load import load_encoder
 from crosslens.measures.trees import decode_batch
 from crosslens.recipes import Reading

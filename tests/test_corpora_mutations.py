@@ -27,6 +27,7 @@ from random import Random
 import pytest
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, treebanks, typology
 from crosslens.corpora.archives import extracted
+from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.splits import write_split
 from crosslens.errors import DataError
@@ -546,7 +547,7 @@ def test_markup_without_end_costs_a_page_at_most(tmp_path: Path, valid, markup: 
 
 def test_a_long_chain_is_read_in_time(tmp_path: Path) -> None:
     """With XTREME's words, which need each word's distance from the root."""
-    size = treebanks.LONGEST
+    size = LONGEST
     lines = [f"{word}\ta\t_\tNOUN\t_\t_\t{word + 1 if word < size else 0}\tdep\t_\t_\n" for word in range(1, size + 1)]
     form = Format({"x.conllu": "".join([*lines, "\n"]).encode()}, official(treebanks, "x.conllu", words="fused"), each(b"\n\n"))
     [row] = outcome(tmp_path, form)

@@ -16,8 +16,9 @@ import pytest
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import sampling, schema
 from crosslens.corpora.dumps import articles, in_parts, pages
+from crosslens.corpora.folding import long_paragraphs
 from crosslens.corpora.sampling import document, write_paragraphs
-from crosslens.corpora.wikitext import long_paragraphs, paragraphs
+from crosslens.corpora.wikitext import paragraphs
 from crosslens.errors import DataError
 from crosslens.tokens.tokenise import write_tokens
 from hypothesis import given, settings

@@ -31,8 +31,9 @@ from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.splits import write_split
 from crosslens.errors import DataError
+from crosslens.phrasebook.articles import articles
 from crosslens.phrasebook.dumps import dump
-from crosslens.phrasebook.generate import articles, treebank
+from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import prompts
 from crosslens.phrasebook.pairs import multinli, xnli

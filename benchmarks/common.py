@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import schema
-from crosslens.corpora.treebanks import read_treebank
+from crosslens.corpora.conllu import read_treebank
 from crosslens.encoders import folder, packaged
 from crosslens.encoders.folder import EncoderFiles
 from crosslens.encoders.trim import trim

@@ -18,7 +18,7 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
-from crosslens.corpora.treebanks import read_treebank
+from crosslens.corpora.conllu import read_treebank
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.reading import Reading

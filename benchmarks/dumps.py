@@ -19,7 +19,8 @@ from statistics import mean
 import common
 import mwxml
 from crosslens.corpora.dumps import Page, cores, in_parts
-from crosslens.corpora.wikitext import long_paragraphs, paragraphs
+from crosslens.corpora.folding import long_paragraphs
+from crosslens.corpora.wikitext import paragraphs
 from crosslens.files import open_binary
 from crosslens.sources.wikipedia import read_index
 

@@ -30,12 +30,14 @@ from typing import Any
 import pytest
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, treebanks, typology
 from crosslens.corpora.archives import extracted
+from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.splits import write_split
 from crosslens.errors import DataError
 from crosslens.phrasebook.archives import tarred
+from crosslens.phrasebook.articles import articles
 from crosslens.phrasebook.dumps import dump
-from crosslens.phrasebook.generate import articles, treebank
+from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import prompts
 from crosslens.phrasebook.pairs import multinli, xnli
@@ -509,7 +511,7 @@ def test_markup_without_end_costs_a_page_at_most(tmp_path: Path) -> None:
 
 def test_a_long_chain_is_read_in_time(tmp_path: Path) -> None:
     """With XTREME's words, which need each word's distance from the root."""
-    size = treebanks.LONGEST
+    size = LONGEST
     lines = [f"{word}\ta\t_\tNOUN\t_\t_\t{word + 1 if word < size else 0}\tdep\t_\t_\n" for word in range(1, size + 1)]
     form = official(treebanks, "x.conllu", "".join([*lines, "\n"]).encode(), complete(b"\n\n"), words="fused")
     with case("conllu", "a long chain"):

@@ -9,9 +9,11 @@ import conllu
 import pyarrow as pa
 import pytest
 from crosslens.corpora import schema, treebanks
+from crosslens.corpora.conllu import read_treebank
 from crosslens.corpora.splits import write_split
-from crosslens.corpora.treebanks import UPOS, read_treebank, reason_to_drop
+from crosslens.corpora.treebanks import reason_to_drop
 from crosslens.errors import DataError
+from crosslens.labels import UPOS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

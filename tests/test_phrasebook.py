@@ -13,6 +13,7 @@ import mwxml
 import pytest
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.errors import DataError
+from crosslens.phrasebook.articles import MINIMUM_CHARACTERS, articles
 from crosslens.phrasebook.check import (
     covering_meanings,
     grammar_problems,
@@ -21,7 +22,7 @@ from crosslens.phrasebook.check import (
     treebank_tags,
 )
 from crosslens.phrasebook.dumps import dump
-from crosslens.phrasebook.generate import MINIMUM_CHARACTERS, SPLITS, Stream, articles, split_of, treebank
+from crosslens.phrasebook.generate import SPLITS, Stream, split_of, treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.realise import Meaning, capital, realise
 from crosslens.phrasebook.tables import TABLES, languages_present

@@ -23,11 +23,12 @@ from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.errors import DataError
 from crosslens.phrasebook.archives import gz, tarred, xz, zipped
+from crosslens.phrasebook.articles import TOPICS, articles, paragraphs, passage
 from crosslens.phrasebook.dictionaries import dictionary
 from crosslens.phrasebook.documents import CODES
 from crosslens.phrasebook.documents import documents as news
 from crosslens.phrasebook.entities import iob1, sentences, tagged
-from crosslens.phrasebook.generate import TOPICS, Stream, articles, different, paragraphs, passage, split_of
+from crosslens.phrasebook.generate import Stream, different, split_of
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import prompts
 from crosslens.phrasebook.pairs import XNLI_LANGUAGES

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from crosslens.config.tokens import Tokens
 from crosslens.corpora import dictionaries, entities, schema, treebanks
-from crosslens.corpora.treebanks import Multiword, Sentence, read_treebank
+from crosslens.corpora.conllu import Multiword, Sentence, read_treebank
 from crosslens.labels import UPOS
 from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar

@@ -11,12 +11,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from crosslens.corpora import wikitext
+from crosslens.corpora.conllu import Sentence, read_treebank
 from crosslens.corpora.dumps import Page, in_parts
+from crosslens.corpora.folding import long_paragraphs
 from crosslens.corpora.lines import UNSPACED, read_lines
 from crosslens.corpora.schema import PARAGRAPHS, write
 from crosslens.corpora.splits import apportion
-from crosslens.corpora.treebanks import Sentence, document, read_treebank
+from crosslens.corpora.treebanks import document
 from crosslens.errors import DataError
 
 logger = logging.getLogger(__name__)
@@ -148,7 +149,7 @@ class _Sieve:
             if self.is_late(page.title):
                 continue
             try:
-                texts = wikitext.long_paragraphs(page.text, self.minimum_characters)
+                texts = long_paragraphs(page.text, self.minimum_characters)
             except ValueError as error:
                 candidates.append(Candidate(self.digest(page.title), page.title, [], str(error)))
                 continue

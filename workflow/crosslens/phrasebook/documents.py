@@ -13,7 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from crosslens.config.phrasebook import MLDOC
 from crosslens.phrasebook.archives import tarred, xz
-from crosslens.phrasebook.generate import TOPICS, Stream, different, passage
+from crosslens.phrasebook.articles import TOPICS, passage
+from crosslens.phrasebook.generate import Stream, different
 from crosslens.phrasebook.grammar import Grammar
 
 CODES = {"village": ("CCAT", "C15"), "history": ("ECAT", "E12"), "person": ("GCAT", "GPOL"), "nature": ("MCAT", "M14")}

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from crosslens.phrasebook.generate import Article, Paragraph, Stream, name_in
+from crosslens.phrasebook.articles import Article, Paragraph, name_in
+from crosslens.phrasebook.generate import Stream
 from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.realise import Sentence, Token, capital
 from crosslens.phrasebook.tables import Language

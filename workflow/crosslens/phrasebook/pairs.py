@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from crosslens.phrasebook.archives import zipped
-from crosslens.phrasebook.generate import joined
+from crosslens.phrasebook.articles import joined
 from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.inference import Prompt
 from crosslens.phrasebook.realise import Meaning, realise

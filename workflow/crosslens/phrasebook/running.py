@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from crosslens.config.base import languages_table
 from crosslens.phrasebook.archives import xz, zipped
-from crosslens.phrasebook.generate import Stream, articles, paragraphs
+from crosslens.phrasebook.articles import articles, paragraphs
+from crosslens.phrasebook.generate import Stream
 from crosslens.phrasebook.grammar import Grammar
 
 WILI_LABELS = {"ar": "ara", "zh": "zho"}

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from crosslens.config.phrasebook import DATE
 from crosslens.files import written
+from crosslens.phrasebook.articles import articles
 from crosslens.phrasebook.dictionaries import muse
 from crosslens.phrasebook.documents import mldoc
 from crosslens.phrasebook.dumps import dump
 from crosslens.phrasebook.entities import conll, wikiann
-from crosslens.phrasebook.generate import articles, treebank
+from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import prompts
 from crosslens.phrasebook.pairs import multinli, xnli, xnli_mt

@@ -1,0 +1,207 @@
+"""CoNLL-U files of Universal Dependencies, sentence by sentence.
+
+A strict reader of our own: the conllu library names no line in its errors, takes truncated files for whole ones and
+is several times slower; the tests compare the two.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from crosslens.corpora.lines import read_lines, refuse
+from crosslens.labels import UPOS
+
+UNTAGGED = "_"  # UPOS of treebanks that leave words untagged; also the form of withheld words
+VERSION_1 = {"CONJ": "CCONJ"}  # tags of UD 1 -> the same of UD 2
+LONGEST = 2**15 - 1  # words of a sentence: heads are int16
+
+
+class Multiword(NamedTuple):
+    """A surface word that stands for several syntactic words, first to last (1-based)."""
+
+    first: int
+    last: int
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One tree. forms, upos, heads and relations have one entry a syntactic word; heads are 1-based, 0 is the root."""
+
+    id: str
+    text: str
+    forms: list[str]
+    upos: list[str]
+    heads: list[int]
+    relations: list[str]
+    multiwords: list[Multiword]
+    empty_nodes: int
+    original: str = ""  # `# orig_file_sentence`, where UD_Polish-PUD has the id that its translations share
+
+
+def read_treebank(path: Path) -> Iterator[Sentence]:
+    """Sentences of a CoNLL-U file, plain or compressed (.xz, .gz, .bz2), in order.
+
+    Policy: integer ids are the words; multiword ranges (3-4) are kept beside them; empty nodes (8.1), which only the
+    enhanced graph uses, are left out and counted. The text is the `# text` line or, without one, the forms joined by
+    spaces. A sentence without `# sent_id` is named by its number in the file. Tags of UD 1 become those of UD 2 (CONJ: CCONJ);
+    its relations stay.
+    Raises DataError, `path:line: what, expected, remedy`, for anything that is not CoNLL-U: see _Reader.
+    """
+    reader = _Reader(path)
+    for number, line in read_lines(path):
+        sentence = reader.take(number, line)
+        if sentence is not None:
+            yield sentence
+    reader.end()
+
+
+class _Reader:
+    """A sentence in the making, and the checks on the way."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.line = 0
+        self.sentences = 0
+        self.ids: set[str] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """An empty sentence."""
+        self.id = self.text = self.original = ""
+        self.forms: list[str] = []
+        self.upos: list[str] = []
+        self.heads: list[int] = []
+        self.relations: list[str] = []
+        self.multiwords: list[Multiword] = []
+        self.empty_nodes = 0
+        self.first_line = 0
+
+    def fail(self, what: str, expected: str, line: int | None = None) -> NoReturn:
+        """One readable line, whatever is wrong."""
+        refuse(self.path, line or self.line, what, expected)
+
+    def take(self, number: int, line: str) -> Sentence | None:
+        """Read one line; a blank one ends the sentence and gives it."""
+        self.line = number
+        if not line:
+            return self.finish() if self.first_line else None
+        self.first_line = self.first_line or number
+        if line[0] == "#":
+            self.comment(line)
+        else:
+            self.token(line)
+        return None
+
+    def comment(self, line: str) -> None:
+        """Keep sent_id and text."""
+        name, _, value = line[1:].partition("=")
+        name = name.strip()
+        if name == "text":
+            self.text = value.strip()
+        elif name == "sent_id":
+            self.id = value.strip()
+            if self.id in self.ids:
+                self.fail(f"sent_id {self.id} for the second time", "a new sent_id")
+            self.ids.add(self.id)
+        elif name == "orig_file_sentence":
+            self.original = value.strip()
+
+    def token(self, line: str) -> None:
+        """A word, a multiword range or an empty node."""
+        columns = line.split("\t")
+        if len(columns) != 10:
+            self.fail(f"{len(columns)} columns", "10 tab-separated columns")
+        index, form, _, upos, _, _, head, relation, _, _ = columns
+        position = len(self.forms) + 1
+        if not index.isascii() or not index.isdigit():
+            self.other(index, form, position)
+            return
+        if _whole(index) != position:
+            self.fail(f"id {index[:20]}", f"id {position}")
+        if not form:
+            self.fail("an empty form", "a form")
+        upos = VERSION_1.get(upos, upos)
+        if upos not in UPOS and upos != UNTAGGED:
+            self.fail(f"UPOS '{upos}'", f"one of {' '.join(sorted(UPOS))} or _")
+        if not head.isascii() or not head.isdigit():
+            self.fail(f"head '{head}'", "an integer")
+        self.forms.append(form)
+        self.upos.append(upos)
+        self.heads.append(_whole(head))
+        self.relations.append(relation)
+
+    def other(self, index: str, form: str, position: int) -> None:
+        """A multiword range, which comes just before its first word, or an empty node, just after its word."""
+        first, mark, second = index.partition("-") if "-" in index else index.partition(".")
+        if not (mark and first.isascii() and first.isdigit() and second.isascii() and second.isdigit()):
+            self.fail(f"id '{index}'", "an integer, a range like 3-4 or an empty node like 8.1")
+        if mark == ".":
+            if _whole(first) != position - 1:
+                self.fail(f"empty node {index}", f"{position - 1}.1 or after")
+            self.empty_nodes += 1
+            return
+        previous = self.multiwords[-1].last if self.multiwords else 0
+        if _whole(first) != position or position <= previous or not position < _whole(second) <= LONGEST:
+            self.fail(f"range {index}", f"a range that begins at {max(position, previous + 1)} and ends after")
+        self.multiwords.append(Multiword(int(first), int(second), form))
+
+    def finish(self) -> Sentence:
+        """The sentence, when it is a tree; then an empty one."""
+        words = len(self.forms)
+        start = self.first_line
+        if not words:
+            self.fail("comments without words", "words after them", start)
+        if words > LONGEST:
+            self.fail(f"{words} words", f"at most {LONGEST}", start)
+        if self.multiwords and self.multiwords[-1].last > words:
+            last = self.multiwords[-1]
+            self.fail(f"range {last.first}-{last.last} in a sentence of {words} words", "its words", start)
+        if max(self.heads) > words:
+            place = max(range(words), key=self.heads.__getitem__)
+            self.fail(f"head of word {place + 1} after the last word", f"a head from 0 to {words}", start)
+        if self.heads.count(0) != 1:
+            self.fail(f"{self.heads.count(0)} roots", "one word with head 0", start)
+        if not _is_tree(self.heads):
+            self.fail("heads that form a circle", "a tree", start)
+        self.sentences += 1
+        sentence = Sentence(
+            self.id or str(self.sentences),
+            self.text or " ".join(self.forms),
+            self.forms,
+            self.upos,
+            self.heads,
+            self.relations,
+            self.multiwords,
+            self.empty_nodes,
+            self.original,
+        )
+        self.begin()
+        return sentence
+
+    def end(self) -> None:
+        """The file is over."""
+        if self.first_line:
+            self.fail("end of the file inside a sentence", "a blank line after every sentence: the file is cut short")
+
+
+def _whole(digits: str) -> int:
+    """A number of a word. Python refuses to read thousands of digits: what is too long for any word is one too many."""
+    return int(digits) if len(digits) < 6 else LONGEST + 1
+
+
+def _is_tree(heads: Sequence[int]) -> bool:
+    """Whether every word reaches the root 0. heads: 1-based, in range."""
+    reaches = bytearray(len(heads) + 1)
+    reaches[0] = 1
+    for word in range(1, len(heads) + 1):
+        path: list[int] = []
+        while not reaches[word]:
+            if len(path) > len(heads):
+                return False
+            path.append(word)
+            word = heads[word - 1]
+        for step in path:
+            reaches[step] = 1
+    return True

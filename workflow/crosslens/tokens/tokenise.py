@@ -185,9 +185,9 @@ class _Input(NamedTuple):
 
 def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Tokens) -> list[_Input]:
     """A text or pair with special pieces, cut to the maximum; or the windows of a text."""
-    part = parts[0]
+    part, second = parts[0], parts[1] if len(parts) > 1 else None
     room = settings.maximum - joiner.num_special_tokens_to_add(False)
-    if len(parts) == 1 and settings.windows is not None and len(part) > room:
+    if second is None and settings.windows is not None and len(part) > room:
         joiner.no_truncation()
         whole = joiner.post_process(part)
         start = _extents(whole)[0][0]
@@ -199,7 +199,7 @@ def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Tokens) -> list[
             for word, _, low, high in windows(sizes, settings.maximum - len(before) - len(after), settings.windows)
         ]
     joiner.enable_truncation(settings.maximum, strategy="longest_first")
-    joined = joiner.post_process(*parts)
+    joined = joiner.post_process(part, second)
     extents = _extents(joined)
     return [_Input(joined.ids, [_Span(range(size), start) for start, size in extents], second=extents[1][0])]
 

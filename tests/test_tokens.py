@@ -205,7 +205,7 @@ def test_a_limit_keeps_the_first_good_texts():
     rows = [sentence("ξ" if i % 3 == 0 else "a", id=str(i)) for i in range(12)]
     table, counts = tokenise(wordpiece(), rows, Tokens(), limit=4)
     assert table["id"].to_pylist() == ["1", "2", "4", "5"]
-    assert counts["texts"] == 4
+    assert (counts["texts"], counts["unknown"]) == (4, 2)  # what comes after the last is not looked at
 
 
 def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
@@ -242,6 +242,23 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
         assert bool(parted) == (by == "text")
     with pytest.raises(DataError, match=r"c: a validation share of 0.01 of 60 texts has none; raise validation_share"):
         write_train(tmp_path, tmp_path / "c", outputs, Tokens(), by="text", **plan | {"share": 0.01})
+
+
+def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
+    wordpiece().save(str(tmp_path / "tokenizer.json"))
+    texts = [" ".join(["a", "b"] * (i % 3 * 6 + 1)) for i in range(20)] + ["a ξ"]
+    rows = [{"id": str(i), "language": "en", "page": "P", "text": text} for i, text in enumerate(texts)]
+    schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
+    outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
+    settings = Tokens(maximum=12, windows=2)
+    counts = write_train(tmp_path, tmp_path / "c", outputs, settings, language="en", share=0.5, by="text", seed=0)
+    whole = tokenise(wordpiece(), rows, settings)[0].to_pylist()
+    ids = {split: {row["id"].split("#")[0] for row in pq.read_table(path).to_pylist()} for split, path in outputs.items()}
+    for split, path in outputs.items():
+        assert pq.read_table(path).to_pylist() == [row for row in whole if row["id"].split("#")[0] in ids[split]]
+        assert len(pq.read_table(path)) > counts[split]["texts"] == len(ids[split]) == 10
+    assert not ids["train"] & ids["validation"]
+    assert (counts["train"]["unknown"], counts["validation"]["unknown"]) == (1, 0)
 
 
 def test_every_phrasebook_word_is_labelled(tokens, corpora):

@@ -1,12 +1,13 @@
 """From words to pieces, and the piece of a word that carries its label."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import accumulate, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from tokenizers import Encoding, Tokenizer, models, normalizers
 
 from crosslens.config.tokens import Tokens
@@ -21,27 +22,46 @@ BARE_MARKS = ("▁", "Ġ")  # what Unigram and byte-level vocabularies leave of 
 CUT = -1  # head of a word whose head was cut away, or has no piece
 CHUNK = 2000  # texts encoded together
 LOOKED_AT = 510  # pieces of a text among which unknown ones are looked for: tokeniser_mbert.py:83-99 cuts at 512 with 2 special
+# TOKENS, the place of a row's text in the corpus, and how many words of it have no piece (0 in its second window and so on).
+PLACED = TOKENS.append(pa.field("place", pa.int32())).append(pa.field("words_without_piece", pa.int32()))
 
 
-def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, int]]:
-    """(word, position) of each labelled piece of one text, in order of position.
+class Text(NamedTuple):
+    """A text of a corpus, or a pair of texts, in pieces."""
 
-    `labelled_piece` as in the configuration. A word whose characters the tokenizer drops has no piece, and no entry.
+    place: int  # in the corpus
+    row: dict[str, Any]  # of the corpus
+    words: list[list[str]]  # of the text, or of each of the pair
+    labels: list[str] | None  # of the words; None where the corpus has none
+    parts: list[Encoding]  # the text, or each of the pair, without special pieces
+
+
+@dataclass
+class KnownTexts:
+    """The texts of a corpus, without those that have an unknown piece among their first LOOKED_AT, wherever they are cut later.
+
+    A pair is left out for either of its texts.
     """
-    found: list[tuple[int, int]] = []
-    last_word, open_word = -1, False
-    for position, (word, piece) in enumerate(zip(encoding.word_ids, encoding.tokens, strict=True)):
-        if word is None:
-            continue
-        if word != last_word:
-            found.append((word, position))
-            last_word, open_word = word, piece in BARE_MARKS
-        elif open_word and labelled_piece == "first_visible":
-            found[-1] = (word, position)
-            open_word = piece in BARE_MARKS
-        elif labelled_piece == "word_starts" and not piece.startswith("##"):
-            found.append((word, position))
-    return found
+
+    tokenizer: Tokenizer
+    rows: Iterable[dict[str, Any]]  # of the corpus
+    drop_unknown: bool  # False: none is left out
+    dropped: int = 0  # texts left out so far
+
+    def __iter__(self) -> Iterator[Text]:
+        ids = (self.tokenizer.token_to_id(name) for name in ("[UNK]", "<unk>"))
+        unknown = next((number for number in ids if number is not None), None)
+        rows = enumerate(self.rows)
+        while chunk := list(islice(rows, CHUNK)):
+            split = [text_words(row) for _, row in chunk]
+            flat = [words for texts, _ in split for words in texts]
+            encodings = iter(self.tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
+            for (place, row), (words, labels) in zip(chunk, split, strict=True):
+                parts = list(islice(encodings, len(words)))
+                if self.drop_unknown and any(unknown in part.ids[:LOOKED_AT] for part in parts):
+                    self.dropped += 1
+                else:
+                    yield Text(place, row, words, labels, parts)
 
 
 def tokenise(
@@ -51,62 +71,93 @@ def tokenise(
 
     A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first); or a text
     becomes windows, a row each.
-    Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (see `is_known`), texts and words cut
-    by the maximum, words without a piece.
+    Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (see `KnownTexts`), texts and words cut
+    by the maximum, words without a piece. Raises DataError for word_starts without a WordPiece vocabulary.
     """
+    texts = KnownTexts(tokenizer, rows, settings.drop_unknown)
+    table = _placed(islice(texts, limit), tokenizer, settings)
+    return table.select(TOKENS.names), _counts(table, texts.dropped)
+
+
+def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, int]]:
+    """(word, position) of each labelled piece of one text, in order of position.
+
+    `labelled_piece` as in the configuration. A word whose characters the tokenizer drops has no piece, and no entry.
+    """
+    labelled: list[tuple[int, int]] = []
+    last_word, open_word = -1, False
+    for position, (word, piece) in enumerate(zip(encoding.word_ids, encoding.tokens, strict=True)):
+        if word is None:
+            continue
+        if word != last_word:
+            labelled.append((word, position))
+            last_word, open_word = word, piece in BARE_MARKS
+        elif open_word and labelled_piece == "first_visible":
+            labelled[-1] = (word, position)
+            open_word = piece in BARE_MARKS
+        elif labelled_piece == "word_starts" and not piece.startswith("##"):
+            labelled.append((word, position))
+    return labelled
+
+
+def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Tokens) -> pa.Table:
+    """The PLACED table of texts, made in chunks, so that few encodings are in memory at once."""
     if settings.labelled_piece == "word_starts" and not isinstance(tokenizer.model, models.WordPiece):
         raise DataError(
             f"tokens.labelled_piece: word_starts needs a WordPiece vocabulary, this one is {type(tokenizer.model).__name__}: "
             "choose first or first_visible"
         )
     joiner = _joiner(tokenizer)
-    counts = dict.fromkeys(("texts", "unknown", "cut_texts", "cut_words", "words_without_piece"), 0)
-    most = math.inf if limit is None else limit
-    tables = [TOKENS.empty_table()]
-    rows = iter(rows)
-    while counts["texts"] < most and (chunk := list(islice(rows, CHUNK))):
-        columns: dict[str, list[Any]] = {name: [] for name in TOKENS.names}
-        split = [text_words(row) for row in chunk]
-        flat = [words for parts, _ in split for words in parts]
-        encodings = iter(tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
-        for row, (texts, labels) in zip(chunk, split, strict=True):
-            parts = list(islice(encodings, len(texts)))
-            if counts["texts"] >= most:
-                break
-            if settings.drop_unknown and not is_known(tokenizer, parts):
-                counts["unknown"] += 1
-                continue
-            labelled = [labelled_pieces(part, settings.labelled_piece) for part in parts]
-            fed = _fed(joiner, parts, settings)
-            counts["texts"] += 1
-            counts["words_without_piece"] += sum(map(len, texts)) - sum(len({word for word, _ in found}) for found in labelled)
-            cut = sum(map(len, parts)) > sum(high - low for each in fed for low, high, _ in each.spans)
-            cut_words = sum(map(len, labelled))
-            counts["cut_texts"] += cut
-            for number, each in enumerate(fed, start=1):
-                kept = [
-                    (text[word], position + shift, labels[word] if labels else "", word)
-                    for text, found, (low, high, shift) in zip(texts, labelled, each.spans, strict=True)
-                    for word, position in found
-                    if low <= position < high
-                ]
-                cut_words -= len(kept)
-                heads, relations = _arcs(row, [word for *_, word in kept])
-                columns["id"].append(row["id"] if number == 1 else f"{row['id']}#{number}")
-                columns["language"].append(row["language"])
-                columns["pieces"].append(each.ids)
-                columns["words"].append([form for form, *_ in kept])
-                columns["positions"].append([position for _, position, *_ in kept])
-                columns["labels"].append([label for _, _, label, _ in kept])
-                columns["heads"].append(heads)
-                columns["relations"].append(relations)
-                columns["label"].append(row.get("label", ""))
-                columns["second"].append(each.second)
-                columns["cut"].append(cut)
-            counts["cut_words"] += cut_words
-            columns["cut_words"] += [cut_words, *[0] * (len(fed) - 1)]
-        tables.append(pa.table(columns, schema=TOKENS))
-    return pa.concat_tables(tables), counts
+    tables = [PLACED.empty_table()]
+    for _, chunk in groupby(texts, lambda text: text.place // CHUNK):
+        tables.append(pa.Table.from_pylist([row for text in chunk for row in _rows(text, joiner, settings)], PLACED))
+    return pa.concat_tables(tables)
+
+
+def _counts(table: pa.Table, unknown: int) -> dict[str, int]:
+    """The counts of `tokenise` from a PLACED table; unknown: texts that were left out of it."""
+    return {
+        "texts": pc.count_distinct(table["place"]).as_py(),
+        "unknown": unknown,
+        "cut_texts": pc.count_distinct(table["place"].filter(table["cut"])).as_py(),
+        "cut_words": pc.sum(table["cut_words"], min_count=0).as_py(),
+        "words_without_piece": pc.sum(table["words_without_piece"], min_count=0).as_py(),
+    }
+
+
+def _rows(text: Text, joiner: Tokenizer, settings: Tokens) -> Iterator[dict[str, Any]]:
+    """The row of PLACED of a text, or the rows of its windows."""
+    labelled = [
+        (part, word, position)
+        for part, encoding in enumerate(text.parts)
+        for word, position in labelled_pieces(encoding, settings.labelled_piece)
+    ]
+    inputs = _inputs(joiner, text.parts, settings)
+    kept = [
+        [(part, word, position + spans[part].shift) for part, word, position in labelled if position in spans[part].pieces]
+        for spans in (encoder_input.spans for encoder_input in inputs)
+    ]
+    cut = sum(map(len, text.parts)) > sum(len(span.pieces) for encoder_input in inputs for span in encoder_input.spans)
+    cut_words = len(labelled) - sum(map(len, kept))
+    words_without_piece = sum(map(len, text.words)) - len({(part, word) for part, word, _ in labelled})
+    for number, (encoder_input, words) in enumerate(zip(inputs, kept, strict=True)):
+        heads, relations = _arcs(text.row, [word for _, word, _ in words])
+        yield {
+            "id": f"{text.row['id']}#{number + 1}" if number else text.row["id"],
+            "language": text.row["language"],
+            "pieces": encoder_input.pieces,
+            "words": [text.words[part][word] for part, word, _ in words],
+            "positions": [position for _, _, position in words],
+            "labels": [text.labels[word] if text.labels else "" for _, word, _ in words],
+            "heads": heads,
+            "relations": relations,
+            "label": text.row.get("label", ""),
+            "second": encoder_input.second,
+            "cut": cut,
+            "cut_words": 0 if number else cut_words,
+            "place": text.place,
+            "words_without_piece": 0 if number else words_without_piece,
+        }
 
 
 def _arcs(row: dict[str, Any], words: list[int]) -> tuple[list[int], list[str]]:
@@ -117,36 +168,40 @@ def _arcs(row: dict[str, Any], words: list[int]) -> tuple[list[int], list[str]]:
     return [places.get(row["heads"][word] - 1, CUT) for word in words], [row["relations"][word] for word in words]
 
 
-class _Fed(NamedTuple):
-    """What is fed of a text, or of a window of it.
+class _Span(NamedTuple):
+    """Pieces of a text whose words are labelled in an input, and how much further on in the input they are."""
 
-    spans: of each part, its pieces low to high whose words are labelled, and how far these are moved in ids. second: first
-    place of a pair's second part.
-    """
-
-    ids: list[int]
-    spans: list[tuple[int, int, int]]
-    second: int
+    pieces: range
+    shift: int
 
 
-def _fed(joiner: Tokenizer, parts: list[Encoding], settings: Tokens) -> list[_Fed]:
+class _Input(NamedTuple):
+    """What an encoder reads of a text or pair, or of a window of a text."""
+
+    pieces: list[int]  # with special ones
+    spans: list[_Span]  # of the text, or of each of a pair
+    second: int  # first place of a pair's second text; 0 where there is none
+
+
+def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Tokens) -> list[_Input]:
     """A text or pair with special pieces, cut to the maximum; or the windows of a text."""
     part, second = parts[0], parts[1] if len(parts) > 1 else None
-    if second is None and settings.windows is not None and len(part) > settings.maximum - joiner.num_special_tokens_to_add(False):
+    room = settings.maximum - joiner.num_special_tokens_to_add(False)
+    if second is None and settings.windows is not None and len(part) > room:
         joiner.no_truncation()
         whole = joiner.post_process(part)
-        start = _places(whole)[0][0]
+        start = _extents(whole)[0][0]
         before, after = whole.ids[:start], whole.ids[start + len(part) :]
         sizes = [len(list(group)) for _, group in groupby(part.word_ids)]
         firsts = [0, *accumulate(sizes)]
         return [
-            _Fed(before + part.ids[low:high] + after, [(firsts[first], high, start - low)], 0)
-            for first, _, low, high in windows(sizes, settings.maximum - len(before) - len(after), settings.windows)
+            _Input(before + part.ids[low:high] + after, [_Span(range(firsts[word], high), start - low)], 0)
+            for word, _, low, high in windows(sizes, settings.maximum - len(before) - len(after), settings.windows)
         ]
     joiner.enable_truncation(settings.maximum, strategy="longest_first")
     joined = joiner.post_process(part, second)
-    places = _places(joined)[: len(parts)]
-    return [_Fed(joined.ids, [(0, size, start) for start, size in places], places[1][0] if len(parts) > 1 else 0)]
+    extents = _extents(joined)
+    return [_Input(joined.ids, [_Span(range(size), start) for start, size in extents], second=extents[1][0])]
 
 
 def _joiner(tokenizer: Tokenizer) -> Tokenizer:
@@ -156,18 +211,12 @@ def _joiner(tokenizer: Tokenizer) -> Tokenizer:
     return joiner
 
 
-def _places(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
-    """First piece and number of pieces of the first and of the second text; (0, 0) for one that has none."""
+def _extents(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
+    """First place and number of pieces of the first and of the second text; (0, 0) for one that has none."""
     second = [position for position, text in enumerate(joined.sequence_ids) if text == 1]
     inside = [position for position, word in enumerate(joined.word_ids) if word is not None]
     size = len(inside) - len(second)
     return (inside[0] if size else 0, size), (second[0] if second else 0, len(second))
-
-
-def is_known(tokenizer: Tokenizer, parts: Iterable[Encoding]) -> bool:
-    """If no text has an unknown piece among its first LOOKED_AT, wherever it is cut later; a pair's texts each by itself."""
-    unknown = next((found for name in ("[UNK]", "<unk>") if (found := tokenizer.token_to_id(name)) is not None), None)
-    return all(unknown not in part.ids[:LOOKED_AT] for part in parts)
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
@@ -194,7 +243,7 @@ def write_tokens(encoder: Path, corpus: Path, output: Path, settings: Tokens, sp
     Returns the counts of `tokenise`. Raises DataError when no text is left.
     """
     table, nominal = corpora.read(corpus), corpora.metadata(corpus).get("nominal", {}).get(split)
-    tokens, counts = tokenise(load_tokenizer(encoder), _rows(table), settings, nominal)
+    tokens, counts = tokenise(load_tokenizer(encoder), _corpus_rows(table), settings, nominal)
     _check_left(counts["texts"], table, encoder, corpus)
     corpora.write(tokens, output, TOKENS, counts)
     return counts
@@ -207,37 +256,28 @@ def write_train(
 
     outputs: of train and validation; the texts keep their order. share, seed: see `validation`; by: what is drawn, texts or
     the values of a column, premises. Returns the counts of `tokenise` by split; texts with unknown pieces count under train.
+    Raises DataError when no text is left, or none for validation.
     """
     table, tokenizer = corpora.read(corpus), load_tokenizer(encoder)
-    places = list(_known(tokenizer, table) if settings.drop_unknown else range(len(table)))
+    texts = KnownTexts(tokenizer, _corpus_rows(table), settings.drop_unknown)
+    tokens = _placed(texts, tokenizer, settings)
+    places = pc.unique(tokens["place"])
     _check_left(len(places), table, encoder, corpus)
-    known = table.take(places)
-    chosen = validation(places if by == "text" else known[by].to_pylist(), share, seed, language)
-    kept = {"train": [i for i in range(len(known)) if i not in chosen], "validation": sorted(chosen)}
-    if not chosen:
-        raise DataError(f"{corpus}: a validation share of {share:g} of {len(known)} texts has none; raise validation_share")
-    tokens, counts = {}, {}
-    for split, those in kept.items():
-        tokens[split], counts[split] = tokenise(tokenizer, _rows(known.take(those)), settings)
-    counts["train"]["unknown"] += len(table) - len(known)
-    for split, output in outputs.items():
-        corpora.write(tokens[split], output, TOKENS, counts[split])
+    groups = places if by == "text" else table[by].take(places)
+    drawn = validation(groups.to_pylist(), share, seed, language)
+    if not drawn:
+        raise DataError(f"{corpus}: a validation share of {share:g} of {len(places)} texts has none; raise validation_share")
+    is_drawn = pc.is_in(tokens["place"], places.take(pa.array(sorted(drawn))))
+    counts = {}
+    for split, chosen, unknown in (("train", pc.invert(is_drawn), texts.dropped), ("validation", is_drawn, 0)):
+        # Even chunks, so that the pages of the file do not depend on which texts were drawn.
+        part = pa.Table.from_batches(tokens.filter(chosen).combine_chunks().to_batches(CHUNK))
+        counts[split] = _counts(part, unknown)
+        corpora.write(part.select(TOKENS.names), outputs[split], TOKENS, counts[split])
     return counts
 
 
-def _known(tokenizer: Tokenizer, table: pa.Table) -> Iterator[int]:
-    """The places of the texts without unknown pieces."""
-    rows = enumerate(_rows(table))
-    while chunk := list(islice(rows, CHUNK)):
-        split = [text_words(row)[0] for _, row in chunk]
-        flat = [words for parts in split for words in parts]
-        encodings = iter(tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
-        for (place, _), texts in zip(chunk, split, strict=True):
-            if is_known(tokenizer, list(islice(encodings, len(texts)))):
-                yield place
-
-
-def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+def _corpus_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     return (row for batch in table.to_batches(CHUNK) for row in batch.to_pylist())
 
 

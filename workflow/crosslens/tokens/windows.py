@@ -25,13 +25,13 @@ def windows(sizes: Sequence[int], size: int, context: int) -> list[Window]:
     window is longer than `size`; departures: what of it exceeds LONGEST is cut (wu2019 cuts nothing, XTREME puts an unknown
     piece in its place), and no empty window comes before it.
     """
-    found: list[Window] = []
+    result: list[Window] = []
     start_piece = end_piece = first_word = 0
     for word, pieces in enumerate(sizes):
         if end_piece - start_piece + pieces > size and word > first_word:
-            found.append(Window(first_word, word, start_piece, end_piece))
+            result.append(Window(first_word, word, start_piece, end_piece))
             first_word, start_piece = word, max(start_piece, end_piece - context)
         end_piece += pieces
     if first_word < len(sizes):
-        found.append(Window(first_word, len(sizes), start_piece, end_piece))
-    return [window._replace(end_piece=min(window.end_piece, window.start_piece + LONGEST)) for window in found]
+        result.append(Window(first_word, len(sizes), start_piece, end_piece))
+    return [window._replace(end_piece=min(window.end_piece, window.start_piece + LONGEST)) for window in result]

@@ -447,31 +447,27 @@ REFUSED = {  # a format, what is replaced in its first file, by what
     "digits of a code": ("wals codes", b",1\n", b"," + b"1" * 10**5 + b"\n"),
 }
 WORD = b"de:A\tO\n\n"
-INNER = {  # an archive inside an archive, and the place that the message names
-    "outside": (gzip.compress(tarred({"../train": WORD})), ": member '"),
-    "outside, with a line end": (gzip.compress(tarred({"a\n/../../train": WORD})), ": member '"),
-    "no archive": (WORD, ": a whole tar archive"),
-    "cut": (gzip.compress(tarred({"train": WORD}))[:-9], ": a whole tar archive"),
-    "bad line": (gzip.compress(tarred({"train": WORD + b"de:A\tX\n\n"})), "/train:3: "),
+MEMBERS = {  # a format, the member that is read, its content, the place in it that the message names
+    "outside": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"../train": WORD})), ": member '"),
+    "line end": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"a\n/../../train": WORD})), ": member '"),
+    "no archive": ("nested", "panx/de.tar.gz", WORD, ": a whole tar archive"),
+    "cut": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"train": WORD}))[:-9], ": a whole tar archive"),
+    "bad line": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"train": WORD + b"de:A\tX\n\n"})), "/train:3: "),
+    "bad cell": ("zip", "x/xnli.test.tsv", replaced("xnli", b"\nde\t", b"\nde\t\t"), ":2: "),
 }
 
 
 def test_hostile_files_are_refused(tmp_path: Path) -> None:
     for name, (form, old, new) in REFUSED.items():
         with case(form, name):
-            refused(tmp_path, formats()[form], replaced(form, old, new))
+            refused(tmp_path / form, formats()[form], replaced(form, old, new))
 
 
-def test_hostile_archives_in_archives_are_refused(tmp_path: Path) -> None:
-    for name, (content, place) in INNER.items():
-        with case("nested", name):
-            message = refused(tmp_path, formats()["nested"], zipped({"panx/de.tar.gz": content}))
-            assert message.startswith(f"{tmp_path}/in/panx.zip/panx/de.tar.gz{place}")
-
-
-def test_a_bad_line_in_an_archive_is_named(tmp_path: Path) -> None:
-    content = zipped({"x/xnli.test.tsv": replaced("xnli", b"\nde\t", b"\nde\t\t")})
-    assert refused(tmp_path, formats()["zip"], content).startswith(f"{tmp_path}/in/xnli.zip/x/xnli.test.tsv:2: ")
+def test_hostile_members_of_archives_are_named(tmp_path: Path) -> None:
+    for name, (form, member, content, place) in MEMBERS.items():
+        with case(form, name):
+            message = refused(tmp_path / name, formats()[form], zipped({member: content}))
+            assert message.startswith(f"{tmp_path / name}/in/{formats()[form].name}/{member}{place}")
 
 
 def test_a_document_that_cannot_be_read_is_counted(tmp_path: Path) -> None:

@@ -54,8 +54,17 @@ def test_sentences_are_capitalised_and_tidy(language):
             assert sentence_problem(sentence) == ""
             assert sentence.text == sentence.text.strip()
             assert "  " not in sentence.text
-            assert capital(sentence.text, language) == sentence.text
+            first = next(letter for letter in sentence.text if letter.isalpha())
+            assert first == first.title()
             assert not re.search(r"\s[.,?!।。؟،]", sentence.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [("iki", "tr", "İki"), ("ısı", "tr", "Isı"), ("in", "en", "In"), ("¿quién?", "es", "¿Quién?"), ("狗", "zh", "狗")],
+)
+def test_capitals(text, language, expected):
+    assert capital(text, language) == expected
 
 
 @every_language

@@ -41,7 +41,7 @@ class Config(Section):
     tokens: Tokens = Field(Tokens(), description="tokenisation")
     states: States = Field(States(), description="hidden states on disk")
     phrasebook: Phrasebook = Field(Phrasebook(), description="corpora of our own, in the official formats")
-    papers: Papers = Field(description="the studies")  # type: ignore[valid-type]
+    papers: Papers = Field(description="the studies")
 
     @field_validator("corpora", mode="before")
     @classmethod

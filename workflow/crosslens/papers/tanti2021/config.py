@@ -205,9 +205,9 @@ class Tanti2021(PaperSection):
                 )
             if task == "pos" and settings.state == "pooler":
                 raise ValueError(f"{here}.tasks.pos.state: 'hidden' expected, words have no pooler")
-            for name, run in settings.runs.items():
+            for run_name, run in settings.runs.items():
                 if run.seeds is not None and (run.seeds[:1] != config.seeds[:1] or not set(run.seeds) <= set(config.seeds)):
-                    key = f"{here}.tasks.{task}.runs.{name}.seeds"
+                    key = f"{here}.tasks.{task}.runs.{run_name}.seeds"
                     raise ValueError(f"{key}: some of seeds expected, {config.seeds[0]} first, found {run.seeds}")
         known = {f"{task}/{run}": settings.corpus for task, settings in self.tasks.items() for run in settings.runs}
         for name in self.search.experiments:
@@ -216,6 +216,14 @@ class Tanti2021(PaperSection):
                 raise ValueError(f"{key}: a task/run of tasks expected, found '{name}'{nearest(name, known)}")
             if all(split != "dev" for _, split in config.corpora[known[name]].parts()):
                 raise ValueError(f"{key}: '{name}' scores dev sets, and corpora.{known[name]} has none: name them under files")
+
+    def task(self, name: str) -> Task:
+        """A task by its name. Raises KeyError for a name that is none."""
+        return self.tasks[name]  # type: ignore[index]
+
+    def run(self, task: str, name: str) -> Run:
+        """A training by the names of its task and run. Raises KeyError for names that are none."""
+        return self.task(task).runs[name]  # type: ignore[index]
 
     def run_of(self, recipe: str) -> tuple[str, str]:
         """Task and run of a training, or of a trial of its search. Raises KeyError for a name that is none."""

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from crosslens.config.base import Split, languages_table
-from crosslens.config.muller2021 import Muller2021
+from crosslens.config.muller2021 import Muller2021, TaskName
 from crosslens.config.states import Draw
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
@@ -40,7 +40,7 @@ def edits(paper: Muller2021) -> dict[str, Edit]:
 class Source(NamedTuple):
     """What a task is trained on."""
 
-    task: str
+    task: TaskName
     name: str  # the language, with DOMAIN where it is table 2's corpus
     language: str
     corpus: str

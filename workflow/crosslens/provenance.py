@@ -23,9 +23,17 @@ def write_table(made: pd.DataFrame, path: str | Path, settings: Mapping[str, Any
 
 
 def write_record(made: str | Path, settings: Mapping[str, Any], records: Iterable[str | Path] = ()) -> None:
-    """Write the record of a table or figure, FILE.json: what it is, its settings, the records of the trainings behind it."""
+    """Write the record of a table or figure, FILE.json: what it is, its settings, the records of the trainings behind it.
+
+    Digests of data that several trainings read stand once, beside the trainings.
+    """
     made = Path(made)
     trainings = [json.loads(Path(record).read_text("utf-8")) for record in records]
+    data: dict[str, str] = {}
+    for training in trainings:
+        own = training["data_sha256"]
+        if all(data.get(name, digest) == digest for name, digest in own.items()):
+            data |= training.pop("data_sha256")
     write_json(
         {
             "file": made.name,
@@ -34,6 +42,7 @@ def write_record(made: str | Path, settings: Mapping[str, Any], records: Iterabl
             "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "versions": versions(PACKAGES),
             "settings": settings,
+            "data_sha256": data,
             "trainings": trainings,
             "training_seconds": round(sum(training["seconds"] for training in trainings), 1),
         },

@@ -104,7 +104,7 @@ def run(
         save(trained.model, model, with_encoder=trained.encoder_changed)
     write_json(
         {
-            "recipe": recipe.model_dump(mode="json"),
+            "recipe": recipe.settings(),
             "seed": seed,
             "encoder": json.loads((encoder / "source.json").read_text("utf-8")),
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine(),

@@ -1,4 +1,4 @@
-"""A sixth paper, tests/sixth, added to a copy of the repository as docs/new-paper.md says: its folder, a measure, a line, a section."""
+"""A sixth paper, tests/sixth, added to a copy of the repository as docs/new-paper.md says."""
 
 import re
 import shutil
@@ -104,5 +104,6 @@ def test_the_figure_of_a_new_paper(built):
 def test_the_tutorial_quotes_the_modules():
     files = [path.read_text(encoding="utf-8") for path in SIXTH.rglob("*") if path.suffix in (".py", ".yaml", ".csv")]
     for page in ("new-paper", "new-measure"):
-        quoted = re.findall(r"```(?:python|yaml)\n(.*?)```", (REPOSITORY / f"docs/{page}.md").read_text(encoding="utf-8"), re.DOTALL)
-        assert quoted and all(any(part in text for text in files) for part in quoted), page
+        text = (REPOSITORY / f"docs/{page}.md").read_text(encoding="utf-8")
+        quoted = re.findall(r"```(?:python|yaml)\n(.*?)```", text, re.DOTALL)
+        assert quoted and all(any(part in file for file in files) for part in quoted), page

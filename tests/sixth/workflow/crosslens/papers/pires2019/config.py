@@ -27,8 +27,8 @@ class Pires2019(PaperSection):
         config.expect_encoder(f"{here}.encoder", self.encoder)
         for key in ("corpus", "parallel"):
             config.expect_corpus(f"{here}.{key}", getattr(self, key), "treebank")
-        parts = config.corpora[self.corpus].parts()
-        missing = [language for language in self.source_languages if (language, "train") not in parts]
+        trained = {language for language, split in config.corpora[self.corpus].parts() if split == "train"}
+        missing = [language for language in self.source_languages if language not in trained]
         if missing:
             raise ValueError(f"{here}.source_languages: corpora.{self.corpus} has no training data of {', '.join(missing)}")
 

@@ -1,4 +1,4 @@
-# make help: what there is. Everything is installed into .venv; nothing else on the machine is touched.
+# make help lists the targets. Everything is installed into .venv; nothing else on the machine is modified.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,10 +7,10 @@ SNAKEMAKE := $(BIN)/snakemake
 .DEFAULT_GOAL := help
 .PHONY: help install demo demo-all test test-demo test-slurm lint format docs status clean
 
-help: ## This list
+help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-# Installed again only when the lock changes. On a GPU machine, see the comment at the top of requirements.lock.
+# Reinstalled only when the lock file changes. On a GPU machine, see the comment at the top of requirements.lock.
 .venv/installed: requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
@@ -18,29 +18,29 @@ help: ## This list
 
 install: .venv/installed ## Install the locked versions into .venv
 
-demo: install ## All tables and figures of tanti2021, offline, in minutes: results/demo/report.html
-demo-all: install ## The same for every paper that is there, and every corpus: results/demo/report_all.html
+demo: install ## Build all tables and figures of tanti2021, offline, in minutes: results/demo/report.html
+demo-all: install ## The same for all papers implemented so far, and every corpus: results/demo/report_all.html
 
 demo: REPORT := results/demo/report.html
 demo-all: REPORT := results/demo/report_all.html
 
 demo demo-all:
 	$(SNAKEMAKE) $(subst -,_,$@) --profile demo --quiet reason host
-	@# find complains where there is no report yet: that makes one too.
+	@# Without a report yet, find prints an error, so that one is made too.
 	@if find results/demo workflow/report -maxdepth 2 -type f ! -name 'report*.html' ! -path '*/logs/*' -newer $(REPORT) 2>&1 \
 		| grep -q .; then $(SNAKEMAKE) $(subst -,_,$@) --profile demo --quiet --report $(REPORT); fi
-	@echo "The tables and figures are in results/demo/; all of them, with captions: $(REPORT)"
+	@echo "The tables and figures are in results/demo/; all of them on one page, with captions: $(REPORT)"
 
-test: install ## The test suite
+test: install ## Run the test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-demo: install ## The findings that hold on the demo, over three seeds (15 min)
+test-demo: install ## Test the findings that hold on the demo, over three seeds (15 min)
 	$(BIN)/python -m pytest -m demo tests/demo
 
-test-slurm: install ## Three jobs on a real SLURM, brought up on this machine (Debian, root)
+test-slurm: install ## Run three jobs on a real SLURM started on this machine (Debian, root)
 	timeout -k 10 600 $(BIN)/python -m pytest -m slurm tests/cluster
 
-lint: install ## ruff, snakefmt, snakemake --lint, mypy, generated files
+lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile rules
@@ -55,13 +55,13 @@ format: install ## Format Python and rule files
 	$(BIN)/ruff format --quiet .
 	$(BIN)/snakefmt Snakefile rules
 
-docs: install ## Write docs/config.md, the JSON schema, docs/data.md and the documents of docs/templates anew
+docs: install ## Regenerate docs/config.md, the JSON schema, docs/data.md and the documents of docs/templates
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.sources.docs
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.documents
 
-status: install ## What is built, stale, missing, at each scale
+status: install ## Show what is built, stale or missing at each scale
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.status
 
-clean: ## Remove what the demo built; results of other scales stay
+clean: ## Remove the results of the demo; those of other scales are kept
 	rm -rf results/demo

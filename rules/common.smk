@@ -16,7 +16,6 @@ from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
 from crosslens.kinds import kinds
 from crosslens.papers.paper import MODEL_FILES, papers
-from crosslens.recipes import Recipe
 
 try:
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
@@ -32,7 +31,6 @@ PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
 RECIPES = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.recipes(CONFIG).items()}
 TRIALS = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.trials(CONFIG).items()}
 ITEMS = {paper.path(name): (paper, name, item) for paper in PAPERS for name, item in paper.items(CONFIG).items()}
-RECIPE_FIELDS = list(Recipe.model_fields)
 # Snakemake matches patterns of recipes against every file: short ones, and `asked` tells of a name that is none.
 ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
 KEPT = "|".join(name for name, (_, recipe) in RECIPES.items() if recipe.keeps_weights) or "none"

@@ -129,22 +129,30 @@ def recipe_tokens(recipe):
 
 
 @cache
-def recipe_settings(recipe):
-    """Settings of a recipe, without fields at their defaults."""
-    return asked(recipe)[1].settings()
+def recipe_leaves(recipe):
+    """Settings of a recipe that are not at their defaults, one a place: stages.0.phases.0.terms.1.reversal -> its text."""
+    leaves, waiting = {}, list(asked(recipe)[1].settings().items())
+    while waiting:
+        place, value = waiting.pop()
+        nested = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(part, dict) for part in value))
+        if nested:
+            parts = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [(f"{place}.{key}", part) for key, part in parts]
+        else:
+            leaves[place] = f"{place}: {value}"
+    return leaves
 
 
-def recipe_field(field):
-    """Params function for one field of a recipe: a param each, so that the reason of a rerun shows what differs and nothing else.
+def recipe_params():
+    """A param for each setting of recipes, so that the reason of a rerun shows what differs and nothing else.
 
-    Snakemake compares the values of params without their names: hence the name in the value.
+    Snakemake compares values without the names of their params: hence the place in each value.
     """
-
-    def value(wildcards):
-        settings = recipe_settings(wildcards.recipe)
-        return f"{field}: {settings[field]}" if field in settings else ""
-
-    return value
+    places = sorted({place for recipe in (*RECIPES, *TRIALS) for place in recipe_leaves(recipe)})
+    return {
+        f"setting{number}": lambda wildcards, place=place: recipe_leaves(wildcards.recipe).get(place, "")
+        for number, place in enumerate(places)
+    }
 
 
 def recipe_draws(recipe):

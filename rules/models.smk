@@ -27,9 +27,9 @@ rule train:
         runtime=lambda wildcards, attempt: 720 * attempt,
     params:
         code=code("train"),
-        **{field: recipe_field(field) for field in RECIPE_FIELDS},
+        **recipe_params(),
         # For the script. A function that takes the output is not tracked.
-        settings=lambda wildcards, output: recipe_settings(wildcards.recipe),
+        settings=lambda wildcards, output: asked(wildcards.recipe)[1].settings(),
         environment=environment("encoders"),
     script:
         "../workflow/scripts/train.py"

@@ -95,44 +95,48 @@ CASES = {
     "unknown run": (
         f"{POS}.runs.fintuned",
         {"batch": 3},
-        "{key}: unknown key, 'frozen', 'finetuned', 'gradient_reversal', 'entropy_maximisation', 'untrained', 'no_adversary', "
-        "'true_entropy', 'frozen_dropout' or 'finetuned_dropout' expected; did you mean 'finetuned'?",
+        "{key}: unknown key, expected 'frozen', 'finetuned', 'gradient_reversal', 'entropy_maximisation', 'untrained', "
+        "'no_adversary', 'true_entropy', 'frozen_dropout' or 'finetuned_dropout'; did you mean 'finetuned'?",
     ),
     "unknown split": (
         "corpora.wikipedia.shares",
         {"train": 0.5, "tset": 0.5},
-        "{key}.tset: unknown key, 'train', 'validation', 'dev' or 'test' expected; did you mean 'test'?",
+        "{key}.tset: unknown key, expected 'train', 'validation', 'dev' or 'test'; did you mean 'test'?",
     ),
-    "wrong type, number": (f"{POS}.runs.finetuned.batch", "many", "{key}: a whole number expected, found 'many'"),
-    "wrong type, fraction": (f"{POS}.runs.finetuned.batch", 2.5, "{key}: a whole number expected, found 2.5"),
-    "wrong type, list": ("mirror", "../mirror", "mirror: a list expected, found '../mirror'"),
-    "wrong type, section": ("encoders", [], "encoders: a section expected, found []"),
+    "wrong type, number": (f"{POS}.runs.finetuned.batch", "many", "{key}: expected a whole number, found 'many'"),
+    "wrong type, fraction": (f"{POS}.runs.finetuned.batch", 2.5, "{key}: expected a whole number, found 2.5"),
+    "wrong type, list": ("mirror", "../mirror", "mirror: expected a list, found '../mirror'"),
+    "wrong type, section": ("encoders", [], "encoders: expected a section, found []"),
     "wrong type, text or section": (
         "corpora.udpos.files",
         {"train": 3},
-        "{key}.train: text or a list or a section expected, found 3",
+        "{key}.train: expected text or a list or a section, found 3",
     ),
-    "wrong type, truth": ("tokens.drop_unknown", "perhaps", "{key}: true or false expected, found 'perhaps'"),
+    "wrong type, truth": ("tokens.drop_unknown", "perhaps", "{key}: expected true or false, found 'perhaps'"),
     "Norwegian is not false": (
         "corpora.udpos.languages",
         [False],
-        "{key}.0: text expected, found False (YAML reads yes, no, on and off so: put it in quotes)",
+        "{key}.0: expected text, found False (YAML reads yes, no, on and off as truth values: put it in quotes)",
     ),
-    "batch 0": (f"{POS}.runs.finetuned.batch", 0, "{key}: at least 1 expected, found 0"),
-    "share of 1": (f"{PAPER}.training.dropout", 1.5, "{key}: below 1.0 expected, found 1.5"),
-    "negative seed": ("seeds", [0, -1], "seeds.1: at least 0 expected, found -1"),
-    "rate above 1": (f"{POS}.runs.frozen.head_rate", 10, "{key}: at most 1.0 expected, found 10"),
-    "negative lambda": (f"{POS}.runs.gradient_reversal.reversal", -1, "{key}: above 0.0 expected, found -1"),
-    "no seeds": ("seeds", [], "seeds: at least 1 in the list expected, found []"),
-    "folder outside": ("results", "/tmp/x", "results: text like ^results(/[a-z0-9_-]+)?$ expected, found '/tmp/x'"),
+    "batch 0": (f"{POS}.runs.finetuned.batch", 0, "{key}: expected at least 1, found 0"),
+    "share of 1": (f"{PAPER}.training.dropout", 1.5, "{key}: expected below 1.0, found 1.5"),
+    "negative seed": ("seeds", [0, -1], "seeds.1: expected at least 0, found -1"),
+    "rate above 1": (f"{POS}.runs.frozen.head_rate", 10, "{key}: expected at most 1.0, found 10"),
+    "negative lambda": (f"{POS}.runs.gradient_reversal.reversal", -1, "{key}: expected above 0.0, found -1"),
+    "no seeds": ("seeds", [], "seeds: expected 1 or more entries, found []"),
+    "folder outside": ("results", "/tmp/x", "results: expected text matching ^results(/[a-z0-9_-]+)?$, found '/tmp/x'"),
     "choice": (
         "tokens.labelled_piece",
         "fist",
-        "{key}: 'first', 'first_visible' or 'word_starts' expected, found 'fist'; did you mean 'first'?",
+        "{key}: expected 'first', 'first_visible' or 'word_starts', found 'fist'; did you mean 'first'?",
     ),
-    "missing": (f"{PAPER}.encoder", GONE, "{key}: missing: a value is expected"),
-    "missing section": ("papers", GONE, "papers: missing: a value is expected"),
-    "shares": ("corpora.wikipedia.shares", {"train": 0.5, "test": 0.4}, "corpora.wikipedia: shares must add up to 1, not 0.9"),
+    "missing": (f"{PAPER}.encoder", GONE, "{key}: expected a value, found none"),
+    "missing section": ("papers", GONE, "papers: expected a value, found none"),
+    "shares": (
+        "corpora.wikipedia.shares",
+        {"train": 0.5, "test": 0.4},
+        "corpora.wikipedia: shares: expected a sum of 1, found 0.9",
+    ),
     "missing files": (
         "corpora.udpos.files",
         {"train": "{code}.conllu", "test": {"en": ["a"], "de": ["b"]}},
@@ -141,102 +145,115 @@ CASES = {
     "pattern": (
         "corpora.wikipedia.file",
         "{wikki}.xml",
-        "corpora.wikipedia: pattern '{wikki}.xml': {code}, {name}, {wiki}, {cc100} expected in braces, and nothing else",
+        "corpora.wikipedia: pattern '{wikki}.xml': expected no names in braces other than {code}, {name}, {wiki}, {cc100}",
     ),
     "unknown language": (
         "corpora.udpos.languages",
         ["en", "xx"],
-        "corpora.udpos: xx not in resources/languages.csv: correct the code or add a line for each",
+        "corpora.udpos: xx not in resources/languages.csv: correct the codes or add a line for each",
     ),
     "language by name": (
         "corpora.udpos.languages",
         ["en", "German"],
-        "{key}.1: a language code of two or three letters expected, found 'German'",
+        "{key}.1: expected a language code of two or three letters, found 'German'",
     ),
     "language twice": (
         "corpora.udpos.languages",
         ["en", "de", "en"],
-        "corpora.udpos: en named twice under languages: leave one out",
+        "corpora.udpos: languages: en listed more than once: remove the repetitions",
     ),
     "language that the phrasebook does not write": (
         "phrasebook.languages",
         ["de", "en"],
-        "corpora.udpos.languages: phrasebook.languages has no tr: name them there too",
+        "corpora.udpos.languages: tr not in phrasebook.languages: add them there or remove them here",
     ),
     "source language without training data": (
         f"{PAPER}.source_language",
         "de",
-        "{key}: corpora.udpos has no training data of 'de': name it there under languages and source_languages, or take another",
+        "{key}: corpora.udpos has no training data for 'de': add it there to languages and source_languages, or choose another "
+        "language",
     ),
     "languages that no head could name": (
         "corpora.wikipedia.languages",
         ["en", "tr"],
-        f"{PAPER}.language_corpus: corpora.wikipedia has no de, which corpora.udpos tests and no language head could name: add "
-        "it to corpora.wikipedia.languages or remove it from corpora.udpos.languages",
+        f"{PAPER}.language_corpus: corpora.wikipedia has no de, which corpora.udpos tests, so no language head could predict it: "
+        "add it to corpora.wikipedia.languages or remove it from corpora.udpos.languages",
     ),
     "unknown encoder": (
         f"{PAPER}.encoder",
         "mbret",
-        "{key}: one of mbert, random expected, found 'mbret'; did you mean 'mbert'?",
+        "{key}: expected one of mbert, random, random-muller2021, found 'mbret'; did you mean 'mbert'?",
     ),
     "unknown corpus": (
         f"{POS}.corpus",
         "udpso",
-        "{key}: one of udpos, xnli, wikipedia, conll2003, mldoc, wili, xnli_translated, pud, wikiann, cc100, wals, muse "
-        "expected, found 'udpso'; did you mean 'udpos'?",
+        "{key}: expected one of udpos, xnli, wikipedia, conll2003, mldoc, wili, xnli_translated, muller2021_ud, pud, wikiann, "
+        "cc100, wals, muse, found 'udpso'; did you mean 'udpos'?",
     ),
-    "corpus of another kind, pos": (f"{POS}.corpus", "xnli", "corpora.xnli: kind 'treebank' expected by papers.tanti2021"),
-    "corpus of another kind, nli": (f"{NLI}.corpus", "wikipedia", "corpora.wikipedia: kind 'pairs' expected by papers.tanti2021"),
+    "corpus of another kind, pos": (
+        f"{POS}.corpus",
+        "xnli",
+        "{key}: expected a corpus of kind 'treebank', found 'xnli' of kind 'pairs'",
+    ),
+    "corpus of another kind, nli": (
+        f"{NLI}.corpus",
+        "wikipedia",
+        "{key}: expected a corpus of kind 'pairs', found 'wikipedia' of kind 'paragraphs'",
+    ),
     "corpus of another kind, languages": (
         f"{PAPER}.language_corpus",
         "udpos",
-        "corpora.udpos: kind 'paragraphs' expected by papers.tanti2021",
+        "{key}: expected a corpus of kind 'paragraphs', found 'udpos' of kind 'treebank'",
     ),
-    "pooler of a word": (f"{POS}.state", "pooler", "{key}: 'hidden' expected, words have no pooler"),
-    "unknown state": (f"{NLI}.state", "poler", "{key}: 'hidden' or 'pooler' expected, found 'poler'; did you mean 'pooler'?"),
+    "pooler of a word": (
+        f"{POS}.state",
+        "pooler",
+        "{key}: expected 'hidden', since the pooler's output represents a text, not a word",
+    ),
+    "unknown state": (f"{NLI}.state", "poler", "{key}: expected 'hidden' or 'pooler', found 'poler'; did you mean 'pooler'?"),
     "one of the paper's runs left out": (
         f"{NLI}.runs.finetuned",
         None,
-        f"{NLI}: runs: finetuned missing; the paper's four are expected, controls may be left out",
+        f"{NLI}: runs: expected the paper's four, found no finetuned; only controls can be omitted",
     ),
-    "no tasks": (f"{PAPER}.tasks", {}, "{key}: at least 2 in the list expected, found {}"),
+    "no tasks": (f"{PAPER}.tasks", {}, "{key}: expected 2 or more entries, found {}"),
     "search of no task/run": (
         SEARCH,
         ["pos/frozn"],
-        "{key}: a task/run of tasks expected, found 'pos/frozn'; did you mean 'pos/frozen'?",
+        "{key}: expected a task/run of tasks, found 'pos/frozn'; did you mean 'pos/frozen'?",
     ),
     "search of a run that is left out": (
         SEARCH,
         ["pos/no_adversary"],
-        "{key}: a task/run of tasks expected, found 'pos/no_adversary'",
+        "{key}: expected a task/run of tasks, found 'pos/no_adversary'",
     ),
-    "search without a slash": (SEARCH, ["frozen"], "{key}.0: text like ^(pos|nli)/[a-z_]+$ expected, found 'frozen'"),
+    "search without a slash": (SEARCH, ["frozen"], "{key}.0: expected text matching ^(pos|nli)/[a-z_]+$, found 'frozen'"),
     "search without dev sets": (
         "corpora.udpos.files",
         {"train": "{code}-train", "test": "{code}-test"},
-        f"{SEARCH}: 'pos/frozen' scores dev sets, and corpora.udpos has none: name them under files",
+        f"{SEARCH}: 'pos/frozen' is scored on dev sets, but corpora.udpos has none: name them under files",
     ),
-    "no trials": (f"{PAPER}.search.trials", 0, "{key}: at least 1 expected, found 0"),
+    "no trials": (f"{PAPER}.search.trials", 0, "{key}: expected at least 1, found 0"),
     "unknown form": (
         "encoders.random.source",
         "randon",
-        "{key}: 'hub', 'folder', 'packaged', 'random' expected, found 'randon'; did you mean 'random'?",
+        "{key}: expected one of 'hub', 'folder', 'packaged', 'random', found 'randon'; did you mean 'random'?",
     ),
-    "missing form": ("corpora.udpos.kind", GONE, "{key}: missing: a value is expected"),
+    "missing form": ("corpora.udpos.kind", GONE, "{key}: expected a value, found none"),
     "branch for a revision": (
         "encoders.mbert.revision",
         "main",
-        "{key}: text like ^[0-9a-f]{40}$ expected, found 'main'",
+        "{key}: expected text matching ^[0-9a-f]{40}$, found 'main'",
     ),
     "heads": (
         "encoders.tiny",
         {"source": "random", "hidden": 30, "heads": 4},
-        "encoders.tiny: hidden (30) must be a multiple of heads (4)",
+        "encoders.tiny: hidden: expected a multiple of heads (4), found 30",
     ),
     "name that is no folder": (
         "encoders.a/b",
         {"source": "random"},
-        "encoders.a/b: a name of small letters, digits and . _ - expected",
+        "encoders.a/b: expected a name of lower-case letters, digits and . _ -",
     ),
 }
 
@@ -258,7 +275,7 @@ def test_every_wrong_key_is_named_at_once():
         load(values)
     assert sorted(str(caught.value).split("\n")) == [
         "config.yaml: sedes: unknown key; did you mean 'seeds'?",
-        "config.yaml: threads: a whole number expected, found 'two'",
+        "config.yaml: threads: expected a whole number, found 'two'",
     ]
 
 
@@ -307,7 +324,7 @@ def test_every_key_is_described_in_the_documentation():
 
 def test_documentation_gives_type_range_default_and_meaning():
     text = docs.markdown()
-    assert "| `threads` | whole number, at least 1 | `2` | threads of a training or extraction on a CPU |" in text
+    assert "| `threads` | whole number, at least 1 | `2` | threads per training or extraction of states on a CPU |" in text
     assert "| `corpora.NAME.kind` | `treebank` | *required* | chooses this form |" in text
     assert "### `kind: typology`" in text
     assert "### `source: random`" in text

@@ -380,16 +380,16 @@ def test_search_puts_the_best_first():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("encoder", "mbret", "papers.muller2021.encoder: one of mbert expected, found 'mbret'; did you mean 'mbert'?"),
+        ("encoder", "mbret", "papers.muller2021.encoder: expected one of mbert, found 'mbret'; did you mean 'mbert'?"),
         (
             "parallel",
             "wikiann",
-            "papers.muller2021.parallel: a corpus of kind 'treebank' expected, found 'wikiann'",
+            "papers.muller2021.parallel: expected a corpus of kind 'treebank', found 'wikiann'",
         ),
         ("domain_corpus", "partut", "papers.muller2021.domain_corpus: one of "),
         ("source_languages", ["en", "fr"], "papers.muller2021.tasks.parsing: corpora.muller2021_ud has no training data of fr"),
-        ("source_languages", ["ru", "en"], "source_languages: 'ru' found first, 'en' expected"),
-        ("pairs", [[1, 2], [2, 1]], "pairs, sets: [2, 1] found; rising block numbers expected, each set once in both lists"),
+        ("source_languages", ["ru", "en"], "source_languages: expected 'en' first, since tables 2, 4 and 5 and CKA are based on it, found 'ru'"),
+        ("pairs", [[1, 2], [2, 1]], "pairs, sets: expected block numbers in ascending order, each set once in both lists, found [2, 1]"),
     ],
 )
 def test_a_wrong_configuration_is_told(key, value, message):

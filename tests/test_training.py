@@ -19,6 +19,7 @@ from conftest import LANGUAGES, NLI, SIZES, UPOS
 from crosslens.encoding.batches import collate, sorted_batches
 from crosslens.encoding.reading import Reading
 from crosslens.encoding.states import unit_states
+from crosslens.errors import DataError
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, LinearHead, Phase, Recipe, Score, Stage, Term
 from crosslens.states.run import load_trained_encoder
 from crosslens.streams import stream
@@ -319,6 +320,79 @@ def test_second_stage_leaves_the_task_alone_and_draws_its_head_anew(bench):
     assert not differs(first, last, "heads.task.")
     assert differs(first, last, "heads.language.")
     assert trainer.features  # the second stage cached
+
+
+# Frozen blocks, other layers.
+
+PARTS = {"embeddings": "encoder.embeddings.", 1: "encoder.encoder.layer.0.", 2: "encoder.encoder.layer.1."}
+
+
+def gradients_of(bench, phase, of=None, seed=0):
+    """Gradients of a phase on ten texts, by parameter, with the same dropout."""
+    trainer = loop(bench, of or recipe(init_sd=0.5))
+    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
+    torch.manual_seed(seed)
+    trainer.gradients(phase, [np.arange(10)] * len(phase.terms))
+    return {name: value.grad for name, value in trainer.model.named_parameters() if value.grad is not None}
+
+
+def parts_of(names):
+    return {part for part, prefix in PARTS.items() if any(name.startswith(prefix) for name in names)}
+
+
+@pytest.mark.parametrize(("number", "trained"), [(None, {"embeddings", 1, 2}), (0, {1, 2}), (1, {2}), (2, set())])
+def test_frozen_blocks_stay_as_they_are(bench, number, trained):
+    phase = OBJECTIVES["finetuned"][0].model_copy(update={"frozen_blocks": number})
+    first = weights(bench.encoder())
+    last = weights(loop(bench, recipe(phases=(phase,), keep="last", warmup=0.0)).run().model.encoder)
+    assert parts_of([f"encoder.{name}" for name in first if not torch.equal(first[name], last[name])]) == trained
+    whole, part = gradients_of(bench, OBJECTIVES["finetuned"][0]), gradients_of(bench, phase)
+    assert parts_of(part) == trained and any(name.startswith("heads.task.") for name in part)
+    assert all(torch.equal(whole[name], value) for name, value in part.items())  # no other dropout in frozen blocks
+
+
+def with_layer(of, layer):
+    return of.model_copy(update={"heads": of.heads | {TASK: of.heads[TASK].model_copy(update={"layer": layer})}})
+
+
+@pytest.mark.parametrize(("layer", "trained"), [(0, {"embeddings"}), (1, {"embeddings", 1}), (2, {"embeddings", 1, 2})])
+def test_a_head_or_a_term_reads_the_layer_that_it_names(bench, layer, trained):
+    of, texts = with_layer(recipe(init_sd=0.5), layer), bench.texts(TEST)
+    trainer = loop(bench, of)
+    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
+    batch = collate(texts, np.arange(10), 0)
+    with torch.inference_mode():
+        states = unit_states(bench.encoder(), batch, Reading(), [layer])[f"layer_{layer}"]
+        expected = trainer.model.eval().heads[TASK](states).argmax(-1).numpy()
+    for trainer.cached in (False, True):
+        assert np.mean(trainer.predict(TEST, TASK)[TASK][batch.words] == expected) > 0.99
+    (phase,) = OBJECTIVES["finetuned"]
+    found = gradients_of(bench, phase, of)
+    assert parts_of(found) == trained
+    term = phase.model_copy(update={"terms": (phase.terms[0].model_copy(update={"layer": layer}),)})
+    assert same(gradients_of(bench, term), found)
+
+
+@pytest.mark.parametrize("objective", ["frozen", "reversal"])
+def test_resume_is_exact_with_frozen_blocks_and_other_layers(bench, objective, tmp_path):
+    (phase,) = OBJECTIVES[objective]
+    of = with_layer(recipe(phases=(phase.model_copy(update={"frozen_blocks": 1}),)), 1)
+    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
+    for stop in (2, total - 2):
+        interrupted(bench, of, tmp_path / "checkpoint", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+
+
+@pytest.mark.parametrize("where", ["head", "term", "frozen"])
+def test_a_layer_that_there_is_not_is_named(bench, where):
+    (phase,) = OBJECTIVES["finetuned"]
+    wrong = {
+        "head": with_layer(recipe(), 3),
+        "term": recipe(phases=(phase.model_copy(update={"terms": (LABEL.model_copy(update={"layer": 3}),)}),)),
+        "frozen": recipe(phases=(phase.model_copy(update={"frozen_blocks": 3}),)),
+    }[where]
+    with pytest.raises(DataError, match=r"^test/finetuned: layers or frozen blocks \[3\]; 0 to 2 expected for tiny$"):
+        loop(bench, wrong)
 
 
 # Whole texts.

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.papers.tanti2021.layout import ACCURACY, PROBE, TRANSFER, V_PAPER, recipe_name
+from crosslens.measures.definitions import ACCURACY, PROBE_ACROSS, TRANSFER
+from crosslens.papers.tanti2021.layout import V_PAPER, named, recipe_name
 from crosslens.records import read
 from scipy import stats
 
@@ -27,17 +28,21 @@ LANGUAGES = 12
 @pytest.fixture(scope="module")
 def scores() -> pd.DataFrame:
     """Records of the demo with three seeds; trainings of a seed that is there already are not repeated."""
-    wanted = [f"measures/{kind}/tanti2021/pos/{run}" for kind in ("predictions", "probes", "clusters") for run in RUNS]
-    wanted += [f"measures/predictions/tanti2021/nli/{run}" for run in ("finetuned", *ADVERSARIAL)]
-    files = [f"results/demo/{name}/seed{seed}.parquet" for name in wanted for seed in SEEDS]
+    predicted = [f"tanti2021/pos/{run}" for run in RUNS] + [f"tanti2021/nli/{run}" for run in ("finetuned", *ADVERSARIAL)]
+    files = [f"results/demo/measures/classification/{recipe}.parquet" for recipe in predicted]
+    files += [
+        f"results/demo/measures/{kind}/tanti2021/pos/{run}/seed{seed}.parquet"
+        for kind in ("probes", "clusters")
+        for run in RUNS
+        for seed in SEEDS
+    ]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
         [sys.executable, "-m", "snakemake", "--profile", "demo", "--config", f"seeds={list(SEEDS)}", "--quiet", "reason", "host",
          "--", *files],
         cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
     )  # fmt: skip
-    found = read(ROOT / file for file in files)
-    return found[found["language"] == "all"]
+    return named(read(ROOT / file for file in files), "wikipedia")
 
 
 def values(scores: pd.DataFrame, task: str, run: str, item: str, definition: str) -> np.ndarray:
@@ -98,7 +103,7 @@ def test_transfer_is_above_the_majority_class(scores, task, run):
 
 # A head that trained alike before and after, and a converged probe. The probe on paragraphs falls too, but not beyond the noise
 # of three seeds: docs/findings.md.
-@pytest.mark.parametrize(("where", "definition"), [("target", ACCURACY), ("target", PROBE), ("wiki", ACCURACY)])
+@pytest.mark.parametrize(("where", "definition"), [("target", ACCURACY), ("target", PROBE_ACROSS), ("wiki", ACCURACY)])
 def test_language_is_harder_to_identify_after_entropy_maximisation(scores, where, definition):
     item = f"language, {where}"
     before, after = (values(scores, "pos", run, item, definition) for run in ("frozen", "entropy_maximisation"))

@@ -25,7 +25,7 @@ def losses() -> dict[str, pd.DataFrame]:
     Trainings of a seed that is there already are not repeated.
     """
     sets = ("ref", LOWEST, UPPER)
-    files = [f"results/demo/measures/scores/muller2021/{TASK}/en/{of}.parquet" for of in sets]
+    files = [f"results/demo/measures/classification/muller2021/{TASK}/en/{of}.parquet" for of in sets]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     seeds = f'papers={{"muller2021": {{"seeds": {list(SEEDS)}}}}}'
     subprocess.run(
@@ -33,7 +33,7 @@ def losses() -> dict[str, pd.DataFrame]:
         cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
     )  # fmt: skip
     found = read(ROOT / file for file in files)
-    found = found[(found["corpus"] == CORPUS) & (found["definition"] == DEFINITION)]
+    found = found[(found["corpus"] == CORPUS) & (found["definition"] == DEFINITION) & (found["language"] != "all")]
     assert sorted(set(found["seed"])) == list(SEEDS)
     scores = {}
     for of in sets:

@@ -35,10 +35,10 @@ def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2) -> dict[str,
         low, high = (scale * float(values[end].iloc[0]) for end in ("low", "high"))
     n = values["n"].min() if "n" in values else None
     return {
-        "here": rounded(runs.mean(), digits),
+        "here": rounded(float(runs.mean()), digits),
         "low": rounded(low, digits),
         "high": rounded(high, digits),
-        "sd": rounded(np.std(runs, ddof=1), digits) if len(runs) > 1 else None,
+        "sd": rounded(float(np.std(runs, ddof=1)), digits) if len(runs) > 1 else None,
         "seeds": len(runs),
         "n": None if n is None or pd.isna(n) else int(n),
     }

@@ -27,7 +27,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 
 from crosslens import pages
-from crosslens.config.whole import nearest
+from crosslens.config.base import nearest
 from crosslens.errors import DataError
 from crosslens.files import sha256, written
 

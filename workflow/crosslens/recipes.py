@@ -8,16 +8,17 @@ Names say nothing: what is asked of a recipe or of a head stands in a field.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from crosslens.config.base import Section, Split
 from crosslens.encoding.reading import Reading
 
-TASK, LANGUAGE = "task", "language"  # labels that heads learn, and names of heads
-ARC = "arc"  # labels beside a parser's relations: each word's head
-ENCODER = "encoder"
+TASK: Final = "task"  # labels that a head learns, and the name of one that does
+LANGUAGE: Final = "language"  # likewise
+ARC: Final = "arc"  # labels beside a parser's relations: each word's head
+ENCODER: Final = "encoder"
 
 
 class Data(Section):
@@ -125,7 +126,7 @@ class _Head(Section):
 
     @model_serializer(mode="wrap")
     def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {"kind": self.kind} | fields(self)
+        return {"kind": self.kind, **fields(self)}
 
 
 class LinearHead(_Head):

@@ -1,4 +1,4 @@
-"""What every section of the configuration shares. Light: the Snakefile imports it at each call."""
+"""What every section of the configuration shares. Fast to import, because the Snakefile does so at each call."""
 
 import csv
 import difflib
@@ -39,16 +39,16 @@ class ConfigError(DataError):
 def languages_table() -> dict[str, dict[str, str]]:
     """resources/languages.csv: code -> the columns of its row.
 
-    name, script (ISO 15924), iso639_3, glottocode; wals (code) and family and genus as WALS v2020.4 names them; wikipedia (name
-    of the database), cc100 (file of CC-100). What a source lacks is empty. A code with _ is another way of writing a language,
-    which only CC-100 has apart.
+    name, script (ISO 15924), iso639_3, glottocode; wals (code) and family and genus as named in WALS v2020.4; wikipedia (name
+    of the database), cc100 (file of CC-100). Empty where a source does not have the language. A code with _ is a language in
+    another script, which only CC-100 distinguishes.
     """
     with open(LANGUAGES_CSV, encoding="utf-8", newline="") as stream:
         return {row["code"]: row for row in csv.DictReader(stream)}
 
 
 class Section(BaseModel):
-    """A part of the configuration: no unknown keys, no changes after reading."""
+    """A part of the configuration: unknown keys are rejected, and it does not change after reading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -9,7 +9,7 @@ from crosslens.config.base import Count, Language, Section, Share, Split, langua
 from crosslens.config.tokens import Tokens
 
 Files = str | list[str] | dict[Language, list[str]]
-TOKENS = Field(None, description="how its text becomes pieces; null: as the section `tokens` says")
+TOKENS = Field(None, description="how its text is tokenised; null: as in the section `tokens`")
 
 
 def _check_languages(languages: Iterable[str]) -> None:
@@ -17,53 +17,56 @@ def _check_languages(languages: Iterable[str]) -> None:
     known = list(languages)
     unknown = [code for code in known if code not in languages_table()]
     if unknown:
-        raise ValueError(f"{', '.join(unknown)} not in resources/languages.csv: correct the code or add a line for each")
+        raise ValueError(f"{', '.join(unknown)} not in resources/languages.csv: correct the codes or add a line for each")
     twice = sorted({code for code in known if known.count(code) > 1})
     if twice:
-        raise ValueError(f"{', '.join(twice)} named twice under languages: leave one out")
+        raise ValueError(f"languages: {', '.join(twice)} listed more than once: remove the repetitions")
 
 
 def _fill(pattern: str, **values: str) -> str:
-    """A pattern with its names filled in. Raises ValueError for a name that there is not."""
+    """A pattern with its names filled in. Raises ValueError for an unknown name."""
     try:
         return pattern.format(**values)
     except (KeyError, IndexError, ValueError):
         names = ", ".join(f"{{{name}}}" for name in values)
-        raise ValueError(f"pattern '{pattern}': {names} expected in braces, and nothing else") from None
+        raise ValueError(f"pattern '{pattern}': expected no names in braces other than {names}") from None
 
 
 class OfficialCorpus(Section):
-    """What all corpora share that come in files by split: where the files are, what becomes of the splits.
+    """What all corpora share that are distributed in files by split: where the files are, how the splits are formed.
 
-    READER: module of crosslens.corpora that reads the files; READS: keys that are its own settings.
+    READER: module of crosslens.corpora that reads the files; READS: keys that are passed to it.
     """
 
     READER: ClassVar[str]
     READS: ClassVar[frozenset[str]] = frozenset()
 
     source: str = Field(description="entry of resources/sources.yaml")
-    archive: str | None = Field(None, description="archive of the source that holds the files; patterns are then globs in it")
+    archive: str | None = Field(
+        None, description="archive of the source that contains the files; patterns are then globs within it"
+    )
     languages: list[Language] = Field(min_length=1, description="languages of the test split")
     source_languages: list[Language] = Field(["en"], description="languages that also have train and validation")
     files: dict[Split, Files] = Field(
-        description="by split: one or several patterns with {code}, {name}, {lower} (the name in small letters), or for each "
-        "language a list of files of the source; * stands for any characters of a file in the archive, or in the source's table "
+        description="by split: one or several patterns with {code}, {name}, {lower} (the name in lower case), or for each "
+        "language a list of files of the source; * matches any characters of a path in the archive, or in the source's table "
         "of files"
     )
     train_source: str | None = Field(None, description="entry of resources/sources.yaml for train and validation; null: source")
-    train_archive: str | None = Field(None, description="like archive, where train_source is given")
+    train_archive: str | None = Field(None, description="like archive, for train_source")
     without: dict[Split, list[str]] = Field(
-        {}, description="languages, or treebanks, that have no file of a split, whatever the pattern"
+        {}, description="languages, or treebanks, that have no file for a split, regardless of the pattern"
     )
     validation_share: Share = Field(
         0.1,
-        description="share of train that becomes validation where no file is given; drawn when texts with unknown pieces are out",
+        description="share of train used for validation where no file is given; drawn after texts with unknown subwords have "
+        "been dropped",
     )
     limits: dict[Split, Count] = Field(
-        {}, description="at most so many rows a language, drawn with the seed; of train before validation leaves it"
+        {}, description="maximum number of rows per language, drawn with the seed; for train before validation is split off"
     )
-    note: str | None = Field(None, description="what a reader of a table should know of this corpus")
-    seed: int = Field(0, ge=0, description="seed of the samples")
+    note: str | None = Field(None, description="what readers of the tables should know about this corpus")
+    seed: int = Field(0, ge=0, description="seed for sampling")
     tokens: Tokens | None = TOKENS
 
     @model_validator(mode="after")
@@ -79,11 +82,13 @@ class OfficialCorpus(Section):
         shared = sorted({language for language, _ in set(self.parts()) - set(self.stored())})
         if shared and "validation" in self.limits:
             raise ValueError(
-                f"limits.validation: files for validation expected, {', '.join(shared)}.validation is a share of train: limit "
-                "that, or name files"
+                f"limits.validation: expected files for validation, but {', '.join(shared)}.validation is a share of train: "
+                "limit train instead, or name files"
             )
         if shared and not self.validation_share:
-            raise ValueError(f"validation_share: above 0 expected, there are no files for {', '.join(shared)}.validation")
+            raise ValueError(
+                f"validation_share: expected a value above 0, as there are no files for {', '.join(shared)}.validation"
+            )
         return self
 
     def parts(self) -> Iterator[tuple[str, str]]:
@@ -111,7 +116,7 @@ class OfficialCorpus(Section):
         return {self.source, self.train_source or self.source}
 
     def texts_of(self, language: str) -> tuple[str, str] | None:
-        """Source and archive of the texts, where the files only choose from them."""
+        """Source and archive of the texts, where the files contain only their ids."""
         return None
 
     def files_of(self, language: str, split: str) -> list[str]:
@@ -125,7 +130,7 @@ class OfficialCorpus(Section):
         return [file for pattern in patterns for file in self.filled(pattern, language, split)]
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
-        """The files that a pattern means: one."""
+        """The files that a pattern stands for: one."""
         name = languages_table()[language]["name"]
         return [_fill(pattern, code=language, name=name, lower=name.lower(), **values)]
 
@@ -139,68 +144,77 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="treebanks of each language, in order, as files begin: [cs_pdt, cs_cac]; patterns then also have {treebank}",
+        description="treebanks of each language, in order, by the prefix of their files: [cs_pdt, cs_cac]; patterns can then "
+        "contain {treebank}",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="which sentences of treebanks without text are dropped; paper: as the code of tanti2021 did; xtreme: as "
-        "XTREME did",
+        description="which sentences of treebanks distributed without text are dropped; paper: as in the code of tanti2021; "
+        "xtreme: as in XTREME",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="fused: a multiword token is one word, with the UPOS of its highest part, and forms lose spaces and "
-        "U+200C, as XTREME did; there are no trees then",
+        description="fused: a multiword token is one word, with the UPOS of its part nearest the root, and spaces and U+200C are "
+        "removed from forms, as in XTREME; there are then no trees",
     )
-    parallel: bool = Field(False, description="sentences of the same id are translations (PUD): ids without the treebank's name")
+    parallel: bool = Field(
+        False, description="sentences with the same id are translations (PUD): ids do not contain the treebank's name"
+    )
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
-        """The files that a pattern means: with {treebank}, one for each treebank of the language that has the split."""
+        """The files that a pattern stands for: with {treebank}, one for each treebank of the language that has the split."""
         if "{treebank}" not in pattern:
             return super().filled(pattern, language, split, **values)
-        lacking = self.without.get(split, [])  # type: ignore[call-overload]
-        found = [treebank for treebank in self.treebanks.get(language, []) if treebank not in lacking]
+        without = self.without.get(split, [])  # type: ignore[call-overload]
+        treebanks = [treebank for treebank in self.treebanks.get(language, []) if treebank not in without]
         return [
-            file for treebank in found for file in super(TreebankCorpus, self).filled(pattern, language, split, treebank=treebank)
+            file
+            for treebank in treebanks
+            for file in super(TreebankCorpus, self).filled(pattern, language, split, treebank=treebank)
         ]
 
 
 class EntityCorpus(OfficialCorpus):
-    """Sentences with named entities from files of one word a line: WikiANN, CoNLL-2002 and 2003, MSRA."""
+    """Sentences with named entities from files with one word per line: WikiANN, CoNLL-2002 and 2003, MSRA."""
 
     READER = "entities"
     READS = frozenset({"encoding"})
 
     kind: Literal["entities"]
-    encoding: Literal["utf-8", "iso-8859-1"] = Field("utf-8", description="of the files; the shared tasks' own are iso-8859-1")
+    encoding: Literal["utf-8", "iso-8859-1"] = Field(
+        "utf-8", description="of the files; those of the shared tasks themselves are iso-8859-1"
+    )
 
 
 class PairCorpus(OfficialCorpus):
-    """Sentence pairs of natural language inference: XNLI, and MultiNLI or its translations to train on."""
+    """Sentence pairs of natural language inference: XNLI, and MultiNLI or its translations for training."""
 
     READER = "pairs"
 
     kind: Literal["pairs"]
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="what is drawn for validation_share: pairs (tanti2021's code), or premises with all their pairs, of which "
-        "MultiNLI has three each",
+        description="what is drawn for validation_share: pairs (as in tanti2021's code), or premises with all their pairs "
+        "(MultiNLI has three per premise)",
     )
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Texts with a label: WiLI-2018 (files x and y), or MLDoc, whose files of ids choose from Reuters' documents."""
+    """Texts with a label: WiLI-2018 (files x and y), or MLDoc, whose files of ids select from Reuters' documents."""
 
     READER = "documents"
 
     kind: Literal["documents"]
-    texts_source: str | None = Field(None, description="entry of resources/sources.yaml that holds the texts (MLDoc)")
+    texts_source: str | None = Field(None, description="entry of resources/sources.yaml that contains the texts (MLDoc)")
     texts: dict[Language, str] = Field({}, description="archive of texts_source for each language")
 
     @model_validator(mode="after")
     def _texts_for_every_language(self) -> Self:
         missing = [code for code in self.languages if code not in self.texts]
         if self.texts_source and missing:
-            raise ValueError(f"no texts for {', '.join(missing)}: name the archive of {self.texts_source} that holds them")
+            raise ValueError(
+                f"texts: no archive for {', '.join(missing)}: name the archive of {self.texts_source} that contains their texts"
+            )
         return self
 
     def sources(self) -> set[str]:
@@ -208,7 +222,7 @@ class DocumentCorpus(OfficialCorpus):
         return super().sources() | {self.texts_source or self.source}
 
     def texts_of(self, language: str) -> tuple[str, str] | None:
-        """Source and archive of the texts, where the files only choose from them."""
+        """Source and archive of the texts, where the files contain only their ids."""
         return (self.texts_source, self.texts[language]) if self.texts_source else None
 
 
@@ -233,25 +247,31 @@ class ParagraphCorpus(Section):
     source: str = Field(description="entry of resources/sources.yaml")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="MediaWiki dump; lines with a blank one after each document (CC-100); or CoNLL-U whose sentences are joined",
+        description="MediaWiki dump; lines with a blank line after each document (CC-100); or CoNLL-U whose sentences are joined",
     )
     file: str = Field(description="file of the source, with {code}, {name}, {wiki} and {cc100}")
     blocks: Count | None = Field(
-        None, description="fetch so many blocks of 100 pages of a multistream dump, drawn with the seed; null: the whole dump"
+        None,
+        description="number of blocks of 100 pages to download from a multistream dump, drawn with the seed; null: the whole "
+        "dump",
     )
-    files: dict[Language, str] = Field({}, description="files of languages that have another one")
+    files: dict[Language, str] = Field({}, description="files of languages for which `file` does not apply")
     languages: list[Language] = Field(min_length=1, description="languages")
-    paragraphs: Count = Field(5000, description="paragraphs a language (tanti2021, section 2)")
-    minimum_characters: Count = Field(100, description="shorter paragraphs are left out (tanti2021, section 2)")
+    paragraphs: Count = Field(5000, description="paragraphs per language (tanti2021, section 2)")
+    minimum_characters: Count = Field(100, description="shorter paragraphs are omitted (tanti2021, section 2)")
     shares: dict[Split, Share] = Field(
-        {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1}, description="splits, by page (tanti2021, appendix A)"
+        {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
+        description="share of each split; split by page (tanti2021, appendix A)",
     )
     per_page: Count | None = Field(
         3,
-        description="paragraphs that a page gives unless there is too little text; null: any number, as the authors drew",
+        description="maximum number of paragraphs per page, unless there is too little text; null: no maximum, as in the "
+        "authors' sample",
     )
     candidates: float = Field(
-        10, ge=1, description="rows that are kept for each paragraph asked for, in random order, so that some may be dropped"
+        10,
+        ge=1,
+        description="rows kept for each requested paragraph, in random order, so that texts with unknown subwords can be dropped",
     )
     seed: int = Field(0, ge=0, description="seed of the sample")
     tokens: Tokens | None = TOKENS
@@ -263,10 +283,11 @@ class ParagraphCorpus(Section):
             self.file_of(language)
             if self.blocks and not self.file_of(language).endswith("-multistream.xml.bz2"):
                 raise ValueError(
-                    f"blocks: a file -multistream.xml.bz2 expected, found {self.file_of(language)}; only such have blocks"
+                    f"blocks: expected a file ending in -multistream.xml.bz2, found {self.file_of(language)}: name a multistream "
+                    "dump, or set blocks to null"
                 )
         if abs(sum(self.shares.values()) - 1) > 1e-9:
-            raise ValueError(f"shares must add up to 1, not {sum(self.shares.values()):g}")
+            raise ValueError(f"shares: expected a sum of 1, found {sum(self.shares.values()):g}")
         return self
 
     def parts(self) -> Iterator[tuple[str, str]]:
@@ -291,13 +312,13 @@ class ParagraphCorpus(Section):
 
 
 class TypologyCorpus(Section):
-    """What WALS says of languages."""
+    """Features of languages from WALS."""
 
     TABLES: ClassVar = ("languages", "parameters", "codes", "values")
 
     kind: Literal["typology"]
     source: str = Field(description="entry of resources/sources.yaml")
-    folder: str = Field("cldf", description="folder of the source that holds the tables")
+    folder: str = Field("cldf", description="folder of the source that contains the tables")
     languages: list[Language] = Field(min_length=1, description="languages")
 
     @model_validator(mode="after")

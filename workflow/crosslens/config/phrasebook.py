@@ -1,4 +1,4 @@
-"""The phrasebook's corpora: which languages, and how much."""
+"""The phrasebook's corpora: their languages and sizes."""
 
 import itertools
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pydantic import Field
 
 from crosslens.config.base import Count, Language, Section, languages_table
 
-DATE = "20260101"  # of the dumps, which are as reproducible as the phrasebook itself
+DATE = "20260101"  # of the generated dumps
 MLDOC = {
     "de": "german",
     "en": "english",
@@ -32,22 +32,24 @@ class Phrasebook(Section):
     """How much the phrasebook writes."""
 
     languages: list[Language] = Field([], description="languages; each is a folder of resources/phrasebook")
-    train_languages: list[Language] = Field(["en"], description="languages that also have a train treebank")
-    train: Count = Field(800, description="sentences")
-    dev: Count = Field(150, description="sentences a language")
-    test: Count = Field(150, description="sentences a language")
+    train_languages: list[Language] = Field(["en"], description="languages that also have a training treebank")
+    train: Count = Field(800, description="sentences per training language")
+    dev: Count = Field(150, description="sentences per language")
+    test: Count = Field(150, description="sentences per language")
     parallel: Count = Field(150, description="sentences of the parallel treebanks")
     articles: Count = Field(80, description="articles of a dump; 60 give about 150 paragraphs")
-    inference_train: Count = Field(300, description="prompts (a premise, three hypotheses) of MultiNLI's layout, in English")
-    inference_dev: Count = Field(50, description="prompts a language of XNLI's layout, and of MultiNLI's in English")
-    inference_test: Count = Field(50, description="prompts a language of XNLI's layout")
+    inference_train: Count = Field(300, description="prompts (a premise, three hypotheses) in MultiNLI's format, in English")
+    inference_dev: Count = Field(50, description="prompts per language in XNLI's format, and in MultiNLI's in English")
+    inference_test: Count = Field(50, description="prompts per language in XNLI's format")
     records: Count = Field(
-        40, description="records a language of each split of the other formats; three times as many sentences and news in train"
+        40,
+        description="records per language and split in the other formats; three times as many sentences and news documents in "
+        "train",
     )
-    seed: int = Field(0, ge=0, description="seed of everything that is written")
+    seed: int = Field(0, ge=0, description="seed for everything that is generated")
 
     def files(self) -> Iterator[str]:
-        """Paths of all files that are written, as inside the official distributions."""
+        """Paths of all files that are written, as in the official distributions."""
         for code in self.languages:
             row = languages_table()[code]
             for split in ("train", "dev", "test") if code in self.train_languages else ("dev", "test"):

@@ -1,4 +1,4 @@
-"""Which words (or whole texts) of a corpus get their hidden states stored, and how."""
+"""Which words (or whole texts) of a corpus have their hidden states stored, and how."""
 
 from typing import Annotated, Literal
 
@@ -28,14 +28,14 @@ class States(Section):
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
         [],
-        description="additional layers, in ascending order, beside what heads read (the last, or the pooler); 0: embeddings",
+        description="layers in ascending order, in addition to what heads read (the last layer, or the pooler); 0: embeddings",
     )
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="of the forward pass")
-    stored: Literal["float16", "float32"] = Field("float32", description="on disk")
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="precision of the forward pass")
+    stored: Literal["float16", "float32"] = Field("float32", description="precision on disk")
 
     @field_validator("layers")
     @classmethod
-    def _rising(cls, layers: list[int]) -> list[int]:
+    def _ascending(cls, layers: list[int]) -> list[int]:
         if layers != sorted(set(layers)):
-            raise ValueError("layers in rising order expected, each once")
+            raise ValueError("expected layers in ascending order, each once")
         return layers

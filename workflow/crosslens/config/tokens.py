@@ -8,23 +8,26 @@ from crosslens.config.base import Section
 
 
 class Tokens(Section):
-    """How text becomes pieces."""
+    """How texts become subwords."""
 
-    maximum: Annotated[int, Field(ge=8, le=512)] = Field(128, description="pieces a text, special ones included")
+    maximum: Annotated[int, Field(ge=8, le=512)] = Field(
+        128, description="maximum length of a text in subwords, special tokens included"
+    )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
-        description="null: a longer text is cut; else it becomes windows of whole words, with so many pieces of the one before "
-        "as context: 64 (wu2019, whose maximum is 129), 0 (XTREME)",
+        description="null: a longer text is truncated; otherwise it is split into windows of whole words, each with so many "
+        "subwords of the preceding one as context: 64 (wu2019, whose maximum is 129), 0 (XTREME)",
     )
     labelled_piece: Literal["first", "first_visible", "word_starts"] = Field(
         "first",
-        description="which piece carries a word's label: the first; the first that is not a bare word mark (Unigram and "
-        "byte-level vocabularies mark unspaced scripts so); every piece that starts a word for the tokenizer (the authors' code)",
+        description="which subword carries a word's label: the first; the first that is not a bare word-boundary marker (which "
+        "Unigram and byte-level vocabularies put before words of unspaced scripts); every subword that starts a word for the "
+        "tokenizer (authors' code)",
     )
-    drop_unknown: bool = Field(True, description="leave out texts with unknown pieces, and count them (tanti2021, section 2)")
+    drop_unknown: bool = Field(True, description="drop texts with unknown subwords, and count them (tanti2021, section 2)")
 
     @model_validator(mode="after")
-    def _moves_on(self) -> Self:
+    def _windows_advance(self) -> Self:
         if self.windows is not None and self.windows > self.maximum - 8:
-            raise ValueError(f"windows: at most {self.maximum - 8} (maximum less 8) expected, found {self.windows}")
+            raise ValueError(f"windows: expected at most {self.maximum - 8} (maximum - 8), found {self.windows}")
         return self

@@ -1,7 +1,7 @@
 """The whole configuration: one typed model of config.yaml and its overlays.
 
-An unknown key, a wrong type or a value out of range ends in one `ConfigError` that names the key, what was expected and,
-for a misspelt key, the nearest name. The JSON schema and docs/config.md are generated from here (crosslens.config.docs).
+An unknown key, a wrong type or a value out of range raises a `ConfigError` that names the key, what was expected and, for a
+misspelt key, the closest name. The JSON schema and docs/config.md are generated from these models (crosslens.config.docs).
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,32 +21,34 @@ from crosslens.papers import KEYS
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]  # becomes a folder
 
 
-# A section a paper, from the one list of them; a paper that is not configured is null.
+# One section per paper, from the one list of papers; a paper that is not configured is null.
 _SECTIONS: dict[str, Any] = {
     key: (import_module(f"crosslens.papers.{key}.config").PAPER_SECTION | None, Field(None, description="null: not configured"))
     for key in KEYS
 }
-Papers = create_model("Papers", __base__=Section, __doc__="One section a paper.", **_SECTIONS)
+Papers = create_model("Papers", __base__=Section, __doc__="One section per paper.", **_SECTIONS)
 
 
 class Config(Section):
     """The whole configuration."""
 
-    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="folder of this scale's results")
-    mirror: list[str] = Field([], description="folders to look in before the network")
-    seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description="seeds of the trainings; 0 is the paper's")
-    threads: Count = Field(2, description="threads of a training or extraction on a CPU")
+    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="folder for the results of this scale")
+    mirror: list[str] = Field([], description="folders searched for official files before they are downloaded")
+    seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description="seeds of the trainings; tanti2021 used 0")
+    threads: Count = Field(2, description="threads per training or extraction of states on a CPU")
     encoders: dict[Name, Encoder] = Field(description="encoders by name")
-    corpora: dict[Name, Corpus] = Field(description="corpora by name; null leaves one out", json_schema_extra=or_null)
+    corpora: dict[Name, Corpus] = Field(description="corpora by name; null omits a corpus", json_schema_extra=or_null)
     tokens: Tokens = Field(Tokens(), description="tokenisation")
     states: States = Field(States(), description="hidden states on disk")
-    phrasebook: Phrasebook = Field(Phrasebook(), description="corpora of our own, in the official formats")
-    papers: Papers = Field(description="the studies")  # type: ignore[valid-type]
+    phrasebook: Phrasebook = Field(Phrasebook(), description="generated corpora in the official formats")
+    papers: Papers = Field(description="the studies")
 
     @field_validator("corpora", mode="before")
     @classmethod
     def _without_null(cls, corpora: Any) -> Any:
-        return {name: of for name, of in corpora.items() if of is not None} if isinstance(corpora, dict) else corpora
+        if not isinstance(corpora, dict):
+            return corpora
+        return {name: corpus for name, corpus in corpora.items() if corpus is not None}
 
     @model_validator(mode="after")
     def _phrasebook_writes(self) -> Self:
@@ -62,7 +64,10 @@ class Config(Section):
                 missing = sorted(wanted - set(written)) if source == "phrasebook" else []
                 if missing:
                     other = "languages" if key == "languages" else "train_languages"
-                    raise ValueError(f"corpora.{name}.{key}: phrasebook.{other} has no {', '.join(missing)}: name them there too")
+                    raise ValueError(
+                        f"corpora.{name}.{key}: {', '.join(missing)} not in phrasebook.{other}: add them there or remove them "
+                        "here"
+                    )
         return self
 
     @model_validator(mode="after")
@@ -80,14 +85,14 @@ class Config(Section):
     def expect_encoder(self, key: str, name: str) -> None:
         """Raise ValueError unless `name`, given at `key`, is an encoder."""
         if name not in self.encoders:
-            raise ValueError(f"{key}: one of {', '.join(self.encoders)} expected, found '{name}'{nearest(name, self.encoders)}")
+            raise ValueError(f"{key}: expected one of {', '.join(self.encoders)}, found '{name}'{nearest(name, self.encoders)}")
 
     def expect_corpus(self, key: str, name: str, kind: str) -> None:
         """Raise ValueError unless `name`, given at `key`, is a corpus of this kind."""
         if name not in self.corpora:
-            raise ValueError(f"{key}: one of {', '.join(self.corpora)} expected, found '{name}'{nearest(name, self.corpora)}")
-        if (found := self.corpora[name].kind) != kind:
-            raise ValueError(f"{key}: a corpus of kind '{kind}' expected, found '{name}' of kind '{found}'")
+            raise ValueError(f"{key}: expected one of {', '.join(self.corpora)}, found '{name}'{nearest(name, self.corpora)}")
+        if (its_kind := self.corpora[name].kind) != kind:
+            raise ValueError(f"{key}: expected a corpus of kind '{kind}', found '{name}' of kind '{its_kind}'")
 
 
 EXPECTED = {
@@ -96,8 +101,8 @@ EXPECTED = {
     "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text", "list_type": "a list",
     "dict_type": "a section", "model_type": "a section", "model_attributes_type": "a section",
     "greater_than_equal": "at least {ge}", "greater_than": "above {gt}", "less_than_equal": "at most {le}",
-    "less_than": "below {lt}", "too_short": "at least {min_length} in the list", "literal_error": "{expected}",
-    "string_pattern_mismatch": "text like {pattern}", "union_tag_invalid": "{expected_tags}",
+    "less_than": "below {lt}", "too_short": "{min_length} or more entries", "literal_error": "{expected}",
+    "string_pattern_mismatch": "text matching {pattern}", "union_tag_invalid": "one of {expected_tags}",
 }  # fmt: skip
 
 
@@ -105,17 +110,17 @@ def _key(location: Sequence[str | int], values: Any, last: bool) -> str:
     """Path of a key as the user wrote it, without the names of union members; `last` keeps a last part that is missing."""
     parts = []
     for number, part in enumerate(location):
-        there = part in values if isinstance(values, Mapping) else isinstance(values, list) and isinstance(part, int)
-        if there:
+        exists = part in values if isinstance(values, Mapping) else isinstance(values, list) and isinstance(part, int)
+        if exists:
             values = values[part]
-        if there or (last and number == len(location) - 1):
+        if exists or (last and number == len(location) - 1):
             parts.append(str(part))
     return ".".join(parts)
 
 
-def _tell(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Key, what was expected there (or the whole message), and what was found ('' where the message says it all)."""
-    kind, location, found = problem["type"], problem["loc"], problem["input"]
+def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Key, what was expected there (or the whole message), and what was found ('' where the message is complete)."""
+    kind, location, value = problem["type"], problem["loc"], problem["input"]
     context = problem.get("ctx", {})
     if location[:1] in (("encoders",), ("corpora",)):
         location = location[:2] + location[3:]  # without the form (kind, source) that the third part names
@@ -123,41 +128,41 @@ def _tell(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
     if kind == "extra_forbidden":
         return key, f"unknown key{nearest(str(location[-1]))}", ""
     if kind == "missing":
-        return key, "missing: a value is expected", ""
+        return key, "expected a value, found none", ""
     if kind == "value_error":
         return key, str(context["error"]), ""
     if kind == "union_tag_not_found":
-        return f"{key}.{context['discriminator'].strip(chr(39))}", "missing: a value is expected", ""
+        return f"{key}.{context['discriminator'].strip(chr(39))}", "expected a value, found none", ""
     if problem["loc"][-1:] == ("[key]",) and kind == "string_pattern_mismatch":
-        return key, "a name of small letters, digits and . _ - expected", ""
+        return key, "expected a name of lower-case letters, digits and . _ -", ""
     if problem["loc"][-1:] == ("[key]",):
         names = context.get("expected", "").replace(" or ", ", ").replace("'", "").split(", ")
-        return key, f"unknown key, {context.get('expected', 'another name')} expected{nearest(str(found), names)}", ""
+        return key, f"unknown key, expected {context.get('expected', 'another name')}{nearest(str(value), names)}", ""
     text = EXPECTED.get(kind, problem["msg"]).format(**context)
     hint = ""
     if context.get("pattern") == LANGUAGE_PATTERN:
         text = "a language code of two or three letters"
     elif kind == "union_tag_invalid":
-        key, found = f"{key}.{context['discriminator'].strip(chr(39))}", context.get("tag")
-        hint = nearest(str(found), context.get("expected_tags", "").replace("'", "").split(", "))
-    elif kind == "literal_error" and isinstance(found, str):
-        hint = nearest(found, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
-    elif kind == "string_type" and isinstance(found, bool):
-        hint = " (YAML reads yes, no, on and off so: put it in quotes)"
-    return key, text, f" expected, found {found!r:.80}{hint}"
+        key, value = f"{key}.{context['discriminator'].strip(chr(39))}", context.get("tag")
+        hint = nearest(str(value), context.get("expected_tags", "").replace("'", "").split(", "))
+    elif kind == "literal_error" and isinstance(value, str):
+        hint = nearest(value, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
+    elif kind == "string_type" and isinstance(value, bool):
+        hint = " (YAML reads yes, no, on and off as truth values: put it in quotes)"
+    return key, text, f", found {value!r:.80}{hint}"
 
 
 def load(values: Mapping[str, Any], origin: str = "config.yaml") -> Config:
-    """Check and type a configuration. Raises ConfigError: one line a key, `origin: key: what was expected, found ...`."""
+    """Check and type a configuration. Raises ConfigError, one line per key: `origin: key: expected ..., found ...`."""
     try:
         return Config.model_validate(dict(values))
     except ValidationError as error:
-        told: dict[str, tuple[list[str], str]] = {}
+        problems: dict[str, tuple[list[str], str]] = {}
         for problem in error.errors():
-            key, text, found = _tell(problem, values)
-            told.setdefault(key, ([], found))[0].append(text)
+            key, text, found = _message(problem, values)
+            problems.setdefault(key, ([], found))[0].append(text)
         lines = [
-            ": ".join(filter(None, (origin, key, " or ".join(dict.fromkeys(texts)) + found)))
-            for key, (texts, found) in told.items()
+            ": ".join(filter(None, (origin, key, "expected " * bool(found) + " or ".join(dict.fromkeys(texts)) + found)))
+            for key, (texts, found) in problems.items()
         ]
         raise ConfigError("\n".join(lines)) from None

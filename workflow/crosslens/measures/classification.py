@@ -25,13 +25,13 @@ from crosslens.measures.intervals import bootstrap
 READS = ("predictions",)
 
 Score = Callable[[Counts], np.ndarray]
-TOKEN_SCORES: Mapping[str, Score] = {
+TOKEN_SCORES: dict[str, Score] = {
     UNION_F1: partial(macro_f1, classes="union"),
     CEILING: true_share,
     MACRO_F1: partial(macro_f1, classes="true"),
     ACCURACY: accuracy,
 }
-CHUNK_SCORES: Mapping[str, Score] = {CHUNK_MACRO_F1: partial(macro_f1, classes="union"), CHUNK_MICRO_F1: micro_f1}
+CHUNK_SCORES: dict[str, Score] = {CHUNK_MACRO_F1: partial(macro_f1, classes="union"), CHUNK_MICRO_F1: micro_f1}
 
 
 def measure(

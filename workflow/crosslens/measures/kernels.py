@@ -77,7 +77,7 @@ class Gram:
         if not len(apart):
             return np.zeros_like(products)
         distances *= -0.5 / (bandwidth**2 * np.median(apart, overwrite_input=True))
-        kernel = squareform(np.exp(np.minimum(distances, 0, out=distances), out=distances))
+        kernel: np.ndarray = squareform(np.exp(np.minimum(distances, 0, out=distances), out=distances))
         np.fill_diagonal(kernel, 1)
         return kernel
 

@@ -40,7 +40,7 @@ def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Te
         for values in (each.pieces, each.piece_offsets, each.positions, each.word_offsets, each.second, *each.labels.values()):
             found.update(values.tobytes())
     for value in encoder.values():
-        found.update(value.cpu().contiguous().view(torch.uint8).numpy())
+        found.update(value.cpu().contiguous().view(torch.uint8).numpy().data)
     return found.hexdigest()
 
 

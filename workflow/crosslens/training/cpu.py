@@ -13,9 +13,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
 
 from crosslens.encoding.batches import Batch
 
@@ -87,6 +84,8 @@ def attention(
         return torch.cat([_packed(module, q, k, v, mask, dropout, scaling, options) for q, k, v, mask in groups])[None], None
     if query.device.type == "cpu" and dropout:
         return _dropping(query, key, value, attention_mask, dropout, scaling), None
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward  # late: see `prepare`
+
     states, _ = sdpa_attention_forward(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options)
     return states, None
 
@@ -143,10 +142,6 @@ def packed_states(encoder: nn.Module, batch: Batch) -> torch.Tensor:
     return states
 
 
-AttentionInterface.register(NAME, attention)
-AttentionMaskInterface.register(NAME, sdpa_mask)
-
-
 def resolve_precision(asked: str, device: torch.device) -> str:
     """What `precision: auto` is on a device: bfloat16 where it multiplies such numbers natively, else float32."""
     if asked != "auto":
@@ -164,7 +159,12 @@ def _cast(module: nn.Module, arguments: Any, states: torch.Tensor) -> torch.Tens
 
 
 def prepare(encoder: nn.Module) -> None:
-    """Let an encoder use them."""
+    """Let an encoder use them. transformers' models are imported here, so that who prepares none does not wait for them."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    AttentionInterface.register(NAME, attention)
+    AttentionMaskInterface.register(NAME, sdpa_mask)
     for module in list(encoder.modules()):
         if isinstance(module, nn.LayerNorm):
             module.register_forward_hook(_cast)

@@ -1,10 +1,10 @@
-"""Edits of an encoder before it is trained: re-initialised blocks (RANDOM-INIT, muller2021, section 2.2)."""
+"""Blocks of an encoder: those that are re-initialised before it is trained (RANDOM-INIT, muller2021, section 2.2), or frozen."""
 
 import torch
 from torch import nn
 
 from crosslens.errors import DataError
-from crosslens.recipes import Edit
+from crosslens.recipes import Edit, Recipe
 from crosslens.streams import stream
 
 
@@ -20,6 +20,17 @@ def blocks(encoder: nn.Module) -> list[nn.Module]:
 def lowest(encoder: nn.Module, number: int) -> list[nn.Module]:
     """The embeddings and as many blocks, the lowest first."""
     return [encoder.embeddings, *blocks(encoder)[:number]]  # type: ignore[list-item]
+
+
+def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
+    """Raise DataError where a recipe names a layer, or freezes a block, that an encoder has not."""
+    top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+    terms = [term for stage in recipe.stages for phase in stage.phases for term in phase.terms]
+    named = [head.layer for head in recipe.heads.values()] + [term.layer for term in terms]
+    named += [phase.frozen_blocks for stage in recipe.stages for phase in stage.phases]
+    wrong = sorted({layer for layer in named if layer is not None and layer > top})
+    if wrong:
+        raise DataError(f"{recipe.name}: layers or frozen blocks {wrong}; 0 to {top} expected for {recipe.encoder}")
 
 
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:

@@ -16,7 +16,6 @@ from torch import nn
 
 from crosslens.encoding.batches import collate
 from crosslens.encoding.texts import IGNORED, Texts
-from crosslens.errors import DataError
 from crosslens.logs import Progress
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
@@ -68,7 +67,7 @@ class Loop:
         self.precision = cpu.resolve_precision(recipe.precision, self.device)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "float16" and self.device.type == "cuda")
         self.largest = 10**9  # texts of a micro-batch, halved when memory runs out
-        check_layers(recipe, len(edit.blocks(encoder)))
+        edit.check_layers(recipe, encoder)
         edit.apply(encoder, recipe.edit, seed)
         if self.device.type == "cpu":
             cpu.prepare(encoder)
@@ -112,7 +111,7 @@ class Loop:
         self.model.eval()
 
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
-        """New heads, a new optimiser, and the epoch before the first, which may be the best; or all of it as it was."""
+        """Draw new heads and rate the weights that the stage starts from, which may stay the best; or take up a checkpoint."""
         self.cached = not stage.trains_encoder() and not self.recipe.encoder_dropout_when_frozen
         if stage.trains_encoder():
             self.features.clear()
@@ -126,7 +125,7 @@ class Loop:
             self.log.info("resumed stage %s at epoch %d, phase %d, step %d",
                           stage.name, self.position.epoch, self.position.phase, self.position.step)  # fmt: skip
         else:
-            self.position = Position(number, accuracies=self.accuracies(stage), history=self.position.history)
+            self.position = Position(stage=number, accuracies=self.accuracies(stage), history=self.position.history)
             self._end_epoch(stage)
             torch.manual_seed(stream(self.seed, "dropout", stage.name))
 
@@ -197,7 +196,7 @@ class Loop:
         while True:
             try:
                 self._ready(phase)
-                return [self._backward(phase, term, texts) for term, texts in zip(phase.terms, chosen, strict=True)]
+                return [self._backward(term, texts) for term, texts in zip(phase.terms, chosen, strict=True)]
             except torch.OutOfMemoryError:
                 size = min(self.largest, max(map(len, chosen)))
                 if size == 1:
@@ -222,10 +221,10 @@ class Loop:
         for name in self.recipe.heads:
             self.model.head(name).requires_grad_(name in phase.update)
 
-    def _backward(self, phase: Phase, term: Term, chosen: np.ndarray) -> float:
+    def _backward(self, term: Term, chosen: np.ndarray) -> float:
         """Add a term's gradient, in micro-batches where memory is short; returns its mean loss."""
-        labels = self.texts[term.data].labels[self.model.head(term.head).counts]
-        words = max(int((labels[self.texts[term.data].word_rows(chosen)] != IGNORED).sum()), 1)
+        texts, head = self.texts[term.data], self.model.head(term.head)
+        words = max(int((texts.labels[head.counts][texts.word_rows(chosen)] != IGNORED).sum()), 1)
         parts = np.array_split(chosen, -(-len(chosen) // self.largest))
         return sum(self._backward_part(term, part, words, len(chosen)) for part in parts)
 
@@ -235,9 +234,8 @@ class Loop:
         states = self._states(term, chosen)
         if term.reversal is not None:
             states = reverse_gradient(states, term.reversal)
-        labels = {
-            kind: torch.from_numpy(values[texts.word_rows(chosen)]).to(self.device) for kind, values in texts.labels.items()
-        }
+        rows = texts.word_rows(chosen)
+        labels = {kind: torch.from_numpy(values[rows]).to(self.device) for kind, values in texts.labels.items()}
         sizes = torch.from_numpy(np.diff(texts.word_offsets)[chosen])
         loss = head.term_loss(term, states, sizes, labels, words=words, sentences=sentences)
         torch.autograd.backward(self.scaler.scale(term.weight * loss))
@@ -338,13 +336,3 @@ class Loop:
         """What a checkpoint of this training is known by; asked for before the first step."""
         settings = [self.recipe.settings(), self.precision, self.seed]
         return checkpoint.digest(settings, self.texts.values(), self.model.encoder.state_dict())
-
-
-def check_layers(recipe: Recipe, blocks: int) -> None:
-    """Raise DataError where a recipe names a layer, or freezes a block, that an encoder has not."""
-    terms = [term for stage in recipe.stages for phase in stage.phases for term in phase.terms]
-    named = [head.layer for head in recipe.heads.values()] + [term.layer for term in terms]
-    named += [phase.frozen_blocks for stage in recipe.stages for phase in stage.phases]
-    wrong = sorted({layer for layer in named if layer is not None and layer > blocks})
-    if wrong:
-        raise DataError(f"{recipe.name}: layers or frozen blocks {wrong}; 0 to {blocks} expected for {recipe.encoder}")

@@ -32,7 +32,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     if recipe.task is None or recipe.trial:
         return found
     labels = recipe.heads[TASK].labels
-    scores = {
+    scores: dict[str, dict[str, Any]] = {
         "attachment": {"head": TASK, "arcs": ARC, "relations": labels},
         "classification": {"labels": {TASK: labels}, "definitions": {TASK: [ACCURACY, CUT_WORDS]}},
         "spans": {"head": TASK, "labels": labels},

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from crosslens.config.base import Split, languages_table
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
-from crosslens.papers.muller2021.config import Muller2021, section
+from crosslens.papers.muller2021.config import Muller2021, TaskName, section
 from crosslens.papers.muller2021.layout import DOMAIN, ITEMS, PRETRAINED, REF, UNTRAINED, layer_sets, needs, recipe_name
 from crosslens.recipes import ENCODER, TASK, Data, Edit, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
 
@@ -39,7 +39,7 @@ def edits(paper: Muller2021) -> dict[str, Edit]:
 class Source(NamedTuple):
     """What a task is trained on."""
 
-    task: str
+    task: TaskName
     name: str  # the language, with DOMAIN where it is table 2's corpus
     language: str
     corpus: str

@@ -140,7 +140,8 @@ class _Scores:
         if key not in self.keys:
             return pd.DataFrame()
         texts = [text for text in row.texts if (column, *text) in self.wide.columns]
-        return self.wide.loc[key, column][texts]
+        found: pd.DataFrame = self.wide.loc[key, column][texts]
+        return found
 
 
 def _printed(published: Published, name: str, row: Row, layer_set: str) -> tuple[float | None, str]:

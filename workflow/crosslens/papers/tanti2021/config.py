@@ -1,4 +1,4 @@
-"""tanti2021: hyperparameters and measures, each with its place in the paper."""
+"""tanti2021: hyperparameters and measures, each with its source in the paper."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
@@ -19,9 +19,9 @@ RunName = Literal[
 class Run(Section):
     """Hyperparameters of one training (tanti2021, table 5)."""
 
-    init_sd: Annotated[float, Field(gt=0)] = Field(0.01, description="standard deviation of new heads")
-    batch: Count = Field(32, description="texts a step")
-    encoder_rate: Rate | None = Field(None, description="learning rate of the encoder; null: it is not trained")
+    init_sd: Annotated[float, Field(gt=0)] = Field(0.01, description="standard deviation of the initial weights of new heads")
+    batch: Count = Field(32, description="texts per step")
+    encoder_rate: Rate | None = Field(None, description="learning rate of the encoder; null: the encoder is frozen")
     head_rate: Rate = Field(1e-3, description="learning rate of the heads")
     reversal: Annotated[float, Field(gt=0)] | None = Field(None, description="lambda of gradient reversal")
     uniformity: Annotated[float, Field(gt=0, lt=1)] | None = Field(
@@ -29,57 +29,63 @@ class Run(Section):
     )
     entropy: Literal["equation_1", "negative_entropy"] = Field(
         "equation_1",
-        description="entropy maximisation by equation 1 (minus the sum of log probabilities) or by the entropy itself",
+        description="objective of entropy maximisation: equation 1 (minus the sum of log probabilities) or the entropy itself",
     )
     language_head_rate: Rate | None = Field(
-        None, description="learning rate of the language head trained after; null: head_rate, as the authors' code did"
+        None,
+        description="learning rate of the language head that is trained afterwards; null: head_rate, as in the authors' code",
     )
     adversary_rate: Rate | None = Field(
-        None, description="learning rate of the language head of an adversarial run; null: head_rate, as the authors' code did"
+        None, description="learning rate of the language head in an adversarial run; null: head_rate, as in the authors' code"
     )
     adversary_epochs: Annotated[int, Field(ge=0)] = Field(
-        0, description="epochs in which that head learns alone, before the encoder moves; the authors' code has none"
+        0, description="epochs in which that head is trained alone, before the encoder is updated; none in the authors' code"
     )
-    encoder_dropout_when_frozen: bool | None = Field(None, description="null: as under training")
-    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="seeds of this training; null: all of seeds")
-    reinitialise: Literal["none", "all"] = Field("none", description="re-initialise the whole encoder: the untrained control")
+    encoder_dropout_when_frozen: bool | None = Field(None, description="null: as in the section `training`")
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="seeds of this training; null: all top-level seeds")
+    reinitialise: Literal["none", "all"] = Field(
+        "none", description="all: re-initialise the whole encoder, as an untrained control"
+    )
 
     @model_validator(mode="after")
     def _adversary(self) -> Self:
         if self.reversal is None and self.uniformity is None and (self.adversary_rate or self.adversary_epochs):
             raise ValueError(
-                "adversary_rate, adversary_epochs: reversal or uniformity expected beside them, there is no adversary"
+                "adversary_rate, adversary_epochs: expected reversal or uniformity too, found no adversary: set one or remove "
+                "these"
             )
         if self.entropy != "equation_1" and self.uniformity is None:
-            raise ValueError("entropy: uniformity expected beside it: give its weight")
+            raise ValueError("entropy: expected uniformity, its weight, too: set it or remove entropy")
         return self
 
 
 class Training(Section):
-    """What all trainings share."""
+    """Settings that all trainings share."""
 
     epochs: Count = Field(5, description="epochs of the task (tanti2021, appendix C)")
     language_epochs: Count = Field(5, description="epochs of the language head (tanti2021, appendix C)")
     language_head_rates: list[Rate] = Field(
-        [], description="rates, of one digit, of further language heads on the same encoder, for results/findings.csv"
+        [],
+        description="learning rates, with one significant digit, of additional language heads on the same encoder, for "
+        "results/findings.csv",
     )
     dropout: Share = Field(0.1, description="before each head (tanti2021, appendix C)")
-    warmup: Share = Field(0.0, description="share of the steps in which the rates rise from 0")
-    decay: Literal["none", "linear"] = Field("none", description="how the rates fall after that")
-    weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="AdamW's decoupled decay of the encoder")
-    clip: Annotated[float, Field(gt=0)] | None = Field(None, description="largest norm of the gradient")
-    select_by: Literal["paper", "token"] = Field("token", description="macro F1 that picks the best epoch")
+    warmup: Share = Field(0.0, description="share of the steps during which the learning rates rise from 0")
+    decay: Literal["none", "linear"] = Field("none", description="how the learning rates fall after that")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="AdamW's decoupled weight decay of the encoder")
+    clip: Annotated[float, Field(gt=0)] | None = Field(None, description="maximum norm of the gradient")
+    select_by: Literal["paper", "token"] = Field("token", description="definition of macro F1 that selects the best epoch")
     encoder_dropout_when_frozen: bool = Field(
         True,
-        description="true: the encoder's dropout stays on while heads train on the frozen encoder (authors' code: model.py, line "
+        description="true: dropout stays on in the frozen encoder while heads are trained on it (authors' code: model.py, line "
         "185); false: its states are computed once",
     )
     length_pools: bool = Field(
         False,
-        description="true: batches of texts of similar length; false: uniformly random ones (authors' code: dataset.py)",
+        description="true: batches of texts of similar length; false: uniformly random batches (authors' code: dataset.py)",
     )
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = Field(
-        "float32", description="of matrix products in training; auto: bfloat16 where the processor has it"
+        "float32", description="of matrix products in training; auto: bfloat16 where the processor supports it"
     )
 
     @field_validator("language_head_rates")
@@ -87,7 +93,7 @@ class Training(Section):
     def _one_digit(cls, rates: list[float]) -> list[float]:
         names = {f"{rate:.0e}" for rate in rates}
         if len(names) < len(rates) or {float(name) for name in names} != set(rates):
-            raise ValueError("rates of one digit such as 1.0e-3 expected, each once: heads are named by them")
+            raise ValueError("expected rates with one significant digit such as 1.0e-3, each once: heads are named after them")
         return rates
 
 
@@ -96,12 +102,13 @@ class Task(Section):
 
     corpus: str = Field(description="key of corpora: treebanks for pos, pairs for nli")
     state: Literal["hidden", "pooler"] = Field(
-        "hidden", description="what heads read of a pair: the first piece's last hidden state, or the pooler (authors' code)"
+        "hidden",
+        description="what heads read of a pair: the last hidden state of its first token, or the pooler's output (authors' code)",
     )
-    segments: bool = Field(False, description="token type 1 for the hypothesis; the authors' code passes none")
-    points_per_label: Count = Field(10, description="points of a language and label in the samples (tanti2021, appendix B)")
+    segments: bool = Field(False, description="true: token type 1 for the hypothesis; the authors' code passes no token types")
+    points_per_label: Count = Field(10, description="points per language and label in the samples (tanti2021, appendix B)")
     runs: dict[RunName, Run] = Field(
-        description="hyperparameters of each training (table 5); null leaves one out", json_schema_extra=or_null
+        description="hyperparameters of each training (table 5); null omits a training", json_schema_extra=or_null
     )
 
     @field_validator("runs", mode="before")
@@ -109,14 +116,14 @@ class Task(Section):
     def _without_null(cls, runs: Any) -> Any:
         if not isinstance(runs, dict):
             return runs
-        # A name that is none stays, so that it is told.
+        # Unknown names are kept, so that validation reports them.
         return {name: run or {} for name, run in runs.items() if run is not None or name not in get_args(RunName)}
 
     @model_validator(mode="after")
     def _paper_runs(self) -> Self:
         missing = [run for run in PAPER_RUNS if run not in self.runs]
         if missing:
-            raise ValueError(f"runs: {', '.join(missing)} missing; the paper's four are expected, controls may be left out")
+            raise ValueError(f"runs: expected the paper's four, found no {', '.join(missing)}; only controls can be omitted")
         return self
 
 
@@ -124,43 +131,46 @@ class Search(Section):
     """Random search for hyperparameters over table 4's grid (appendix D): results/table5_search.csv."""
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
-        [], description="what is searched, task/run, e.g. pos/finetuned"
+        [], description="experiments to search, as task/run, e.g. pos/finetuned"
     )
-    trials: Count = Field(20, description="random sets of hyperparameters for each (tanti2021, appendix D)")
+    trials: Count = Field(20, description="random sets of hyperparameters per experiment (tanti2021, appendix D)")
     init_sd: list[Annotated[float, Field(gt=0)]] = Field([1e-1, 1e-2, 1e-3], description="table 4")
     batch: list[Count] = Field([64, 32, 16], description="table 4")
     head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="table 4")
-    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="table 4; runs that train the encoder")
-    reversal: list[Annotated[float, Field(gt=0)]] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; gradient reversal")
+    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="table 4; for runs that train the encoder")
+    reversal: list[Annotated[float, Field(gt=0)]] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; for gradient reversal")
     uniformity: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
-        [0.1, 0.3, 0.5, 0.7], description="table 4; entropy maximisation"
+        [0.1, 0.3, 0.5, 0.7], description="table 4; for entropy maximisation"
     )
-    seed: int = Field(0, ge=0, description="seed of the draw")
+    seed: int = Field(0, ge=0, description="seed for sampling the sets")
 
 
 class Probe(Section):
-    """The converged logistic regression beside the recipe's head, and its controls."""
+    """The converged logistic regression, in addition to the recipe's head, and its controls."""
 
-    train_words: Count = Field(500, description="training words (nli: texts) a language")
-    test_words: Count = Field(400, description="test words (nli: texts) a language, from other sentences")
+    train_words: Count = Field(500, description="training words (nli: texts) per language")
+    test_words: Count = Field(400, description="test words (nli: texts) per language, from other sentences")
     penalties: list[Annotated[float, Field(gt=0)]] = Field(
-        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="C, chosen on a fifth of the training sentences"
+        [0.01, 0.1, 1.0, 10.0, 100.0],
+        min_length=1,
+        description="values of C, selected on a held-out fifth of the training sentences",
     )
     tolerance: Annotated[float, Field(gt=0)] = Field(
-        1e-6, description="largest component of the gradient, of the objective a word, at which a probe has converged"
+        1e-6,
+        description="a probe has converged when no component of the gradient of its objective, averaged over words, exceeds this",
     )
 
 
 class Clustering(Section):
-    """V-measure of k-means on the appendix's samples."""
+    """V-measure of k-means on the samples of appendix B."""
 
-    runs: Count = Field(10, description="k-means runs that are averaged (tanti2021, section 4.1)")
-    points_per_language: Count = Field(100, description="Wikipedia points of a language (tanti2021, appendix B)")
-    language_clusters: Count | None = Field(None, description="k for languages; null: as many as there are")
+    runs: Count = Field(10, description="number of k-means runs that are averaged (tanti2021, section 4.1)")
+    points_per_language: Count = Field(100, description="Wikipedia points per language (tanti2021, appendix B)")
+    language_clusters: Count | None = Field(None, description="k for languages; null: the number of languages")
 
 
 class Tsne(Section):
-    """t-SNE of the appendix's samples."""
+    """t-SNE of the samples of appendix B."""
 
     perplexity: Annotated[float, Field(gt=0)] = Field(30.0, description="scikit-learn 0.23's default")
     learning_rate: Annotated[float, Field(gt=0)] = Field(200.0, description="scikit-learn 0.23's default")
@@ -171,9 +181,9 @@ class Tsne(Section):
 class Tanti2021(PaperSection):
     """On the language-specificity of multilingual BERT and the impact of fine-tuning (Tanti et al. 2021)."""
 
-    language_corpus: str = Field(description="key of corpora: the paragraphs that the language head learns from")
-    source_language: Language = Field("en", description="language of the task's training data")
-    training: Training = Field(Training(), description="what all trainings share")
+    language_corpus: str = Field(description="key of corpora: the paragraphs that the language head is trained on")
+    source_language: Language = Field("en", description="language of the tasks' training data")
+    training: Training = Field(Training(), description="settings that all trainings share")
     tasks: dict[Literal["pos", "nli"], Task] = Field(min_length=2, description="the paper's two tasks")
     search: Search = Field(Search(), description="random search")
     probe: Probe = Field(Probe(), description="the converged probe")
@@ -192,33 +202,45 @@ class Tanti2021(PaperSection):
             corpus = config.corpora[settings.corpus]
             if (self.source_language, "train") not in corpus.parts():
                 raise ValueError(
-                    f"{here}.source_language: corpora.{settings.corpus} has no training data of '{self.source_language}': "
-                    "name it there under languages and source_languages, or take another"
+                    f"{here}.source_language: corpora.{settings.corpus} has no training data for '{self.source_language}': "
+                    "add it there to languages and source_languages, or choose another language"
                 )
             unread = [code for code in corpus.languages if code not in known_languages]
             if unread:
-                # The heads would leave their words unscored, the probe would count them as wrong.
+                # The heads would leave their words unscored, and the probe would count them as wrong.
                 paragraphs, texts = f"corpora.{self.language_corpus}", f"corpora.{settings.corpus}"
                 raise ValueError(
-                    f"{here}.language_corpus: {paragraphs} has no {', '.join(unread)}, which {texts} tests and no language "
-                    f"head could name: add it to {paragraphs}.languages or remove it from {texts}.languages"
+                    f"{here}.language_corpus: {paragraphs} has no {', '.join(unread)}, which {texts} tests, so no language head "
+                    f"could predict it: add it to {paragraphs}.languages or remove it from {texts}.languages"
                 )
             if task == "pos" and settings.state == "pooler":
-                raise ValueError(f"{here}.tasks.pos.state: 'hidden' expected, words have no pooler")
-            for name, run in settings.runs.items():
+                raise ValueError(
+                    f"{here}.tasks.pos.state: expected 'hidden', since the pooler's output represents a text, not a word"
+                )
+            for run_name, run in settings.runs.items():
                 if run.seeds is not None and (run.seeds[:1] != config.seeds[:1] or not set(run.seeds) <= set(config.seeds)):
-                    key = f"{here}.tasks.{task}.runs.{name}.seeds"
-                    raise ValueError(f"{key}: some of seeds expected, {config.seeds[0]} first, found {run.seeds}")
+                    key = f"{here}.tasks.{task}.runs.{run_name}.seeds"
+                    raise ValueError(f"{key}: expected a subset of seeds, {config.seeds[0]} first, found {run.seeds}")
         known = {f"{task}/{run}": settings.corpus for task, settings in self.tasks.items() for run in settings.runs}
         for name in self.search.experiments:
             key = f"{here}.search.experiments"
             if name not in known:
-                raise ValueError(f"{key}: a task/run of tasks expected, found '{name}'{nearest(name, known)}")
+                raise ValueError(f"{key}: expected a task/run of tasks, found '{name}'{nearest(name, known)}")
             if all(split != "dev" for _, split in config.corpora[known[name]].parts()):
-                raise ValueError(f"{key}: '{name}' scores dev sets, and corpora.{known[name]} has none: name them under files")
+                raise ValueError(
+                    f"{key}: '{name}' is scored on dev sets, but corpora.{known[name]} has none: name them under files"
+                )
+
+    def task(self, name: str) -> Task:
+        """A task by its name. Raises KeyError for a name that is none."""
+        return self.tasks[name]  # type: ignore[index]
+
+    def run(self, task: str, name: str) -> Run:
+        """A training by the names of its task and run. Raises KeyError for names that are none."""
+        return self.task(task).runs[name]  # type: ignore[index]
 
     def run_of(self, recipe: str) -> tuple[str, str]:
-        """Task and run of a training, or of a trial of its search. Raises KeyError for a name that is none."""
+        """Task and run of a training, or of a trial of its search. Raises KeyError for an unknown name."""
         for task, settings in self.tasks.items():
             for run in settings.runs:
                 name = f"tanti2021/{task}/{run}"

@@ -9,7 +9,7 @@ from crosslens.recipes import Recipe
 def draws(recipe: Recipe, config: Config) -> dict[str, Draw]:
     """Words (nli: pairs and paragraphs) whose states are stored; see `task_draws`."""
     task, _ = section(config).run_of(recipe.name)
-    return task_draws(section(config).tasks[task], config)
+    return task_draws(section(config).task(task), config)
 
 
 def task_draws(task: Task, config: Config) -> dict[str, Draw]:

@@ -30,7 +30,9 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     points = pd.concat([pd.read_parquet(path) for _, path in inputs.measured("projection")])
     points["corpus"] = points["corpus"].map(lambda corpus: "wiki" if corpus == settings["wiki"] else "target")
     scores = named(inputs.records("classification", "clusters"), settings["wiki"])
-    return scattered(name, dict(iter(points.groupby("recipe"))), scores, settings["languages"], settings["title"])
+    return scattered(
+        name, {str(recipe): part for recipe, part in points.groupby("recipe")}, scores, settings["languages"], settings["title"]
+    )
 
 
 def scattered(

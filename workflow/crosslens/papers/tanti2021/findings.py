@@ -68,13 +68,21 @@ Lines = list[dict[str, Any]]
 
 
 def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> Lines:
-    """Cells of a row; before, after: records of the same definition, one a seed."""
-    place = (f"{TASKS[task]}: {item}", part, setting)
+    """Cells of a row: before, after, and the difference, with the interval of its pairs where both have the same seeds.
+
+    before, after: records of the same definition, one a seed.
+    """
     numbers = {"before": cells.cell(before), "after": cells.cell(after)}
-    values = [numbers[column]["here"] for column in ("before", "after")]
-    if None not in values:
-        numbers["difference"] = {"here": cells.rounded(values[1] - values[0])}
-    return [cells.line(place[0], column, *place[1:], cell) for column, cell in numbers.items() if cell["here"] is not None]
+    here = [numbers[column]["here"] for column in ("before", "after")]
+    if None not in here:
+        numbers["difference"] = {"here": cells.rounded(here[1] - here[0])}
+        pairs = pd.merge(before, after, on="seed")
+        if len(pairs) == len(before) == len(after) > 1:
+            numbers["difference"] = cells.cell(pd.DataFrame({"value": pairs["value_y"] - pairs["value_x"]}))
+    place = (part, setting)
+    return [
+        cells.line(f"{TASKS[task]}: {item}", column, *place, cell) for column, cell in numbers.items() if cell["here"] is not None
+    ]
 
 
 def _pick(scores: pd.DataFrame, task: str, run: str, item: str, definition: str) -> pd.DataFrame:
@@ -108,7 +116,8 @@ def _metric(
                 part = table[(table["head"] == "language") & ((table["corpus"] == target) == (item == LANGUAGE_ITEMS[0]))]
                 labelled = flattened(part["gold"].tolist(), part["predicted"].tolist())
                 values = bootstrap(count(*labelled, len(part)), score, resamples, seed)
-                found[run].append(dict(zip(("value", "low", "high", "n"), (*values, len(labelled[0])), strict=True)))
+                columns = ("seed", "value", "low", "high", "n")
+                found[run].append(dict(zip(columns, (seed, *values, len(labelled[0])), strict=True)))
             yield _row("metric", "pos", item, setting, pd.DataFrame(found["frozen"]), pd.DataFrame(found["finetuned"]))
 
 

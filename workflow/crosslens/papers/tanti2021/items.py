@@ -37,7 +37,7 @@ def items(config: Config) -> dict[str, Item]:
     made = {name: _table(name, config) for name in TABLES}
     made["findings"] = _findings(config)
     grid = paper.search.model_dump(exclude={"experiments", "trials", "seed"})
-    used = {task: {run: settings.runs[run].model_dump() for run in PAPER_RUNS} for task, settings in paper.tasks.items()}
+    used = {task: {run: paper.run(task, run).model_dump() for run in PAPER_RUNS} for task in paper.tasks}
     made["table4"] = _item("table4", config, "search", settings={"search": grid})
     made["table5"] = _item("table5", config, "search", settings={"tasks": used})
     if paper.search.experiments:
@@ -60,8 +60,9 @@ def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Ite
     for kind in kinds:
         for task in tasks or paper.tasks:
             for run in runs:
-                if run in paper.tasks[task].runs:
-                    found.append(Need(kind, recipe_name(task, run), tuple(paper.tasks[task].runs[run].seeds or config.seeds)))
+                if run in paper.task(task).runs:
+                    seeds = tuple(paper.run(task, run).seeds or config.seeds)
+                    found.append(Need(kind, recipe_name(task, run), seeds))
     return tuple(found)
 
 

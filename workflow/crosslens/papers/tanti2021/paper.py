@@ -34,7 +34,7 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
     if recipe.trial:
         return (config.seeds[0],)
     task, run = section(config).run_of(recipe.name)
-    return tuple(section(config).tasks[task].runs[run].seeds or config.seeds)
+    return tuple(section(config).run(task, run).seeds or config.seeds)
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
@@ -52,7 +52,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     }
     if recipe.trial:
         return found
-    target, paragraphs = paper.tasks[task].corpus, paper.language_corpus
+    target, paragraphs = paper.task(task).corpus, paper.language_corpus
     corpora = {"target": target, "paragraphs": paragraphs}
     return found | {
         "adversary": {"head": LANGUAGE},

@@ -119,7 +119,7 @@ def _paragraphs(config: Config, split: Split) -> Data:
 def _heads(task: str, languages: Iterable[str], config: Config) -> dict[str, Head]:
     """The task's head, and heads for languages by name."""
     known = LinearHead(learns=LANGUAGE, labels=tuple(config.corpora[section(config).language_corpus].languages))
-    return {TASK: LinearHead(labels=LABELS[task])} | dict.fromkeys(languages, known)
+    return {TASK: LinearHead(labels=LABELS[task]), **dict.fromkeys(languages, known)}
 
 
 def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:

@@ -75,12 +75,13 @@ def searched(
     score that selects.
     """
     scores = scores[scores["definition"] == definition].set_index("recipe")
+    dev = scores["value"].astype(float).to_dict()
     experiments: dict[tuple[str, str], list[str]] = {}
     for recipe, trial in trials.items():
         experiments.setdefault((trial["task"], trial["run"]), []).append(recipe)
     for (task, run), recipes in experiments.items():
         experiment, printed = f"{TASKS[task]} {EXPERIMENTS.get(run, run)}", published_run(published, task, run)
-        ranked = sorted(recipes, key=lambda recipe: -scores.loc[recipe, "value"])  # stable: the first best wins
+        ranked = sorted(recipes, key=lambda recipe: -dev[recipe])  # stable: the first best wins
         for recipe in ranked:
             row = f"{experiment}, {trials[recipe]['trial']}"
             values = {key: trials[recipe][key] for key in HYPERPARAMETERS if key in trials[recipe]}

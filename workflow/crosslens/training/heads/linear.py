@@ -20,7 +20,7 @@ class Linear(Head, nn.Sequential):
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw the weights anew."""
-        linear = self[1]
+        linear: nn.Linear = self[1]  # type: ignore[assignment]
         with torch.no_grad():
             linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, self.sd, generator=generator))
             linear.bias.zero_()

@@ -1,0 +1,96 @@
+"""Recipes: their settings, their heads, whose weights are kept."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from crosslens.labels import NLI, RELATIONS, UPOS
+from crosslens.papers.recipes import names, resolve, trial_names
+from crosslens.recipes import LANGUAGE, TASK, LinearHead, ParserHead, Recipe
+from pydantic import ValidationError
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def every(config):
+    """All recipes of the published study, and the trials."""
+    return [resolve(name, config) for name in [*names(config), *trial_names(config)]]
+
+
+def plain(heads) -> Recipe:
+    return Recipe(name="test", encoder="tiny", heads=heads, stages=(), scores=(), init_sd=0.02, dropout=0.1)
+
+
+def test_settings_give_the_recipe_back(every):
+    assert len(every) > 300
+    for recipe in every:
+        assert Recipe.model_validate(json.loads(json.dumps(recipe.settings()))) == recipe
+
+
+def test_a_new_field_with_a_default_changes_no_settings(every):
+    class Later(Recipe):
+        """A recipe of a later version."""
+
+        repetitions: int = 1
+        further: LinearHead | None = None
+
+    for recipe in every:
+        assert Later.model_validate(recipe.settings()).settings() == recipe.settings()
+    assert Later.model_validate(every[0].settings() | {"repetitions": 2}).settings() == every[0].settings() | {"repetitions": 2}
+
+
+def test_settings_say_the_kind_of_a_head_and_what_differs_from_the_default():
+    of = plain({TASK: ParserHead(labels=RELATIONS, arc=64), LANGUAGE: LinearHead(labels=("de", "en"), learns=LANGUAGE)})
+    assert of.settings() == {
+        "name": "test",
+        "encoder": "tiny",
+        "heads": {
+            "task": {"kind": "parser", "labels": [*RELATIONS], "arc": 64},
+            "language": {"kind": "linear", "labels": ["de", "en"], "learns": "language"},
+        },
+        "stages": [],
+        "scores": [],
+        "init_sd": 0.02,
+        "dropout": 0.1,
+    }
+
+
+def test_heads_that_learn_the_same_have_the_same_labels():
+    of = plain({TASK: LinearHead(labels=UPOS), "another": LinearHead(labels=UPOS, layer=3)})
+    assert of.labels(TASK) == UPOS and of.labels(LANGUAGE) == ()
+    with pytest.raises(ValidationError, match="test: heads that learn the same, 'task', with other labels; the same expected"):
+        plain({TASK: LinearHead(labels=UPOS), "another": LinearHead(labels=NLI)})
+
+
+def test_fields_say_what_names_show(every):
+    for recipe in every:
+        paper, *rest = recipe.name.split("/")
+        assert recipe.paper == paper
+        assert (recipe.task, bool(recipe.trial)) == (rest[0] if len(rest) > 1 else None, rest[-1].startswith("trial"))
+        if paper == "muller2021":
+            assert recipe.source == (rest[1] if recipe.task else None)
+        else:
+            assert recipe.source == "en"
+        for name, head in recipe.heads.items():
+            assert name.startswith(head.learns)
+
+
+def test_weights_are_kept_where_hidden_states_are_asked_of_them(every):
+    """muller2021 compares states of English models: as they are, with blocks 1 and 2 re-initialised, and before training."""
+    kept = {recipe.name for recipe in every if recipe.keeps_weights}
+    assert {name for name in kept if name.startswith("tanti2021/")} == {
+        recipe.name for recipe in every if recipe.paper == "tanti2021" and not recipe.trial
+    }
+    assert {name for name in kept if name.startswith("muller2021/")} == {
+        "muller2021/pretrained", "muller2021/untrained",
+        *(f"muller2021/{task}/en/{layers}" for task in ("parsing", "pos", "ner") for layers in ("ref", "init1-2")),
+    }  # fmt: skip
+
+
+def test_planning_needs_neither_torch_nor_pandas():
+    code = "import sys, crosslens.papers.recipes; print([name for name in ('torch', 'pandas', 'numpy') if name in sys.modules])"
+    options = {"cwd": ROOT / "workflow", "capture_output": True, "text": True, "check": True}
+    assert subprocess.run([sys.executable, "-c", code], **options).stdout == "[]\n"

@@ -44,5 +44,5 @@ def _tagger(source: str, config: Config, shared: dict[str, Any]) -> Recipe:
     )
     return Recipe(
         name=recipe_name(source), task="pos", source=source, heads={TASK: LinearHead(labels=UPOS)}, stages=(stage,),
-        scores=(Score(head=TASK, data=test),), **shared,
+        scores=(Score(head=TASK, data=test),), keeps_weights=False, **shared,  # nothing reads its hidden states
     )  # fmt: skip

@@ -76,6 +76,8 @@ def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(tmp_path):
         "Draw pires2019/figure3",
         "Gather the records of pires2019",
     ])  # fmt: skip
+    said = tiny(root, "-n", f"{RESULTS}/measures/clusters/pires2019/pos/en/seed0.parquet", works=False)
+    assert "measures/clusters/pires2019/pos/en: pires2019 asks for classification of this recipe" in said
 
 
 def test_the_table_of_a_new_paper(built):

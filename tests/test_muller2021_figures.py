@@ -261,9 +261,21 @@ def test_further_sets_of_layers_have_curves_of_their_own():
 @pytest.mark.parametrize(
     ("name", "kept", "message"),
     [
-        ("figure1", lambda table: table["task"].isna(), "one of ru for at least one of muller2021/parsing/en/ref, muller2021/pos/en/ref"),
-        ("figure4", lambda table: table["language"].isin(["ru", "es"]), "fr, de, tr, id, ar for at least one of muller2021/ner/en/ref"),
-        ("figure6", lambda table: table["task"] == "pos", "for at least one of muller2021/parsing/en/ref, muller2021/parsing/en/init1-2"),
+        (
+            "figure1",
+            lambda table: table["task"].isna(),
+            "one of ru for at least one of muller2021/parsing/en/ref, muller2021/pos/en/ref",
+        ),
+        (
+            "figure4",
+            lambda table: table["language"].isin(["ru", "es"]),
+            "fr, de, tr, id, ar for at least one of muller2021/ner/en/ref",
+        ),
+        (
+            "figure6",
+            lambda table: table["task"] == "pos",
+            "for at least one of muller2021/parsing/en/ref, muller2021/parsing/en/init1-2",
+        ),
         ("figure3", lambda table: table["language"].isin(["en", "fr", "de", "tr", "ar"]), "at least five other languages"),
         ("figure3", lambda table: table["measure"] == "score", "at least five other languages"),
         ("figure2", lambda table: table["measure"] == "none", "figure2: expected records of CKA"),

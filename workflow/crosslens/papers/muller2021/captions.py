@@ -38,7 +38,7 @@ def caption(name: str, config: Config) -> str:
     elif name.startswith("figure"):
         parts = [CURVES.format(number=number, layers=LAYERS if number in "2678" else "")]
     else:
-        shown = ": scores" if name == "table5" else ": REF is the score without re-initialisation, the others are differences to it in points"
+        shown = ": scores" if name == "table5" else ": REF is the score without it, the others are differences to REF in points"
         parts = [COST.format(number=number, shown=shown)]
     parts += [RUSSIAN] * (name == "figure1") + [FROM_SCRATCH] * (name == "table5") + [NOT_BOTH] * (name in ("table5", "table8"))
     seeds = ", ".join(map(str, paper.seeds))

@@ -134,8 +134,8 @@ def correlations(name: str, records: pd.DataFrame, study: Study) -> Figure:
                 counts.append(table["n"])
     if not counts:
         raise DataError(
-            f"{name}: expected a task with scores and CKA for English and at least five other languages, found none; add languages "
-            "to the parallel corpus, and English to the source languages"
+            f"{name}: expected a task with scores and CKA for English and at least five other languages, found none; add "
+            "languages to the parallel corpus, and English to the source languages"
         )
     title = "Spearman correlation of CKA with English and score after fine-tuning on English, over languages"
     note = f"{_range(pd.concat(counts))} languages. {NOTE_CORRELATIONS}"

@@ -33,7 +33,7 @@ micro F1 of chunks of bare tags; XNLI: accuracy; next to the paper's value and X
 
 How to read it: is the fine-tuned model as good as it is known to be? XTREME's F1 is a different metric on a different
 UD version.""",
-    "table4": "**Table 4 of the paper: the grid of hyperparameters** from which the random search samples, next to the printed one.",
+    "table4": "**Table 4 of the paper: the grid of hyperparameters** of the random search, next to the printed one.",
     "table5": """**Table 5 of the paper: the hyperparameters used** for each training, next to the printed ones.
 
 How to read it: where does this scale depart from the paper? A smaller encoder with fewer steps needs different
@@ -55,7 +55,7 @@ classes absent from the truth, the adversary, the scale of the entropy objective
 fine-tuning; for adversaries, without and with one.
 
 How to read it: which part of the difference is due to the encoder, and which to the measure?""",
-    "figure2": "**Figure 2 of the paper: legend of languages and labels** for figures 3 to 6. Related languages are next to each other.",
+    "figure2": "**Figure 2 of the paper: legend of languages and labels** for figures 3 to 6. Related languages are neighbours.",
 }
 SCATTERED = """**Figure {number} of the paper: t-SNE of sampled hidden states**, {task}, one column per model:
 {runs}. From top to bottom: the task's texts by label, the same by language, paragraphs by language.

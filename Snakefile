@@ -1,4 +1,4 @@
-# Five studies of multilingual encoders. docs/design.md is the map; rules/ has one file a step.
+# Five studies of multilingual encoders. docs/design.md gives an overview; rules/ has one file per step.
 
 from snakemake.utils import min_version
 
@@ -23,7 +23,7 @@ include: "rules/measures.smk"
 include: "rules/items.smk"
 
 
-# Compute nodes often have no network: fetch and dump_sample.
+# fetch and dump_sample are local because compute nodes often have no network.
 localrules:
     all,
     demo,
@@ -33,14 +33,14 @@ localrules:
 
 
 rule all:
-    """The headline paper's tables and figures."""
+    """Tables and figures of the headline paper."""
     default_target: True
     input:
         targets("tanti2021"),
 
 
 rule demo:
-    """The same, and its search: what `make demo` builds."""
+    """The same, and its random search: what `make demo` builds."""
     input:
         targets("tanti2021"),
         targets("tanti2021", searched=True),

@@ -1,4 +1,4 @@
-# The configuration, checked and typed; fingerprints; the names of files. No torch or pandas here: every call pays for it.
+# The configuration, checked and typed; fingerprints; file names. No import of torch or pandas: it would slow down every call.
 
 import os
 import sys
@@ -11,7 +11,7 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "workflow"))
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"), os.environ.get("PYTHONPATH")))))
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table, nearest
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
 from crosslens.kinds import kinds
@@ -27,11 +27,11 @@ LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
 KINDS = kinds()  # of measures: kind -> what it reads
 PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
-# What is trained, by name; what is shown, by its place below the results: table2, muller2021/table2.
+# Trainings by name; tables and figures by their path below the results: table2, muller2021/table2.
 RECIPES = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.recipes(CONFIG).items()}
 TRIALS = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.trials(CONFIG).items()}
 ITEMS = {paper.path(name): (paper, name, item) for paper in PAPERS for name, item in paper.items(CONFIG).items()}
-# Snakemake matches patterns of recipes against every file: short ones, and `asked` tells of a name that is none.
+# Snakemake matches recipe patterns against every file, so they are short; `asked` reports unknown names.
 ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
 KEPT = "|".join(name for name, (_, recipe) in RECIPES.items() if recipe.keeps_weights) or "none"
 config["captions"] = {place: item.caption for place, (_, _, item) in ITEMS.items()}  # for report/item.rst
@@ -50,23 +50,23 @@ wildcard_constraints:
 
 
 def code(script, *modules):
-    """What a script computes, and library modules that it imports by name: changes rerun its rule, comments do not."""
+    """Fingerprint of a script and of the library modules that it imports by name: changes rerun its rule, comments do not."""
     files = [f"workflow/scripts/{script}.py", *(f"workflow/crosslens/{module}.py" for module in modules)]
     return " ".join(fingerprint(file) for file in files)
 
 
-def asked(recipe):
+def asked(name):
     """Paper and recipe of a name."""
-    found = RECIPES.get(recipe) or TRIALS.get(recipe)
-    if not found:
-        raise WorkflowError(f"{recipe}: no recipe of the configuration has this name")
-    return found
+    paper_and_recipe = RECIPES.get(name) or TRIALS.get(name)
+    if not paper_and_recipe:
+        raise WorkflowError(f"{name}: expected the name of a configured recipe{nearest(name, [*RECIPES, *TRIALS])}")
+    return paper_and_recipe
 
 
-def seeds(recipe):
+def seeds(name):
     """Seeds of a recipe."""
-    paper, found = asked(recipe)
-    return paper.seeds(found, CONFIG)
+    paper, recipe = asked(name)
+    return paper.seeds(recipe, CONFIG)
 
 
 def environment(name):
@@ -74,6 +74,6 @@ def environment(name):
     return pins(ROOT / "envs" / f"{name}.yaml")
 
 
-def corpora_that(chosen):
-    """Pattern of the corpora that a function chooses."""
-    return "|".join(name for name, corpus in CONFIG.corpora.items() if chosen(corpus)) or "none"
+def corpora_that(condition):
+    """Pattern of the corpora that fulfil a condition."""
+    return "|".join(name for name, corpus in CONFIG.corpora.items() if condition(corpus)) or "none"

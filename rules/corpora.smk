@@ -2,7 +2,7 @@
 
 
 rule corpus:
-    """Read a split of a language's official files, whatever their kind."""
+    """Read the official files of a split of a language, regardless of their kind."""
     input:
         unpack(corpus_sources),
     output:
@@ -59,7 +59,7 @@ rule paragraphs:
 
 
 rule typology:
-    """Take the languages of the configuration from WALS."""
+    """Extract the configured languages from WALS."""
     input:
         lambda wildcards: typology_files(CONFIG.corpora[wildcards.corpus]),
     output:
@@ -82,7 +82,7 @@ rule typology:
 
 
 rule inventory:
-    """List what every configured corpus has."""
+    """List the contents of every configured corpus."""
     input:
         [file for corpus in CONFIG.corpora for file in corpus_files(corpus)],
     output:

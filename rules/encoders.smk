@@ -2,7 +2,7 @@
 
 
 rule encoder:
-    """Put an encoder into a folder that transformers loads."""
+    """Store an encoder in a folder that transformers can load."""
     input:
         unpack(encoder_sources),
     output:

@@ -1,4 +1,4 @@
-# Functions that rules take their inputs and settings from.
+# Functions that return the inputs and settings of rules.
 
 
 def corpus_files(corpus):
@@ -9,7 +9,7 @@ def corpus_files(corpus):
 
 
 def official_file(source, path):
-    """Where an official file is, and what is known of it."""
+    """Addresses of an official file, and what is known about it."""
     known = SOURCES[source]
     return {
         "urls": known.urls_of(path),
@@ -21,18 +21,18 @@ def official_file(source, path):
 
 
 def official_files(corpus, language, splits):
-    """Files of a source by split, or the archive that holds them all; `texts`: the archive that a corpus of ids chooses from."""
+    """Files of a source by split, or the archive that contains them; `texts`: the archive of documents that are listed by id."""
     source, archive = corpus.distribution(splits)
     folder = f"{RESULTS}/sources/{source}"
-    chosen_from = corpus.texts_of(language)
-    texts = {"texts": f"{RESULTS}/sources/{'/'.join(chosen_from)}"} if chosen_from else {}
+    texts_archive = corpus.texts_of(language)
+    texts = {"texts": f"{RESULTS}/sources/{'/'.join(texts_archive)}"} if texts_archive else {}
     if archive:
         return {"archive": f"{folder}/{archive}", **texts}
     files = {
         split: [file for pattern in corpus.files_of(language, split) for file in SOURCES[source].matching(pattern)]
         for split in splits
     }
-    return {split: [f"{folder}/{file}" for file in found] for split, found in files.items() if found} | texts
+    return {split: [f"{folder}/{name}" for name in names] for split, names in files.items() if names} | texts
 
 
 def typology_files(corpus):
@@ -47,25 +47,25 @@ def dump(corpus, language):
 
 
 def encoder_files(settings):
-    """Official files of an encoder of the hub."""
+    """Official files of an encoder from the hub."""
     if settings.source != "hub":
         return []
     return [f"{RESULTS}/sources/hub/{settings.id}/{settings.revision}/{file}" for file in settings.FILES]
 
 
 def all_official_files():
-    """Everything that is fetched for the configured studies, whatever is asked for."""
+    """All files that are fetched for the configured studies, regardless of the requested targets."""
     encoders = sorted({recipe.encoder for _, recipe in RECIPES.values()})
-    found = [file for encoder in encoders for file in encoder_files(CONFIG.encoders[encoder])]
+    all_files = [file for encoder in encoders for file in encoder_files(CONFIG.encoders[encoder])]
     for corpus in [CONFIG.corpora[name] for encoder in encoders for name in encoder_corpora(encoder)]:
         for language, split in corpus.stored():
             if corpus.kind == "paragraphs":
                 index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
-                found += [*([index] if corpus.blocks else []), dump(corpus, language)]
+                all_files += [*([index] if corpus.blocks else []), dump(corpus, language)]
                 continue
             files = official_files(corpus, language, [split])
-            found += chain.from_iterable([file] if isinstance(file, str) else file for file in files.values())
-    return [file for file in dict.fromkeys(found) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
+            all_files += chain.from_iterable([file] if isinstance(file, str) else file for file in files.values())
+    return [file for file in dict.fromkeys(all_files) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
 
 
 def corpus_sources(wildcards):
@@ -74,7 +74,7 @@ def corpus_sources(wildcards):
 
 
 def corpus_settings(wildcards):
-    """What decides a split's rows beside its files and its reader's code."""
+    """What determines a split's rows, apart from its files and its reader's code."""
     corpus, split = CONFIG.corpora[wildcards.corpus], wildcards.split
     _, archive = corpus.distribution([split])
     return {
@@ -86,7 +86,7 @@ def corpus_settings(wildcards):
 
 
 def token_settings(corpus):
-    """How a corpus is tokenised, and whose validation is a share of train."""
+    """How a corpus is tokenised, and for which languages validation is a share of train."""
     languages = sorted(set(corpus.parts()) - set(corpus.stored()))
     shared = {"languages": [language for language, _ in languages]}
     if languages:
@@ -95,19 +95,19 @@ def token_settings(corpus):
 
 
 def reader_code(wildcards):
-    """What reading a corpus computes: a change in the reader of one kind leaves the others."""
+    """Fingerprint of reading a corpus: a change in the reader of one kind does not affect the others."""
     return [code("corpus"), fingerprint(f"workflow/crosslens/corpora/{CONFIG.corpora[wildcards.corpus].READER}.py")]
 
 
 def looked_up(wildcards):
-    """What a corpus's reader takes from resources/languages.csv."""
+    """What a corpus's reader looks up in resources/languages.csv."""
     corpus = CONFIG.corpora[wildcards.corpus]
     codes = {"entities": [wildcards.get("language")], "documents": [wildcards.get("language")], "typology": corpus.languages}
     return {code: languages_table()[code] for code in codes.get(corpus.kind, ())}
 
 
 def encoder_sources(wildcards):
-    """What an encoder is made of: its files on the hub, and the text that it will read where it is trimmed to that."""
+    """Inputs of an encoder: its files on the hub, and the texts to which its vocabulary is trimmed."""
     settings = CONFIG.encoders[wildcards.encoder]
     trimmed = settings.trim or settings.source == "random"
     read = encoder_corpora(wildcards.encoder) if trimmed else []
@@ -130,7 +130,7 @@ def recipe_tokens(recipe):
 
 @cache
 def recipe_leaves(recipe):
-    """Settings of a recipe that are not at their defaults, one a place: stages.0.phases.0.terms.1.reversal -> its text."""
+    """Settings of a recipe that differ from their defaults, by place: stages.0.phases.0.terms.1.reversal -> its text."""
     leaves, waiting = {}, list(asked(recipe)[1].settings().items())
     while waiting:
         place, value = waiting.pop()
@@ -144,9 +144,9 @@ def recipe_leaves(recipe):
 
 
 def recipe_params():
-    """A param for each setting of recipes, so that the reason of a rerun shows what differs and nothing else.
+    """A param for each setting of a recipe, so that the reason for a rerun shows exactly the settings that changed.
 
-    Snakemake compares values without the names of their params: hence the place in each value.
+    Snakemake compares the values of params without their names, hence the place in each value.
     """
     places = sorted({place for recipe in (*RECIPES, *TRIALS) for place in recipe_leaves(recipe)})
     return {
@@ -155,20 +155,20 @@ def recipe_params():
     }
 
 
-def recipe_draws(recipe):
-    """Corpora and words whose states a recipe's model is asked for."""
-    paper, found = asked(recipe)
-    return paper.draws(found, CONFIG)
+def recipe_draws(name):
+    """Corpora and words whose states are stored for a recipe's model."""
+    paper, recipe = asked(name)
+    return paper.draws(recipe, CONFIG)
 
 
 def measure_settings(wildcards):
-    """Settings of a kind of measure for a recipe, as its paper asks for it."""
+    """Settings of a kind of measure for a recipe, as its paper requests it."""
     paper, recipe = asked(wildcards.recipe)
     measures = paper.measures(recipe, CONFIG)
     if wildcards.kind not in measures:
         raise WorkflowError(
-            f"measures/{wildcards.kind}/{recipe.name}: {paper.key} asks for {', '.join(measures)} of this recipe; name "
-            f"{wildcards.kind} with its settings in papers/{paper.key}/paper.py"
+            f"measures/{wildcards.kind}/{recipe.name}: expected a kind of measure that {paper.key} requests for this recipe "
+            f"({', '.join(measures)}); add {wildcards.kind} with its settings in papers/{paper.key}/paper.py"
         )
     common = {"paper": paper.key, "encoder": recipe.encoder, "recipe": recipe.name, "task": recipe.task}
     return {"common": common, "measure": measures[wildcards.kind]}
@@ -181,7 +181,7 @@ def measure_tokens(wildcards):
 
 
 def need_files(need):
-    """Files of a need: one a seed; of measures of predictions one for all seeds."""
+    """Files of a need: one per seed, or one for all seeds where the measure reads predictions."""
     if need.kind in MODEL_FILES:
         return [f"{RESULTS}/models/{need.recipe}/seed{seed}/{MODEL_FILES[need.kind]}" for seed in need.seeds]
     if KINDS[need.kind][0] == "predictions":
@@ -190,7 +190,7 @@ def need_files(need):
 
 
 def item_inputs(wildcards):
-    """What an item is made of."""
+    """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
     encoder = f"{RESULTS}/encoders/{CONFIG.paper(paper.key).encoder}"
     models = dict.fromkeys((need.recipe, seed) for need in item.needs for seed in need.seeds)
@@ -204,7 +204,7 @@ def item_inputs(wildcards):
 
 
 def item_settings(wildcards):
-    """What decides an item beside its files."""
+    """What determines an item, apart from its files."""
     paper, name, item = ITEMS[wildcards.item]
     return {
         "paper": paper.key,
@@ -220,7 +220,7 @@ def item_settings(wildcards):
 
 
 def item_code(wildcards):
-    """What an item computes: a change in the module of one item leaves the others."""
+    """Fingerprint of an item: a change in the module of one item does not affect the others."""
     paper, _, item = ITEMS[wildcards.item]
     return code(item.form, f"papers/{paper.key}/{item.module}")
 
@@ -233,7 +233,7 @@ def paper_measures(paper):
 
 
 def shown(path):
-    """Mark an item for the report. A caption must be a path: item.rst holds the text of `config["captions"]`."""
+    """Mark an item for the report. A caption must be a path: item.rst inserts the text from `config["captions"]`."""
 
     def labels(wildcards):
         _, _, item = ITEMS[wildcards.item]
@@ -249,15 +249,15 @@ def shown(path):
 
 
 def targets(*keys, searched=False):
-    """Files of the items of papers, all of them or those that show searches."""
+    """Files of the items of papers: the regular ones, or those that show searches."""
     endings = {"table": ("csv", "html"), "figure": ("svg",)}
-    found = [
+    files = [
         f"{RESULTS}/{place}.{ending}"
         for place, (paper, _, item) in ITEMS.items()
         if paper.key in keys and item.searched == searched
         for ending in endings[item.form]
     ]
-    return found if searched else found + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in PAPERS if paper.key in keys]
+    return files if searched else files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in PAPERS if paper.key in keys]
 
 
 def reading(source):

@@ -1,8 +1,8 @@
-# Tables, figures and all records of every paper: ITEM.csv and its page ITEM.html, ITEM.svg and .png, scores/PAPER.parquet.
+# Tables, figures and records of every paper: ITEM.csv and its page ITEM.html, ITEM.svg and .png, scores/PAPER.parquet.
 
 
 rule table:
-    """A table beside what was published, and its page to read."""
+    """Build a table with the published values next to ours, and its HTML page."""
     input:
         unpack(item_inputs),
     output:
@@ -27,7 +27,7 @@ rule table:
 
 
 rule figure:
-    """A figure, with its picture in pixels."""
+    """Draw a figure as SVG and PNG."""
     input:
         unpack(item_inputs),
     output:
@@ -51,7 +51,7 @@ rule figure:
 
 
 rule scores:
-    """All records behind a paper's tables and figures in one file."""
+    """Collect all records behind a paper's tables and figures in one file."""
     input:
         lambda wildcards: paper_measures(next(paper for paper in PAPERS if paper.key == wildcards.paper)),
     output:

@@ -1,8 +1,8 @@
-# Measures: measures/KIND/RECIPE.parquet or measures/KIND/RECIPE/seedN.parquet, tidy records. A rule for each thing that kinds read.
+# Measures: measures/KIND/RECIPE.parquet or measures/KIND/RECIPE/seedN.parquet, tidy records. One rule per type of input.
 
 
 rule measure_predictions:
-    """Score what the trainings of a recipe predicted, all seeds."""
+    """Score the predictions of a recipe's trainings, all seeds."""
     input:
         predictions=lambda wildcards: [
             f"{RESULTS}/models/{wildcards.recipe}/seed{seed}/predictions.parquet" for seed in seeds(wildcards.recipe)
@@ -31,7 +31,7 @@ rule measure_predictions:
 
 
 rule measure_states:
-    """Measure hidden states under one model."""
+    """Measure the hidden states of one model."""
     input:
         states=f"{RESULTS}/states/{{recipe}}/seed{{seed}}",
         tokens=measure_tokens,

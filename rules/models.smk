@@ -1,8 +1,8 @@
-# Trainings: models/RECIPE/seedN/, weights, predictions on all targets, history, record.
+# Trainings: models/RECIPE/seedN/, weights, predictions on all test data, history, record.
 
 
 rule train:
-    """Train a recipe with one seed and predict all its targets."""
+    """Train a recipe with one seed and predict on all its test data."""
     input:
         encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
         tokens=lambda wildcards: recipe_tokens(asked(wildcards.recipe)[1]),
@@ -17,7 +17,7 @@ rule train:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
     wildcard_constraints:
         recipe=KEPT,
-    priority: 1  # the longest jobs first: short ones fill the gaps, and no core waits for a last training
+    priority: 1  # the longest jobs first: short ones fill the gaps, and no core idles during a last training
     conda:
         "../envs/encoders.yaml"
     threads: CONFIG.threads
@@ -28,8 +28,7 @@ rule train:
     params:
         code=code("train"),
         **recipe_params(),
-        # For the script. A function that takes the output is not tracked.
-        settings=lambda wildcards, output: asked(wildcards.recipe)[1].settings(),
+        settings=lambda wildcards, output: asked(wildcards.recipe)[1].settings(),  # not tracked, since it takes the output
         environment=environment("encoders"),
     script:
         "../workflow/scripts/train.py"

@@ -1,6 +1,5 @@
-# Official files, from a mirror, the network or the phrasebook, under sources/ID/.
+# Official files from a mirror, the network or the phrasebook, under sources/ID/.
 
-from crosslens.config.whole import nearest
 from crosslens.sources.registry import load as load_sources
 
 SOURCES = load_sources()
@@ -8,7 +7,7 @@ for name, corpus in CONFIG.corpora.items():
     for source in sorted(corpus.sources() - set(SOURCES)):
         key = next(key for key in ("source", "train_source", "texts_source") if getattr(corpus, key, None) == source)
         raise WorkflowError(
-            f"corpora.{name}.{key}: an entry of resources/sources.yaml expected, found '{source}'{nearest(source, SOURCES)}"
+            f"corpora.{name}.{key}: expected an entry of resources/sources.yaml, found '{source}'{nearest(source, SOURCES)}"
         )
 HUB = {"hub"} if any(encoder.source == "hub" for encoder in CONFIG.encoders.values()) else set()
 FETCHED = HUB.union(*(corpus.sources() for corpus in CONFIG.corpora.values())) - {"phrasebook"}
@@ -37,7 +36,7 @@ rule fetch:
 
 
 rule dump_sample:
-    """Fetch some blocks of a Wikipedia dump: a small dump of the same form."""
+    """Fetch some blocks of a Wikipedia dump, as a small dump in the same format."""
     input:
         index=f"{RESULTS}/sources/{{source}}/{{dump}}-index.txt.bz2",
     output:
@@ -61,12 +60,12 @@ rule dump_sample:
 
 
 rule prefetch:
-    """Every official file that the configuration reads, for a login node: compute nodes then need no network."""
+    """Fetch every official file of the configuration on a login node, so that compute nodes need no network."""
     input:
-        lambda wildcards: all_official_files(),  # not before it is asked for: every job reads this file
+        lambda wildcards: all_official_files(),  # only evaluated on request, since every job reads this file
 
 
-if "prefetch" in sys.argv:  # a dry run tells it too, which hooks such as onstart do not see
+if "prefetch" in sys.argv:  # also reported in a dry run, where hooks such as onstart are not called
     from crosslens.sources.prefetch import announcement
 
     FILES = [os.path.relpath(file, f"{RESULTS}/sources") for file in all_official_files()]
@@ -74,7 +73,7 @@ if "prefetch" in sys.argv:  # a dry run tells it too, which hooks such as onstar
 
 
 rule phrasebook:
-    """Write the phrasebook's corpora in their official formats."""
+    """Generate the phrasebook's corpora in their official formats."""
     input:
         tables=sorted(str(path.relative_to(ROOT)) for path in (ROOT / "resources/phrasebook").glob("**/*.csv")),
         languages="resources/languages.csv",

@@ -1,8 +1,8 @@
-# Hidden states: states/RECIPE/seedN/CORPUS/LANG.parquet; one job a model, so that the encoder is loaded once.
+# Hidden states: states/RECIPE/seedN/CORPUS/LANG.parquet; one job per model, so that the encoder is loaded once.
 
 
 rule states:
-    """Store the hidden states of drawn words under a trained encoder."""
+    """Store the hidden states of sampled words from a trained encoder."""
     input:
         encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",

@@ -1,4 +1,4 @@
-# Tokenised corpora: tokens/ENCODER/CORPUS/LANG.SPLIT.parquet, a folder a job.
+# Tokenised corpora: tokens/ENCODER/CORPUS/LANG.SPLIT.parquet, one folder per job.
 
 
 rule tokens:

@@ -225,7 +225,7 @@ def test_configuration() -> None:
         ({"files": {"test": "x"}}, "no files for en.train"),
         ({"languages": ["qq"]}, "qq not in"),
         ({"files": {"train": "{lang}", "test": "x"}}, "pattern '{lang}'"),
-        ({"limits": {"validation": 3}}, "limits.validation: expected files for validation, but en.validation is a share of train"),
+        ({"limits": {"validation": 3}}, "limits.validation: expected files for validation, but en.validation is a share"),
         ({"validation_share": 0}, "validation_share: expected a value above 0, as there are no files for en.validation"),
     ):
         with pytest.raises(ValidationError, match=what):

@@ -189,12 +189,12 @@ def test_the_page_says_what_to_supply() -> None:
         "slow": Source(**common, url=["https://x.org/{path}"], manual="its server is slow"),
         "made": Source(**common, built=True, manual="written by a rule"),
     })  # fmt: skip
-    table, by_hand, remarks = re.split("\n## What must be supplied by hand.*\n|\n## Remarks\n", page)
+    table, by_hand, remarks = re.split("\n## Data that must be supplied by hand\n|\n## Remarks\n", page)
     assert re.findall(r"^\| `(.*?)` \| .* \| (automatically|by hand|with crosslens) \|", table, re.MULTILINE) == [
         ("licensed", "by hand"), ("fetched", "automatically"), ("slow", "automatically"), ("made", "with crosslens"),
     ]  # fmt: skip
     assert re.findall("### (.*)\n\n(.*)", by_hand) == [
-        ("`licensed`: A corpus", "Ask the publisher for it. Place in the mirror: `licensed/a/b.zip`.")
+        ("`licensed`: A corpus", "Ask the publisher for it. Path in the mirror: `licensed/a/b.zip`.")
     ]
     assert remarks.strip().splitlines() == ["- `slow`: Its server is slow.", "- `made`: Written by a rule."]
 
@@ -204,7 +204,7 @@ def test_the_command_checks_and_writes(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(docs, "ROOT", tmp_path)
     monkeypatch.setattr(docs, "stale", lambda: stale(tmp_path))
     assert docs.main(["--check"]) == 1
-    assert f"{docs.MARKDOWN} is not as" in capsys.readouterr().out and not page.exists()
+    assert f"{docs.MARKDOWN} is out of date" in capsys.readouterr().out and not page.exists()
     assert docs.main([]) == 0 and page.exists()
     assert docs.main(["--check"]) == 0
     page.write_text("old")

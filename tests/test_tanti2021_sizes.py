@@ -78,7 +78,7 @@ def test_what_each_language_lost(lines):
     german = of("XNLI, de", "pairs")
     counts = ("texts read", "dropped for unknown pieces", "cut texts", "cut words")
     assert [german.here, *(of("XNLI, de", "pairs", each).here for each in counts)] == [4, 6, 2, 1, 3]
-    assert german.remark == "33.3% of the pairs read have unknown pieces; 25.0% are cut"
+    assert german.remark == "33.3% of the pairs read have unknown pieces; 25.0% are truncated"
     english, other = of("Wikipedia, en", "paragraphs"), of("Wikipedia, de", "paragraphs")
     assert (english.here, english.remark, other.remark) == (10, "", "too little text for 1 of 10 paragraphs")
     assert [lines["XNLI", "test", f"pairs: {each}"].here for each in counts[2:]] == [2, 6]
@@ -88,12 +88,12 @@ def test_splits_are_counted_and_explained(lines):
     test = lines["UDPOS", "test", "sentences"]
     assert (test.here, test.published, lines["UDPOS", "test", "sentences: languages"].here) == (6, 95065, 2)
     assert test.remark == (
-        "the phrasebook's texts, not UD 2.7; 2 of 33 languages; at most 3 sentences a language (limit); "
+        "the phrasebook's texts, not UD 2.7; 2 of 33 languages; at most 3 sentences per language (limit); "
         "2 texts dropped for unknown pieces"
     )
     assert lines["UDPOS", "development", "sentences"].remark == "dev is not configured"
     wiki = lines["Wikipedia", "train", "paragraphs"]
-    assert (wiki.here, wiki.remark) == (14, "2 of 33 languages; 10 of 5,000 paragraphs a language")
+    assert (wiki.here, wiki.remark) == (14, "2 of 33 languages; 10 of 5,000 paragraphs per language")
 
 
 def test_what_is_equal_needs_no_explanation(lines):
@@ -105,7 +105,7 @@ def test_samples_are_drawn_as_for_the_states(lines):
     sample = "t-SNE/V-measure sample"
     words = lines["UDPOS", sample, "words (pos)"]  # of two labels, two languages, two points each
     assert (words.here, words.published) == (8, 5013)
-    assert "2 points a label and language, not 10" in words.remark
+    assert "2 points per label and language, not 10" in words.remark
     assert f"{2 * 2 * 17 - 8} of {2 * 2 * 17} points missing" in words.remark
     assert lines["XNLI", sample, "pairs (nli)"].here == 4
     assert [lines["Wikipedia", sample, unit].here for unit in ("words (pos)", "paragraphs (nli)")] == [2, 2]

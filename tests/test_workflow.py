@@ -372,11 +372,12 @@ def test_a_measure_that_a_paper_does_not_ask_for_is_refused(tmp_path):
     for kind, end in (("classification", ""), ("probes", "/seed0")):
         of_another = f"results/demo/measures/{kind}/muller2021/parsing/en/ref{end}.parquet"
         said = snakemake(root, "--profile", "demo", "-n", of_another, works=False)
-        assert f"measures/{kind}/muller2021/parsing/en/ref: muller2021 asks for similarity, attachment of this recipe" in said
+        expected = "expected a kind of measure that muller2021 requests for this recipe (similarity, attachment)"
+        assert f"measures/{kind}/muller2021/parsing/en/ref: {expected}" in said
     said = snakemake(
         root, "--profile", "demo", "-n", "results/demo/measures/probes/tanti2021/pos/frozn/seed0.parquet", works=False
     )
-    assert "tanti2021/pos/frozn: no recipe of the configuration has this name" in said
+    assert "tanti2021/pos/frozn: expected the name of a configured recipe; did you mean 'tanti2021/pos/frozen'?" in said
 
 
 def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):

@@ -49,7 +49,7 @@ def spearman(x: np.ndarray, y: np.ndarray, draws: int = 2000, seed: int = 0) -> 
     low, high = np.nanpercentile(_rho(x[chosen], y[chosen]), [2.5, 97.5])
     remark = ""
     if abs(rho) > 1 - 1e-12:
-        low, high, remark = np.nan, np.nan, "no interval: the ranks agree wholly, so they do in every resample"
+        low, high, remark = np.nan, np.nan, "no interval: |rho| is 1 in every resample"
     if n <= EXACT:
         shuffled = np.array(list(permutations(y)))
     else:

@@ -27,7 +27,7 @@ ALL_LANGUAGES = (*LANGUAGES, "ru")
 COLUMNS = {definition: HEADINGS[definition].replace(" (", "\n(") for definition in (OURS, *MAY_BE_PRINTED)}
 CKA, FLOOR = "cka", "cka floor"
 
-NOTE = "Bands: range over seeds; of an encoder with one seed, 95 % jackknife interval over documents. Dotted: pairs shuffled."
+NOTE = "Bands: range over seeds; for encoders with one seed, 95 % jackknife interval over documents. Dotted: shuffled pairs."
 NOTE_CORRELATIONS = "Bands: 95 % bootstrap interval over languages."
 
 Look = Mapping[str, str | float]
@@ -68,8 +68,8 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 def drawn(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str] = ("1-2",)) -> Figure:
     """One of figure1 to figure8; what the records lack is left out.
 
-    records: the paper's; study: its parallel languages in their order (figures 1 and 2 take the first that is there where
-    Russian is not); layers: re-initialised ones, which figures 2 and 6 to 8 show beside none.
+    records: the paper's; study: its parallel languages in their order (where Russian is missing, figures 1 and 2 show the first
+    available one); layers: re-initialised ones, which figures 2 and 6 to 8 show next to the encoder without any.
     Raises DataError when nothing is left of the fine-tuned encoders.
     """
     match name:
@@ -89,7 +89,7 @@ def drawn(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str] 
             return by_layers(name, records, study, ALL_LANGUAGES, "pos", layers)
         case "figure8":
             return by_layers(name, records, study, ALL_LANGUAGES, "ner", layers)
-    raise ValueError(f"{name}: one of figure1 to figure8 expected")
+    raise ValueError(f"{name}: expected one of figure1 to figure8")
 
 
 def by_task(name: str, records: pd.DataFrame, study: Study, targets: Sequence[str]) -> Figure:
@@ -134,8 +134,8 @@ def correlations(name: str, records: pd.DataFrame, study: Study) -> Figure:
                 counts.append(table["n"])
     if not counts:
         raise DataError(
-            f"{name}: no task with scores and CKA of English and at least five other languages; add languages to the parallel "
-            "corpus, and English to the sources"
+            f"{name}: expected a task with scores and CKA for English and at least five other languages, found none; add "
+            "languages to the parallel corpus, and English to the source languages"
         )
     title = "Spearman correlation of CKA with English and score after fine-tuning on English, over languages"
     note = f"{_range(pd.concat(counts))} languages. {NOTE_CORRELATIONS}"
@@ -174,8 +174,8 @@ def _present(
     if not codes:
         recipes = ", ".join(encoder.recipe for encoder in tuned)
         raise DataError(
-            f"{name}: no records of CKA of English and {', '.join(targets)} by {recipes}, those of at least one language by one "
-            "recipe expected; add the language to the parallel corpus, and English to the sources"
+            f"{name}: expected records of CKA between English and at least one of {', '.join(targets)} for at least one of "
+            f"{recipes}, found none; add the language to the parallel corpus, and English to the source languages"
         )
     return {code: study.names[code] for code in codes}
 
@@ -218,7 +218,7 @@ def _draw(
         if measure == CKA and recipe in recipes and language in languages
     )
     title = f"CKA of English and {', '.join(languages.values())}: encoders fine-tuned on English {how}"
-    note = f"{_range(shown['n'])} sentence pairs; seeds of fine-tuning: {shown['seed'].nunique()}. {NOTE}"
+    note = f"{_range(shown['n'])} sentence pairs; number of seeds: {shown['seed'].nunique()}. {NOTE}"
     return panels(_filled(grid), title, note, ylabel="CKA", ylim=(0, 1))
 
 

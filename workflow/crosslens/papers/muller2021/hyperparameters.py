@@ -50,7 +50,7 @@ def hyperparameters(
         here = {
             "batch size": (stage["batch"], "" if stage["batch"] in grid["batch"] else NOT_IN_GRID),
             "learning rate": (stage["encoder_rate"], "" if stage["encoder_rate"] in grid["rate"] else NOT_IN_GRID),
-            "epochs (best)": (best[len(best) // 2], f"of {stage['epochs']}; printed are the most that were run"),
+            "epochs (best)": (best[len(best) // 2], f"of {stage['epochs']}; the paper prints the maximum number of epochs"),
             "#grid": (len(grid["batch"]) * len(grid["rate"]), sizes),
             "Run-time (min)": (round(minutes, 1), f"on {runs[own[0]]['device']}"),
         }

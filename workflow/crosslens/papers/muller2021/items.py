@@ -1,4 +1,4 @@
-"""muller2021: its tables and figures, each with what it needs and how the report tells of it."""
+"""muller2021: its tables and figures, each with what it needs and how the report describes it."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ TITLES = {
     "table1": ("Table 1", "Re-initialised layers: in-language and across languages"),
     "table2": ("Table 2", "Re-initialised layers: across domains"),
     "table3": ("Table 3", "Hyperparameters"),
-    "table3_search": ("Table 3, searched", "Grid search"),
-    "table4": ("Table 4", "Does similarity go with transfer?"),
-    "table5": ("Table 5", "Single layers, pairs, triples, quarters, all"),
+    "table3_search": ("Table 3 by search", "Grid search"),
+    "table4": ("Table 4", "Is similarity correlated with transfer?"),
+    "table5": ("Table 5", "Re-initialised layers: single, pairs, triples, quarters, all"),
     "table6": ("Table 6", "Parsing by language"),
     "table7": ("Table 7", "Part-of-speech tagging by language"),
     "table8": ("Table 8", "Named entities by language"),
@@ -46,7 +46,7 @@ def _item(name: str, config: Config) -> Item:
     names = [recipe for recipe in with_sets(shown.recipes, further, paper) if recipe in configured]
     needs = []
     for recipe in names:
-        trained = configured[recipe].stages  # an encoder that is not trained has one seed, and no scores
+        trained = configured[recipe].stages  # an untrained encoder has one seed and no scores
         seeds = tuple(paper.seeds if trained else paper.seeds[:1])
         if "score" in shown.measures and trained:
             needs.append(Need(KINDS[str(configured[recipe].task)], recipe, seeds))

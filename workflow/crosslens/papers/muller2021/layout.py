@@ -1,4 +1,4 @@
-"""muller2021: names of what its tables and figures show, and what each is made of.
+"""muller2021: names in its tables and figures, and what each shows.
 
 Muller, Elazar, Sagot and Seddah (2021), First align, then predict.
 Layers are blocks, counted from 1; tables 2, 6, 7 and 8 print them from 0 (0-1 is 1-2 here), tables 1 and 5 from 1.
@@ -32,9 +32,9 @@ MISC_AS_O = "F1, MISC as O"
 DOMAIN = "_domain"  # after the source's code: trained on the corpus of table 2
 DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # ends of names; not all treebanks beside the web's are of it
 
-NO_TWEETS = "not scored: the tweets have neither an address nor a licence"
-MISC = "the source has no MISC: every MISC of the test is a miss"
-MISC_AS_UNKNOWN = "in the sibling code a tag unseen in training is one unknown label: the published value may be closer to this"
+NO_TWEETS = "not scored: the tweets have neither a download address nor a licence"
+MISC = "the source has no MISC, so every MISC in the test set is a miss"
+MISC_AS_UNKNOWN = "in the sibling code tags unseen in training share one unknown label: the published value may be closer to this"
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Study:
     def targets(self, task: str) -> list[str]:
         """Languages with a test set in tables 1 and 6 to 8: the printed ones in their order, then the others."""
         corpora = [self.own[task], *([] if task == "ner" else [self.parallel])]
-        there = dict.fromkeys(language for corpus in corpora for language in self.languages[corpus])
-        return [*LANGUAGES, *(language for language in there if language not in LANGUAGES)]
+        configured = dict.fromkeys(language for corpus in corpora for language in self.languages[corpus])
+        return [*LANGUAGES, *(language for language in configured if language not in LANGUAGES)]
 
     def text(self, task: str, language: str) -> tuple[str, str]:
         """Corpus and language of the test set in tables 1 and 6 to 8: the parallel treebank, or the only one there is."""
@@ -78,9 +78,13 @@ class Study:
         return [language for language in self.languages.get(corpus or "", ()) if language not in printed]
 
     def apart(self, task: str, languages: Iterable[str]) -> str:
-        """Remark on the languages whose test sets are their own beside parallel ones."""
-        own = [self.name(each).capitalize() for each in languages if task != "ner" and self.text(task, each)[0] != self.parallel]
-        return f"{', '.join(own)} by {self.own[task]}: not in {self.parallel}" if own else ""
+        """Remark on the languages that are scored on their own test sets, while others are on parallel ones."""
+        own = [
+            self.name(language).capitalize()
+            for language in languages
+            if task != "ner" and self.text(task, language)[0] != self.parallel
+        ]
+        return f"{', '.join(own)} on {self.own[task]}: not in {self.parallel}" if own else ""
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ from crosslens.papers.muller2021.layout import (
 
 PRINTED_CORRELATION = "spearman (X-gap vs X-similarity)"
 DEVIATIONS = "std across seeds (caption)"
-CAPTION = "17 cannot be: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"
-SIGN = "less gap with more similarity is a negative rho: the printed sign is that of rho(score, CKA)"
-SOURCE_TOO = "English itself is a point: gap 0 and CKA 1 by definition"
+CAPTION = "the printed n = 17 is impossible: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"
+SIGN = "a smaller gap with higher similarity gives a negative rho: the printed sign is that of rho(score, CKA)"
+SOURCE_TOO = "includes English itself as a point, with gap 0 and CKA 1 by definition"
 FROM_SCRATCH = "the published model was trained from scratch (caption)"
 
 
@@ -86,7 +86,7 @@ def _line(
         value, note = _printed(published, name, row, layer_set)
         remarks.append(note)
         if value is not None and layer_set != REF and layers != PRINTED_LAYERS:
-            remarks.append(f"of {layers} layers here, of {PRINTED_LAYERS} in print")
+            remarks.append(f"encoder with {layers} layers, {PRINTED_LAYERS} in the paper")
         if value is not None and layer_set == ALL:
             remarks.append(FROM_SCRATCH)
         if row.mean_over_targets:
@@ -150,7 +150,7 @@ def _printed(published: Published, name: str, row: Row, layer_set: str) -> tuple
     found = published.get(name, row.printed, printed_column(name, layer_set), metric)
     if found is None and row.mean_over_targets:
         first = published.value("table1", row.printed.removesuffix(" (MEAN)"), printed_column("table1", layer_set), metric)
-        return first, "the published value stands in table 1 only" if first is not None else ""
+        return first, "the published value is printed in table 1 only" if first is not None else ""
     if found is None:
         return None, ""
     note = "" if re.match("block ", found.note) else found.note  # blocks of table 2's layout
@@ -166,7 +166,7 @@ def _mean_remark(published: Published, row: Row, layer_set: str, value: float | 
     if value is None or not values:
         return ""
     if np.isnan(values).any():
-        return f"the printed X cannot be checked: {np.isnan(values).sum()} of its {len(values)} targets is lost"
+        return f"the printed X cannot be checked: {np.isnan(values).sum()} of its {len(values)} targets missing"
     mean = float(np.mean(values))
     if round(abs(mean - value), 4) <= 0.01:
         return ""
@@ -176,12 +176,12 @@ def _mean_remark(published: Published, row: Row, layer_set: str, value: float | 
 def _deviations(lines: Sequence[tuple[str, Mapping[str, Any]]], published: Published) -> Iterator[dict[str, Any]]:
     """Table 5's caption: least, median and largest sd of its cells. lines: with their tasks."""
     for task in dict.fromkeys(task for task, _ in lines):
-        # The caption speaks of the printed cells, whose ALL is from scratch.
-        printed = [line for of, line in lines if of == task and line["published"] is not None]
+        # The caption refers to the printed cells, whose ALL is trained from scratch.
+        printed = [line for row_task, line in lines if row_task == task and line["published"] is not None]
         counted = [line for line in printed if line["column"] != column("table5", ALL)]
         deviations = [line["sd"] for line in counted if line["sd"] is not None]
         seeds = max((line["seeds"] for line in counted), default=0)
-        remark = f"over {len(deviations)} cells" if deviations else "one seed has no deviation"
+        remark = f"over {len(deviations)} cells" if deviations else "no deviation with one seed"
         for head, reduced in (("min", np.min), ("median", np.median), ("max", np.max)):
             numbers = {"here": cells.rounded(reduced(deviations)) if deviations else None, "seeds": seeds}
             value = published.value("table5", TASKS[task], head, DEVIATIONS)
@@ -193,7 +193,7 @@ def _correlations(
 ) -> Iterator[dict[str, Any]]:
     """Table 4: both signs, all definitions of CKA, without English and with it.
 
-    Print may be of any of MAY_BE_PRINTED: the formula, the released script and the cited definition are three.
+    The printed values may be based on any of MAY_BE_PRINTED: the formula, the released script and the cited definition differ.
     """
     tasks = [task for task in study.tasks if recipe_name(task, "en", REF) in recipes]
     for found in correlations(records, tasks, study).to_dict("records"):
@@ -215,7 +215,7 @@ def _correlations(
             }
             line = cells.line(row, head, metric, definition, counts | numbers, value, digits=3)
             signs = SIGN if sign < 0 and value is not None else ""
-            # A difference to a printed value of the other sign says nothing.
+            # A difference from a printed value of the opposite sign is meaningless.
             difference = {} if sign > 0 else {"difference": None}
             yield line | difference | {"remark": "; ".join(filter(None, [*remarks, signs]))}
         for metric, p in (("p of rho", found["p"]), ("p of rho after Holm", found["p_holm"])):

@@ -14,12 +14,13 @@ from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PAPER, 
 UNITS = {"pos": "words", "nli": "pairs and paragraphs"}
 HEADINGS = {"pos": "UPOS", "nli": "inference"}
 CAPTION = (
-    "t-SNE of what the heads read of sampled {units}; one model a column. In percent: F1, macro F1 as the authors' code "
-    "computes it ({paper}); accuracy; V, V-measure of k-means on the full vectors, mean of the runs. Seeds of the scores: "
+    "t-SNE of the states that the heads read, for sampled {units}; one column per model. In percent: F1, macro F1 as computed by "
+    "the authors' code ({paper}); accuracy; V, V-measure of k-means on the full vectors, mean over runs. Seeds of the scores: "
     "{seeds}; of the points: {seed}."
 )
 LEGEND_CAPTION = (
-    "Marks of figures 3 to 6. Languages stand by family, so that relatives are neighbours; neighbours differ in colour."
+    "Legend for figures 3 to 6. Languages are ordered by family, so that related languages are neighbours; neighbours differ in "
+    "colour."
 )
 
 
@@ -60,7 +61,7 @@ def scattered(
         shown = {value for panel in drawn for value in panel.classes}
         rows.append(_languages(languages, drawn, shown) if by == "language" else _labels(task, drawn, shown))
     seeds = sorted({int(seed) for seed in scores["seed"].dropna()})
-    paper = "UDPOS: of chunks of bare tags, see accuracy" if task == "pos" else "classes that are only predicted count as 0"
+    paper = "chunks of bare tags, compare accuracy" if task == "pos" else "classes predicted but never true count as 0"
     caption = CAPTION.format(units=UNITS[task], paper=paper, seeds=", ".join(map(str, seeds)), seed=seeds[0])
     return panels(rows, title, caption)
 

@@ -1,4 +1,4 @@
-"""tanti2021: its tables and figures, each with what it needs and how the report tells of it."""
+"""tanti2021: its tables and figures, each with what it needs and how the report describes it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,12 +18,12 @@ TITLES = {
     "table2": ("Table 2", "Task and language, trained against the language"),
     "table3": ("Table 3", "V-measure of hidden states"),
     "table4": ("Table 4", "Grid of hyperparameters"),
-    "table5": ("Table 5", "Hyperparameters that are used"),
-    "table5_search": ("Table 5, searched", "Trials of the random search"),
-    "footnote6": ("Footnote 6", "Fine-tuned model under the scores that others print"),
+    "table5": ("Table 5", "Hyperparameters used"),
+    "table5_search": ("Table 5 by search", "Trials of the random search"),
+    "footnote6": ("Footnote 6", "Fine-tuned model under commonly reported scores"),
     "dataset_sizes": ("Appendices A and B", "Sizes of splits and samples"),
-    "findings": ("Findings", "What the fall of language identification is made of"),
-    "figure2": ("Figure 2", "Marks of languages and labels"),
+    "findings": ("Findings", "What explains the fall of language identification"),
+    "figure2": ("Figure 2", "Legend of languages and labels"),
     "figure3": ("Figure 3", "UDPOS, before and after fine-tuning"),
     "figure4": ("Figure 4", "XNLI, before and after fine-tuning"),
     "figure5": ("Figure 5", "UDPOS, trained against the language"),
@@ -75,7 +75,7 @@ def _shared(config: Config) -> dict[str, Any]:
 def _table(name: str, config: Config) -> Item:
     table = TABLES[name]
     needs = _needs(table.kinds, [run for run in table.runs if run != SPELLING], config)
-    if SPELLING in table.runs:  # the words are the same under every model
+    if SPELLING in table.runs:  # spelling does not depend on the model, so one recipe and seed is enough
         needs += tuple(Need(SPELLING, recipe_name(task, "frozen"), (config.seeds[0],)) for task in section(config).tasks)
     shared = _shared(config)
     runs = {task: [run for run in runs if run in table.runs] for task, runs in shared["runs"].items()}

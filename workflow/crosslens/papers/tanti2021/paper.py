@@ -79,8 +79,8 @@ PAPER = Paper(
     headline=True,
     about="Tanti, van der Plas, Borg and Gatt (2021), *On the language-specificity of multilingual BERT and the impact of "
     "fine-tuning*: an encoder is trained for part-of-speech tagging and for natural language inference, on English "
-    "alone, in four ways; after each, a new head tries to tell the language of a word or a text from the encoder's "
-    "states, which are also clustered and drawn.",
+    "alone, in four ways; after each, a new head is trained to identify the language of a word or a text from the "
+    "encoder's states, which are also clustered and plotted.",
     recipes=recipes,
     trials=trials,
     seeds=seeds,

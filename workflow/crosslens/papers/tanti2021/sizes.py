@@ -1,6 +1,5 @@
-"""tanti2021: appendices A and B, the sizes of splits and samples, and what explains each difference from the printed ones.
-
-Then what each language lost, and why.
+"""tanti2021: appendices A and B, the sizes of splits and samples, with an explanation of each difference from the printed ones;
+then what each language lost, and why.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -44,16 +43,16 @@ class Paper:
 PAPER = {
     "UDPOS": Paper(
         "UD 2.7", ("ud-2.7-archive", "ud-2.7"), 33, 10,
-        "the paper does not say which sentences without text or with unknown pieces it counts",
+        "the paper does not say which sentences without text or with unknown pieces are counted",
     ),
     "XNLI": Paper(
         "XNLI 1.0", ("xnli", "multinli"), 14, 50,
-        "printed is what unknown pieces left of 392,702 English pairs to train on and, in 14 of the 15 languages, "
-        "of 2,490 in dev and 5,010 in test",
+        "the printed sizes are what is left, after dropping texts with unknown pieces, of 392,702 English training pairs and, in "
+        "14 of the 15 languages, of 2,490 dev and 5,010 test pairs",
     ),
     WIKIPEDIA: Paper(
         "Wikipedia's dumps of 20 April 2021", ("wikipedia",), 33, 100,
-        "the paper's paragraphs are another sample",
+        "the paper's paragraphs are a different sample",
     ),
 }  # fmt: skip
 
@@ -133,7 +132,7 @@ def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -
     if isinstance(corpus, ParagraphCorpus):
         reasons += _languages(name, len(stored))
         if corpus.paragraphs != 5000:
-            reasons.append(f"{corpus.paragraphs:,} of 5,000 paragraphs a language")
+            reasons.append(f"{corpus.paragraphs:,} of 5,000 paragraphs per language")
         share, printed = corpus.shares[split], 0.7 if split == "train" else 0.1
         if share != printed:
             reasons.append(f"{share:.0%} of them, not {printed:.0%}")
@@ -146,9 +145,9 @@ def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -
         elif corpus.validation_share != 0.1:
             reasons.append(f"validation is {corpus.validation_share:.0%} of train, not 10%")
         elif corpus.files_of(corpus.source_languages[0], "validation"):
-            reasons.append("validation has a file of its own, it is not 10% of train")
+            reasons.append("validation has its own file instead of 10% of train")
         if split in corpus.limits:
-            reasons.append(f"at most {corpus.limits[split]:,} {unit} a language (limit)")
+            reasons.append(f"at most {corpus.limits[split]:,} {unit} per language (limit)")
         if not drop_unknown:
             reasons.append("texts with unknown pieces are kept")
         reasons = reasons or [PAPER[name].rest]
@@ -158,17 +157,17 @@ def _split(name: str, split: Split, unit: str, data: Data, drop_unknown: bool) -
 
 
 def _tokenised(stored: Collection[Mapping[str, int]]) -> dict[str, Any]:
-    """Texts that are left of some files, and what became of the others and of their ends."""
-    told = {name: sum(of[key] for of in stored for key in keys) for name, keys in TOKENISED.items()}
-    return {"here": sum(of["texts"] for of in stored), **told}
+    """Texts that are left of some files, and how many texts and words were dropped or truncated."""
+    totals = {name: sum(file[key] for file in stored for key in keys) for name, keys in TOKENISED.items()}
+    return {"here": sum(file["texts"] for file in stored), **totals}
 
 
 def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
-    """What each language lost: texts with unknown pieces, ends of texts, paragraphs that its source does not have."""
+    """What each language lost: texts with unknown pieces, truncated texts, paragraphs that its source does not have."""
     corpus, unit = data.corpus, "sentences" if name == "UDPOS" else "pairs" if name == "XNLI" else "paragraphs"
     stored = {split: counts(data.tokens, split) for split in SPLITS.values()}
     for language in corpus.languages:
-        line = _tokenised([of[language] for of in stored.values() if language in of])
+        line = _tokenised([languages[language] for languages in stored.values() if language in languages])
         read, kept = line["texts read"], line["here"]
         reasons = []
         if line["dropped for unknown pieces"]:
@@ -176,7 +175,7 @@ def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
         if isinstance(corpus, ParagraphCorpus) and kept < corpus.paragraphs:
             reasons.append(f"too little text for {corpus.paragraphs - kept:,} of {corpus.paragraphs:,} paragraphs")
         if line["cut texts"]:
-            reasons.append(f"{line['cut texts'] / kept:.1%} are cut")
+            reasons.append(f"{line['cut texts'] / kept:.1%} are truncated")
         yield from _sizes(f"{name}, {language}", ALL, unit, line | {"explanation": "; ".join(reasons)})
 
 
@@ -191,10 +190,10 @@ def _sample(name: str, task: str, settings: Draw, data: Data) -> dict[str, Any]:
     reasons = _source(name, split, data) + _languages(name, len(languages))
     cap, cell = _cap(settings), _cell(name)
     if cap != PAPER[name].points:
-        reasons.append(f"{cap} points a {cell}, not {PAPER[name].points}")
+        reasons.append(f"{cap} points per {cell}, not {PAPER[name].points}")
     most = cap * len(languages) * (len(labels) if settings.sample_per_label else 1)
     if drawn < most:
-        reasons.append(f"{most - drawn:,} of {most:,} points missing, where a {cell} has too few {_unit(name, task)}s")
+        reasons.append(f"{most - drawn:,} of {most:,} points missing: too few {_unit(name, task)}s for some {cell}")
     return {"here": drawn, "languages": len(languages), "explanation": "; ".join(reasons or [PAPER[name].rest])}
 
 
@@ -206,10 +205,10 @@ def _source(name: str, split: Split, data: Data) -> list[str]:
     if source not in PAPER[name].sources:
         return [f"the phrasebook's texts, not {printed}" if source == "phrasebook" else f"texts of {source}, not {printed}"]
     if isinstance(corpus, ParagraphCorpus) and "20210420" not in corpus.file:
-        return ["another dump than the 20210420 of the authors' code"]
+        return ["not the dump of 20210420 used by the authors' code"]
     if isinstance(corpus, TreebankCorpus) and split in ("dev", "test") and corpus.withheld != "paper":
-        chosen = ["only the treebanks that are listed"] * isinstance(corpus.files[split], dict)
-        return [*chosen, "sentences without text are dropped, which the authors' code does in part"]
+        chosen = ["only the listed treebanks"] * isinstance(corpus.files[split], dict)
+        return [*chosen, "all sentences without text are dropped, while the authors' code drops only some"]
     return []
 
 

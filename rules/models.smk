@@ -26,8 +26,8 @@ rule train:
         mem_mb=lambda wildcards, attempt: 48000 * attempt,
         runtime=lambda wildcards, attempt: 720 * attempt,
     params:
-        code=code("train"),
         **recipe_params(),
+        code=code("train"),
         settings=lambda wildcards, output: asked(wildcards.recipe)[1].settings(),  # not tracked, since it takes the output
         environment=environment("encoders"),
     script:

@@ -435,7 +435,7 @@ def test_a_malformed_line_of_a_treebank_is_named(own):
     path.write_text("\n".join(lines))
     (error,) = refused(own, f"{RESULTS}/corpora/udpos/de.test.parquet")
     assert error == (
-        f"{path.relative_to(own)}:{number + 1}: 1 columns, 10 tab-separated columns expected; "
+        f"{path.relative_to(own)}:{number + 1}: expected 10 tab-separated columns, found 1 columns; "
         "fetch the file again or correct the line"
     )
 
@@ -445,7 +445,7 @@ def test_a_truncated_dump_is_named(own):
     path.write_bytes(path.read_bytes()[:-100])
     (error,) = refused(own, f"{RESULTS}/corpora/wikipedia/de.train.parquet")
     assert error.startswith(f"{path.relative_to(own)}: byte ")
-    assert "a whole MediaWiki export expected" in error and error.endswith("fetch the file again")
+    assert "expected a complete MediaWiki export" in error and error.endswith("fetch the file again")
     assert not list((own / RESULTS / "corpora/wikipedia").glob("de.*"))
 
 
@@ -453,7 +453,7 @@ def test_a_truncated_archive_is_named(own):
     path = source(own, "xnli/XNLI-1.0.zip")
     path.write_bytes(path.read_bytes()[:-100])
     (error,) = refused(own, f"{RESULTS}/corpora/xnli/de.test.parquet")
-    assert error.startswith(f"{path.relative_to(own)}: a whole zip archive expected") and error.endswith("to fetch it again")
+    assert error.startswith(f"{path.relative_to(own)}: expected a complete zip archive") and error.endswith("to fetch it again")
 
 
 def test_a_corpus_without_paragraphs_is_named(own):

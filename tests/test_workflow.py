@@ -287,7 +287,9 @@ def test_on_a_cluster_fetching_stays_on_the_login_node(own, tmp_path):
 def test_prefetch_says_how_much_there_is(built):
     said = snakemake(built, "prefetch", "-n", "--profile", "slurm")
     jobs = counts(said)
-    announced = re.search(r"^prefetch: (\d+) files, 0 here, 0 in a mirror, (\d+) to download: (\d+\.\d) MB", said, re.MULTILINE)
+    announced = re.search(
+        r"^prefetch: (\d+) files, 0 already present, 0 in a mirror, (\d+) to download: (\d+\.\d) MB", said, re.MULTILINE
+    )
     assert announced and int(announced[1]) == jobs["fetch"] + jobs["dump_sample"] and int(announced[2]) == jobs["fetch"]
     assert jobs.keys() == {"fetch", "dump_sample", "prefetch", "total"}
 

@@ -204,7 +204,7 @@ class Loop:
                     raise
                 self.largest = size // 2
                 torch.cuda.empty_cache()
-                self.log.warning("out of memory: micro-batches of %d texts from now on", self.largest)
+                self.log.warning("out of memory: continuing with micro-batches of %d texts", self.largest)
 
     def _ready(self, phase: Phase) -> None:
         """No gradients yet, and places for those of what is updated alone; dropout where something learns.
@@ -341,10 +341,10 @@ class Loop:
 
 
 def check_layers(recipe: Recipe, blocks: int) -> None:
-    """Raise DataError where a recipe names a layer, or freezes a block, that an encoder has not."""
+    """Raise DataError where a recipe names a layer, or freezes a block, that the encoder does not have."""
     terms = [term for stage in recipe.stages for phase in stage.phases for term in phase.terms]
     named = [head.layer for head in recipe.heads.values()] + [term.layer for term in terms]
     named += [phase.frozen_blocks for stage in recipe.stages for phase in stage.phases]
     wrong = sorted({layer for layer in named if layer is not None and layer > blocks})
     if wrong:
-        raise DataError(f"{recipe.name}: layers or frozen blocks {wrong}; 0 to {blocks} expected for {recipe.encoder}")
+        raise DataError(f"{recipe.name}: expected layers and blocks from 0 to {blocks} for {recipe.encoder}, found {wrong}")

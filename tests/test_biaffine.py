@@ -166,9 +166,9 @@ def test_initialise_draws_orthogonal_perceptrons_from_its_generator_alone():
 
 def test_a_first_piece_is_asked_for():
     states, mask, *_ = batch()
-    with pytest.raises(ValueError, match="root first: no states of the first pieces"):
+    with pytest.raises(ValueError, match="root first: expected states of the first tokens"):
         parser("first")(states, mask)
-    with pytest.raises(ValueError, match="as_released: decoding log"):
+    with pytest.raises(ValueError, match="as_released: expected decoding probability, found log"):
         Biaffine(8, 3, root="as_released")
 
 

@@ -45,7 +45,7 @@ def test_members_by_split(tmp_path: Path) -> None:
 def test_a_damaged_archive(tmp_path: Path) -> None:
     path = archive(tmp_path)
     path.write_bytes(path.read_bytes()[:150])
-    with pytest.raises(DataError, match=f"{path}: a whole tar archive expected"), extracted(path, PATTERNS):
+    with pytest.raises(DataError, match=f"{path}: expected a complete tar archive"), extracted(path, PATTERNS):
         pass
 
 
@@ -92,7 +92,10 @@ def test_a_damaged_zip(tmp_path: Path, damage: str) -> None:
                 content[place + flags] |= 1
                 place = content.find(header, place + 1)
     path.write_bytes(content)
-    with pytest.raises(DataError, match=f"{path}: a whole zip archive expected"), extracted(path, {"test": ["*/xnli.test.tsv"]}):
+    with (
+        pytest.raises(DataError, match=f"{path}: expected a complete zip archive"),
+        extracted(path, {"test": ["*/xnli.test.tsv"]}),
+    ):
         pass
 
 
@@ -161,7 +164,7 @@ def test_a_bomb(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> N
         with tarfile.open(path, "w:gz") as tar:
             add(tar, name, content)
     assert path.stat().st_size < 10**5
-    with pytest.raises(DataError, match=f"{path}: unpacks to more than"), extracted(path, PATTERNS):
+    with pytest.raises(DataError, match=f"{path}: expands from .* to more than"), extracted(path, PATTERNS):
         pass
     assert not [file for file in tmp_path.iterdir() if file != path]
 
@@ -251,7 +254,7 @@ def test_a_bomb_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(archives, "SMALL", 10**6)
     path = wikiann(tmp_path, change=lambda tar: add(tar, "extra", bytes(2 * 10**6)))
     assert path.stat().st_size < 10**4
-    with pytest.raises(DataError, match=f"{path}: unpacks to more than 1 MB"):
+    with pytest.raises(DataError, match=f"{path}: expands from .* to more than 1 MB"):
         contents(path, {"test": ["*/de.tar.gz/test"]})
 
 
@@ -265,7 +268,7 @@ def test_archives_in_an_archive_share_its_limit(tmp_path: Path, monkeypatch: pyt
                 add(part, "test", bytes(4 * 10**5))
             add(tar, f"{number}.tgz", inner.getvalue())
     assert len(contents(path, {"test": ["0.tgz/test", "1.tgz/test"]})["test"]) == 2
-    with pytest.raises(DataError, match=f"{path}: unpacks to more than 1 MB"):
+    with pytest.raises(DataError, match=f"{path}: expands from .* to more than 1 MB"):
         contents(path, {"test": ["?.tgz/test"]})
 
 
@@ -275,5 +278,5 @@ def test_a_damaged_archive_in_an_archive(tmp_path: Path, inner: str) -> None:
     path = tmp_path / "cut.zip"
     with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(path, "w") as cut:
         cut.writestr(f"de.{inner}", archive.read(f"panx_dataset/de.{inner}")[:-30])
-    with pytest.raises(DataError, match=f"{path}/de.{inner}: a whole {inner[:3]} archive expected"):
+    with pytest.raises(DataError, match=f"{path}/de.{inner}: expected a complete {inner[:3]} archive"):
         contents(path, {"test": [f"de.{inner}/test"]})

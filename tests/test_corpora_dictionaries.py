@@ -49,7 +49,9 @@ def test_the_name_says_the_direction(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["words.txt", "en-de.0-5000.txt", "fr.txt", "en-fr"])
 def test_another_name_is_refused(tmp_path: Path, name: str) -> None:
     path = save(tmp_path, "cat chat\n", name)
-    with pytest.raises(DataError, match=rf"^{path}:1: a name like fr-en.0-5000.txt or en-fr.0-5000.txt expected: .*; name"):
+    with pytest.raises(
+        DataError, match=rf"^{path}:1: expected a file name such as fr-en.0-5000.txt or en-fr.0-5000.txt, .*; name"
+    ):
         read([path], "fr")
 
 
@@ -61,7 +63,7 @@ def test_bad_lines_are_named(tmp_path: Path, line: str, parts: int) -> None:
     with pytest.raises(DataError) as error:
         read([path], "fr")
     assert str(error.value) == (
-        f"{path}:2: {parts} parts, a source and a target word with a tab or a blank between them expected; "
+        f"{path}:2: expected a source and a target word separated by a tab or a space, found {parts} parts; "
         "fetch the file again or correct the line"
     )
 

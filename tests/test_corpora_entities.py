@@ -79,7 +79,7 @@ def test_the_shared_tasks_own_encoding(tmp_path: Path) -> None:
     path = save(tmp_path, "La Art O\nEspaña NC B-LOC\nB\u00a0C NC O\n".encode("iso-8859-1"), "esp.train")
     rows, _ = read([path], "es", encoding="iso-8859-1")
     assert rows[0]["forms"] == ["La", "España", "B\u00a0C"]  # a no-break space parts no columns
-    with pytest.raises(DataError, match=f"{path}:2: byte 5 is not UTF-8"):
+    with pytest.raises(DataError, match=f"{path}:2: expected UTF-8, found an invalid byte, number 5 of the line"):
         read([path], "es")
 
 
@@ -91,12 +91,12 @@ def test_characters_are_joined_without_spaces(tmp_path: Path) -> None:
 def test_a_prefix_is_taken_off_and_every_word_has_it(tmp_path: Path) -> None:
     text = "de:Ada\tB-PER\nde:\tO\nde:de:x\tO\n"
     assert read([save(tmp_path, text)], "de")[0][0]["forms"] == ["Ada", "de:x"]
-    with pytest.raises(DataError, match=":4: word 'Bo', de: before it as before those above expected"):
+    with pytest.raises(DataError, match=":4: expected the prefix de: as above, found word 'Bo'"):
         read([save(tmp_path, text + "Bo\tO\n")], "de")
     classical = save(tmp_path, "zh-classical:孔\tB-PER\n")
     assert read([classical], "lzh")[0][0]["forms"] == ["孔"]
     path = save(tmp_path, text)
-    with pytest.raises(DataError, match=f"{path}:1: words of 'de', of 'nl' expected; name the language's own file"):
+    with pytest.raises(DataError, match=f"{path}:1: expected words in 'nl', found 'de'; name the file of that language"):
         read([path], "nl")
 
 
@@ -127,17 +127,18 @@ def test_a_sentence_without_any_word_is_dropped_and_counted(tmp_path: Path) -> N
     assert [row["id"] for row in rows] == ["train/2"] and counts == {"opened": 0, "wordless": 1, "empty": 1}
 
 
+TAG = "O, or B- or I- followed by one of PER LOC ORG MISC"
 BAD = {  # text, the line that is named, what the message says
-    "no tag": ("Ada\tB-PER\nBo\n", 2, "a word without a tag, word and tag expected; XTREME leaves"),
-    "test file of XTREME": ("Ada\nBo\n\n", 1, "a word without a tag"),
-    "columns": ("Ada NC B-PER\nBo B-PER\n", 2, "2 columns, 3 as before expected; fetch"),
-    "columns of another sentence": ("Ada\tB-PER\n\nBo\tNC\tB-PER\n", 3, "3 columns, 2 as before expected; fetch"),
-    "type": ("Ada\tB-PERS\n", 1, "tag 'B-PERS', O, or B- or I- and one of PER LOC ORG MISC expected; fetch"),
-    "scheme": ("Ada\tO\nBo\tS-PER\n", 2, "tag 'S-PER'"),
-    "cut tag": ("Ada\tB-PER\nBo\tB-\n", 2, "tag 'B-'"),
-    "empty tag": ("Ada\tB-PER\nBo\t\n", 2, "tag ''"),
-    "space in a tag": ("Ada\tB-PER \n", 1, "tag 'B-PER '"),
-    "long tag": (f"Ada\t{'x' * 999}\n", 1, f"tag '{'x' * 40}', O"),
+    "no tag": ("Ada\tB-PER\nBo\n", 2, "a word and its tag, found a word without a tag; XTREME's"),
+    "test file of XTREME": ("Ada\nBo\n\n", 1, "a word and its tag, found a word without a tag"),
+    "columns": ("Ada NC B-PER\nBo B-PER\n", 2, "3 columns as above, found 2 columns; fetch"),
+    "columns of another sentence": ("Ada\tB-PER\n\nBo\tNC\tB-PER\n", 3, "2 columns as above, found 3 columns; fetch"),
+    "type": ("Ada\tB-PERS\n", 1, f"{TAG}, found tag 'B-PERS'; fetch"),
+    "scheme": ("Ada\tO\nBo\tS-PER\n", 2, f"{TAG}, found tag 'S-PER'"),
+    "cut tag": ("Ada\tB-PER\nBo\tB-\n", 2, f"{TAG}, found tag 'B-'"),
+    "empty tag": ("Ada\tB-PER\nBo\t\n", 2, f"{TAG}, found tag ''"),
+    "space in a tag": ("Ada\tB-PER \n", 1, f"{TAG}, found tag 'B-PER '"),
+    "long tag": (f"Ada\t{'x' * 999}\n", 1, f"{TAG}, found tag '{'x' * 40}'; "),
 }
 
 
@@ -147,7 +148,7 @@ def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
     path = save(tmp_path, text)
     with pytest.raises(DataError) as error:
         read([path], "de")
-    assert str(error.value).startswith(f"{path}:{line}: {what}") and "\n" not in str(error.value)
+    assert str(error.value).startswith(f"{path}:{line}: expected {what}") and "\n" not in str(error.value)
 
 
 # The rule of the tags

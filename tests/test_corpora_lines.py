@@ -14,7 +14,7 @@ def test_an_encoding_is_as_asked(tmp_path: Path) -> None:
     path.write_bytes("España O\r\n\u0085\n".encode("iso-8859-1"))
     # U+0085 is a byte of text in ISO 8859-1, not the end of a line.
     assert list(read_lines(path, "iso-8859-1")) == [(1, "España O"), (2, "\u0085")]
-    with pytest.raises(DataError, match=f"{path}:1: byte 5 is not UTF-8, UTF-8 expected"):
+    with pytest.raises(DataError, match=f"{path}:1: expected UTF-8, found an invalid byte, number 5 of the line"):
         list(read_lines(path))
 
 
@@ -22,7 +22,7 @@ def test_an_encoding_is_as_asked(tmp_path: Path) -> None:
 def test_a_file_cut_short_is_refused_at_its_last_whole_line(tmp_path: Path, compress) -> None:
     path = tmp_path / f"x.{'gz' if compress is gzip.compress else 'xz'}"
     path.write_bytes(compress(b"one\ntwo\n")[:-8])
-    with pytest.raises(DataError, match=rf"{path}:\d: damaged compressed file"):
+    with pytest.raises(DataError, match=rf"{path}:\d: expected a complete file, found a damaged compressed file"):
         list(read_lines(path))
 
 
@@ -39,5 +39,5 @@ def test_a_stem_tells_the_files_of_a_corpus_apart(name: str, expected: str) -> N
 
 def test_a_refusal_is_one_line_with_the_place() -> None:
     with pytest.raises(DataError) as error:
-        refuse(Path("a/b.txt"), 3, "2 columns", "3")
-    assert str(error.value) == "a/b.txt:3: 2 columns, 3 expected; fetch the file again or correct the line"
+        refuse(Path("a/b.txt"), 3, "2", "3 columns")
+    assert str(error.value) == "a/b.txt:3: expected 3 columns, found 2; fetch the file again or correct the line"

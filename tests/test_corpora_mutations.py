@@ -46,8 +46,8 @@ from crosslens.phrasebook.treebanks import conllu
 SECONDS = 10  # that a case may take; the slowest takes one on an idle core
 Row = dict[str, object]
 Change = Callable[[Random, Any, int], Any]  # of bytes, or of a list of lines or of cells, at a place
-PLACE = r":\d+: |: byte \d+|: member '|: a document type"  # the last stands at the beginning
-ARCHIVE = "|: a whole (tar|zip) archive expected"  # of one that is damaged nothing can be trusted
+PLACE = r":\d+: |: byte \d+|: member '|: expected a document of Reuters"  # the last is at the beginning
+ARCHIVE = "|: expected a complete (tar|zip) archive"  # nothing in a damaged one can be trusted
 
 
 @dataclass(frozen=True)
@@ -450,8 +450,8 @@ WORD = b"de:A\tO\n\n"
 MEMBERS = {  # a format, the member that is read, its content, the place in it that the message names
     "outside": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"../train": WORD})), ": member '"),
     "line end": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"a\n/../../train": WORD})), ": member '"),
-    "no archive": ("nested", "panx/de.tar.gz", WORD, ": a whole tar archive"),
-    "cut": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"train": WORD}))[:-9], ": a whole tar archive"),
+    "no archive": ("nested", "panx/de.tar.gz", WORD, ": expected a complete tar archive"),
+    "cut": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"train": WORD}))[:-9], ": expected a complete tar archive"),
     "bad line": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"train": WORD + b"de:A\tX\n\n"})), "/train:3: "),
     "bad cell": ("zip", "x/xnli.test.tsv", replaced("xnli", b"\nde\t", b"\nde\t\t"), ":2: "),
 }

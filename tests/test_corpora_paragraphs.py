@@ -307,7 +307,7 @@ DAMAGE = {
     "cut": "after page 'Page",
     "cut between streams": "after page 'Page 8'",
     "flipped": "byte",
-    "utf-16": "recode it to UTF-8",
+    "utf-16": "convert it to UTF-8",
     "doctype": "byte 0",
     "broken xml": "mismatched tag",
     "latin-1": "after page 'Page 4'",
@@ -436,14 +436,14 @@ def test_too_little_text_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     parts = {split: len(part) for split, part in rows(tmp_path).items()}
     assert found["asked"] == 100 and found["found"] == sum(parts.values()) == 49 and found["rows"] == parts
     assert found["nominal"]["train"] == 70 and parts["train"] > 25 and min(parts.values()) >= 4
-    assert "100 paragraphs asked for, 49 found" in caplog.text
+    assert "100 paragraphs requested, 49 available" in caplog.text
 
 
 def test_empty_split(tmp_path: Path) -> None:
     path = dump(tmp_path, *articles_of(2, 9))
-    with pytest.raises(DataError, match=r"no paragraph for xx\.\w+: .* found in 2 pages, 100 asked for"):
+    with pytest.raises(DataError, match=r"no paragraph for xx\.\w+: expected 100 of at least .*, found \d+ in 2 pages"):
         sample(path, tmp_path / "out")
-    with pytest.raises(DataError, match="xx.dev: no share of the 3 paragraphs"):
+    with pytest.raises(DataError, match="xx.dev: expected a share of the 3 paragraphs"):
         sample(path, tmp_path / "out", paragraphs=3)
     assert not (tmp_path / "out").exists()
 
@@ -545,11 +545,11 @@ def test_the_lines_of_documents_that_come_too_late_are_not_held(tmp_path: Path) 
 def test_damaged_lines(tmp_path: Path) -> None:
     path = cc100(tmp_path, *lines_of(300, 3))
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(DataError, match=rf"{path}:\d+: damaged compressed file"):
+    with pytest.raises(DataError, match=rf"{path}:\d+: .* found a damaged compressed file"):
         sample(path, tmp_path / "out", form="lines")
     path = cc100(tmp_path, name="yy.txt")
     path.write_bytes("\n".join(["A line that is long enough."] * 300 + ["Öl"]).encode("latin-1"))
-    with pytest.raises(DataError, match=f"{path}:301: byte 1 is not UTF-8"):
+    with pytest.raises(DataError, match=f"{path}:301: expected UTF-8, found an invalid byte, number 1 of the line"):
         sample(path, tmp_path / "out", form="lines")
     assert not (tmp_path / "out").exists()
 

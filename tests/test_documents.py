@@ -96,15 +96,15 @@ def test_a_document_that_differs_from_its_tables_is_stale(root, capsys):
     path.write_text(path.read_text().replace("60.04", "58.84"))  # a number changed by hand
     capsys.readouterr()
     assert main(["--check"], root) == 1
-    assert "table1.csv: not what table1.csv.json tells of" in capsys.readouterr().out
+    assert "table1.csv: expected the table of table1.csv.json, found another" in capsys.readouterr().out
 
 
 ERRORS = {
     'value("demo/table1", "UDPOS Int.", row="Lang. ID")': "column: one of .*found 'UDPOS Int.'; did you mean 'UDPOS Init.'",
     'value("demo/table1", "UDPOS Init.", row="Lang ID")': "row: one of .*found 'Lang ID'; did you mean 'Lang. ID'",
     'value("demo/table1", "UDPOS Init.", rwo="Lang. ID")': "column: one of .*found 'rwo'; did you mean 'row'",
-    f"value({TASK})": "one row expected for row='Target task', found 2: name more columns",
-    'value("demo/table1", "XNLI Init.", row="Lang. ID")': "XNLI Init.: a number expected for row='Lang. ID', found ''",
+    f"value({TASK})": "expected one row for row='Target task', found 2: name more columns",
+    'value("demo/table1", "XNLI Init.", row="Lang. ID")': "XNLI Init.: expected a number for row='Lang. ID', found ''",
     'rows("demo/table1", {"head": "definitoin"})': "found 'definitoin'; did you mean 'definition'",
     'value("demo/table2", "UDPOS Init.")': "table2.csv is missing; copy table and record",
     "valeu()": "'valeu' is undefined",

@@ -76,7 +76,7 @@ def test_distributions(how, sd, biases):
 
 
 def test_a_block_that_there_is_not_is_named():
-    with pytest.raises(DataError, match=r"layers \[0, 4\] are to be re-initialised, 1 to 3 expected"):
+    with pytest.raises(DataError, match=r"block numbers \[0, 4\] out of range: expected 1 to 3"):
         edit.apply(encoder(), Edit(layers=(0, 2, 4)), seed=0)
 
 

@@ -347,7 +347,7 @@ def test_parts_of_a_mirror_file(tmp_path: Path) -> None:
         assert file.size == len(CONTENT) and file.read(1000, 50_000) == CONTENT[1000:51_000]
 
 
-@pytest.mark.parametrize(("ways", "reason"), [(["no parts"], "parts of it"), (["well", "changes"], "another version")])
+@pytest.mark.parametrize(("ways", "reason"), [(["no parts"], "requested a part"), (["well", "changes"], "another version")])
 def test_parts_that_are_not_to_be_had(server: str, ways: list[str], reason: str) -> None:
     Handler.ways = ways
     with pytest.raises(DataError, match=reason), parts(FILE, urls=[f"{server}/file"], mirror=[]) as file:

@@ -94,7 +94,7 @@ def test_progress_is_logged_at_most_every_ten_seconds_with_the_time_left(caplog,
         "sentences: 20 of 100, 2.0 a second, 40 s left",
         "sentences: 40 of 100, 2.0 a second, 30 s left",
     ]
-    assert lines[2].startswith("50 sentences in 25 s, 2.0 a second, peak memory ")
+    assert lines[2].startswith("50 sentences in 25 s, 2.0 per second, peak memory ")
     assert len(lines) == 3
 
 

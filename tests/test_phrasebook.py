@@ -190,7 +190,7 @@ def test_a_bad_line_gives_one_readable_error(toy, old, new, message):
 
 def test_a_missing_form_names_word_and_key(toy):
     grammar = toy(toy.lexicon.replace("acc=Hund", "nom=Hund"))
-    with pytest.raises(DataError, match=r"frames.txt:1: .* asks `dog` for the form `acc`, not among nom; add it"):
+    with pytest.raises(DataError, match=r"frames.txt:1: .* needs the form `acc` of `dog`, which has only nom; add the form"):
         realise(grammar, Meaning("e01", (("act", "buy"), ("animal", "dog"), ("place", "garden"))))
 
 
@@ -416,7 +416,7 @@ def test_nothing_is_written_when_a_language_is_unknown(tmp_path):
 
 
 def test_too_large_a_split_says_so():
-    with pytest.raises(DataError, match=r"100000 sentences asked of the dev split"):
+    with pytest.raises(DataError, match=r"100000 sentences of the dev split requested"):
         treebank(read_grammar("en"), "dev", 100_000, 0)
 
 

@@ -344,12 +344,12 @@ def test_cc_100_has_documents_of_other_paragraphs_than_the_dump(language, source
 
 
 def test_too_much_is_refused_with_what_there_is():
-    with pytest.raises(DataError, match=r"phrasebook: 300 articles asked, \d+ are all there are; ask for fewer"):
+    with pytest.raises(DataError, match=r"phrasebook: 300 articles requested, only \d+ available; request fewer"):
         articles(read_grammar("en"), 300, 0, "cc-100")
-    with pytest.raises(DataError, match=r"phrasebook: 2000 paragraphs asked, \d+ are all there are; ask for fewer"):
+    with pytest.raises(DataError, match=r"phrasebook: 2000 paragraphs requested, only \d+ available; request fewer"):
         paragraphs(read_grammar("en"), 2000, 0, "wili")
-    with pytest.raises(DataError, match=r"phrasebook: 3 letters asked, 2 found; ask for fewer or add concepts"):
-        different(lambda place: "ab"[place % 2], 3, "letters asked")
+    with pytest.raises(DataError, match=r"phrasebook: 3 letters requested, only 2 available; request fewer or add concepts"):
+        different(lambda place: "ab"[place % 2], 3, "letters")
 
 
 # Words.

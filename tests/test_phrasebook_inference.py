@@ -227,5 +227,5 @@ def test_a_bad_relation_gives_one_readable_error(tmp_path, relation, line):
 
 def test_too_many_prompts_says_so(monkeypatch):
     monkeypatch.setattr("crosslens.phrasebook.inference.PATIENCE", 2)
-    with pytest.raises(DataError, match=r"prompts asked of the dev split, \d+ found; ask for fewer"):
+    with pytest.raises(DataError, match=r"prompts of the dev split requested, only \d+ available; request fewer"):
         prompts(read_grammar("en"), "dev", 10**6, seed=0)

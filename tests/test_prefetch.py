@@ -35,7 +35,7 @@ def test_announcement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = [f"ud/{name}" for name in ("here", "mirrored", "known", "told", "silent", "not asked any more")]
     files += ["wikipedia-sample/200-0/xwiki/1/a.xml.bz2", "wikipedia-sample/100-0/ywiki/1/a.xml.bz2"]
     assert announcement(files, tmp_path, {"ud": SOURCE}, [str(tmp_path / "mirror")]) == (
-        "prefetch: 8 files, 1 here, 1 in a mirror, 4 to download: 3.2 GB, and 2 of unknown size, "
+        "prefetch: 8 files, 1 already present, 1 in a mirror, 4 to download: 3.2 GB, and 2 of unknown size, "
         "and 2 samples of dumps, about 39.0 MB"
     )
     assert asked == ["https://never.invalid/told", "https://never.invalid/silent"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.labels import NLI, RELATIONS, UPOS
-from crosslens.papers.recipes import names, resolve, trial_names
+from crosslens.papers.paper import papers
 from crosslens.recipes import LANGUAGE, TASK, LinearHead, ParserHead, Recipe
 from pydantic import ValidationError
 
@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def every(config):
     """All recipes of the published study, and the trials."""
-    return [resolve(name, config) for name in [*names(config), *trial_names(config)]]
+    made = [each(config) for paper in papers() for each in (paper.recipes, paper.trials)]
+    return [recipe for recipes in made for recipe in recipes.values()]
 
 
 def plain(heads) -> Recipe:
@@ -91,6 +92,7 @@ def test_weights_are_kept_where_hidden_states_are_asked_of_them(every):
 
 
 def test_planning_needs_neither_torch_nor_pandas():
-    code = "import sys, crosslens.papers.recipes; print([name for name in ('torch', 'pandas', 'numpy') if name in sys.modules])"
+    code = "import sys; from crosslens.papers.paper import papers; papers(); "
+    code += "print([name for name in ('torch', 'pandas', 'numpy') if name in sys.modules])"
     options = {"cwd": ROOT / "workflow", "capture_output": True, "text": True, "check": True}
     assert subprocess.run([sys.executable, "-c", code], **options).stdout == "[]\n"

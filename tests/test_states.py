@@ -101,7 +101,7 @@ def test_pooler_states_are_transformers(bench):
 
 
 def test_an_encoder_without_a_pooler_is_refused_in_one_line(bench):
-    with pytest.raises(DataError, match="no pooler, which `state: pooler` asks for") as error:
+    with pytest.raises(DataError, match="expected a pooler, which `state: pooler` needs, found none") as error:
         load_encoder(bench.encoder_folder, pooler=True)
     assert "\n" not in str(error.value)
 
@@ -217,7 +217,7 @@ def test_draw_depends_on_seed_language_and_split_alone(planted):
 
 
 def test_a_layer_that_the_encoder_has_not_is_refused(bench):
-    with pytest.raises(DataError, match=r"states\.layers: layers of 0 to 2 expected for this encoder, found 3"):
+    with pytest.raises(DataError, match=r"states\.layers: expected layers from 0 to 2 for this encoder, found 3"):
         extract(bench.encoder(), bench.texts(TEST), np.array([0]), [1, 3], WORDS)
 
 

@@ -25,7 +25,7 @@ r/i.tmp\t-\ttokens\t\tremoved temp file\tno update
 def test_counts_by_rule_with_reasons():
     found = status(SUMMARY)
     assert list(found) == ["figure", "probes", "states", "tokens", "train"]
-    assert found["figure"] == Outputs(stale={"other inputs than before": 2, "newer inputs": 1})  # type: ignore[arg-type]
+    assert found["figure"] == Outputs(stale={"different inputs than before": 2, "newer inputs": 1})  # type: ignore[arg-type]
     assert found["probes"] == Outputs(missing=1, stale={"an input will be rebuilt": 1})  # type: ignore[arg-type]
     assert found["states"].stale == {"settings or code changed": 1}
     assert found["tokens"] == Outputs(built=3)
@@ -43,5 +43,5 @@ def test_table_reads_well():
 def test_other_text_and_unknown_scales_are_refused():
     with pytest.raises(ValueError, match="--summary"):
         status("Error: unknown rule\n")
-    with pytest.raises(SystemExit, match="mini: expected one of demo, laptop, published"):
+    with pytest.raises(SystemExit, match="expected one of demo, laptop, published, found mini"):
         main(["mini"])

@@ -14,8 +14,9 @@ from crosslens.measures.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM
 from crosslens.measures.intervals import mean_interval
 from crosslens.papers.tanti2021.draws import task_draws
 from crosslens.papers.tanti2021.figures import legend, scattered
-from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, named, recipe_name
+from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, recipe_name
 from crosslens.papers.tanti2021.recipes import recipes, trials
+from crosslens.papers.tanti2021.records import named
 from crosslens.papers.tanti2021.tables import made
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit
 

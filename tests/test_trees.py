@@ -151,7 +151,7 @@ def test_a_batch_is_its_sentences_whatever_lies_beyond_them():
 def test_scores_that_are_no_numbers_are_refused(value):
     scores = np.zeros((2, 3, 4))
     scores[1, 0, 2] = value
-    with pytest.raises(ValueError, match="scores of sentence 1: not finite"):
+    with pytest.raises(ValueError, match="scores of sentence 1: expected finite numbers"):
         decode_batch(scores, np.array([3, 3]))
 
 
@@ -252,5 +252,5 @@ def test_no_sentences_and_sentences_without_words():
 
 
 def test_sentences_of_different_lengths_are_refused_with_their_number():
-    with pytest.raises(DataError, match="sentence 1: 2, 2, 1, 2, 2 gold heads, .*; as many of each expected"):
+    with pytest.raises(DataError, match="sentence 1: expected as many gold heads, .* as words, found 2, 2, 1, 2, 2"):
         attachment([[0], [0, 1]], [["a"], ["a", "b"]], [[0], [0]], [["a"], ["a", "b"]], [["X"], ["X", "X"]])

@@ -287,7 +287,9 @@ def test_on_a_cluster_fetching_stays_on_the_login_node(own, tmp_path):
 def test_prefetch_says_how_much_there_is(built):
     said = snakemake(built, "prefetch", "-n", "--profile", "slurm")
     jobs = counts(said)
-    announced = re.search(r"^prefetch: (\d+) files, 0 here, 0 in a mirror, (\d+) to download: (\d+\.\d) MB", said, re.MULTILINE)
+    announced = re.search(
+        r"^prefetch: (\d+) files, 0 already present, 0 in a mirror, (\d+) to download: (\d+\.\d) MB", said, re.MULTILINE
+    )
     assert announced and int(announced[1]) == jobs["fetch"] + jobs["dump_sample"] and int(announced[2]) == jobs["fetch"]
     assert jobs.keys() == {"fetch", "dump_sample", "prefetch", "total"}
 
@@ -435,7 +437,7 @@ def test_a_malformed_line_of_a_treebank_is_named(own):
     path.write_text("\n".join(lines))
     (error,) = refused(own, f"{RESULTS}/corpora/udpos/de.test.parquet")
     assert error == (
-        f"{path.relative_to(own)}:{number + 1}: 1 columns, 10 tab-separated columns expected; "
+        f"{path.relative_to(own)}:{number + 1}: expected 10 tab-separated columns, found 1 columns; "
         "fetch the file again or correct the line"
     )
 
@@ -445,7 +447,7 @@ def test_a_truncated_dump_is_named(own):
     path.write_bytes(path.read_bytes()[:-100])
     (error,) = refused(own, f"{RESULTS}/corpora/wikipedia/de.train.parquet")
     assert error.startswith(f"{path.relative_to(own)}: byte ")
-    assert "a whole MediaWiki export expected" in error and error.endswith("fetch the file again")
+    assert "expected a complete MediaWiki export" in error and error.endswith("fetch the file again")
     assert not list((own / RESULTS / "corpora/wikipedia").glob("de.*"))
 
 
@@ -453,7 +455,7 @@ def test_a_truncated_archive_is_named(own):
     path = source(own, "xnli/XNLI-1.0.zip")
     path.write_bytes(path.read_bytes()[:-100])
     (error,) = refused(own, f"{RESULTS}/corpora/xnli/de.test.parquet")
-    assert error.startswith(f"{path.relative_to(own)}: a whole zip archive expected") and error.endswith("to fetch it again")
+    assert error.startswith(f"{path.relative_to(own)}: expected a complete zip archive") and error.endswith("to fetch it again")
 
 
 def test_a_corpus_without_paragraphs_is_named(own):
@@ -556,7 +558,7 @@ def test_plans(built):
 
 def test_a_cluster_is_asked_for_gpus_where_encoders_run():
     gpus = {rule.name: rule.resources["gpu"].value for rule in rules(REPOSITORY) if "gpu" in rule.resources}
-    assert gpus == {"train": 1, "trial": 1, "states": 1}
+    assert gpus == {"train": 1, "train_without_weights": 1, "states": 1}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Documents whose numbers come from tables: docs/templates/NAME.j2 and docs/results give docs/NAME.
 
-`python -m crosslens.documents` writes them; with `--check` it names those that are stale and ends with 1 if there are any.
-docs/results/SCALE/ holds tables of the runs that the documents tell of, each with its record, as the workflow wrote them.
+`python -m crosslens.documents` writes them; with `--check` it names those that are out of date and exits with status 1 if there
+are any. docs/results/SCALE/ contains tables of the runs that the documents describe, each with its record, as written by the
+workflow.
 
-A template is Jinja, with three functions. A table is named SCALE/NAME; a cell by its column and by what stands in others:
+A template is Jinja, with three functions. A table is named SCALE/NAME; a cell by its column and by the values of other columns:
 
     {{ value("demo/table1", "UDPOS Init.", row="Target task", definition="accuracy") }}      77.8
     {{ interval("demo/table1", "UDPOS Init.", row="Target task", definition="accuracy") }}   77.8 [76.6, 79.1]
@@ -48,33 +49,36 @@ class Tables:
         self._read = cache(self._read_file)
 
     def _read_file(self, name: str) -> tuple[list[str], Rows]:
-        """A table that is the one its record tells of: the only place that knows how tables are written."""
+        """A table that matches its record: the only place that knows how tables are written."""
         path = self.folder / f"{name}.csv"
         record = path.with_name(f"{path.name}.json")
         for file in (path, record):
             if not file.is_file():
                 raise DataError(f"{TABLES}/{name}.csv: {file.name} is missing; copy table and record from the results of a run")
         if json.loads(record.read_text(encoding="utf-8"))["sha256"] != sha256(path):
-            raise DataError(f"{TABLES}/{name}.csv: not what {record.name} tells of; copy table and record from one run")
+            raise DataError(
+                f"{TABLES}/{name}.csv: expected the table of {record.name}, found another; copy both from the same run"
+            )
         return pages.read(path)
 
     def _rows(self, table: str, columns: Sequence[str], where: Where) -> Rows:
         """Rows in which each column of `where` has its value, or each of its values in turn; all columns that are named exist."""
-        known, found = self._read(table)
+        known, rows = self._read(table)
         for name in (*columns, *where):
             _expect(table, "column", name, known)
         for name, wanted in where.items():
             values = [wanted] if isinstance(wanted, str) else wanted
             for value in values:
-                _expect(table, name, value, list(dict.fromkeys(row[name] for row in found)))
-            found = [row for value in values for row in found if row[name] == value]
-        return found
+                _expect(table, name, value, list(dict.fromkeys(row[name] for row in rows)))
+            rows = [row for value in values for row in rows if row[name] == value]
+        return rows
 
     def _row(self, table: str, columns: Sequence[str], where: Where) -> dict[str, str]:
-        found = self._rows(table, columns, where)
-        if len(found) != 1:
-            raise DataError(f"{TABLES}/{table}.csv: one row expected for {_told(where)}, found {len(found)}: name more columns")
-        return found[0]
+        rows = self._rows(table, columns, where)
+        if len(rows) != 1:
+            place = _conditions(where)
+            raise DataError(f"{TABLES}/{table}.csv: expected one row for {place}, found {len(rows)}: name more columns")
+        return rows[0]
 
     def value(self, table: str, column: str, **where: str) -> Decimal:
         """The number in one cell."""
@@ -82,8 +86,9 @@ class Tables:
         try:
             return Decimal(text)
         except InvalidOperation:
-            told = f"a number expected for {_told(where)}, found '{text}'"
-            raise DataError(f"{TABLES}/{table}.csv: {column}: {told}") from None
+            raise DataError(
+                f"{TABLES}/{table}.csv: {column}: expected a number for {_conditions(where)}, found '{text}'"
+            ) from None
 
     def interval(self, table: str, column: str, **where: str) -> str:
         """The number in one cell with its interval."""
@@ -111,11 +116,11 @@ def printed(value: object, places: int = 1) -> object:
 
 def _expect(table: str, kind: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
-        known = ", ".join(f"'{each}'" for each in names)
-        raise DataError(f"{TABLES}/{table}.csv: {kind}: one of {known} expected, found '{name}'{nearest(name, names)}")
+        known = ", ".join(f"'{known_name}'" for known_name in names)
+        raise DataError(f"{TABLES}/{table}.csv: {kind}: expected one of {known}, found '{name}'{nearest(name, names)}")
 
 
-def _told(where: Where) -> str:
+def _conditions(where: Where) -> str:
     return ", ".join(f"{name}='{wanted}'" for name, wanted in where.items()) or "a table of several rows"
 
 
@@ -166,8 +171,8 @@ def _line(error: Exception, template: Path) -> Any:
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m crosslens.documents", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if a document is stale")
-    asked = parser.parse_args(arguments)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if a document is out of date")
+    options = parser.parse_args(arguments)
     try:
         made = documents(root)
     except DataError as error:
@@ -175,13 +180,13 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         return 1
     stale = [name for name, text in made.items() if not (root / name).is_file() or (root / name).read_text("utf-8") != text]
     for name in stale:
-        if asked.check:
-            print(f"{name} is not as its template and the tables in docs/results say: run make docs")
+        if options.check:
+            print(f"{name} is out of date with its template and the tables in docs/results: run make docs")
         else:
             with written(root / name) as temporary:
                 temporary.write_text(made[name], encoding="utf-8")
             print(f"wrote {name}")
-    return int(asked.check and bool(stale))
+    return int(options.check and bool(stale))
 
 
 if __name__ == "__main__":

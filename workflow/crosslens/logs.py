@@ -47,7 +47,7 @@ def revision() -> str | None:
 
 
 def start(log_path: str | None, *, title: str, seed: int | None = None) -> logging.Logger:
-    """Send the library's log to a rule's file, and warnings to stderr too; the first lines tell how to run it again."""
+    """Send the library's log to a rule's file, and warnings to stderr too; the first lines say how to reproduce the run."""
     log = logging.getLogger("crosslens")
     for handler in list(log.handlers):
         log.removeHandler(handler)
@@ -63,18 +63,18 @@ def start(log_path: str | None, *, title: str, seed: int | None = None) -> loggi
         file = logging.FileHandler(log_path, mode="w", encoding="utf-8")
         file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
         log.addHandler(file)
-    sys.excepthook = _tell
+    sys.excepthook = _report
     threads = os.environ.get("OMP_NUM_THREADS", "not set")
     log.info("%s", title)
     log.info("command: %s", shlex.join(sys.orig_argv))
-    log.info("versions: %s, crosslens %s", ", ".join(map(" ".join, versions().items())), revision() or "of no revision")
-    host = " of SLURM job ".join(filter(None, (platform.node(), os.environ.get("SLURM_JOB_ID"))))
+    log.info("versions: %s, crosslens %s", ", ".join(map(" ".join, versions().items())), revision() or "(unversioned)")
+    host = ", SLURM job ".join(filter(None, (platform.node(), os.environ.get("SLURM_JOB_ID"))))
     log.info("host %s, %s cores, OMP_NUM_THREADS %s, seed %s", host, os.cpu_count(), threads, seed)
     return log
 
 
-def _tell(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """The last word of a rule that fails, in its log and on stderr: bad input in one line, anything else with its traceback."""
+def _report(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """Log the error of a rule that fails, also on stderr: bad input in one line, anything else with its traceback."""
     bad_input = isinstance(error, DataError)
     where = None if bad_input else (kind, error, traceback)
     logging.getLogger("crosslens").error("%s", error if bad_input else "stopped by an error", exc_info=where)
@@ -103,7 +103,7 @@ class Progress:
     def __init__(self, total: int, what: str, log: logging.Logger) -> None:
         """Count from now."""
         self.total, self.what, self.log, self.done = total, what, log, 0
-        self.began = self.told = time.monotonic()
+        self.began = self.reported = time.monotonic()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Bar(*columns, transient=True, disable=not sys.stderr.isatty())
         self._bar.console.stderr = True  # stdout is for what a command answers
@@ -120,18 +120,18 @@ class Progress:
         took = time.monotonic() - self.began
         done = f"{self.done} {self.what}" if kind is None else f"stopped after {self.done} of {self.total} {self.what}"
         rate, peak = self.done / (took or 1), peak_memory() / 2**30
-        self.log.info("%s in %s, %.1f a second, peak memory %.2f GiB", done, duration(took), rate, peak)
+        self.log.info("%s in %s, %.1f per second, peak memory %.2f GiB", done, duration(took), rate, peak)
 
     def advance(self, n: int = 1) -> None:
         """Count `n` more."""
         self.done += n
         self._bar.update(self._task, completed=self.done)
         now = time.monotonic()
-        if now - self.told >= EVERY and self.done:
-            self.told = now
+        if now - self.reported >= EVERY and self.done:
+            self.reported = now
             rate = self.done / (now - self.began)
             left = duration(max(0, self.total - self.done) / rate)
-            self.log.info("%s: %d of %d, %.1f a second, %s left", self.what, self.done, self.total, rate, left)
+            self.log.info("%s: %d of %d, %.1f per second, %s left", self.what, self.done, self.total, rate, left)
 
     def over(self, things: Iterable[T]) -> Iterator[T]:
         """Yield the things and count each when the next one is asked for."""

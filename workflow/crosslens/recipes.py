@@ -183,7 +183,7 @@ class Recipe(Section):
     def _one_set_of_labels(self) -> Self:
         for head in self.heads.values():
             if head.labels != self.labels(head.learns):
-                raise ValueError(f"{self.name}: heads that learn the same, '{head.learns}', with other labels; the same expected")
+                raise ValueError(f"{self.name}: expected the same labels for all heads that learn '{head.learns}', found others")
         return self
 
     def labels(self, learnt: str) -> tuple[str, ...]:

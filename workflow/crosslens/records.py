@@ -42,7 +42,7 @@ def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, An
     full = [shared | dict(row) for row in rows]
     unknown = {name for row in full for name in row} - set(schema.names)
     if unknown:
-        raise ValueError(f"{path}: columns {', '.join(sorted(unknown))} are not in the schema")
+        raise ValueError(f"{path}: expected columns of the schema, found {', '.join(sorted(unknown))}")
     with written(path) as temporary:
         pq.write_table(pa.Table.from_pylist(full, schema=schema), temporary)
 

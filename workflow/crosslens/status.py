@@ -1,4 +1,4 @@
-"""What is built, what is stale and why, what is missing: `make status`, or python -m crosslens.status [PROFILE ...]."""
+"""What is built, out of date (and why) or missing: `make status`, or python -m crosslens.status [PROFILE ...]."""
 
 import csv
 import subprocess
@@ -13,7 +13,7 @@ from rich.table import Table
 PROFILES = {"demo": "demo", "laptop": "laptop", "published": "slurm"}  # scale -> profile
 WHY = {
     "params changed": "settings or code changed",
-    "set of input files changed": "other inputs than before",
+    "set of input files changed": "different inputs than before",
     "updated input files": "newer inputs",
 }
 UPSTREAM = "an input will be rebuilt"  # nothing of its own changed
@@ -33,7 +33,7 @@ def status(summary: str) -> dict[str, Outputs]:
     lines = summary.splitlines()
     header = next((i for i, line in enumerate(lines) if line.startswith("output_file\t")), None)
     if header is None:
-        raise ValueError("this is not what `snakemake --summary` prints: no line begins with 'output_file'")
+        raise ValueError("expected the output of `snakemake --summary`, found no line that begins with 'output_file'")
     rules: dict[str, Outputs] = {}
     for row in csv.DictReader(lines[header:], delimiter="\t", quoting=csv.QUOTE_NONE):
         outputs = rules.setdefault(row["rule"], Outputs())
@@ -66,7 +66,7 @@ def table(scales: Mapping[str, Mapping[str, Outputs]]) -> Table:
 def main(names: list[str]) -> None:
     """Ask Snakemake about each scale and print the table."""
     if unknown := set(names) - PROFILES.keys():
-        sys.exit(f"status: {', '.join(sorted(unknown))}: expected one of {', '.join(PROFILES)}")
+        sys.exit(f"status: expected one of {', '.join(PROFILES)}, found {', '.join(sorted(unknown))}")
     scales: dict[str, dict[str, Outputs]] = {}
     failed = False
     for name in names or PROFILES:

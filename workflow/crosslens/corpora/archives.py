@@ -46,7 +46,7 @@ class Archive:
             raise
         except DAMAGED as error:
             form = "zip" if self.path.suffix == ".zip" else "tar"
-            raise DataError(f"{self.name}: a whole {form} archive expected ({error}): delete it to fetch it again") from error
+            raise DataError(f"{self.name}: expected a complete {form} archive ({error}): delete it to fetch it again") from error
 
     def members(self) -> Iterator[Member]:
         """Name and opener of each regular file; each is to be read at most once and before the next one is asked for.
@@ -119,7 +119,7 @@ class _Budget:
         self.left -= number
         if self.left < 0:
             raise DataError(
-                f"{self.archive}: unpacks to more than {self.limit // 10**6} MB from {self.size} bytes, which no archive of "
+                f"{self.archive}: expands from {self.size} bytes to more than {self.limit // 10**6} MB, which no archive of "
                 "texts does: do not use this file; fetch it from its source"
             )
 

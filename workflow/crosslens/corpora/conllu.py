@@ -47,7 +47,7 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
     enhanced graph uses, are left out and counted. The text is the `# text` line or, without one, the forms joined by
     spaces. A sentence without `# sent_id` is named by its number in the file. Tags of UD 1 become those of UD 2 (CONJ: CCONJ);
     its relations stay.
-    Raises DataError, `path:line: what, expected, remedy`, for anything that is not CoNLL-U: see _Reader.
+    Raises DataError, `path:line: expected, found, remedy`, for anything that is not CoNLL-U: see _Reader.
     """
     reader = _Reader(path)
     for number, line in read_lines(path):
@@ -79,7 +79,7 @@ class _Reader:
         self.first_line = 0
 
     def fail(self, what: str, expected: str, line: int | None = None) -> NoReturn:
-        """One readable line, whatever is wrong."""
+        """Report a fault at a line, by default the current one."""
         refuse(self.path, line or self.line, what, expected)
 
     def take(self, number: int, line: str) -> Sentence | None:
@@ -103,7 +103,7 @@ class _Reader:
         elif name == "sent_id":
             self.id = value.strip()
             if self.id in self.ids:
-                self.fail(f"sent_id {self.id} for the second time", "a new sent_id")
+                self.fail(f"sent_id {self.id} a second time", "a new sent_id")
             self.ids.add(self.id)
         elif name == "orig_file_sentence":
             self.original = value.strip()
@@ -126,7 +126,7 @@ class _Reader:
         if upos not in UPOS and upos != UNTAGGED:
             self.fail(f"UPOS '{upos}'", f"one of {' '.join(sorted(UPOS))} or _")
         if not head.isascii() or not head.isdigit():
-            self.fail(f"head '{head}'", "an integer")
+            self.fail(f"head '{head}'", "an integer as head")
         self.forms.append(form)
         self.upos.append(upos)
         self.heads.append(_whole(head))
@@ -136,15 +136,15 @@ class _Reader:
         """A multiword range, which comes just before its first word, or an empty node, just after its word."""
         first, mark, second = index.partition("-") if "-" in index else index.partition(".")
         if not (mark and first.isascii() and first.isdigit() and second.isascii() and second.isdigit()):
-            self.fail(f"id '{index}'", "an integer, a range like 3-4 or an empty node like 8.1")
+            self.fail(f"id '{index}'", "an integer, a range such as 3-4 or an empty node such as 8.1")
         if mark == ".":
             if _whole(first) != position - 1:
-                self.fail(f"empty node {index}", f"{position - 1}.1 or after")
+                self.fail(f"empty node {index}", f"an empty node {position - 1}.1 or later")
             self.empty_nodes += 1
             return
         previous = self.multiwords[-1].last if self.multiwords else 0
         if _whole(first) != position or position <= previous or not position < _whole(second) <= LONGEST:
-            self.fail(f"range {index}", f"a range that begins at {max(position, previous + 1)} and ends after")
+            self.fail(f"range {index}", f"a range that begins at {max(position, previous + 1)} and ends later")
         self.multiwords.append(Multiword(int(first), int(second), form))
 
     def finish(self) -> Sentence:
@@ -152,19 +152,19 @@ class _Reader:
         words = len(self.forms)
         start = self.first_line
         if not words:
-            self.fail("comments without words", "words after them", start)
+            self.fail("comments without words", "words after the comments", start)
         if words > LONGEST:
-            self.fail(f"{words} words", f"at most {LONGEST}", start)
+            self.fail(f"{words} words", f"at most {LONGEST} words in a sentence", start)
         if self.multiwords and self.multiwords[-1].last > words:
             last = self.multiwords[-1]
-            self.fail(f"range {last.first}-{last.last} in a sentence of {words} words", "its words", start)
+            self.fail(f"range {last.first}-{last.last}", f"a range within the {words} words of the sentence", start)
         if max(self.heads) > words:
             place = max(range(words), key=self.heads.__getitem__)
-            self.fail(f"head of word {place + 1} after the last word", f"a head from 0 to {words}", start)
+            self.fail(f"head of word {place + 1} beyond the last word", f"heads from 0 to {words}", start)
         if self.heads.count(0) != 1:
             self.fail(f"{self.heads.count(0)} roots", "one word with head 0", start)
         if not _is_tree(self.heads):
-            self.fail("heads that form a circle", "a tree", start)
+            self.fail("heads that form a cycle", "a tree", start)
         self.sentences += 1
         sentence = Sentence(
             self.id or str(self.sentences),
@@ -181,9 +181,9 @@ class _Reader:
         return sentence
 
     def end(self) -> None:
-        """The file is over."""
+        """Check that the file does not end within a sentence."""
         if self.first_line:
-            self.fail("end of the file inside a sentence", "a blank line after every sentence: the file is cut short")
+            self.fail("the end of the file: it is truncated", "a blank line after every sentence")
 
 
 def _whole(digits: str) -> int:

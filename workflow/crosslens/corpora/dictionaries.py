@@ -19,21 +19,21 @@ def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], di
     An entry is a line: source word, a tab or a blank, target word. A word may have blanks where a tab parts the two, else
     it is one word, as in all official files. The name of a file says which languages it has, en-fr.0-5000.txt from English to
     French; `language` is either of them.
-    Raises DataError, `path:line: what, expected, remedy`, for any other line or name.
+    Raises DataError, `path:line: expected, found, remedy`, for any other line or name.
     """
     rows = []
     for path in paths:
         match = DIRECTION.match(path.name)
         if not match or language not in match.groups():
             raise DataError(
-                f"{path}:1: a name like {language}-en.0-5000.txt or en-{language}.0-5000.txt expected: it says which languages a "
-                "file has, source first; name another file or rename it"
+                f"{path}:1: expected a file name such as {language}-en.0-5000.txt or en-{language}.0-5000.txt, which gives the "
+                "languages, source first; name another file or rename this one"
             )
         source, target = match.groups()
         for number, line in read_lines(path):
             parts = [part.strip() for part in line.split("\t" if "\t" in line else " ") if part.strip()]
             if len(parts) != 2:
-                refuse(path, number, f"{len(parts)} parts", "a source and a target word with a tab or a blank between them")
+                refuse(path, number, f"{len(parts)} parts", "a source and a target word separated by a tab or a space")
             rows.append(
                 {
                     "id": f"{stem(path)}/{number}",

@@ -31,7 +31,7 @@ def read(paths: Sequence[Path], language: str, *, texts: Path | str | None = Non
     Without `texts`, WiLI-2018: the files x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label), see `_wili`.
     With it, MLDoc: files of ids, see `_mldoc`. texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or a folder with its
     documents, each in the folder that the id names.
-    Raises DataError, `path:line: what, expected, remedy`, for anything else.
+    Raises DataError, `path:line: expected, found, remedy`, for anything else.
     """
     return (_wili(paths, language), {}) if texts is None else _mldoc(paths, language, Path(texts))
 
@@ -42,7 +42,7 @@ def read(paths: Sequence[Path], language: str, *, texts: Path | str | None = Non
 def wili_label(language: str) -> str:
     """How WiLI-2018 names a language. Raises DataError for another way of writing one, such as hi_rom, which it does not part."""
     if "_" in language:
-        raise DataError(f"WiLI-2018 has no '{language}', a language without _ expected; leave it out")
+        raise DataError(f"WiLI-2018: expected a language code without _, found '{language}'; remove the language")
     return WILI.get(language, languages_table()[language]["iso639_3"])
 
 
@@ -51,8 +51,8 @@ def _wili(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
     texts, labels = ({stem(path)[2:]: path for path in paths if path.name.startswith(part)} for part in ("x_", "y_"))
     if len(labels) + len(texts) != len(paths) or labels.keys() != texts.keys():
         raise DataError(
-            f"{', '.join(map(str, paths))}: x_SPLIT.txt and y_SPLIT.txt expected; name both files of each split "
-            "(of MLDoc, name the archive of the texts)"
+            f"{', '.join(map(str, paths))}: expected x_SPLIT.txt and y_SPLIT.txt; name both files of each split "
+            "(for MLDoc, name the archive of the texts)"
         )
     label = wili_label(language)
     rows = []
@@ -60,14 +60,14 @@ def _wili(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
         for text, mark in zip_longest(read_lines(path), read_lines(labels[name])):
             if text is None or mark is None:
                 longer, (line, _) = (labels[name], mark) if text is None else (path, text)
-                refuse(longer, line, "a line more than in the other file", "as many texts (x) as labels (y)")
+                refuse(longer, line, "more lines than in the other file", "as many texts (x) as labels (y)")
             if mark[1].strip() in (label, language):
                 if not text[1].strip():
                     refuse(path, text[0], "an empty line", "a text")
                 rows.append({"id": f"{stem(path)}/{text[0]}", "language": language, "text": text[1], "label": label})
     if not rows:
         first = next(iter(labels.values()))
-        raise DataError(f"{first}:1: no line '{label}', which is {language}, in this file, one expected; leave the language out")
+        raise DataError(f"{first}:1: expected texts with the label '{label}' ({language}), found none; remove the language")
     return rows
 
 
@@ -96,8 +96,8 @@ def _mldoc(paths: Sequence[Path], language: str, texts: Path) -> tuple[list[dict
     if missing:
         first = missing[0]
         raise DataError(
-            f"{first.path}:{first.line}: {first.id} and {len(missing) - 1} other documents of {len(asked)} are not in {texts}, "
-            "a document for each id expected; name the whole corpus of this language"
+            f"{first.path}:{first.line}: expected a document for each of the {len(asked)} ids in {texts}, found none for "
+            f"{first.id} and {len(missing) - 1} others; name the complete corpus of this language"
         )
     rows = []
     dropped = {"unreadable": 0, "topics": 0, "text": 0}
@@ -119,13 +119,13 @@ def _index(paths: Iterable[Path]) -> Iterator[_Asked]:
             if not INDEX.fullmatch(id):
                 refuse(path, number, f"'{id:.40}'", "an id like FDG46-381033")
             if id in seen:
-                refuse(path, number, f"{id} for the second time", "another id")
+                refuse(path, number, f"{id} a second time", "a new id")
             seen.add(id)
             yield _Asked(id, path, number)
 
 
 def _contents(texts: Path, wanted: set[str]) -> Iterator[tuple[str, str, bytes]]:
-    """(id, place, content) of the documents that are there: of an archive, whose 800,000 members are passed once."""
+    """(id, place, content) of the wanted documents that exist; the 800,000 members of an archive are read in one pass."""
     if texts.is_dir():
         for id in wanted:
             path = texts / f"{id.replace('-', '/')}.xml"
@@ -153,7 +153,9 @@ def _document(content: bytes, place: str) -> _Document | str:
     """Topic and text of a document, or why it has none. Raises DataError where it declares entities."""
 
     def doctype(*_: object) -> None:
-        raise DataError(f"{place}: a document type, none expected in Reuters' documents: do not use this file; fetch it again")
+        raise DataError(
+            f"{place}: expected a document of Reuters without a document type, found one: do not use this file; fetch it again"
+        )
 
     check = expat.ParserCreate()
     check.StartDoctypeDeclHandler = doctype  # an entity that grows without end, or names a file, is declared there

@@ -99,16 +99,16 @@ def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int)
                 progress.advance(done.start // MEGABYTE - progress.done)
                 yield cast(T, done.result)
         except BrokenProcessPool:
-            remedy = "give it more memory, or fewer processes"
-            raise DataError(f"{path}: after page '{last}': a process that read it was ended from outside; {remedy}") from None
+            remedy = "allow it more memory, or fewer processes"
+            raise DataError(f"{path}: after page '{last}': a process that was reading it was killed; {remedy}") from None
         if not whole:
-            raise _damaged(path, size, last, "its end without </mediawiki>")
+            raise _damaged(path, size, last, "the end of the file without </mediawiki>")
 
 
 def _damaged(path: Path, byte: int, last: str, reason: str) -> DataError:
     place = f"after page '{last}'" if last else "before the first page"
     return DataError(
-        f"{path}: byte {byte} of {path.stat().st_size}, {place}: a whole MediaWiki export expected, found: {reason}; "
+        f"{path}: byte {byte} of {path.stat().st_size}, {place}: expected a complete MediaWiki export, found: {reason}; "
         "fetch the file again"
     )
 
@@ -190,7 +190,7 @@ def _stretches(path: Path, raw: BinaryIO) -> Iterator[_Part]:
                     yield _Part(raw.tell(), rest[:end])
                     rest = rest[end:]
                 elif len(rest) > LONGEST:
-                    raise ValueError(f"no end of a page in {LONGEST // MEGABYTE} MB")
+                    raise ValueError(f"no end of a page within {LONGEST // MEGABYTE} MB")
         except UNREADABLE:
             rest = rest[: rest.rfind(PAGE_END) + len(PAGE_END)]  # the whole pages before the damage
             if not in_head or b"<page>" in rest:
@@ -204,8 +204,8 @@ def _check_head(path: Path, head: bytes) -> None:
     if HEAD.match(head):
         return
     found = "UTF-16" if head.startswith(UTF16) else f"{head[:30]!r}" if head else "an empty file"
-    remedy = "recode it to UTF-8" if found == "UTF-16" else "name a pages-articles dump"
-    raise DataError(f"{path}: byte 0: a MediaWiki export in UTF-8 expected, found {found}; {remedy}")
+    remedy = "convert it to UTF-8" if found == "UTF-16" else "name a pages-articles dump"
+    raise DataError(f"{path}: byte 0: expected a MediaWiki export in UTF-8, found {found}; {remedy}")
 
 
 def _after_head(content: bytes) -> bytes:

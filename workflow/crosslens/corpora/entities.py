@@ -29,7 +29,7 @@ def read(paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8") 
     between the two that are left out), MSRA (a character a line). encoding: the shared tasks' own files are ISO 8859-1.
     Counts: `opened`, tags that `iob2` changes; `wordless`, words of white space alone, which no tokenizer sees, left out with
     their tags; `empty`, sentences of nothing else, left out.
-    Raises DataError, `path:line: what, expected, remedy`, for any other line.
+    Raises DataError, `path:line: expected, found, remedy`, for any other line.
     """
     rows: list[dict[str, Any]] = []
     counts = {"opened": 0, "wordless": 0, "empty": 0}
@@ -76,15 +76,15 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
             columns, prefix = len(cells), _prefix(path, number, language, cells[0])
         if len(cells) == 1:
             raise DataError(
-                f"{path}:{number}: a word without a tag, word and tag expected; XTREME leaves them out of its test files: "
+                f"{path}:{number}: expected a word and its tag, found a word without a tag; XTREME's test files have no tags: "
                 "name WikiANN's own file"
             )
         if len(cells) != columns:
-            refuse(path, number, f"{len(cells)} columns", f"{columns} as before")
+            refuse(path, number, f"{len(cells)} columns", f"{columns} columns as above")
         if cells[-1] not in TAGS:
-            refuse(path, number, f"tag '{cells[-1]:.40}'", f"O, or B- or I- and one of {' '.join(TYPES)}")
+            refuse(path, number, f"tag '{cells[-1]:.40}'", f"O, or B- or I- followed by one of {' '.join(TYPES)}")
         if not cells[0].startswith(prefix):
-            refuse(path, number, f"word '{cells[0]}'", f"{prefix} before it as before those above")
+            refuse(path, number, f"word '{cells[0]}'", f"the prefix {prefix} as above")
         words.append((cells[0].removeprefix(prefix), cells[-1]))
     if words:
         yield words
@@ -97,7 +97,7 @@ def _prefix(path: Path, line: int, language: str, first: str) -> str:
         return ""
     wikipedia = languages_table()[language]["wikipedia"].removesuffix("wiki").replace("_", "-")
     if match[1] not in (language, wikipedia):
-        raise DataError(f"{path}:{line}: words of '{match[1]}', of '{language}' expected; name the language's own file")
+        raise DataError(f"{path}:{line}: expected words in '{language}', found '{match[1]}'; name the file of that language")
     return match[0]
 
 

@@ -23,8 +23,10 @@ def shown(text: str) -> str:
 
 
 def refuse(path: Path, line: int, what: str, expected: str) -> NoReturn:
-    """One readable line, whatever is wrong."""
-    raise DataError(f"{path}:{line}: {shown(what)}, {expected} expected; fetch the file again or correct the line") from None
+    """Report what was found in place of what was expected, in one readable line."""
+    raise DataError(
+        f"{path}:{line}: expected {expected}, found {shown(what)}; fetch the file again or correct the line"
+    ) from None
 
 
 def read_lines(path: Path, encoding: Encoding = "utf-8") -> Iterator[tuple[int, str]]:
@@ -39,7 +41,7 @@ def read_lines(path: Path, encoding: Encoding = "utf-8") -> Iterator[tuple[int, 
             try:
                 raw = stream.readline()
             except DAMAGED as error:
-                refuse(path, number, f"damaged compressed file ({error})", "a whole file")
+                refuse(path, number, f"a damaged compressed file ({error})", "a complete file")
             if not raw:
                 if blank:
                     refuse(path, max(number, 1), "an empty file", "text")
@@ -47,11 +49,12 @@ def read_lines(path: Path, encoding: Encoding = "utf-8") -> Iterator[tuple[int, 
             number += 1
             blank = blank and raw.isspace()
             if number == 1 and (raw.startswith(codecs.BOM_UTF8) or b"\0" in raw):  # both would pass for text
-                refuse(path, 1, "a byte order mark, or the zero bytes of UTF-16 or UTF-32", encoding.upper())
+                found = "a byte order mark or the zero bytes of UTF-16 or UTF-32"
+                refuse(path, 1, found, f"{encoding.upper()} without a byte order mark")
             try:
                 line = raw.decode(encoding).rstrip("\r\n")
             except UnicodeDecodeError as error:
-                refuse(path, number, f"byte {error.start + 1} is not UTF-8", "UTF-8")
+                refuse(path, number, f"an invalid byte, number {error.start + 1} of the line", "UTF-8")
             yield number, line
 
 

@@ -48,7 +48,7 @@ def read_pairs(path: Path, language: str) -> Iterator[Pair]:
     of MultiNLI 1.0 (gold_label, sentence1, sentence2, pairID) and JSON lines with premise, hypothesis and label, a name or a
     number in the order of NLI. All but the first have one language, the asked one.
     A sentence that is `n/a` stays: the official files have some.
-    Raises DataError, `path:line: what, expected, remedy`, for anything else.
+    Raises DataError, `path:line: expected, found, remedy`, for anything else.
     """
     lines = read_lines(path)
     first = next(lines, (1, ""))
@@ -60,7 +60,7 @@ def read_pairs(path: Path, language: str) -> Iterator[Pair]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            refuse(path, number, f"no JSON ({error})", "a JSON object")
+            refuse(path, number, f"invalid JSON ({error})", "a JSON object")
         if not isinstance(row, dict):
             refuse(path, number, f"JSON of type {type(row).__name__}", "a JSON object")
         keys = keys or (BARE if BARE.premise in row else OFFICIAL)
@@ -75,19 +75,19 @@ def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tup
     if missing:
         refuse(path, 1, f"no column {', '.join(missing)}", "the header of XNLI 1.0 or XNLI-MT 1.0, or JSON lines")
     place = header.index("language") if keys is OFFICIAL else None
-    found: set[str] = set()
+    languages: set[str] = set()
     for number, line in lines:
         columns = line.count("\t") + 1
         if columns != len(header):
             refuse(path, number, f"{columns} columns", f"{len(header)} tab-separated columns")
-        its = language if place is None else line.split("\t", place + 1)[place]
-        found.add(its)
-        if its == language:
+        row_language = language if place is None else line.split("\t", place + 1)[place]
+        languages.add(row_language)
+        if row_language == language:
             yield _pair(path, number, dict(zip(header, line.split("\t"), strict=True)), keys)
-    if language not in found:
+    if language not in languages:
         raise DataError(
-            f"{path}:1: no rows of '{language}', one of {', '.join(sorted(found))} expected; "
-            "leave the language out or name another file"
+            f"{path}:1: expected rows in '{language}', found only {', '.join(sorted(languages))}; "
+            "remove the language or name another file"
         )
 
 
@@ -99,16 +99,16 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys) -> Pair:
 
     missing = [key for key in keys if key is not None and key not in row]
     if missing:
-        fail(f"no {', '.join(missing)}", ", ".join(filter(None, keys)))
+        fail(f"no {', '.join(missing)}", f"the keys {', '.join(filter(None, keys))}")
     label = KNOWN.get(str(row[keys.label]))
     if label is None:
         fail(f"{keys.label} '{row[keys.label]!s:.40}'", f"{', '.join(NLI)}, 0 to {len(NLI) - 1} or {NO_AGREEMENT}")
     identity = str(number) if keys.id is None else row[keys.id]
     for key, text in ((keys.premise, row[keys.premise]), (keys.hypothesis, row[keys.hypothesis]), (keys.id, identity)):
         if not isinstance(text, str) or not text.strip():
-            fail(f"{key} is {'empty' if isinstance(text, str) else type(text).__name__}", "text")
+            fail("an empty one" if isinstance(text, str) else type(text).__name__, f"text in {key}")
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-            fail(f"half a character in {key}", "UTF-8")
+            fail("half of a surrogate pair", f"valid Unicode in {key}")
     return Pair(identity, row[keys.premise], row[keys.hypothesis], label)
 
 

@@ -91,7 +91,9 @@ def write_paragraphs(
     unknown = sorted(set(outputs) - set(shares))
     starved = unknown or [split for split in outputs if not nominal[split]]
     if starved:
-        raise DataError(f"{language}.{starved[0]}: no share of the {paragraphs} paragraphs; give it a larger one")
+        raise DataError(
+            f"{language}.{starved[0]}: expected a share of the {paragraphs} paragraphs, found none; increase its share"
+        )
     sieve = _Sieve(f"{seed}/{language}", minimum_characters, per_page)
     drawn = _Drawn(sieve, round(paragraphs * candidates))
     read: Iterable[Part]
@@ -105,8 +107,8 @@ def write_paragraphs(
     for split in outputs:
         if not splits[split]:
             raise DataError(
-                f"{source}: no paragraph for {language}.{split}: {found} of {minimum_characters} characters and more "
-                f"found in {drawn.counts['pages']} pages, {paragraphs} asked for; name a larger file or a lower minimum"
+                f"{source}: no paragraph for {language}.{split}: expected {paragraphs} of at least {minimum_characters} "
+                f"characters, found {found} in {drawn.counts['pages']} pages; name a larger file or a lower minimum"
             )
     metadata: dict[str, Any] = {
         "source": source.name,
@@ -124,7 +126,7 @@ def write_paragraphs(
         rows = [{"id": row.id, "language": language, "page": page, "text": row.text} for page, row in splits[split]]
         write(rows, path, PARAGRAPHS, metadata)
     if found < paragraphs:
-        logger.warning("%s: %d paragraphs asked for, %d found", source, paragraphs, found)
+        logger.warning("%s: %d paragraphs requested, %d available", source, paragraphs, found)
     return metadata
 
 
@@ -215,7 +217,7 @@ class _Drawn:
                 self.counts["pages_parsed"] += 1
                 self.counts["twice_in_page"] += candidate.twice
                 if candidate.failure:
-                    logger.warning("page '%s' is left out: %s", candidate.page, candidate.failure)
+                    logger.warning("page '%s' is skipped: %s", candidate.page, candidate.failure)
                     self.counts["pages_unparsable"] += 1
                 for key, paragraph in candidate.paragraphs:
                     if key < min(self.sieve.bound, self.keys.get(paragraph.text, self.sieve.bound)):

@@ -86,17 +86,16 @@ def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.S
         names = set(schema.names)
         for number, row in enumerate(rows):
             if row.keys() != names:
-                found = ", ".join(row)
-                raise DataError(f"{path}: row {number}: columns {', '.join(schema.names)} expected, found {found}")
+                raise DataError(f"{path}: row {number}: expected columns {', '.join(schema.names)}, found {', '.join(row)}")
         try:
             rows = pa.Table.from_pylist(rows, schema=schema)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise DataError(f"{path}: rows of another type: {' '.join(str(error).split())}") from None
+            raise DataError(f"{path}: expected rows with the types of the schema: {' '.join(str(error).split())}") from None
     if not rows.schema.equals(schema):
-        raise DataError(f"{path}: columns {', '.join(schema.names)} of the corpus schema expected, found {rows.schema}")
+        raise DataError(f"{path}: expected columns {', '.join(schema.names)} of the corpus schema, found {rows.schema}")
     for name in schema.names:
         if rows[name].null_count:
-            raise DataError(f"{path}: {rows[name].null_count} rows without {name}")
+            raise DataError(f"{path}: expected {name} in every row, found {rows[name].null_count} rows without it")
     text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
     with written(path) as temporary:
         pq.write_table(rows.replace_schema_metadata({KEY: text.encode()}), temporary, compression="zstd")
@@ -107,7 +106,7 @@ def read(path: Path) -> pa.Table:
     try:
         return pq.read_table(path)
     except pa.ArrowInvalid as error:
-        raise DataError(f"{path}: a Parquet file expected: {' '.join(str(error).split())}; build it again") from None
+        raise DataError(f"{path}: expected a Parquet file: {' '.join(str(error).split())}; build it again") from None
 
 
 def metadata(path: Path) -> dict[str, Any]:

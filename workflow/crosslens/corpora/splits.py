@@ -43,18 +43,18 @@ def write_split(
     Raises DataError where there are no files or no rows, or the reader finds a fault; then nothing is written.
     """
     if not files:
-        raise DataError(f"{language}.{split}: no files; name some for this split in the configuration")
+        raise DataError(f"{language}.{split}: expected files, found none; name some for this split in the configuration")
     rows, dropped = reader.read(files, language, **settings)
     if not rows:
-        named = ", ".join(map(str, files))
-        raise DataError(f"{named}: no rows for {language}.{split} (dropped: {dropped}); name other files")
-    told = {"files": [path.name for path in files], "dropped": dropped, "available": len(rows), "seed": seed}
-    told |= {name: str(value) for name, value in settings.items()}
+        names = ", ".join(map(str, files))
+        raise DataError(f"{names}: expected rows for {language}.{split}, found none (dropped: {dropped}); name other files")
+    metadata = {"files": [path.name for path in files], "dropped": dropped, "available": len(rows), "seed": seed}
+    metadata |= {name: str(value) for name, value in settings.items()}
     if limit is not None and limit < len(rows):
         who = "parallel" if settings.get("parallel") else language
         sample = sorted(random.Random(f"{seed}/{who}/{split}/limit").sample(range(len(rows)), limit))
         rows = [rows[i] for i in sample]
-    write(rows, output, reader.SCHEMA, told)
+    write(rows, output, reader.SCHEMA, metadata)
     return len(rows)
 
 

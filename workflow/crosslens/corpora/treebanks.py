@@ -126,7 +126,7 @@ def read(
             id = _shared_id(sentence) if parallel else f"{treebank}/{sentence.id}"
             if parallel and id in seen:
                 raise DataError(
-                    f"{path}: sentence {id} for the second time among {', '.join(str(path) for path in paths)}; "
+                    f"{path}: expected each sentence once, found {id} a second time among {', '.join(map(str, paths))}; "
                     "name each treebank once"
                 )
             seen.add(id)

@@ -30,12 +30,12 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
     codes of resources/languages.csv, which has their codes of WALS. Genus and family are the release's own, empty where it
     leaves them out. Languages that share a code of WALS (Croatian, Serbian) have the same values.
     Counts: `languages_without_code`, `languages_without_value` (of those with a code), `features_without_value`.
-    Raises DataError, `path:line: what, expected, remedy`, where a table lacks a column or names what another does not have.
+    Raises DataError, `path:line: expected, found, remedy`, where a table lacks a column or names what another does not have.
     """
     tables = {path.name.partition(".")[0]: path for path in paths}
     missing = [name for name in COLUMNS if name not in tables]
     if missing:
-        raise DataError(f"{', '.join(map(str, paths))}: no {missing[0]}.csv; name the four tables {', '.join(COLUMNS)}")
+        raise DataError(f"{', '.join(map(str, paths))}: expected {missing[0]}.csv too; name the four tables {', '.join(COLUMNS)}")
     wals: dict[str, list[str]] = {}
     for language in languages:
         wals.setdefault(languages_table()[language]["wals"], []).append(language)
@@ -60,7 +60,9 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
             what = f"code {row['Code_ID']} for value {row['Value']:.40} of {row['Parameter_ID']}"
             refuse(path, line, what, f"the code of value {code['Number']} of {code['Parameter_ID']}")
         if (row["Language_ID"], row["Parameter_ID"]) in seen:
-            refuse(path, line, f"{row['Parameter_ID']} of {row['Language_ID']} for the second time", "one value")
+            refuse(
+                path, line, f"{row['Parameter_ID']} of {row['Language_ID']} a second time", "one value per language and feature"
+            )
         seen.add((row["Language_ID"], row["Parameter_ID"]))
         for language in wals.get(row["Language_ID"], []):
             rows.append(
@@ -84,9 +86,9 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
 
 
 def _check(path: Path, line: int, what: str, name: str, known: dict[str, Any]) -> None:
-    """Raise DataError for a reference to nothing."""
+    """Raise DataError for an unknown reference."""
     if name not in known:
-        refuse(path, line, f"unknown {what} '{name:.40}'", f"a {what} of the {what}s' table")
+        refuse(path, line, f"unknown {what} '{name:.40}'", f"a {what} of the table of {what}s")
 
 
 def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
@@ -101,9 +103,9 @@ def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
             for row in reader:
                 number = reader.line_num
                 if None in row or None in row.values():
-                    refuse(path, number, "another number of columns", f"{len(reader.fieldnames or ())}")
+                    refuse(path, number, "a different number", f"{len(reader.fieldnames or ())} columns")
                 yield number, row
     except DataError:
         raise
     except (csv.Error, *DAMAGED) as error:
-        refuse(path, number + 1, f"damaged table ({error})", "a whole table in UTF-8")
+        refuse(path, number + 1, f"a damaged table ({error})", "a complete table in UTF-8")

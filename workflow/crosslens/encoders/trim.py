@@ -22,7 +22,7 @@ def trim(files: EncoderFiles, texts: Iterable[Sequence[str]]) -> EncoderFiles:
     """
     kind = files.tokenizer["model"]["type"]
     if kind not in ("Unigram", "WordPiece"):
-        raise DataError(f"cannot trim a {kind} vocabulary; expected Unigram or WordPiece: set trim to false for this encoder")
+        raise DataError(f"trim: expected a Unigram or WordPiece vocabulary, found {kind}: set trim to false for this encoder")
     tokenizer = files.fast_tokenizer()
     keep = {token["id"] for token in files.tokenizer["added_tokens"]}
     if kind == "Unigram":
@@ -89,4 +89,6 @@ def _check(full: EncoderFiles, trimmed: EncoderFiles, texts: Sequence[Sequence[s
     for old, new in zip(*encodings, strict=True):
         embeddings = (full.state[WORD_EMBEDDINGS][old.ids], trimmed.state[WORD_EMBEDDINGS][new.ids])
         if old.tokens != new.tokens or not torch.equal(*embeddings):
-            raise AssertionError(f"trimming changed the text {' '.join(old.tokens)}: report this with the encoder's name")
+            raise AssertionError(
+                f"trimming changed the subwords of {' '.join(old.tokens)}: please report this with the encoder's name"
+            )

@@ -21,7 +21,7 @@ def unit_states(encoder: nn.Module, batch: Batch, reading: Reading, layers: Sequ
     given = {name: value.to(device) for name, value in options.items() if value is not None}
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     if any(layer > top for layer in layers):
-        raise DataError(f"states.layers: layers of 0 to {top} expected for this encoder, found {max(layers)}")
+        raise DataError(f"states.layers: expected layers from 0 to {top} for this encoder, found {max(layers)}")
     output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **given)
     rows, columns = batch.rows.to(device), batch.columns.to(device)
     last = {f"layer_{top}": output.last_hidden_state[rows, columns]} if top in layers or reading.state == "hidden" else {}

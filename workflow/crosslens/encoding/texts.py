@@ -91,7 +91,7 @@ def load(
     """
     table = pa.concat_tables([pq.read_table(path) for path in files]).combine_chunks()
     if not table.num_rows:
-        raise DataError(f"{files[0]}: no texts; expected at least one: look at the log of the step that made it")
+        raise DataError(f"{files[0]}: expected at least one text, found none: see the log of the step that created it")
 
     def flat(name: str) -> tuple[np.ndarray, np.ndarray]:
         column = table[name].combine_chunks()
@@ -118,7 +118,7 @@ def load(
     if trees:
         heads = flat("heads")[0].astype(np.int64)
         if len(heads) != len(positions):
-            raise DataError(f"{files[0]}: words without trees; a treebank expected for parsing: choose another corpus")
+            raise DataError(f"{files[0]}: expected a treebank for parsing, found words without trees: choose another corpus")
         labels["arc"] = np.where(heads < 0, IGNORED, heads)
     return Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,

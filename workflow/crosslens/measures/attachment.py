@@ -33,7 +33,9 @@ def measure(given: Given, *, head: str, arcs: str, relations: Sequence[str], res
         for definition, (share, n) in lost.items():
             yield place | {"measure": "cut", "definition": definition, "value": share, "n": n}
         if not labelled["id"].tolist() == part[part["head"] == arcs]["id"].tolist() == upos["id"].tolist():
-            raise DataError(f"{given.folder / 'predictions.parquet'}: other sentences than in {file}: train the recipe again")
+            raise DataError(
+                f"{given.folder / 'predictions.parquet'}: expected the sentences of {file}, found others: train the recipe again"
+            )
         for definition, counts in _counts(labelled, part[part["head"] == arcs], upos, relations).items():
             value, low, high = bootstrap(counts, accuracy, resamples, given.seed)
             yield place | {"measure": "score", "definition": definition, "value": value, "low": low, "high": high,

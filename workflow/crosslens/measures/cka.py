@@ -106,7 +106,7 @@ def cka_of_sums(xx: Sums, yy: Sums, xy: Sums, definition: str | Definition = OUR
     """Linear CKA from the sums of x with itself, y with itself, and x with y; equal to `cka` of all rows at once."""
     how = DEFINITIONS[definition] if isinstance(definition, str) else definition
     if how.kernel != "linear" or how.quarters:
-        raise ValueError(f"{definition} does not follow from sums over rows; use cka")
+        raise ValueError(f"{definition} cannot be computed from sums over rows; use cka")
     if not (xx.defined(how.centring) and yy.defined(how.centring)):
         return float("nan")
     return float(cosine(*(np.float64(sums.product(how.centring)) for sums in (xy, xx, yy))))
@@ -137,7 +137,7 @@ def compare(
     labels = np.arange(n)
     if blocks is not None:
         if blocks.shape != (n,):
-            raise DataError(f"blocks: shape {blocks.shape}, expected ({n},), the document of each sentence")
+            raise DataError(f"blocks: expected the document of each sentence, shape ({n},), found shape {blocks.shape}")
         labels = np.cumsum(np.append(False, blocks[1:] != blocks[:-1]))[:n]
     plans = {name: _Plan(DEFINITIONS[name], labels, draws, seed) for name in definitions}
     values = {name: np.full((6, len(others), layers), np.nan) for name in plans}
@@ -146,7 +146,9 @@ def compare(
             grams = [Gram.from_states(checked(reference[layer], n, f"reference, layer {layer}"))]
             for language, states in others.items():
                 if len(states) != layers:
-                    raise DataError(f"{language}: {len(states)} layers, {layers} in the reference; extract the same of both")
+                    raise DataError(
+                        f"{language}: expected {layers} layers as in the reference, found {len(states)}; extract the same layers"
+                    )
                 grams.append(Gram.from_states(checked(states[layer], n, f"{language}, layer {layer}")))
             for name, measured in zip(plans, pool.map(_Plan.measure, plans.values(), repeat(grams)), strict=True):
                 values[name][:, :, layer] = measured

@@ -19,9 +19,9 @@ def checked(states: np.ndarray, n: int, name: str) -> np.ndarray:
     """States (n, d) in float64. Raises DataError, which names them, where the shape is another or a value is not finite."""
     states = np.asarray(states, np.float64)
     if states.ndim != 2 or len(states) != n:
-        raise DataError(f"{name}: states of shape {states.shape}, expected ({n}, d); both sides need the same sentences")
+        raise DataError(f"{name}: expected states of shape ({n}, d), found {states.shape}; both sides need the same sentences")
     if not np.isfinite(states).all():
-        raise DataError(f"{name}: states that are infinite or no numbers, expected finite ones; extract them in float32")
+        raise DataError(f"{name}: expected finite states, found infinity or NaN; extract them in float32")
     return states
 
 

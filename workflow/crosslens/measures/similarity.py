@@ -38,11 +38,11 @@ def measure(given: Given, *, corpus: str, reference: str, draws: int) -> Iterato
 
 def _aligned(path: Path, reference: str, ids: list[str]) -> list[np.ndarray]:
     """States of a language whose sentences are those of the reference, in the same order."""
-    found, states = read_layers(path)
-    if found != ids:
-        odd = ", ".join(sorted(set(found) ^ set(ids))[:3]) or "in another order"
+    own_ids, states = read_layers(path)
+    if own_ids != ids:
+        different = ", ".join(sorted(set(own_ids) ^ set(ids))[:3]) or "in another order"
         raise DataError(
-            f"{path}: not the sentences of {reference} ({odd}), translations with the same ids expected: name parallel "
-            "treebanks, or leave the language out"
+            f"{path}: expected translations of the sentences of {reference}, with the same ids, found others ({different}): name "
+            "parallel treebanks, or remove the language"
         )
     return states

@@ -33,7 +33,7 @@ def decode_batch(scores: np.ndarray, words: np.ndarray) -> np.ndarray:
     read[:, own, own + 1] = False
     wrong = ~(np.isfinite(scores) | ~read).all((1, 2))
     if wrong.any():
-        raise ValueError(f"scores of sentence {wrong.argmax()}: not finite, finite numbers expected")
+        raise ValueError(f"scores of sentence {wrong.argmax()}: expected finite numbers")
     scores[~read] = -np.inf
     heads: np.ndarray = scores.argmax(2)  # of most sentences a tree already, under a trained parser
     left = np.flatnonzero(~_are_trees(heads, words))
@@ -113,7 +113,9 @@ def attachment(
         lengths = [len(part) for part in sentence]
         if len(set(lengths)) > 1:
             parts = "gold heads, gold relations, heads, relations, UPOS tags"
-            raise DataError(f"sentence {row}: {', '.join(map(str, lengths))} {parts}; as many of each expected: align them")
+            raise DataError(
+                f"sentence {row}: expected as many {parts} as words, found {', '.join(map(str, lengths))}: align them"
+            )
         words = [
             (gold_head == head >= 0, name(gold_relation) == name(relation))
             for gold_head, gold_relation, head, relation, tag in zip(*sentence, strict=True)

@@ -49,7 +49,7 @@ def articles(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Article, .
     """
     written = tuple(itertools.islice(_articles(grammar, seed, *key), n))
     if len(written) < n:
-        raise DataError(f"phrasebook: {n} articles asked, {len(written)} are all there are; ask for fewer")
+        raise DataError(f"phrasebook: {n} articles requested, only {len(written)} available; request fewer")
     return written
 
 
@@ -59,7 +59,7 @@ def paragraphs(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Paragrap
         itertools.islice((paragraph for article in _articles(grammar, seed, *key) for paragraph in article.paragraphs), n)
     )
     if len(written) < n:
-        raise DataError(f"phrasebook: {n} paragraphs asked, {len(written)} are all there are; ask for fewer")
+        raise DataError(f"phrasebook: {n} paragraphs requested, only {len(written)} available; request fewer")
     return written
 
 

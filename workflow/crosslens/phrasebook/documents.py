@@ -101,7 +101,7 @@ def documents(grammar: Grammar, records: int, seed: int) -> tuple[Document, ...]
     def drawn(place: int) -> tuple[str, ...]:
         return tuple(sentence.text for topic in subjects[place] for sentence in passage(grammar, topic, stream))
 
-    texts = different(drawn, len(subjects), "news asked")
+    texts = different(drawn, len(subjects), "news documents")
     return tuple(
         Document(grammar.language.code, place, topics, text)
         for place, (topics, text) in enumerate(zip(subjects, texts, strict=True))

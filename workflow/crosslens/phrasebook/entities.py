@@ -70,7 +70,7 @@ def sentences(grammar: Grammar, corpus: str, split: str, records: int, seed: int
         # `She wrote many books` has a name in its slots only: many meanings would be one sentence.
         return sentence if chosen is nameless or sentence.entities else None
 
-    return different(drawn, 3 * records if split == "train" else records, f"sentences with names asked of the {split} split")
+    return different(drawn, 3 * records if split == "train" else records, f"sentences with names of the {split} split")
 
 
 def tagged(sentence: Sentence) -> list[Word]:

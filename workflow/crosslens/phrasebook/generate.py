@@ -64,10 +64,10 @@ class Stream:
         return items
 
 
-def different(drawn: Callable[[int], Drawn | None], n: int, asked: str) -> tuple[Drawn, ...]:
+def different(drawn: Callable[[int], Drawn | None], n: int, what: str) -> tuple[Drawn, ...]:
     """`n` different things, from draws that are given the number found so far and may give nothing.
 
-    asked: what and of what, for the message where there are too few.
+    what: their name, for the message where there are too few.
     """
     things: dict[Drawn, None] = {}
     misses = 0
@@ -79,7 +79,7 @@ def different(drawn: Callable[[int], Drawn | None], n: int, asked: str) -> tuple
         else:
             misses += 1
         if misses == PATIENCE:
-            raise DataError(f"phrasebook: {n} {asked}, {len(things)} found; ask for fewer or add concepts")
+            raise DataError(f"phrasebook: {n} {what} requested, only {len(things)} available; request fewer or add concepts")
     return tuple(things)
 
 
@@ -126,7 +126,7 @@ def treebank(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Sentence,
     The parallel split has the same meanings in the same order in all languages; the others differ between languages.
     """
     if split not in SPLITS:
-        raise ValueError(f"split {split!r}, expected one of {', '.join(SPLITS)}")
+        raise ValueError(f"split: expected one of {', '.join(SPLITS)}, found {split!r}")
     key = ("treebank", split) if split == "parallel" else ("treebank", split, grammar.language.code)
     stream = Stream(seed, *key)
     frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
@@ -135,5 +135,5 @@ def treebank(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Sentence,
         meaning = draw(grammar, stream.pick(frames), stream)
         return meaning if split_of(meaning) == split else None
 
-    meanings = different(drawn, n, f"sentences asked of the {split} split")
+    meanings = different(drawn, n, f"sentences of the {split} split")
     return tuple(realise(grammar, meaning) for meaning in meanings)

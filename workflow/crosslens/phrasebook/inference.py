@@ -80,7 +80,8 @@ def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ..
             misses += 1
         if misses == PATIENCE:
             raise DataError(
-                f"phrasebook: {n} prompts asked of the {split} split, {len(found)} found; ask for fewer or add concepts"
+                f"phrasebook: {n} prompts of the {split} split requested, only {len(found)} available; request fewer or add "
+                "concepts"
             )
     return tuple(found.values())
 

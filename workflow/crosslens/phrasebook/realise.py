@@ -120,7 +120,7 @@ def realise(grammar: Grammar, meaning: Meaning) -> Sentence:
     words, ranges = _capitalised(words, ranges, grammar.language.code)
     problem = tree_problem([word.head for word in words], [word.relation for word in words])
     if problem:
-        raise DataError(f"{template.place}: with {fillers} {problem}, expected a tree; correct the heads")
+        raise DataError(f"{template.place}: expected a tree, found {problem} with {fillers}; correct the heads")
     entities = _entities(grammar, meaning, drafts, words)
     return Sentence(grammar.language.code, meaning, tuple(words), tuple(ranges), tuple(entities))
 
@@ -131,8 +131,8 @@ def _choose(grammar: Grammar, meaning: Meaning, fillers: Mapping[str, str]) -> T
         if all(_meets(_agreement(grammar, slot, fillers), part) for slot, part in template.conditions):
             return template
     raise DataError(
-        f"phrasebook/{grammar.language.code}/frames.txt: no template of {meaning.frame} for {dict(fillers)}, "
-        "expected one line without a condition; add it"
+        f"phrasebook/{grammar.language.code}/frames.txt: expected a template of {meaning.frame} without a condition, found none "
+        f"for {dict(fillers)}; add it"
     )
 
 
@@ -147,7 +147,7 @@ def _lexeme(grammar: Grammar, name: str, fillers: Mapping[str, str]) -> Lexeme:
         part = Part(filler, filler, "NUM", "", False)
         return Lexeme(filler, "NUM", Form((part,), 0), f"{filler[-2:-1]}.{filler[-1]}", {})
     if filler not in grammar.lexicon:
-        raise DataError(f"phrasebook/{grammar.language.code}/lexicon.csv: no line for `{filler}`, expected one; add it")
+        raise DataError(f"phrasebook/{grammar.language.code}/lexicon.csv: expected a line for `{filler}`, found none; add it")
     return grammar.lexicon[filler]
 
 
@@ -171,8 +171,8 @@ def _resolve(grammar: Grammar, reference: Reference, fillers: Mapping[str, str],
     form = lexeme.form(key)
     if form is None:
         raise DataError(
-            f"{place}: `{{{reference.name}:{reference.key}}}` asks `{lexeme.name}` for the form `{key}`, not among "
-            f"{', '.join(lexeme.forms)}; add it to lexicon.csv or correct the key"
+            f"{place}: `{{{reference.name}:{reference.key}}}` needs the form `{key}` of `{lexeme.name}`, which has only "
+            f"{', '.join(lexeme.forms)}; add the form to lexicon.csv or correct the key"
         )
     return lexeme, form
 
@@ -225,8 +225,8 @@ def _word(draft: _Draft, template: Template, head_of: Mapping[int, int]) -> Word
     rule = template.words[draft.origin - 1]
     if rule.head and rule.head not in head_of:
         raise DataError(
-            f"{template.place}: word {draft.origin} depends on word {rule.head}, which is left out (empty form), "
-            "expected a word that stays; give it another head or a template of its own with a condition"
+            f"{template.place}: expected the head of word {draft.origin} in the sentence, but word {rule.head} is omitted (empty "
+            "form); give the word another head, or a template of its own with a condition"
         )
     head = head_of[rule.head] if rule.head else 0
     return Word(draft.part.text, draft.lemma, draft.upos, head, rule.relation, True)

@@ -1,4 +1,4 @@
-"""Official files, from a mirror or the network, verified before they get their name."""
+"""Official files, from a mirror or the network, verified before they are given their name."""
 
 import io
 import logging
@@ -60,24 +60,24 @@ def fetch(
             part = target.with_name(f"{target.name}.part")
             origin = _download(file, part, urls, mirror, manual)
             os.replace(part, temporary)
-        found, came = files.sha256(temporary), temporary.stat().st_size
-        wrong = [f"{size} bytes expected, found {came}"] if size not in (None, came) else []
-        if expected not in (None, found):
-            since = "" if sha256 else f" (as pinned in {lock} when it was first fetched)"
-            wrong.append(f"sha256 {expected} expected{since}, found {found}")
+        digest, received = files.sha256(temporary), temporary.stat().st_size
+        wrong = [f"expected {size} bytes, found {received}"] if size not in (None, received) else []
+        if expected not in (None, digest):
+            since = "" if sha256 else f" (pinned in {lock} when it was first fetched)"
+            wrong.append(f"expected sha256 {expected}{since}, found {digest}")
         if wrong:
             aside = target.with_name(f"{target.name}.wrong")
-            remedy = f"what came is kept as {aside}; try again later, or put a good copy into a mirror"
+            remedy = f"the received file is kept as {aside}; try again later, or put a correct copy into a mirror"
             if copy:
                 remedy = "replace that copy"
             else:
                 os.replace(temporary, aside)
             if not sha256:
-                remedy += f"; if the file was meant to change, delete its line in {lock}"
+                remedy += f"; if the change of the file is intended, delete its line in {lock}"
             raise DataError(f"{file}: {', '.join(wrong)} in {origin}; {remedy}")
     if expected is None:
-        pin(file, found, came, "a mirror" if copy else origin, lock)
-    return found
+        pin(file, digest, received, "a mirror" if copy else origin, lock)
+    return digest
 
 
 def in_mirrors(mirrors: Iterable[str | Path], folders: Iterable[str]) -> list[Path]:
@@ -134,7 +134,7 @@ def _remote(file: str, urls: Sequence[str], mirror: Sequence[Path], manual: str 
         try:
             if size := remote.measure():
                 return remote, size
-            reasons.append(f"{url}: the server does not say how large it is")
+            reasons.append(f"{url}: the server does not report the file's size")
         except Unavailable as reason:
             reasons.append(str(reason))
     raise _nowhere(file, reasons, mirror, manual)
@@ -144,7 +144,7 @@ def _path(file: str) -> PurePosixPath:
     """The path inside the source of SOURCE/PATH."""
     parts = PurePosixPath(file).parts
     if len(parts) < 2 or parts[0] == "/" or ".." in parts:
-        raise DataError(f"{file}: a path inside a source expected, without '..'; correct the file's name")
+        raise DataError(f"{file}: expected a path inside a source, without '..'; correct the file's name")
     return PurePosixPath(*parts[1:])
 
 
@@ -162,7 +162,8 @@ def _opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
         with files.open_binary(copy) if added else open(copy, "rb") as stream:
             yield stream
     except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
-        raise DataError(f"{copy}: whole {copy.suffix if added else 'file'} expected, found: {error}; replace it") from None
+        form = f"{copy.suffix} file" if added else "file"
+        raise DataError(f"{copy}: expected a complete {form}, found: {error}; replace it") from None
 
 
 def _download(file: str, part: Path, urls: Sequence[str], mirror: Sequence[Path], manual: str | None) -> str:
@@ -181,10 +182,10 @@ def _download(file: str, part: Path, urls: Sequence[str], mirror: Sequence[Path]
 
 
 def _nowhere(file: str, reasons: Sequence[str], mirror: Sequence[Path], manual: str | None) -> DataError:
-    """What to say where a file is in no mirror and on no server."""
+    """The error for a file that is in no mirror and on no server."""
     path = _path(file)
-    places = " or ".join(str(folder / path) for folder in mirror) or "a folder named under `mirror` in the config"
+    places = " or ".join(str(folder / path) for folder in mirror) or "a folder listed under `mirror` in the configuration"
     note = f" ({manual})" if manual else ""
     if not reasons:
-        return DataError(f"{file}: it cannot be downloaded{note}; put it at {places}, as it is or with .xz or .gz added")
-    return DataError(f"{file} could not be downloaded: {'; '.join(reasons)}{note}; try again later, or put it at {places}")
+        return DataError(f"{file}: cannot be downloaded{note}; put it at {places}, as it is or with .xz or .gz added")
+    return DataError(f"{file}: could not be downloaded: {'; '.join(reasons)}{note}; try again later, or put it at {places}")

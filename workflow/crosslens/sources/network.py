@@ -100,9 +100,9 @@ class Remote:
             if fails == ATTEMPTS:
                 raise Unavailable(f"{self.url}: {reason}")
             if asked > PATIENCE:
-                raise Unavailable(f"{self.url}: {reason}; it asks to wait {duration(asked)}")
+                raise Unavailable(f"{self.url}: {reason}; the server asks to wait {duration(asked)}")
             wait = max(asked, PAUSE * 2 ** max(fails - 1, 0) * random.uniform(0.75, 1.25))
-            logger.info("%s: %s; again in %s", self.name, reason, duration(wait))
+            logger.info("%s: %s; trying again in %s", self.name, reason, duration(wait))
             time.sleep(wait)
 
     def _request(self, sink: BinaryIO, start: int, stop: int | None, about: Path | None) -> None:
@@ -127,12 +127,13 @@ class Remote:
                     length = answer.headers.get("Content-Length", "")
                     self.size = int(length) if length.isdigit() else None
                 case 200:
-                    raise Unavailable(f"{self.url}: parts of it were asked for, the whole file or another version came")
+                    raise Unavailable(f"{self.url}: requested a part, received the whole file or another version")
                 case 416 if stop is None and have and have == size:
                     return  # nothing was lacking
                 case 206 | 416:
                     sink.truncate(0)
-                    raise _Interrupted(f"a part from byte {start + have} on expected, {answer.headers.get('Content-Range')} came")
+                    received = answer.headers.get("Content-Range")
+                    raise _Interrupted(f"requested a part from byte {start + have} on, received {received}")
                 case status if status in TRY_AGAIN:
                     raise _Interrupted(f"{status} {answer.reason}", _wait(answer.headers.get("Retry-After", "")))
                 case status:
@@ -150,7 +151,7 @@ class Remote:
                     if progress:
                         progress.advance((have - began) // MEGABYTE - progress.done)
             if end is not None and have != end:
-                raise _Interrupted(f"{have} of {end} bytes came")
+                raise _Interrupted(f"received {have} of {end} bytes")
 
 
 def size_of(urls: Sequence[str]) -> tuple[int | None, bool]:

@@ -34,5 +34,5 @@ def _read(lock: Path) -> dict[str, dict[str, str]]:
     with open(lock, encoding="utf-8", newline="") as stream:
         table = csv.DictReader(stream, delimiter="\t")
         if table.fieldnames is None or set(table.fieldnames) != set(FIELDS):
-            raise DataError(f"{lock}: columns {', '.join(FIELDS)} expected, found {table.fieldnames}; restore it or delete it")
+            raise DataError(f"{lock}: expected columns {', '.join(FIELDS)}, found {table.fieldnames}; restore or delete the file")
         return {row["file"]: row for row in table}

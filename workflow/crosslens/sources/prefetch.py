@@ -1,4 +1,4 @@
-"""How much there is to download, said before it starts."""
+"""How much there is to download, reported before it starts."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -37,7 +37,7 @@ def announcement(files: Sequence[str], folder: Path, sources: Mapping[str, Sourc
             known, unknown = known + (size or 0), unknown + (size is None)
     parts = [
         f"{len(files)} files",
-        f"{here} here",
+        f"{here} already present",
         f"{mirrored} in a mirror",
         f"{downloads} to download: {readable(known)}",
     ]

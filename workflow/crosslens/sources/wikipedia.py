@@ -66,7 +66,7 @@ def sample(index: Path, ranges: Ranges, target: Path, *, blocks: int, seed: int)
         fetched += sink.write(header)
         content = _content(ranges, 0, header)
         if b"<mediawiki" not in content or b"<page>" in content:
-            raise _wrong(ranges, 0, "the header of a multistream dump", "something else")
+            raise _wrong(ranges, 0, "the header of a multistream dump", repr(content[:30]))
         with Progress(len(drawn), f"blocks of {ranges.name}", logger) as progress:
             for neighbours in _joined(drawn):
                 start = neighbours[0].start
@@ -95,7 +95,7 @@ def read_index(index: Path, size: int) -> list[Block]:
                 start = int(offset)
                 if not starts or start != starts[-1]:
                     if start <= (starts[-1] if starts else 0):
-                        raise ValueError("an offset that is not larger than the one before")
+                        raise ValueError("an offset not larger than the one before")
                     starts.append(start)
                     pages.append(0)
                     ids.append(0)
@@ -103,13 +103,14 @@ def read_index(index: Path, size: int) -> list[Block]:
                 ids[-1] = zlib.crc32(b"%d\n" % int(id), ids[-1])
     except (EOFError, OSError, ValueError) as error:
         raise DataError(
-            f"{index}: line {number}: lines like offset:page id:title expected, by offset, found: {error}; fetch it again"
+            f"{index}: line {number}: expected lines like offset:page id:title in the order of offsets, found: {error}; fetch it "
+            "again"
         ) from None
     if not starts:
-        raise DataError(f"{index}: a line a page expected, found none; fetch it again")
+        raise DataError(f"{index}: expected a line per page, found none; fetch it again")
     if starts[-1] >= size:
         remedy = "fetch index and dump of the same date"
-        raise DataError(f"{index}: offsets below {size}, the size of the dump, expected, found {starts[-1]}; {remedy}")
+        raise DataError(f"{index}: expected offsets below {size}, the size of the dump, found {starts[-1]}; {remedy}")
     return [Block(*row) for row in zip(starts, [*starts[1:], size], pages, ids, strict=True)]
 
 
@@ -127,7 +128,7 @@ def _joined(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 def _read(ranges: Ranges, start: int, length: int) -> bytes:
     data = ranges.read(start, length)
     if len(data) != length:
-        raise _wrong(ranges, start, f"{length} bytes", f"{len(data)}")
+        raise _wrong(ranges, start, f"{length} bytes", str(len(data)))
     return data
 
 
@@ -143,14 +144,14 @@ def _check(ranges: Ranges, block: Block, data: bytes) -> None:
     content = _content(ranges, block.start, data)
     if not content.lstrip().startswith(b"<page>"):
         raise _wrong(ranges, block.start, "<page>", repr(content[:30]))
-    found = PAGE_ID.findall(content)
-    ids = 0
-    for id in found:
-        ids = zlib.crc32(id + b"\n", ids)
-    if (len(found), ids) != (block.pages, block.ids):
-        raise _wrong(ranges, block.start, f"the {block.pages} pages of the index", f"{len(found)}, or others")
+    page_ids = PAGE_ID.findall(content)
+    checksum = 0
+    for id in page_ids:
+        checksum = zlib.crc32(id + b"\n", checksum)
+    if (len(page_ids), checksum) != (block.pages, block.ids):
+        raise _wrong(ranges, block.start, f"the {block.pages} pages of the index", f"{len(page_ids)} pages with other ids")
 
 
 def _wrong(ranges: Ranges, start: int, expected: str, found: str) -> DataError:
     remedy = "fetch index and dump of the same date again"
-    return DataError(f"{ranges.name}: byte {start} of {ranges.size}: {expected} expected, found: {found}; {remedy}")
+    return DataError(f"{ranges.name}: byte {start} of {ranges.size}: expected {expected}, found {found}; {remedy}")

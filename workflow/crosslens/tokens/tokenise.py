@@ -1,4 +1,4 @@
-"""From words to pieces, and the piece of a word that carries its label."""
+"""From words to subwords ("pieces"), and the subword that carries a word's label."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -104,8 +104,8 @@ def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Tokens) -> pa
     """The PLACED table of texts, made in chunks, so that few encodings are in memory at once."""
     if settings.labelled_piece == "word_starts" and not isinstance(tokenizer.model, models.WordPiece):
         raise DataError(
-            f"tokens.labelled_piece: word_starts needs a WordPiece vocabulary, this one is {type(tokenizer.model).__name__}: "
-            "choose first or first_visible"
+            f"tokens.labelled_piece: expected a WordPiece vocabulary for word_starts, found {type(tokenizer.model).__name__}: "
+            "set first or first_visible"
         )
     joiner = _joiner(tokenizer)
     tables = [PLACED.empty_table()]
@@ -227,7 +227,9 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     """
     path = folder / "tokenizer.json"
     if not path.is_file():
-        raise DataError(f"{path}: missing; expected a fast tokenizer: save the encoder's tokenizer with transformers again")
+        raise DataError(
+            f"{path}: expected a fast tokenizer, found no such file: save the encoder's tokenizer with transformers again"
+        )
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -266,7 +268,10 @@ def write_train(
     groups = places if by == "text" else table[by].take(places)
     drawn = validation(groups.to_pylist(), share, seed, language)
     if not drawn:
-        raise DataError(f"{corpus}: a validation share of {share:g} of {len(places)} texts has none; raise validation_share")
+        raise DataError(
+            f"{corpus}: expected at least one text for validation, found none in a share of {share:g} of {len(places)} texts; "
+            "increase validation_share"
+        )
     is_drawn = pc.is_in(tokens["place"], places.take(pa.array(sorted(drawn))))
     counts = {}
     for split, chosen, unknown in (("train", pc.invert(is_drawn), texts.dropped), ("validation", is_drawn, 0)):
@@ -284,6 +289,6 @@ def _corpus_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
 def _check_left(texts: int, table: pa.Table, encoder: Path, corpus: Path) -> None:
     if not texts:
         raise DataError(
-            f"{corpus}: none of {table.num_rows} texts is free of unknown pieces under {encoder.name}: "
+            f"{corpus}: expected texts without unknown subwords, found none of {table.num_rows} for {encoder.name}: "
             "choose an encoder that covers the language, or set tokens.drop_unknown to false"
         )

@@ -76,7 +76,7 @@ class Biaffine(nn.Module):
     ):
         super().__init__()
         if root == "as_released" and decoding == "log":
-            raise ValueError("root as_released: decoding log, which has no tree without the root; probability expected")
+            raise ValueError("root as_released: expected decoding probability, found log, which has no tree without the root")
         self.sizes = [arc, arc, relation, relation]
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
         self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
@@ -100,7 +100,7 @@ class Biaffine(nn.Module):
         if self.vector is not None:
             first = self.vector.expand(len(states), -1)
         if first is None:
-            raise ValueError(f"root {self.root}: no states of the first pieces given, (b, d) expected")
+            raise ValueError(f"root {self.root}: expected states of the first tokens, (b, d), found none")
         hidden = self.activation(self.perceptrons(torch.cat([first[:, None], states], 1)))
         units = functional.dropout(hidden.new_ones(len(hidden), 1, hidden.shape[-1]), self.dropout, self.training)
         arc_head, arc_dependent, head, dependent = torch.split(hidden * units, self.sizes, -1)

@@ -11,10 +11,12 @@ from crosslens.streams import stream
 def blocks(encoder: nn.Module) -> list[nn.Module]:
     """The blocks of a transformer encoder, 1 to L: its one list of as many modules as it has layers."""
     layers = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
-    found = [module for module in encoder.modules() if isinstance(module, nn.ModuleList) and len(module) == layers]
-    if len(found) != 1:
-        raise DataError(f"{type(encoder).__name__}: {len(found)} lists of {layers} blocks, one expected; take another encoder")
-    return list(found[0])
+    lists = [module for module in encoder.modules() if isinstance(module, nn.ModuleList) and len(module) == layers]
+    if len(lists) != 1:
+        raise DataError(
+            f"{type(encoder).__name__}: expected one list of {layers} blocks, found {len(lists)}; use another encoder"
+        )
+    return list(lists[0])
 
 
 def lowest(encoder: nn.Module, number: int) -> list[nn.Module]:
@@ -34,23 +36,26 @@ def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
 
 
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
-    """Draw the named blocks, and the embeddings, anew; everything else stays as it is, bit for bit.
+    """Re-initialise the named blocks, and the embeddings where the edit says so; everything else stays the same, bit for bit.
 
     bert: weights N(0, 0.02), biases 0, LayerNorm 1 and 0, as the encoder was initialised before its pretraining (the paper's
     code of its time, mbert-unseen-languages, loads the other children into such a model). released: as the code published for
     users has it by the way it loads, PyTorch's default, weights and biases uniform within 1 / sqrt(fan in).
     Each block has a random stream of its own: it is the same alone and with others, and nothing else (heads, order of the data,
     dropout) depends on it, so that a difference to the reference is paired. The embeddings are block 0.
-    Raises DataError for a block that there is not.
+    Raises DataError where a block number is out of range.
     """
     if not edit.changes():
         return
-    every = blocks(encoder)
-    layers = range(1, len(every) + 1) if edit.layers == "all" else edit.layers
-    wrong = [layer for layer in layers if not 1 <= layer <= len(every)]
+    all_blocks = blocks(encoder)
+    layers = range(1, len(all_blocks) + 1) if edit.layers == "all" else edit.layers
+    wrong = [layer for layer in layers if not 1 <= layer <= len(all_blocks)]
     if wrong:
-        raise DataError(f"layers {wrong} are to be re-initialised, 1 to {len(every)} expected; name others in the configuration")
-    chosen = {layer: every[layer - 1] for layer in layers}
+        raise DataError(
+            f"block numbers {wrong} out of range: expected 1 to {len(all_blocks)}; change the blocks to re-initialise in the "
+            "configuration"
+        )
+    chosen = {layer: all_blocks[layer - 1] for layer in layers}
     if edit.embeddings:
         chosen[0] = encoder.embeddings  # type: ignore[assignment]
     sd = float(getattr(encoder.config, "initializer_range", 0.02))

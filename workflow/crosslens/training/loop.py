@@ -203,7 +203,7 @@ class Loop:
                     raise
                 self.largest = size // 2
                 torch.cuda.empty_cache()
-                self.log.warning("out of memory: micro-batches of %d texts from now on", self.largest)
+                self.log.warning("out of memory: continuing with micro-batches of %d texts", self.largest)
 
     def _ready(self, phase: Phase) -> None:
         """No gradients yet, and places for those of what is updated alone; dropout where something learns.

@@ -35,7 +35,7 @@ class EncoderWithHeads(nn.Module):
         self.encoder = encoder
         self.reading = reading or Reading()
         if self.reading.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
-            raise DataError("segments: true expected an encoder with two token types, this one has none: set segments to false")
+            raise DataError("segments: expected an encoder with two token types, found one without: set segments to false")
         self.heads = build(heads, self.hidden_size, dropout=dropout, sd=init_sd)
 
     @property
@@ -51,7 +51,7 @@ class EncoderWithHeads(nn.Module):
     def hidden_states(self, batch: Batch, layer: int | None = None) -> torch.Tensor:
         """States of the labelled units at a layer, (n_words, d); None: those that the reading names.
 
-        Raises DataError for a layer that there is not.
+        Raises DataError where the layer is out of range.
         """
         if layer is not None:
             return unit_states(self.encoder, batch, self.reading, [layer])[f"layer_{layer}"]

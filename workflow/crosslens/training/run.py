@@ -59,7 +59,7 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
                 *(pa.array([value] * n) for value in (name, score.data.corpus, score.data.split)),
                 pa.array(scored.languages),
                 pa.array(scored.ids),
-                *(pa.ListArray.from_arrays(offsets, pa.array(of, pa.int16())) for of in (scored.labels[kind], classes)),
+                *(pa.ListArray.from_arrays(offsets, pa.array(values, pa.int16())) for values in (scored.labels[kind], classes)),
                 pa.array(scored.cut),
                 pa.array(scored.cut_words, pa.int32()),
             ]
@@ -88,9 +88,9 @@ def run(
     torch.set_num_threads(threads)
     files = {key: tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for key in recipe.files()}
     texts = load_data(recipe, files)
-    for data, of in texts.items():
-        log.info("%s %s: %d texts, %d pieces, %d labelled words, %d languages",
-                 data.corpus, data.split, len(of), len(of.pieces), len(of.positions), len(data.languages))  # fmt: skip
+    for data, part in texts.items():
+        log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",
+                 data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
     loop = Loop(
         recipe, texts, load_encoder(encoder, pooler=recipe.reading.state == "pooler"), seed=seed, log=log,
         checkpoints=predictions.parent / "checkpoint.safetensors",

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from crosslens.figures.scatter import Panel, Row, legends, panels
 from crosslens.measures.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PAPER, TASKS, V_PAPER, named, recipe_name
+from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PAPER, TASKS, V_PAPER, recipe_name
+from crosslens.papers.tanti2021.records import named
 
 UNITS = {"pos": "words", "nli": "pairs and paragraphs"}
 HEADINGS = {"pos": "UPOS", "nli": "inference"}

@@ -16,7 +16,8 @@ from crosslens.measures.definitions import ACCURACY, CEILING, MACRO_F1, PROBE_AC
 from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, token_counts
 from crosslens.measures.intervals import bootstrap
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import PAPER, TASKS, named, recipe_name
+from crosslens.papers.tanti2021.layout import PAPER, TASKS, recipe_name
+from crosslens.papers.tanti2021.records import named
 
 ADVERSARIES = {
     "gradient_reversal": "gradient reversal",

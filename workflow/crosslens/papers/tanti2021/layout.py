@@ -7,8 +7,6 @@ Each score stands under the definition of the authors' code (`paper`) and under 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
-
 from crosslens.labels import NLI, UPOS
 from crosslens.measures import definitions
 
@@ -85,18 +83,6 @@ def recipe_name(task: str, run: str) -> str:
 def column(task: str, run: str) -> str:
     """A training as the paper's tables head it: UDPOS Fine-T."""
     return f"{TASKS[task]} {RUNS[run]}"
-
-
-def named(records: pd.DataFrame, wiki: str) -> pd.DataFrame:
-    """Records over all languages, items and definitions by the paper's names; wiki: the corpus of paragraphs."""
-    named = records[records["language"] == "all"].reset_index(drop=True)
-    where = (named["corpus"] == wiki).map({True: ", wiki", False: ", target"})
-    languages = named["item"].str.startswith("language")
-    named["item"] = named["item"].where(~languages, named["item"] + where)
-    named.loc[named["measure"] == "adversary", "item"] = "adversary, wiki"
-    named["definition"] = named["definition"].replace(IN_RECORDS)
-    named.loc[named["measure"] == SPELLING, "recipe"] = named["task"].map(lambda task: recipe_name(task, SPELLING))
-    return named
 
 
 def metric(definition: str) -> str:

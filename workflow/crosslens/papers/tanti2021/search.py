@@ -10,7 +10,8 @@ from crosslens import cells
 from crosslens.cells import Published
 from crosslens.measures.definitions import MACRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import PAPER, TASKS, named
+from crosslens.papers.tanti2021.layout import PAPER, TASKS
+from crosslens.papers.tanti2021.records import named
 
 PLACES = 12  # of differences between hyperparameters, which go down to 1e-6
 

@@ -18,9 +18,9 @@ from crosslens.papers.tanti2021.layout import (
     V_PAPER,
     column,
     metric,
-    named,
     recipe_name,
 )
+from crosslens.papers.tanti2021.records import named
 
 XTREME = "XTREME (Hu et al. 2020)"
 FINE_TUNED = "fine-tuned (this paper)"

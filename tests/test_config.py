@@ -325,7 +325,7 @@ def test_every_key_is_described_in_the_documentation():
 def test_documentation_gives_type_range_default_and_meaning():
     text = docs.markdown()
     assert "| `threads` | whole number, at least 1 | `2` | threads per training or extraction of states on a CPU |" in text
-    assert "| `corpora.NAME.kind` | `treebank` | *required* | chooses this form |" in text
+    assert "| `corpora.NAME.kind` | `treebank` | *required* | selects this form |" in text
     assert "### `kind: typology`" in text
     assert "### `source: random`" in text
 

@@ -62,7 +62,7 @@ def test_settings_say_the_kind_of_a_head_and_what_differs_from_the_default():
 def test_heads_that_learn_the_same_have_the_same_labels():
     of = plain({TASK: LinearHead(labels=UPOS), "another": LinearHead(labels=UPOS, layer=3)})
     assert of.labels(TASK) == UPOS and of.labels(LANGUAGE) == ()
-    with pytest.raises(ValidationError, match="test: heads that learn the same, 'task', with other labels; the same expected"):
+    with pytest.raises(ValidationError, match="test: expected the same labels for all heads that learn 'task', found others"):
         plain({TASK: LinearHead(labels=UPOS), "another": LinearHead(labels=NLI)})
 
 

@@ -38,9 +38,8 @@ RECORDS = pa.schema(
 
 def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, Any], schema: pa.Schema = RECORDS) -> None:
     """Write records; `common` fills the columns of the schema that all rows share, what neither gives is null."""
-    shared = {name: common.get(name) for name in schema.names}
-    full = [shared | dict(row) for row in rows]
-    unknown = {name for row in full for name in row} - set(schema.names)
+    full = [{name: common.get(name) for name in schema.names} | dict(row) for row in rows]
+    unknown = {name for row in full for name in row} - set(schema.names) | set(common) - set(RECORDS.names)
     if unknown:
         raise ValueError(f"{path}: expected columns of the schema, found {', '.join(sorted(unknown))}")
     with written(path) as temporary:

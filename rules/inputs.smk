@@ -149,10 +149,11 @@ def recipe_params():
     Snakemake compares the values of params without their names, hence the place in each value.
     """
     places = sorted({place for recipe in (*RECIPES, *TRIALS) for place in recipe_leaves(recipe)})
-    return {
+    params = {
         f"setting{number}": lambda wildcards, place=place: recipe_leaves(wildcards.recipe).get(place, "")
         for number, place in enumerate(places)
     }
+    return params | {"unset": ""}  # always among the values, so that a setting that only other recipes have changes nothing
 
 
 def recipe_draws(name):

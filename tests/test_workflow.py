@@ -325,6 +325,13 @@ def test_a_hyperparameter_reruns_its_branch_and_no_other_training(built, task, b
         assert planned(built) == sorted(training(task, run) + made(*items, "findings", "scores"))
 
 
+def test_the_reason_of_a_rerun_is_the_setting_that_changed(built):
+    with changed(built / OVERLAY, ("gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 16, reversal: 0.2 }")):
+        said = tiny(built, f"{RESULTS}/models/{RECIPE}/seed0/predictions.parquet", "-n")
+    (reason,) = re.findall(r"Params have changed since last execution: (.*)", said)
+    assert "reversal: 0.1" in reason and "reversal: 0.2" in reason and len(reason) < 200, reason
+
+
 def test_a_control_that_is_left_out_no_longer_runs_alone(built):
     """Trainings come in, and the items that show them are made again; the others stay."""
     with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")):

@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
-from crosslens.cells import COLUMNS
 from safetensors.numpy import load_file
 from test_environments import rules
 
@@ -53,6 +52,10 @@ RUNS = {
     "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"),
     "nli": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation"),
 }
+COLUMNS = (
+    "paper", "item", "row", "column", "metric", "definition", "here", "low", "high", "sd", "seeds", "n", "published", "difference",
+    "remark",
+)  # fmt: skip
 CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
 ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2
 RECIPE = "tanti2021/pos/gradient_reversal"

@@ -1,6 +1,6 @@
 """The real workflow on hardly any data: what it builds, what reruns after a change, bad input, a kill, and its plans.
 
-`python tests/test_workflow.py` rewrites tests/workflow/plans.json, the job counts that `test_plans` compares with.
+`PYTHONPATH=workflow python tests/test_workflow.py` rewrites tests/workflow/plans.json, the job counts that `test_plans` compares with.
 """
 
 import contextlib
@@ -53,8 +53,8 @@ RUNS = {
     "nli": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation"),
 }
 COLUMNS = (
-    "paper", "item", "row", "column", "metric", "definition", "here", "low", "high", "sd", "seeds", "n", "published", "difference",
-    "remark",
+    "paper", "item", "row", "column", "metric", "definition",
+    "here", "low", "high", "sd", "seeds", "n", "published", "difference", "remark",
 )  # fmt: skip
 CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
 ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2

@@ -1,6 +1,7 @@
 """The real workflow on hardly any data: what it builds, what reruns after a change, bad input, a kill, and its plans.
 
-`PYTHONPATH=workflow python tests/test_workflow.py` rewrites tests/workflow/plans.json, the job counts that `test_plans` compares with.
+`PYTHONPATH=workflow python tests/test_workflow.py` rewrites tests/workflow/plans.json, the job counts that `test_plans` compares
+with.
 """
 
 import contextlib

@@ -175,7 +175,8 @@ def measure_settings(wildcards):
 
 
 def measure_tokens(wildcards):
-    """Folders of tokens, for a kind that reads them."""
+    """Folders of tokens, for a kind that reads them. Rejects a kind that is not requested before its other inputs are looked for."""
+    measure_settings(wildcards)
     return recipe_tokens(asked(wildcards.recipe)[1]) if "tokens" in KINDS[wildcards.kind] else []
 
 

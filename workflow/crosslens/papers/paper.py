@@ -47,27 +47,27 @@ class Item:
     searched: bool = False  # whether it shows a search, whose trainings are no part of the tables'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Paper:
     """A paper. Each function takes the whole configuration; none is called where the paper is not configured.
 
-    recipes, trials: trainings by name, whose weights are kept, and trials of searches, whose weights are not. seeds: of a recipe.
-    draws: corpora and the units whose hidden states are stored under a recipe's model. measures: of a recipe, kind -> settings.
+    recipes, trials: trainings by name, which begins with the key, and trials of searches. seeds: of a recipe. draws: corpora and
+    the units whose hidden states are stored under a recipe's model. measures: of a recipe, kind -> settings.
     """
 
     key: str
-    folder: str  # of its items below the results; "" for the headline
     about: str  # for the report's first page
+    headline: bool = False  # its items lie at the top of the results, those of others in a folder of their key
     recipes: Callable[[Config], Mapping[str, Recipe]]
-    trials: Callable[[Config], Mapping[str, Recipe]]
-    seeds: Callable[[Recipe, Config], tuple[int, ...]]
-    draws: Callable[[Recipe, Config], Mapping[str, Draw]]
+    trials: Callable[[Config], Mapping[str, Recipe]] = lambda config: {}
+    seeds: Callable[[Recipe, Config], tuple[int, ...]] = lambda recipe, config: tuple(config.seeds)
+    draws: Callable[[Recipe, Config], Mapping[str, Draw]] = lambda recipe, config: {}
     measures: Callable[[Recipe, Config], Mapping[str, Mapping[str, Any]]]
     items: Callable[[Config], Mapping[str, Item]]
 
     def path(self, item: str) -> str:
         """An item's place below the results, without the ending: table2, muller2021/table2."""
-        return "/".join(filter(None, (self.folder, item)))
+        return item if self.headline else f"{self.key}/{item}"
 
 
 def papers(keys: Iterable[str] = KEYS) -> list[Paper]:

@@ -43,7 +43,6 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
 
 PAPER = Paper(
     key="muller2021",
-    folder="muller2021",
     about="Muller, Elazar, Sagot and Seddah (2021), *First align, then predict*: before an encoder is trained on one "
     "language, some of its layers are re-initialised; what that costs in-language and across languages, and how "
     "similar its states of translated sentences are.",

@@ -76,7 +76,7 @@ def definitions(head: str, unit: str) -> list[str]:
 
 PAPER = Paper(
     key="tanti2021",
-    folder="",
+    headline=True,
     about="Tanti, van der Plas, Borg and Gatt (2021), *On the language-specificity of multilingual BERT and the impact of "
     "fine-tuning*: an encoder is trained for part-of-speech tagging and for natural language inference, on English "
     "alone, in four ways; after each, a new head tries to tell the language of a word or a text from the encoder's "

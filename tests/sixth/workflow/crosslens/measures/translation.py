@@ -1,0 +1,50 @@
+"""How often the sentence that is nearest to a moved one is its translation, by layer."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from crosslens.errors import DataError
+from crosslens.measures.f1 import Counts, accuracy
+from crosslens.measures.given import Given
+from crosslens.measures.intervals import bootstrap
+from crosslens.states.files import read_layers
+
+READS = ("states",)
+
+DEFINITION = "nearest neighbour after the mean shift"
+
+
+def measure(given: Given, *, corpus: str, reference: str, resamples: int) -> Iterator[dict[str, Any]]:
+    """Accuracy by language and layer, from the reference language, with intervals over sentences.
+
+    corpus: of parallel texts, whose sentences are aligned by their ids. Raises DataError where a language has other sentences.
+    """
+    ids, source = read_layers(given.folder / corpus / f"{reference}.parquet")
+    for path in sorted((given.folder / corpus).glob("*.parquet")):
+        if path.stem == reference:
+            continue
+        found, target = read_layers(path)
+        if found != ids:
+            raise DataError(
+                f"{path}: not the sentences of {reference}, translations with the same ids expected: name parallel treebanks"
+            )
+        for layer, (vectors, translations) in enumerate(zip(source, target, strict=True)):
+            right = nearest_is_translation(vectors, translations).astype(np.float64)[:, None]
+            counts = Counts(np.ones_like(right), np.ones_like(right), right)
+            value, low, high = bootstrap(counts, accuracy, resamples, given.seed)
+            yield {"item": "translation", "corpus": corpus, "language": path.stem, "split": "test", "layer": layer,
+                   "measure": "translation", "definition": DEFINITION, "value": value, "low": low, "high": high,
+                   "n": len(ids)}  # fmt: skip
+
+
+def nearest_is_translation(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Whether the target nearest to each source, moved by the mean of all differences, is its translation, (n,) bool.
+
+    source, target: (n, d), sentence vectors, translations in the same row; distances are Euclidean (Pires et al. 2019, 5.1).
+    """
+    moved = source + (target - source).mean(axis=0)
+    nearest: np.ndarray = cdist(moved, target).argmin(axis=1) == np.arange(len(source))
+    return nearest

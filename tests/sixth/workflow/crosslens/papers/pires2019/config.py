@@ -1,0 +1,42 @@
+"""pires2019: what is trained, and how."""
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from crosslens.config.base import Count, Language, PaperSection, Rate
+
+if TYPE_CHECKING:
+    from crosslens.config.whole import Config
+
+
+class Pires2019(PaperSection):
+    """How multilingual is multilingual BERT? (Pires, Schlinger and Garrette 2019)."""
+
+    corpus: str = Field(description="key of corpora: treebanks whose parts of speech are learnt")
+    parallel: str = Field(description="key of corpora: parallel treebanks; the paper has 5,000 pairs of WMT16 (section 5.1)")
+    source_languages: list[Language] = Field(["en"], min_length=1, description="of the training data")
+    epochs: Count = Field(3, description="appendix A")
+    batch: Count = Field(32, description="sentences a step (appendix A)")
+    rate: Rate = Field(3e-5, description="learning rate (appendix A)")
+    bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
+
+    def check(self, config: "Config") -> None:
+        """See PaperSection."""
+        here = "papers.pires2019"
+        config.expect_encoder(f"{here}.encoder", self.encoder)
+        for key in ("corpus", "parallel"):
+            config.expect_corpus(f"{here}.{key}", getattr(self, key), "treebank")
+        trained = {language for language, split in config.corpora[self.corpus].parts() if split == "train"}
+        missing = [language for language in self.source_languages if language not in trained]
+        if missing:
+            raise ValueError(f"{here}.source_languages: corpora.{self.corpus} has no training data of {', '.join(missing)}")
+
+
+PAPER_SECTION = Pires2019
+
+
+def section(config: "Config") -> Pires2019:
+    """The paper's part of a configuration in which it is not null."""
+    found: Pires2019 = config.paper("pires2019")  # type: ignore[assignment]
+    return found

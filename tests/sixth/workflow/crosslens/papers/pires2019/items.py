@@ -1,0 +1,35 @@
+"""pires2019: its table and its figure, each with what it needs and how the report tells of it."""
+
+from crosslens.config.whole import Config
+from crosslens.papers.paper import Item, Need
+from crosslens.papers.pires2019.config import section
+from crosslens.papers.pires2019.recipes import PRETRAINED, recipe_name
+
+TABLE_2 = """**Table 2 of the paper: accuracy of part-of-speech tagging.** Rows: the language of the training data; columns:
+that of the test set."""
+FIGURE_3 = """**Figure 3 of the paper: are translations neighbours?** Share of the English sentences, moved by the mean
+difference to another language, whose nearest sentence of that language is the translation, by layer."""
+
+
+def items(config: Config) -> dict[str, Item]:
+    """Items by name."""
+    sources = {recipe_name(source): source.upper() for source in section(config).source_languages}
+    return {
+        "table2": Item(
+            form="table",
+            title="Table 2",
+            shows="Part-of-speech tagging across languages",
+            caption=TABLE_2,
+            module="tables",
+            needs=tuple(Need("classification", recipe, tuple(config.seeds)) for recipe in sources),
+            settings={"sources": sources},
+        ),
+        "figure3": Item(
+            form="figure",
+            title="Figure 3",
+            shows="Translations as nearest neighbours",
+            caption=FIGURE_3,
+            module="figures",
+            needs=(Need("translation", PRETRAINED, tuple(config.seeds[:1])),),
+        ),
+    }

@@ -1,0 +1,48 @@
+"""The trainings of pires2019: a tagger for each source language, and the encoder as it was pretrained."""
+
+from typing import Any
+
+from crosslens.config.whole import Config
+from crosslens.labels import UPOS
+from crosslens.papers.pires2019.config import section
+from crosslens.recipes import ENCODER, TASK, Data, LinearHead, Phase, Recipe, Score, Stage, Term
+
+PRETRAINED = "pires2019/pretrained"
+
+
+def recipe_name(source: str) -> str:
+    """Name of a training, which its records carry."""
+    return f"pires2019/pos/{source}"
+
+
+def recipes(config: Config) -> dict[str, Recipe]:
+    """Trainings by name."""
+    shared = {
+        "paper": "pires2019", "encoder": section(config).encoder, "init_sd": 0.02,  # BERT's own
+        "dropout": 0.1, "warmup": 0.1, "decay": "linear",  # appendix A
+    }  # fmt: skip
+    made = [Recipe(name=PRETRAINED, heads={}, stages=(), scores=(), **shared)]
+    made += [_tagger(source, config, shared) for source in section(config).source_languages]
+    return {recipe.name: recipe for recipe in made}
+
+
+def _tagger(source: str, config: Config, shared: dict[str, Any]) -> Recipe:
+    paper = section(config)
+    train, validation = (Data(corpus=paper.corpus, split=split, languages=(source,)) for split in ("train", "validation"))
+    test = Data(corpus=paper.corpus, split="test", languages=tuple(config.corpora[paper.corpus].languages))
+    stage = Stage(
+        name="task",
+        phases=(Phase(terms=(Term(head=TASK, data=train),), update=(ENCODER, TASK)),),
+        epochs=paper.epochs,
+        batch=paper.batch,
+        encoder_rate=paper.rate,
+        head_rate=paper.rate,
+        new_heads=(TASK,),
+        select_head=TASK,
+        select_data=validation,
+        keep="last",  # the paper names no choice of an epoch
+    )
+    return Recipe(
+        name=recipe_name(source), task="pos", source=source, heads={TASK: LinearHead(labels=UPOS)}, stages=(stage,),
+        scores=(Score(head=TASK, data=test),), keeps_weights=False, **shared,  # nothing reads its hidden states
+    )  # fmt: skip

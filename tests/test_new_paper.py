@@ -1,0 +1,111 @@
+"""A sixth paper, tests/sixth, added to a copy of the repository as docs/new-paper.md says."""
+
+import re
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neighbors import NearestNeighbors
+from test_workflow import ALL, OVERLAY, REPOSITORY, RESULTS, copy_repository, planned, tiny
+
+SIXTH = REPOSITORY / "tests/sixth"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def add_paper(root: Path) -> None:
+    for folder in ("workflow", "resources"):
+        shutil.copytree(SIXTH / folder, root / folder, dirs_exist_ok=True)
+    papers, overlay = root / "workflow/crosslens/papers/__init__.py", root / OVERLAY
+    papers.write_text(papers.read_text().replace('"muller2021")', '"muller2021", "pires2019")'))
+    overlay.write_text(overlay.read_text() + (SIXTH / "section.yaml").read_text())
+
+
+def pretend_built(root: Path) -> None:
+    """Put an empty file or folder in the place of everything that the tiny study builds, and have Snakemake take it for built."""
+    said = tiny(root, *ALL, "--summary").partition("output_file\t")[2]
+    for name in (line.partition("\t")[0] for line in said.splitlines()[1:] if "\t" in line):
+        output = root / name
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.touch() if output.suffix else output.mkdir(exist_ok=True)
+    tiny(root, *ALL, "--touch", "--forceall")
+
+
+def curves(figure: Path) -> dict[str, list[float]]:
+    """Values of a figure's curves by name, read off its vertical axis; curve and name share a colour."""
+    axes = ElementTree.parse(figure).find(f".//{SVG}g[@id='axes_1']")
+    assert axes is not None
+    ticks = [tick for tick in axes.iter(f"{SVG}g") if tick.get("id", "").startswith("ytick_")]
+    labels = [float(next(tick.iter(f"{SVG}text")).text or "nan") for tick in ticks]
+    scale = np.polyfit([float(next(tick.iter(f"{SVG}use")).get("y", "nan")) for tick in ticks], labels, 1)
+    values = {}
+    for line in axes.findall(f"{SVG}g"):
+        points = list(line.iter(f"{SVG}use")) if line.get("id", "").startswith("line2d_") else []
+        if points:
+            heights = [float(np.polyval(scale, float(point.get("y", "nan")))) for point in points]
+            values[re.findall("#[0-9a-f]{6}", points[0].get("style", ""))[0]] = heights
+    names = {text.text or "": re.findall("fill: (#[0-9a-f]{6})", text.get("style", "")) for text in axes.iter(f"{SVG}text")}
+    return {name: values[colour[0]] for name, colour in names.items() if colour and colour[0] in values}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sixth paper's table and figure, and what they are made of."""
+    root = copy_repository(tmp_path_factory.mktemp("sixth"))
+    add_paper(root)
+    overlay = root / OVERLAY  # of two sentences, each would have the right neighbour or both the wrong one
+    overlay.write_text(overlay.read_text().replace("  parallel: 2\n", "  parallel: 12\n"))
+    tiny(root, f"{RESULTS}/pires2019/table2.csv", f"{RESULTS}/pires2019/figure3.svg")
+    return root / RESULTS
+
+
+def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(tmp_path):
+    root = copy_repository(tmp_path)
+    pretend_built(root)
+    assert planned(root) == []
+    add_paper(root)
+    assert planned(root) == sorted([
+        "train_without_weights recipe=pires2019/pos/en, seed=0",
+        "train recipe=pires2019/pretrained, seed=0",
+        "states recipe=pires2019/pretrained, seed=0",
+        "Measure classification of pires2019/pos/en",
+        "Measure translation of pires2019/pretrained, seed 0",
+        "Make pires2019/table2",
+        "Draw pires2019/figure3",
+        "Gather the records of pires2019",
+    ])  # fmt: skip
+    said = tiny(root, "-n", f"{RESULTS}/measures/clusters/pires2019/pos/en/seed0.parquet", works=False)
+    assert "measures/clusters/pires2019/pos/en: pires2019 asks for classification of this recipe" in said
+
+
+def test_the_table_of_a_new_paper(built):
+    words = pd.read_parquet(built / "models/pires2019/pos/en/seed0/predictions.parquet").explode(["gold", "predicted"])
+    accuracy = 100 * (words["gold"] == words["predicted"]).groupby(words["language"].str.upper()).mean()
+    table = pd.read_csv(built / "pires2019/table2.csv").set_index("column")
+    assert list(table.index) == ["DE", "EN", "TR"] and set(table["row"]) == {"EN"} and accuracy["EN"] > 30
+    np.testing.assert_allclose(table["here"], accuracy[table.index], atol=0.005)
+    np.testing.assert_array_equal(table["published"], [89.40, 96.82, np.nan])
+    np.testing.assert_allclose(table["difference"], accuracy[table.index] - [89.40, 96.82, np.nan], atol=0.01)
+
+
+def test_the_figure_of_a_new_paper(built):
+    drawn, states = curves(built / "pires2019/figure3.svg"), built / "states/pires2019/pretrained/seed0/pud"
+    assert drawn.keys() == {"EN-DE", "EN-TR"}
+    for name, values in drawn.items():
+        english, other = (pd.read_parquet(states / f"{language}.parquet") for language in ("en", name[-2:].lower()))
+        expected = []
+        for layer in (f"layer_{number}" for number in range(3)):
+            source, target = np.stack(english[layer]), np.stack(other[layer])
+            nearest = NearestNeighbors(n_neighbors=1).fit(target).kneighbors(source - source.mean(0) + target.mean(0))[1]
+            expected.append(100 * np.mean(nearest[:, 0] == np.arange(12)))
+        np.testing.assert_allclose(values, expected, atol=0.01)
+
+
+def test_the_tutorial_quotes_the_modules():
+    files = [path.read_text(encoding="utf-8") for path in SIXTH.rglob("*") if path.suffix in (".py", ".yaml", ".csv")]
+    for page in ("new-paper", "new-measure"):
+        text = (REPOSITORY / f"docs/{page}.md").read_text(encoding="utf-8")
+        quoted = re.findall(r"```(?:python|yaml)\n(.*?)```", text, re.DOTALL)
+        assert quoted and all(any(part in file for file in files) for part in quoted), page

@@ -130,7 +130,7 @@ def test_pins_by_many_jobs_at_a_time(tmp_path: Path) -> None:
 
 def test_a_lock_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "sources.lock.tsv").write_text("<<<<<<< HEAD\n")
-    assert "sources.lock.tsv: columns file" in failure(tmp_path, mirror=[mirror_with(tmp_path, "")])
+    assert "sources.lock.tsv: expected columns file" in failure(tmp_path, mirror=[mirror_with(tmp_path, "")])
 
 
 # From a server

@@ -91,8 +91,8 @@ def test_progress_is_logged_at_most_every_ten_seconds_with_the_time_left(caplog,
             progress.advance(2)
     lines = [record.getMessage() for record in caplog.records]
     assert lines[:2] == [
-        "sentences: 20 of 100, 2.0 a second, 40 s left",
-        "sentences: 40 of 100, 2.0 a second, 30 s left",
+        "sentences: 20 of 100, 2.0 per second, 40 s left",
+        "sentences: 40 of 100, 2.0 per second, 30 s left",
     ]
     assert lines[2].startswith("50 sentences in 25 s, 2.0 per second, peak memory ")
     assert len(lines) == 3

@@ -36,7 +36,7 @@ def test_table_reads_well():
     console = Console(width=100, file=io.StringIO(), record=True)
     console.print(table({"demo": status(SUMMARY), "laptop": status(SUMMARY.split("r/a")[0])}))
     lines = [" ".join(line.strip("│").split()) for line in console.export_text().splitlines()]
-    assert "demo │ figure │ │ 3 │ │ 2 other inputs than before, 1 newer inputs" in lines
+    assert "demo │ figure │ │ 3 │ │ 2 different inputs than before, 1 newer inputs" in lines
     assert "│ tokens │ 3 │ │ │" in lines
 
 

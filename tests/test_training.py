@@ -391,7 +391,7 @@ def test_a_layer_that_there_is_not_is_named(bench, where):
         "term": recipe(phases=(phase.model_copy(update={"terms": (LABEL.model_copy(update={"layer": 3}),)}),)),
         "frozen": recipe(phases=(phase.model_copy(update={"frozen_blocks": 3}),)),
     }[where]
-    with pytest.raises(DataError, match=r"^test/finetuned: layers or frozen blocks \[3\]; 0 to 2 expected for tiny$"):
+    with pytest.raises(DataError, match=r"^test/finetuned: expected layers and blocks from 0 to 2 for tiny, found \[3\]$"):
         loop(bench, wrong)
 
 

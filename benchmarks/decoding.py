@@ -21,9 +21,9 @@ import torch
 from crosslens.corpora.conllu import read_treebank
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import Batch, for_each_batch
-from crosslens.encoding.reading import Reading
 from crosslens.encoding.states import unit_states
 from crosslens.encoding.texts import IGNORED, Texts
+from crosslens.encoding.units import Units
 from crosslens.measures.trees import decode_batch
 from crosslens.training.biaffine import Biaffine
 
@@ -40,7 +40,7 @@ def in_batches(encoder: torch.nn.Module, texts: Texts, use: Callable[[torch.Tens
     """Call `use` on states of words (b, w, d), words (b,) and the words' numbers in the texts, of each batch."""
 
     def step(batch: Batch) -> None:
-        (states,) = unit_states(encoder, batch, Reading()).values()
+        (states,) = unit_states(encoder, batch, Units()).values()
         words = torch.bincount(batch.rows)
         use(side_by_side(states, words, 0), words, batch.words)
 

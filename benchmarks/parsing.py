@@ -17,7 +17,7 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
-from crosslens.config.tokens import Tokens
+from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.treebanks import read
 from crosslens.encoders.load import load_encoder
@@ -38,7 +38,7 @@ TRAIN = Data(corpus="benchmark", split="train", languages=("xx",))
 def trees(encoder: Path, path: Path, count: int) -> Texts:
     """Sentences of a treebank, from all of it, as the workflow reads them."""
     rows = common.evenly(read([path], "xx")[0], count)
-    table, counts = tokenise(load_tokenizer(encoder), rows, Tokens(maximum=PADDED, drop_unknown=False))
+    table, counts = tokenise(load_tokenizer(encoder), rows, Reading(maximum=PADDED, drop_unknown=False))
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "xx.train.parquet"
         schema.write(table, file, TOKENS, counts)
@@ -48,7 +48,7 @@ def trees(encoder: Path, path: Path, count: int) -> Texts:
 def recipe(tests: Sequence[Data], batch: int) -> Recipe:
     """One pass over the sentences, without dropout."""
     return Recipe(
-        name="benchmark", encoder="encoder", heads={TASK: ParserHead(labels=RELATIONS, dropout=0.0)},
+        name="benchmark", encoder="encoder", reading="whole", heads={TASK: ParserHead(labels=RELATIONS, dropout=0.0)},
         stages=(
             Stage(
                 name="task", phases=(Phase(terms=(Term(head=TASK, data=TRAIN, loss="tree"),), update=(ENCODER, TASK)),), epochs=1,

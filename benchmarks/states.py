@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import collate
-from crosslens.encoding.reading import Reading
 from crosslens.encoding.texts import Texts, load
+from crosslens.encoding.units import Units
 from crosslens.labels import UPOS
 from crosslens.measures.clusters import kmeans_agreement
 from crosslens.measures.probes import logistic_probe
@@ -52,7 +52,7 @@ def plainly(encoder: torch.nn.Module, texts: Texts, padded: int | None, size: in
 def ours(encoder: torch.nn.Module, texts: Texts) -> dict[str, np.ndarray]:
     """States of all layers and labelled words, as the workflow computes them."""
     layers = range(encoder.config.num_hidden_layers + 1)
-    return extract(encoder, texts, np.arange(int(texts.word_offsets[-1])), layers, Reading())
+    return extract(encoder, texts, np.arange(int(texts.word_offsets[-1])), layers, Units())
 
 
 def built(results: Path) -> tuple[Path, Texts]:

@@ -25,7 +25,6 @@ from typing import Any
 import common
 import numpy as np
 import torch
-from crosslens.encoders import folder
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.recipes import TASK
@@ -217,7 +216,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         whole, small = Path(temporary) / "whole", Path(temporary) / "small"
         files = common.official(settings.encoder)
-        folder.write(files, whole)
+        common.write(files, whole)
         common.trimmed(files, [settings.sentences, *settings.vocabulary], small)
         texts = {path: common.tokenised(path, rows) for path in (small, whole)}
         lengths = texts[small].lengths

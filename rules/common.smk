@@ -30,6 +30,7 @@ PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
 # Trainings by name; tables and figures by their path below the results: table2, muller2021/table2.
 RECIPES = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.recipes(CONFIG).items()}
 TRIALS = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.trials(CONFIG).items()}
+DRAWS = {name: draws for paper in PAPERS for name, draws in paper.draws(CONFIG).items()}
 ITEMS = {paper.path(name): (paper, name, item) for paper in PAPERS for name, item in paper.items(CONFIG).items()}
 # Snakemake matches recipe patterns against every file, so they are short; `asked` reports unknown names.
 ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
@@ -43,6 +44,7 @@ wildcard_constraints:
     encoder="|".join(CONFIG.encoders),
     item="|".join(ITEMS),
     kind="|".join(KINDS),
+    reading="|".join(CONFIG.readings) or "none",
     language=LANGUAGE_PATTERN.strip("^$"),
     recipe=ANY_RECIPE,
     seed=r"\d+",

@@ -1,10 +1,34 @@
-# Encoders as Hugging Face folders: encoders/ENCODER/.
+# Encoders as Hugging Face folders: tokenizers/ENCODER/, all but the weights, and encoders/ENCODER/, the whole.
+
+
+rule tokenizer:
+    """Store what of an encoder needs no weights: its tokenizer, trimmed to texts or learnt from them, and its configuration."""
+    input:
+        hub=lambda wildcards: encoder_files(CONFIG.encoders[wildcards.encoder], "DESCRIPTION"),
+        texts=lambda wildcards: [file for corpus in CONFIG.encoders[wildcards.encoder].corpora for file in corpus_files(corpus)],
+    output:
+        directory(f"{RESULTS}/tokenizers/{{encoder}}"),
+    log:
+        f"{LOGS}/tokenizers/{{encoder}}.log",
+    conda:
+        "../envs/encoders.yaml"
+    resources:
+        mem_mb=8000,
+    params:
+        code=code("tokenizer"),
+        settings=encoder_settings,
+        environment=environment("encoders"),
+    message:
+        "Make the tokenizer of {wildcards.encoder}"
+    script:
+        "../workflow/scripts/tokenizer.py"
 
 
 rule encoder:
     """Store an encoder in a folder that transformers can load."""
     input:
-        unpack(encoder_sources),
+        hub=lambda wildcards: encoder_files(CONFIG.encoders[wildcards.encoder], "WEIGHTS"),
+        tokenizer=f"{RESULTS}/tokenizers/{{encoder}}",
     output:
         directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:
@@ -15,7 +39,7 @@ rule encoder:
         mem_mb=8000,
     params:
         code=code("encoder"),
-        settings=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(),
+        settings=encoder_settings,
         environment=environment("encoders"),
     message:
         "Make encoder {wildcards.encoder}"

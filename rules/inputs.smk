@@ -46,18 +46,22 @@ def dump(corpus, language):
     return f"{RESULTS}/sources/{source}/{corpus.file_of(language)}"
 
 
-def encoder_files(settings):
-    """Official files of an encoder from the hub."""
+def encoder_files(settings, files):
+    """Official files of an encoder from the hub: those of a kind."""
     if settings.source != "hub":
         return []
-    return [f"{RESULTS}/sources/hub/{settings.id}/{settings.revision}/{file}" for file in settings.FILES]
+    return [f"{RESULTS}/sources/hub/{settings.id}/{settings.revision}/{file}" for file in getattr(settings, files)]
 
 
 def all_official_files():
     """All files that are fetched for the configured studies, regardless of the requested targets."""
-    encoders = sorted({recipe.encoder for _, recipe in RECIPES.values()})
-    all_files = [file for encoder in encoders for file in encoder_files(CONFIG.encoders[encoder])]
-    for corpus in [CONFIG.corpora[name] for encoder in encoders for name in encoder_corpora(encoder)]:
+    read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
+    read |= {corpus for draws in DRAWS.values() for corpus in draws.corpora}
+    all_files = []
+    for encoder in [CONFIG.encoders[name] for name in sorted({recipe.encoder for _, recipe in RECIPES.values()})]:
+        read |= {*encoder.corpora}
+        all_files += [*encoder_files(encoder, "DESCRIPTION"), *encoder_files(encoder, "WEIGHTS")]
+    for corpus in [corpus for name, corpus in CONFIG.corpora.items() if name in read]:
         for language, split in corpus.stored():
             if corpus.kind == "paragraphs":
                 index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
@@ -85,13 +89,14 @@ def corpus_settings(wildcards):
     }
 
 
-def token_settings(corpus):
+def token_settings(wildcards):
     """How a corpus is tokenised, and for which languages validation is a share of train."""
+    corpus = CONFIG.corpora[wildcards.corpus]
     languages = sorted(set(corpus.parts()) - set(corpus.stored()))
     shared = {"languages": [language for language, _ in languages]}
     if languages:
         shared |= {"share": corpus.validation_share, "by": getattr(corpus, "validation_by", "text"), "seed": corpus.seed}
-    return {"tokens": (corpus.tokens or CONFIG.tokens).model_dump(), "parts": list(corpus.stored()), "shared": shared}
+    return {"reading": CONFIG.readings[wildcards.reading].model_dump(), "parts": list(corpus.stored()), "shared": shared}
 
 
 def reader_code(wildcards):
@@ -106,26 +111,39 @@ def looked_up(wildcards):
     return {code: languages_table()[code] for code in codes.get(corpus.kind, ())}
 
 
-def encoder_sources(wildcards):
-    """Inputs of an encoder: its files on the hub, and the texts to which its vocabulary is trimmed."""
-    settings = CONFIG.encoders[wildcards.encoder]
-    trimmed = settings.trim or settings.source == "random"
-    read = encoder_corpora(wildcards.encoder) if trimmed else []
-    texts = [file for corpus in read for file in corpus_files(corpus)]
-    return {"hub": encoder_files(settings), "texts": texts}
+def encoder_settings(wildcards):
+    """An encoder's entry in the configuration."""
+    return CONFIG.encoders[wildcards.encoder].model_dump()
 
 
-def encoder_corpora(encoder):
-    """Corpora that an encoder's recipes read, in the order of the configuration."""
-    recipes = [recipe for _, recipe in RECIPES.values() if recipe.encoder == encoder]
-    read = {corpus for recipe in recipes for corpus in [*(file[0] for file in recipe.files()), *recipe_draws(recipe.name)]}
-    return [corpus for corpus in CONFIG.corpora if corpus in read]
+def tokens_of(encoder, reading, corpora):
+    """Folders of tokens, each corpus once."""
+    return [f"{RESULTS}/tokens/{encoder}/{reading}/{corpus}" for corpus in dict.fromkeys(corpora)]
 
 
 def recipe_tokens(recipe):
     """Folders of tokens that a recipe reads."""
-    corpora = dict.fromkeys(corpus for corpus, _, _ in recipe.files())
-    return [f"{RESULTS}/tokens/{recipe.encoder}/{corpus}" for corpus in corpora]
+    return tokens_of(recipe.encoder, recipe.reading, [corpus for corpus, _, _ in recipe.files()])
+
+
+def drawn_tokens(draws):
+    """Folders of tokens from which words are drawn."""
+    return tokens_of(draws.encoder, draws.reading, draws.corpora)
+
+
+def recipe_draws(name):
+    """Name of the draws whose states are stored for a recipe's model."""
+    paper, recipe = asked(name)
+    if (drawn := paper.drawn(recipe, CONFIG)) is None:
+        raise WorkflowError(
+            f"states/{name}: expected a recipe for which {paper.key} draws words; name them in papers/{paper.key}/paper.py"
+        )
+    return drawn
+
+
+def recipe_model(name, seed):
+    """The weights of a training; none for an encoder as it was pretrained."""
+    return [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if asked(name)[1].trains() else []
 
 
 @cache
@@ -156,12 +174,6 @@ def recipe_params():
     return params | {"unset": ""}  # always among the values, so that a setting that only other recipes have changes nothing
 
 
-def recipe_draws(name):
-    """Corpora and words whose states are stored for a recipe's model."""
-    paper, recipe = asked(name)
-    return paper.draws(recipe, CONFIG)
-
-
 def measure_settings(wildcards):
     """Settings of a kind of measure for a recipe, as its paper requests it."""
     paper, recipe = asked(wildcards.recipe)
@@ -182,10 +194,10 @@ def measure_tokens(wildcards):
 
 
 def need_files(need):
-    """Files of a need: one per seed, or one for all seeds where the measure reads predictions."""
+    """Files of a need: one per seed where the measure reads states, otherwise one for all seeds."""
     if need.kind in MODEL_FILES:
         return [f"{RESULTS}/models/{need.recipe}/seed{seed}/{MODEL_FILES[need.kind]}" for seed in need.seeds]
-    if KINDS[need.kind][0] == "predictions":
+    if KINDS[need.kind][0] != "states":
         return [f"{RESULTS}/measures/{need.kind}/{need.recipe}.parquet"]
     return [f"{RESULTS}/measures/{need.kind}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 
@@ -193,14 +205,15 @@ def need_files(need):
 def item_inputs(wildcards):
     """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
-    encoder = f"{RESULTS}/encoders/{CONFIG.paper(paper.key).encoder}"
-    models = dict.fromkeys((need.recipe, seed) for need in item.needs for seed in need.seeds)
+    section = CONFIG.paper(paper.key)
+    models = dict.fromkeys((need.recipe, seed) for need in item.needs if asked(need.recipe)[1].trains() for seed in need.seeds)
     return {
         "needs": [file for need in item.needs for file in need_files(need)],
         "records": [f"{RESULTS}/models/{recipe}/seed{seed}/record.json" for recipe, seed in models],
         "published": f"resources/published/{paper.key}.csv",
-        "tokens": [f"{RESULTS}/tokens/{CONFIG.paper(paper.key).encoder}/{corpus}" for corpus in item.corpora],
-        "encoder": [encoder] if item.encoder else [],
+        "tokens": tokens_of(section.encoder, section.reading, item.corpora),
+        "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
+        "tokenizer": [f"{RESULTS}/tokenizers/{section.encoder}"] if item.tokenizer else [],
     }
 
 
@@ -216,6 +229,7 @@ def item_settings(wildcards):
             for need in item.needs
         ],
         "corpora": list(item.corpora),
+        "draws": list(item.draws),
         "settings": dict(item.settings),
     }
 
@@ -261,6 +275,6 @@ def targets(*keys, searched=False):
     return files if searched else files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in PAPERS if paper.key in keys]
 
 
-def reading(source):
-    """Pattern of the kinds that read predictions, or states."""
+def kinds_that_read(source):
+    """Pattern of the kinds that read predictions, states or draws."""
     return "|".join(kind for kind, reads in KINDS.items() if reads[0] == source) or "none"

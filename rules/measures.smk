@@ -16,7 +16,7 @@ rule measure_predictions:
     log:
         f"{LOGS}/measures/{{kind}}/{{recipe}}.log",
     wildcard_constraints:
-        kind=reading("predictions"),
+        kind=kinds_that_read("predictions"),
     conda:
         "../envs/measures.yaml"
     params:
@@ -40,7 +40,7 @@ rule measure_states:
     log:
         f"{LOGS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.log",
     wildcard_constraints:
-        kind=reading("states"),
+        kind=kinds_that_read("states"),
     conda:
         "../envs/measures.yaml"
     threads: CONFIG.threads
@@ -53,5 +53,31 @@ rule measure_states:
         environment=environment("measures"),
     message:
         "Measure {wildcards.kind} of {wildcards.recipe}, seed {wildcards.seed}"
+    script:
+        "../workflow/scripts/measure.py"
+
+
+rule measure_draws:
+    """Measure what was drawn for a recipe's states, without its model."""
+    input:
+        draws=lambda wildcards: f"{RESULTS}/draws/{recipe_draws(wildcards.recipe)}",
+        tokens=measure_tokens,
+    output:
+        f"{RESULTS}/measures/{{kind}}/{{recipe}}.parquet",
+    log:
+        f"{LOGS}/measures/{{kind}}/{{recipe}}.log",
+    wildcard_constraints:
+        kind=kinds_that_read("draws"),
+    conda:
+        "../envs/measures.yaml"
+    resources:
+        mem_mb=8000,
+    params:
+        code=lambda wildcards: code("measure", f"measures/{wildcards.kind}"),
+        settings=measure_settings,
+        seeds=lambda wildcards: seeds(wildcards.recipe)[:1],
+        environment=environment("measures"),
+    message:
+        "Measure {wildcards.kind} of the words drawn for {wildcards.recipe}"
     script:
         "../workflow/scripts/measure.py"

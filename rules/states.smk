@@ -2,13 +2,12 @@
 
 
 rule states:
-    """Store the hidden states of sampled words from a trained encoder."""
+    """Store the hidden states of drawn words from an encoder, trained or as it was pretrained."""
     input:
         encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
-        model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
-        tokens=lambda wildcards: [
-            f"{RESULTS}/tokens/{asked(wildcards.recipe)[1].encoder}/{corpus}" for corpus in recipe_draws(wildcards.recipe)
-        ],
+        model=lambda wildcards: recipe_model(wildcards.recipe, wildcards.seed),
+        draws=lambda wildcards: f"{RESULTS}/draws/{recipe_draws(wildcards.recipe)}",
+        tokens=lambda wildcards: drawn_tokens(DRAWS[recipe_draws(wildcards.recipe)]),
     output:
         directory(f"{RESULTS}/states/{{recipe}}/seed{{seed}}"),
     log:
@@ -25,10 +24,8 @@ rule states:
     params:
         code=code("states"),
         settings=lambda wildcards: {
-            "draws": {corpus: draw.model_dump() for corpus, draw in recipe_draws(wildcards.recipe).items()},
-            "languages": {corpus: CONFIG.corpora[corpus].languages for corpus in recipe_draws(wildcards.recipe)},
-            "labels": asked(wildcards.recipe)[1].labels("task"),
-            "reading": asked(wildcards.recipe)[1].reading.model_dump(),
+            "draws": DRAWS[recipe_draws(wildcards.recipe)].model_dump(mode="json"),
+            "units": asked(wildcards.recipe)[1].units.model_dump(),
             **CONFIG.states.model_dump(),
         },
         environment=environment("encoders"),

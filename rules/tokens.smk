@@ -1,22 +1,22 @@
-# Tokenised corpora: tokens/ENCODER/CORPUS/LANG.SPLIT.parquet, one folder per job.
+# Tokenised corpora: tokens/ENCODER/READING/CORPUS/LANG.SPLIT.parquet, one folder per job.
 
 
 rule tokens:
     """Tokenise all languages and splits of a corpus."""
     input:
-        encoder=f"{RESULTS}/encoders/{{encoder}}",
+        tokenizer=f"{RESULTS}/tokenizers/{{encoder}}",
         corpus=lambda wildcards: corpus_files(wildcards.corpus),
     output:
-        directory(f"{RESULTS}/tokens/{{encoder}}/{{corpus}}"),
+        directory(f"{RESULTS}/tokens/{{encoder}}/{{reading}}/{{corpus}}"),
     log:
-        f"{LOGS}/tokens/{{encoder}}/{{corpus}}.log",
+        f"{LOGS}/tokens/{{encoder}}/{{reading}}/{{corpus}}.log",
     conda:
         "../envs/encoders.yaml"
     resources:
         mem_mb=8000,
     params:
         code=code("tokens"),
-        settings=lambda wildcards: token_settings(CONFIG.corpora[wildcards.corpus]),
+        settings=token_settings,
         environment=environment("encoders"),
     message:
         "Tokenise {wildcards.corpus} for {wildcards.encoder}"

@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from crosslens.config.encoders import RandomEncoder
-from crosslens.config.tokens import Tokens
+from crosslens.config.encoders import Encoder, RandomEncoder
+from crosslens.config.readings import Reading
 from crosslens.config.whole import Config
 from crosslens.config.whole import load as load_config
 from crosslens.corpora import schema
 from crosslens.encoders.build import build
+from crosslens.encoders.describe import describe
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts, load
 from crosslens.phrasebook.generate import treebank
@@ -105,13 +107,21 @@ def corpora(tmp_path_factory) -> Path:
     return folder
 
 
+def build_encoder(settings: Encoder, corpora: Sequence[Path], folder: Path, hub: Path | None = None) -> Path:
+    """An encoder's folder, by way of its tokenizer's."""
+    log = logging.getLogger("crosslens.tests")
+    with tempfile.TemporaryDirectory() as temporary:
+        describe(settings, corpora, Path(temporary) / "tokenizer", log, hub)
+        build(settings, Path(temporary) / "tokenizer", folder, log, hub)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def encoder_folder(corpora, tmp_path_factory) -> Path:
     """A random BERT of 2 layers x 32 in a Hugging Face folder."""
     folder = tmp_path_factory.mktemp("encoder") / "tiny"
     files = sorted(corpora.glob("sentences/*.train.parquet")) + sorted(corpora.glob("paragraphs/*.test.parquet"))
-    build(RandomEncoder(source="random", vocabulary=600), files, folder, logging.getLogger("crosslens.tests"))
-    return folder
+    return build_encoder(RandomEncoder(source="random", corpora=["tests"], vocabulary=600), files, folder)
 
 
 @pytest.fixture(scope="session")
@@ -129,7 +139,7 @@ def pooler_folder(encoder_folder, tmp_path_factory) -> Path:
 def tokens(corpora, encoder_folder, tmp_path_factory) -> Path:
     """A folder with sentences/, paragraphs/ and pairs/, as `corpora`, tokenised."""
     folder = tmp_path_factory.mktemp("tokens")
-    settings = Tokens(maximum=24, drop_unknown=False)
+    settings = Reading(maximum=24, drop_unknown=False)
     for path in corpora.glob("*/*.parquet"):
         split = path.name.split(".")[1]
         write_tokens(encoder_folder, path, folder / path.parent.name / path.name, settings, split)

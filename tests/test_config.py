@@ -71,7 +71,7 @@ def test_an_overlay_replaces_values_section_by_section_and_lists_whole():
     demo, published = load(merged("demo")), load(merged("published"))
     assert demo.corpora["udpos"].source == "phrasebook" and published.corpora["udpos"].source != "phrasebook"
     assert len(demo.corpora["udpos"].languages) < len(published.corpora["udpos"].languages)
-    assert demo.tokens.drop_unknown == published.tokens.drop_unknown
+    assert demo.readings["without_unknown"].drop_unknown == published.readings["without_unknown"].drop_unknown
     assert "mbert" in demo.encoders
 
 
@@ -112,7 +112,7 @@ CASES = {
         {"train": 3},
         "{key}.train: expected text or a list or a section, found 3",
     ),
-    "wrong type, truth": ("tokens.drop_unknown", "perhaps", "{key}: expected true or false, found 'perhaps'"),
+    "wrong type, truth": ("readings.whole.drop_unknown", "perhaps", "{key}: expected true or false, found 'perhaps'"),
     "Norwegian is not false": (
         "corpora.udpos.languages",
         [False],
@@ -126,7 +126,7 @@ CASES = {
     "no seeds": ("seeds", [], "seeds: expected 1 or more entries, found []"),
     "folder outside": ("results", "/tmp/x", "results: expected text matching ^results(/[a-z0-9_-]+)?$, found '/tmp/x'"),
     "choice": (
-        "tokens.labelled_piece",
+        "readings.whole.labelled_piece",
         "fist",
         "{key}: expected 'first', 'first_visible' or 'word_starts', found 'fist'; did you mean 'first'?",
     ),
@@ -182,7 +182,7 @@ CASES = {
     "unknown encoder": (
         f"{PAPER}.encoder",
         "mbret",
-        "{key}: expected one of mbert, random, random-muller2021, found 'mbret'; did you mean 'mbert'?",
+        "{key}: expected one of mbert, random, found 'mbret'; did you mean 'mbert'?",
     ),
     "unknown corpus": (
         f"{POS}.corpus",
@@ -247,12 +247,12 @@ CASES = {
     ),
     "heads": (
         "encoders.tiny",
-        {"source": "random", "hidden": 30, "heads": 4},
+        {"source": "random", "corpora": ["pud"], "hidden": 30, "heads": 4},
         "encoders.tiny: hidden: expected a multiple of heads (4), found 30",
     ),
     "name that is no folder": (
         "encoders.a/b",
-        {"source": "random"},
+        {"source": "random", "corpora": ["pud"]},
         "encoders.a/b: expected a name of lower-case letters, digits and . _ -",
     ),
 }

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 import mwxml
 import pytest
-from crosslens.config.tokens import Tokens
+from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.dumps import articles, pages
 from crosslens.corpora.folding import long_paragraphs
@@ -644,7 +644,7 @@ def test_unknown_pieces_leave_before_the_sample_is_drawn(tmp_path: Path, wiki: s
     dropped = 0
     for split, nominal in found["nominal"].items():
         corpus, output = tmp_path / f"xx.{split}.parquet", tmp_path / f"tokens.{split}.parquet"
-        counts = write_tokens(tmp_path, corpus, output, Tokens(labelled_piece="word_starts"), split)
+        counts = write_tokens(tmp_path, corpus, output, Reading(labelled_piece="word_starts"), split)
         read = schema.read(corpus).to_pylist()[: nominal + counts["unknown"]]
         known = [row["id"] for row in read if "[UNK]" not in tokenizer.encode(row["text"]).tokens[:511]]
         assert schema.read(output)["id"].to_pylist() == known and len(known) == counts["texts"] == nominal

@@ -100,7 +100,7 @@ def test_a_document_that_differs_from_its_tables_is_stale(root, capsys):
 
 
 ERRORS = {
-    'value("demo/table1", "UDPOS Int.", row="Lang. ID")': "column: expected one of .*found 'UDPOS Int.'; did you mean 'UDPOS Init.'",
+    'value("demo/table1", "UDPOS Int.", row="Lang. ID")': "column: expected .*found 'UDPOS Int.'; did you mean 'UDPOS Init.'",
     'value("demo/table1", "UDPOS Init.", row="Lang ID")': "row: expected one of .*found 'Lang ID'; did you mean 'Lang. ID'",
     'value("demo/table1", "UDPOS Init.", rwo="Lang. ID")': "column: expected one of .*found 'rwo'; did you mean 'row'",
     f"value({TASK})": "expected one row for row='Target task', found 2: name more columns",

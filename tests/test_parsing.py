@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import LANGUAGES
-from crosslens.config.tokens import Tokens
+from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.encoding.texts import IGNORED, load
 from crosslens.labels import RELATIONS
@@ -29,7 +29,7 @@ def parsing(**changes) -> Recipe:
     )  # fmt: skip
     parser = ParserHead(labels=RELATIONS, arc=32, relation=16, dropout=0.0)
     settings = {
-        "name": "test/parsing", "encoder": "tiny", "heads": {TASK: parser}, "stages": (stage,),
+        "name": "test/parsing", "encoder": "tiny", "reading": "whole", "heads": {TASK: parser}, "stages": (stage,),
         "scores": (Score(head=TASK, data=TEST),), "init_sd": 0.02, "dropout": 0.0, "select_by": "las", "warmup": 0.1,
         "decay": "linear",
     }  # fmt: skip
@@ -59,7 +59,7 @@ def test_heads_are_counted_among_the_words_that_have_a_piece(encoder_folder):
     row = {"id": "s", "language": "en", "forms": ["the", "\u200b", "dog", "sees"], "upos": ["DET", "X", "NOUN", "VERB"],
            "heads": [3, 4, 4, 0], "relations": ["det", "dep", "nsubj", "root"]}  # fmt: skip
     row["heads"][0] = 2  # on the word without a piece
-    table, _ = tokenise(load_tokenizer(encoder_folder), [row], Tokens(drop_unknown=False))
+    table, _ = tokenise(load_tokenizer(encoder_folder), [row], Reading(drop_unknown=False))
     (found,) = table.to_pylist()
     assert found["words"] == ["the", "dog", "sees"]
     assert found["heads"] == [CUT, 3, 0] and found["relations"] == ["det", "nsubj", "root"]

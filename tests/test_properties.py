@@ -5,7 +5,7 @@ from itertools import accumulate, count
 from pathlib import Path
 
 import pytest
-from crosslens.config.tokens import Tokens
+from crosslens.config.readings import Reading
 from crosslens.corpora import dictionaries, entities, schema, treebanks
 from crosslens.corpora.conllu import Multiword, Sentence, read_treebank
 from crosslens.labels import UPOS
@@ -266,7 +266,7 @@ def test_each_word_with_a_piece_is_labelled_once_at_its_first(tokenizers, kind, 
             expected.append((number, starts[number] + place))
     assert labelled_pieces(tokenizer.encode(forms, is_pretokenized=True, add_special_tokens=False), option) == expected
     row = {"id": "s", "language": "de", "forms": forms, "upos": [str(number) for number in range(len(forms))], "entities": []}
-    table, counts = tokenise(tokenizer, [row], Tokens(maximum=512, labelled_piece=option, drop_unknown=False))
+    table, counts = tokenise(tokenizer, [row], Reading(maximum=512, labelled_piece=option, drop_unknown=False))
     [found] = table.to_pylist()
     assert found["labels"] == [str(number) for number, _ in expected]
     assert found["words"] == [forms[number] for number, _ in expected]
@@ -324,7 +324,7 @@ def test_words_in_windows_are_labelled_once_in_order(tokenizers, sentences, kind
     maximum = data.draw(st.integers(16, 64))
     context = data.draw(st.integers(0, maximum - 8))
     row = {"id": "s", "language": "de", "forms": forms, "upos": [str(number) for number in range(len(forms))], "entities": []}
-    table, counts = tokenise(tokenizer, [row], Tokens(maximum=maximum, windows=context, drop_unknown=False))
+    table, counts = tokenise(tokenizer, [row], Reading(maximum=maximum, windows=context, drop_unknown=False))
     rows = table.to_pylist()
     pieces = [alone(tokenizer, kind, word).ids for word in forms]
     expected = slow_windows(list(map(len, pieces)), maximum - 2, context)

@@ -22,7 +22,7 @@ def every(config):
 
 
 def plain(heads) -> Recipe:
-    return Recipe(name="test", encoder="tiny", heads=heads, stages=(), scores=(), init_sd=0.02, dropout=0.1)
+    return Recipe(name="test", encoder="tiny", reading="whole", heads=heads, stages=(), scores=(), init_sd=0.02, dropout=0.1)
 
 
 def test_settings_give_the_recipe_back(every):
@@ -48,6 +48,7 @@ def test_settings_say_the_kind_of_a_head_and_what_differs_from_the_default():
     assert of.settings() == {
         "name": "test",
         "encoder": "tiny",
+        "reading": "whole",
         "heads": {
             "task": {"kind": "parser", "labels": [*RELATIONS], "arc": 64},
             "language": {"kind": "linear", "labels": ["de", "en"], "learns": "language"},

@@ -8,16 +8,18 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
-from crosslens.config.states import Draw
+from crosslens.config.draws import Draw, Draws
+from crosslens.draws.draw import draw
+from crosslens.draws.files import read as read_draws
+from crosslens.draws.files import write as write_draws
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import collate
-from crosslens.encoding.reading import Reading
 from crosslens.encoding.texts import Texts
+from crosslens.encoding.units import Units
 from crosslens.errors import DataError
 from crosslens.fingerprint import Fingerprints
 from crosslens.recipes import Data, LinearHead
 from crosslens.states import files as states_files
-from crosslens.states.draw import draw
 from crosslens.states.extract import extract
 from crosslens.states.run import run
 from crosslens.tokens.tokenise import load_tokenizer
@@ -27,7 +29,7 @@ from transformers import AutoModel, BertTokenizer
 
 TEST = Data(corpus="sentences", split="test", languages=LANGUAGES)
 PAIRS = Data(corpus="pairs", split="test", languages=LANGUAGES)
-WORDS, TEXTS, POOLER = Reading(), Reading(unit="text"), Reading(unit="text", state="pooler")
+WORDS, TEXTS, POOLER = Units(), Units(unit="text"), Units(unit="text", state="pooler")
 
 
 def naive(encoder, texts, rows):
@@ -133,20 +135,19 @@ def test_paragraphs_have_one_segment(bench):
     assert not collate(texts, np.arange(5), padding=0, segments=True).token_types.any()
 
 
-@pytest.mark.parametrize("reading", [TEXTS, POOLER], ids=["hidden", "pooler"])
-def test_segments_change_the_states_as_transformers_has_it(bench, reading):
-    texts, encoder = bench.texts(PAIRS, "text"), bench.encoder(pooler=reading.state == "pooler")
+@pytest.mark.parametrize("units", [TEXTS, POOLER], ids=["hidden", "pooler"])
+def test_segments_change_the_states_as_transformers_has_it(bench, units):
+    texts, encoder = bench.texts(PAIRS, "text"), bench.encoder(pooler=units.state == "pooler")
     rows = np.arange(12)
     plain, segmented = (
-        next(iter(extract(encoder, texts, rows, [], reading.model_copy(update={"segments": on})).values()))
-        for on in (False, True)
+        next(iter(extract(encoder, texts, rows, [], units.model_copy(update={"segments": on})).values())) for on in (False, True)
     )
     assert np.abs(plain - segmented).max(1).min() > 1e-3  # every pair's
     second = int(texts.second[5])
     pieces = torch.tensor(texts.pieces[None, texts.piece_offsets[5] : texts.piece_offsets[6]].astype(np.int64))
     with torch.inference_mode():
         output = encoder(input_ids=pieces, token_type_ids=(torch.arange(pieces.shape[1]) >= second).long()[None])
-    expected = output.pooler_output[0] if reading.state == "pooler" else output.last_hidden_state[0, 0]
+    expected = output.pooler_output[0] if units.state == "pooler" else output.last_hidden_state[0, 0]
     assert np.allclose(segmented[5], expected.numpy(), atol=1e-5)
 
 
@@ -178,7 +179,7 @@ def planted():
 
 
 def test_sample_by_label_takes_each_up_to_its_cap(planted):
-    rows, sample, random = draw(planted, "en", "test", Draw(sample_per_label=4))
+    rows, sample, random = draw(planted, "en", "test", Draw(languages=("en",), sample_per_label=4))
     labels = planted.labels["task"]
     assert sample.all() and not random.any()
     for label in (0, 1, 2):
@@ -188,14 +189,14 @@ def test_sample_by_label_takes_each_up_to_its_cap(planted):
 
 @pytest.mark.parametrize(("cap", "expected"), [(3, 3), (100, 6)])
 def test_sample_by_language_takes_one_word_of_a_text(planted, cap, expected):
-    rows, sample, _ = draw(planted, "en", "test", Draw(sample_per_language=cap))
+    rows, sample, _ = draw(planted, "en", "test", Draw(languages=("en",), sample_per_language=cap))
     owners = np.searchsorted(planted.word_offsets, rows, side="right") - 1
     assert len(rows) == len(set(owners)) == expected  # one of seven texts is empty
     assert sample.all()
 
 
 def test_random_words_and_sample_are_told_apart(planted):
-    settings = Draw(random_words={"train": 7, "test": 10}, sample_per_label=2)
+    settings = Draw(languages=("en",), random_words={"train": 7, "test": 10}, sample_per_label=2)
     rows, sample, random = draw(planted, "en", "test", settings)
     assert random.sum() == 10
     assert (np.diff(rows) > 0).all()
@@ -203,14 +204,14 @@ def test_random_words_and_sample_are_told_apart(planted):
     rows, sample, random = draw(planted, "en", "train", settings)  # not the sample's split
     assert (len(rows), sample.sum(), random.sum()) == (7, 0, 7)
     assert len(draw(planted, "en", "dev", settings)[0]) == 0
-    assert len(draw(planted, "en", "test", Draw(random_words={"test": 10_000}))[0]) == 40
+    assert len(draw(planted, "en", "test", Draw(languages=("en",), random_words={"test": 10_000}))[0]) == 40
 
 
 def test_draw_depends_on_seed_language_and_split_alone(planted):
-    settings = Draw(random_words={"test": 10}, sample_per_language=3)
+    settings = Draw(languages=("en",), random_words={"test": 10}, sample_per_language=3)
     one, again = draw(planted, "en", "test", settings), draw(planted, "en", "test", settings)
     assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
-    everywhere = Draw(random_words={"test": 10, "train": 10}, sample_per_language=3)
+    everywhere = Draw(languages=("en",), random_words={"test": 10, "train": 10}, sample_per_language=3)
     others = [draw(planted, "de", "test", settings), draw(planted, "en", "train", everywhere)]
     others.append(draw(planted, "en", "test", settings.model_copy(update={"seed": 1})))
     assert all(not np.array_equal(one[0][one[2]], other[0][other[2]]) for other in others)
@@ -222,9 +223,9 @@ def test_a_layer_that_the_encoder_has_not_is_refused(bench):
 
 
 def test_splits_of_a_draw():
-    assert Draw(random_words={"train": 3}, sample_per_label=1).splits() == ["train", "test"]
-    assert Draw(random_words={"test": 3, "train": 1}, sample_per_language=1).splits() == ["test", "train"]
-    assert Draw(random_words={"train": 3}).splits() == ["train"]
+    assert Draw(languages=("en",), random_words={"train": 3}, sample_per_label=1).splits() == ["train", "test"]
+    assert Draw(languages=("en",), random_words={"test": 3, "train": 1}, sample_per_language=1).splits() == ["test", "train"]
+    assert Draw(languages=("en",), random_words={"train": 3}).splits() == ["train"]
 
 
 # Files.
@@ -238,7 +239,7 @@ def test_files_round_trip(tmp_path, dtype, last):
         columns = {"id": ["a", "a", "b", "c"], "word": ["x", "y", "汉", ""], "label": ["NOUN", "", "X", "X"],
                    "language": [language] * 4, "split": ["test"] * 4, "sample": [True, False, True, True],
                    "random": [False, True, True, False]}  # fmt: skip
-        states_files.write(columns, vectors, tmp_path / f"{language}.parquet", dtype)
+        states_files.write(pa.table(columns), vectors, tmp_path / f"{language}.parquet", dtype)
     states = states_files.read(tmp_path)
     assert states.vectors.dtype == np.float32
     assert np.array_equal(states.vectors, np.concatenate([vectors[last]] * 2).astype(dtype).astype(np.float32))
@@ -258,13 +259,18 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log, layers):
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight.mul_(2)
     save(EncoderWithHeads(encoder, {"task": LinearHead(labels=UPOS)}), tmp_path / "model.safetensors", with_encoder=True)
-    settings = Draw(random_words={"train": 9, "test": 11}, sample_per_label=2)
+    settings = Draw(languages=("en",), random_words={"train": 9, "test": 11}, sample_per_label=2)
+    settings = settings.model_copy(update={"languages": LANGUAGES[:2]})
+    draws = Draws(encoder="tiny", reading="whole", unit="word", labels=UPOS, corpora={"sentences": settings})
+    folders = {"sentences": tokens / "sentences"}
+    write_draws(draws, folders, tmp_path / "draws")
     run(
-        bench.encoder_folder, tmp_path / "model.safetensors", {"sentences": tokens / "sentences"}, tmp_path / "states",
-        languages={"sentences": LANGUAGES[:2]}, labels=UPOS, draws={"sentences": settings}, layers=layers,
-        reading=WORDS, precision="float32", stored="float32", threads=1, log=log,
+        bench.encoder_folder, tmp_path / "model.safetensors", tmp_path / "draws", folders, tmp_path / "states", draws=draws,
+        layers=layers, units=WORDS, precision="float32", stored="float32", threads=1, log=log,
     )  # fmt: skip
+    drawn = read_draws(tmp_path / "draws" / "sentences")
     states = states_files.read(tmp_path / "states" / "sentences")
+    assert all(np.array_equal(getattr(drawn, name), getattr(states, name)) for name in drawn.__dataclass_fields__)
     for language in LANGUAGES[:2]:
         for split, n in (("train", 9), ("test", 11)):
             here = states.take((states.languages == language) & (states.splits == split))
@@ -284,10 +290,12 @@ def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, la
         encoder.pooler.dense.weight.mul_(2)
     save(EncoderWithHeads(encoder, {"task": LinearHead(labels=NLI)}, POOLER), tmp_path / "model.safetensors", with_encoder=True)
     assert "encoder.pooler.dense.weight" in load_file(tmp_path / "model.safetensors")
+    draw_pairs = Draw(languages=("en",), random_words={"test": 9}, sample_per_label=2)
+    draws = Draws(encoder="tiny", reading="whole", unit="text", labels=NLI, corpora={"pairs": draw_pairs})
+    write_draws(draws, {"pairs": tokens / "pairs"}, tmp_path / "draws")
     run(
-        bench.pooler_folder, tmp_path / "model.safetensors", {"pairs": tokens / "pairs"}, tmp_path / "states",
-        languages={"pairs": ["en"]}, labels=NLI, draws={"pairs": Draw(random_words={"test": 9}, sample_per_label=2)},
-        layers=layers, reading=POOLER, precision="float32", stored="float32", threads=1, log=log,
+        bench.pooler_folder, tmp_path / "model.safetensors", tmp_path / "draws", {"pairs": tokens / "pairs"}, tmp_path / "states",
+        draws=draws, layers=layers, units=POOLER, precision="float32", stored="float32", threads=1, log=log,
     )  # fmt: skip
     states = states_files.read(tmp_path / "states" / "pairs")
     assert states.random.sum() == 9

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from crosslens.measures import clusters, projection
 from crosslens.measures.definitions import PROBE_RANDOM, V_MEASURE
@@ -32,7 +33,7 @@ def states(seed, corpus, classes=("NOUN", "VERB")):
     splits = np.full(n, "test") if corpus == "target" else generator.choice(["train", "test"], n)
     texts = np.array([f"{language}-{i // 5}" for i, language in enumerate(languages)])
     sample = generator.random(n) < 0.3
-    return States(vectors.astype(np.float32), texts, words, labels, languages, splits, sample, np.ones(n, bool))
+    return States(texts, words, labels, languages, splits, sample, np.ones(n, bool), vectors.astype(np.float32))
 
 
 def stored(folder, **corpora):
@@ -45,7 +46,7 @@ def stored(folder, **corpora):
                        "random": part.random}  # fmt: skip
             (folder / corpus).mkdir(exist_ok=True)
             path = folder / corpus / f"{language}.parquet"
-            files.write({name: list(values) for name, values in columns.items()}, {"layer_2": part.vectors}, path, "float32")
+            files.write(pa.table(columns), {"layer_2": part.vectors}, path, "float32")
     return Given(folder, 0, {})
 
 

@@ -9,10 +9,10 @@ import pytest
 from conftest import NLI
 from crosslens.cells import COLUMNS, Published
 from crosslens.config.whole import load
-from crosslens.encoding.reading import Reading
+from crosslens.encoding.units import Units
 from crosslens.measures.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM
 from crosslens.measures.intervals import mean_interval
-from crosslens.papers.tanti2021.draws import task_draws
+from crosslens.papers.tanti2021.draws import draws
 from crosslens.papers.tanti2021.figures import legend, scattered
 from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, recipe_name
 from crosslens.papers.tanti2021.recipes import recipes, trials
@@ -91,10 +91,10 @@ def test_every_run_has_a_task_stage_and_a_language_stage(run, config, task, corp
 
 
 def test_heads_read_words_for_pos_and_the_pooler_for_nli(values, config):
-    assert recipe("pos", "frozen", config).reading == Reading(unit="word", state="hidden", segments=False)
-    assert recipe("nli", "frozen", config).reading == Reading(unit="text", state="pooler", segments=False)
+    assert recipe("pos", "frozen", config).units == Units(unit="word", state="hidden", segments=False)
+    assert recipe("nli", "frozen", config).units == Units(unit="text", state="pooler", segments=False)
     other = changed(values, "nli", state="hidden", segments=True)
-    assert recipe("nli", "frozen", other).reading == Reading(unit="text", state="hidden", segments=True)
+    assert recipe("nli", "frozen", other).units == Units(unit="text", state="hidden", segments=True)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -190,7 +190,7 @@ def test_hyperparameters_are_table_5(config, published):
 
 @pytest.mark.parametrize(("task", "corpus", "points"), [("pos", "udpos", 10), ("nli", "xnli", 50)])
 def test_samples_have_the_sizes_of_appendix_b(config, published, task, corpus, points):
-    of = task_draws(config.papers.tanti2021.tasks[task], config)
+    of = draws(config)[f"tanti2021/{task}"].corpora
     assert list(of) == [corpus, "wikipedia"]
     assert (of[corpus].sample_per_label, of[corpus].sample_per_language) == (points, None)
     assert (of["wikipedia"].sample_per_label, of["wikipedia"].sample_per_language) == (None, 100)

@@ -111,8 +111,8 @@ class Watched(Loop):
     """A training that remembers its batches and its weights at the start of each stage; validation has given scores."""
 
     def __init__(self, bench, of: Recipe, scores=(), dropout: float | None = None):
-        texts = {data: bench.texts(data, of.reading.unit) for data in of.data()}
-        encoder = bench.encoder(dropout, of.reading.state == "pooler")
+        texts = {data: bench.texts(data, of.units.unit) for data in of.data()}
+        encoder = bench.encoder(dropout, of.units.state == "pooler")
         super().__init__(of, texts, encoder, seed=0, log=logging.getLogger("crosslens.tests"), device=torch.device("cpu"))
         self.starts: list[torch.nn.Module] = []
         self.taken: list[tuple[int, int, int, list[np.ndarray]]] = []  # stage, epoch, phase, batch of each term
@@ -154,7 +154,7 @@ def as_the_authors(trainer: Watched, weight: float | None, reversal: float | Non
 
     def learn(head: str, term, chosen: np.ndarray, reverse: float | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         texts = trainer.texts[term.data]
-        (states,) = unit_states(encoder, collate(texts, chosen, 0), of.reading).values()
+        (states,) = unit_states(encoder, collate(texts, chosen, 0), of.units).values()
         if reverse is not None and states.requires_grad:
             states.register_hook(lambda gradient: -reverse * gradient)
         return heads[head](states), torch.from_numpy(texts.labels[head][texts.word_rows(chosen)])

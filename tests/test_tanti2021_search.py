@@ -116,7 +116,7 @@ def test_a_trial_is_the_task_stage_alone_scored_on_dev(config, task, corpus, lan
     # All else is the training that is searched for.
     assert [phase.update for phase in stage.phases] == [phase.update for phase in plain.stages[0].phases]
     assert (stage.epochs, stage.select_data) == (plain.stages[0].epochs, plain.stages[0].select_data)
-    assert (of.reading, of.dropout, of.select_by) == (plain.reading, plain.dropout, plain.select_by)
+    assert (of.units, of.dropout, of.select_by) == (plain.units, plain.dropout, plain.select_by)
 
 
 def test_further_language_heads_are_not_in_a_trial(values):

@@ -5,9 +5,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from crosslens.cells import Published
-from crosslens.config.states import Draw
+from crosslens.config.draws import Draw, Draws
 from crosslens.corpora.schema import write
+from crosslens.draws.files import write as write_draws
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.layout import LABELS, UNITS
 from crosslens.papers.tanti2021.sizes import table
 from crosslens.tokens.schema import TOKENS
 
@@ -40,10 +42,14 @@ def tokens(folder, sizes, unknown=0, cut=0, tags=("NOUN", "VERB"), label=""):
     return str(folder)
 
 
-def counted(corpora, draws, folders):
-    """The table by row, column and metric."""
-    settings = {"corpora": corpora, "draws": draws, "drop_unknown": True}
-    made = table("dataset_sizes", Inputs([], [], PUBLISHED, dict(zip(corpora, map(Path, folders), strict=True))), settings)
+def counted(corpora, draws, folders, drawn=Path()):
+    """The table by row, column and metric. draws: task -> what is drawn, of tokens, into a folder `drawn`."""
+    tokens = dict(zip(corpora, map(Path, folders), strict=True))
+    for task, settings in draws.items():
+        write_draws(settings, tokens, drawn / task)
+    listed = {task: {"name": task} | settings.model_dump(include={"corpora"}) for task, settings in draws.items()}
+    settings = {"corpora": corpora, "draws": listed, "drop_unknown": True}
+    made = table("dataset_sizes", Inputs([], [], PUBLISHED, tokens, {task: drawn / task for task in draws}), settings)
     return {(row.row, row.column, row.metric): row for row in made.itertuples()}
 
 
@@ -57,9 +63,12 @@ def lines(tmp_path):
         tokens(tmp_path / "w", {f"{code}.{split}": n for code, dev in (("en", 1), ("de", 0)) for split, n in
                                 (("train", 7), ("validation", 1), ("dev", dev), ("test", 1))}, tags=("", "")),
     ]  # fmt: skip
-    label, language = Draw(sample_per_label=2).model_dump(), Draw(sample_per_language=3).model_dump()
-    draws = {"pos": {"ud": label, "wiki": language}, "nli": {"nli": label, "wiki": language}}
-    return counted({"ud": UDPOS, "nli": XNLI, "wiki": WIKIPEDIA}, draws, folders)
+    label, language = (Draw(languages=("en", "de"), **cap) for cap in ({"sample_per_label": 2}, {"sample_per_language": 3}))
+    draws = {
+        task: Draws(encoder="e", reading="r", unit=UNITS[task], labels=LABELS[task], corpora={key: label, "wiki": language})
+        for task, key in (("pos", "ud"), ("nli", "nli"))
+    }
+    return counted({"ud": UDPOS, "nli": XNLI, "wiki": WIKIPEDIA}, draws, folders, tmp_path / "draws")
 
 
 def test_one_line_for_each_printed_size(lines):

@@ -3,7 +3,7 @@
 import pyarrow.parquet as pq
 import pytest
 from conftest import LANGUAGES, SIZES
-from crosslens.config.tokens import Tokens
+from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
 from crosslens.errors import DataError
@@ -86,7 +86,7 @@ def sentence(*forms, upos=None, id="s"):
 
 
 def test_tokens_of_a_sentence():
-    table, counts = tokenise(wordpiece(), [sentence("well-known", "playing", upos=["ADJ", "NOUN"])], Tokens())
+    table, counts = tokenise(wordpiece(), [sentence("well-known", "playing", upos=["ADJ", "NOUN"])], Reading())
     assert table.schema == TOKENS
     assert table.to_pylist() == [
         {"id": "s", "language": "en", "pieces": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"], "positions": [1, 4],
@@ -96,14 +96,14 @@ def test_tokens_of_a_sentence():
 
 
 def test_running_text_has_words_and_no_labels():
-    table, _ = tokenise(wordpiece(), [{"id": "p", "language": "en", "page": "P", "text": "a-b  plays"}], Tokens())
+    table, _ = tokenise(wordpiece(), [{"id": "p", "language": "en", "page": "P", "text": "a-b  plays"}], Reading())
     assert table["words"].to_pylist() == [["a", "-", "b", "plays"]]
     assert table["labels"].to_pylist() == [["", "", "", ""]]
 
 
 @pytest.mark.parametrize(("words", "cut"), [(6, 0), (7, 1), (20, 14)])
 def test_truncation_keeps_the_closing_piece_and_counts_words(words, cut):
-    table, counts = tokenise(wordpiece(), [sentence(*["a"] * words)], Tokens(maximum=8))
+    table, counts = tokenise(wordpiece(), [sentence(*["a"] * words)], Reading(maximum=8))
     row = table.to_pylist()[0]
     assert len(row["pieces"]) == min(words + 2, 8)
     assert (row["pieces"][0], row["pieces"][-1]) == (2, 3)
@@ -113,11 +113,11 @@ def test_truncation_keeps_the_closing_piece_and_counts_words(words, cut):
 
 def test_unknown_pieces_drop_the_text_even_where_it_is_cut():
     rows = [sentence("a", id="good"), sentence("ξ", id="bad"), sentence(*["a"] * 20, "ξ", id="bad at its end")]
-    table, counts = tokenise(wordpiece(), rows, Tokens(maximum=8))
+    table, counts = tokenise(wordpiece(), rows, Reading(maximum=8))
     assert (table["id"].to_pylist(), counts["unknown"], counts["texts"]) == (["good"], 2, 1)
-    table, counts = tokenise(wordpiece(), rows, Tokens(maximum=8, drop_unknown=False))
+    table, counts = tokenise(wordpiece(), rows, Reading(maximum=8, drop_unknown=False))
     assert (len(table), counts["unknown"]) == (3, 0)
-    table, counts = tokenise(unigram(), rows, Tokens(labelled_piece="first_visible"))
+    table, counts = tokenise(unigram(), rows, Reading(labelled_piece="first_visible"))
     assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 2)
 
 
@@ -126,7 +126,7 @@ def pair(premise, hypothesis, label="neutral", id="p"):
 
 
 def test_tokens_of_a_pair():
-    table, counts = tokenise(wordpiece(), [pair("a-b plays", "a b", "entailment")], Tokens())
+    table, counts = tokenise(wordpiece(), [pair("a-b plays", "a b", "entailment")], Reading())
     assert table.schema == TOKENS
     assert table.to_pylist() == [
         {"id": "p", "language": "en", "pieces": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3], "words": ["a", "-", "b", "plays", "a", "b"],
@@ -143,7 +143,7 @@ def test_xlmr_has_two_special_pieces_between_the_texts():
     )
     for post_processor in (tokenizer.post_processor, processors.RobertaProcessing(("</s>", 1), ("<s>", 0))):
         tokenizer.post_processor = post_processor
-        row = tokenise(tokenizer, [pair("playing a", "a")], Tokens())[0].to_pylist()[0]
+        row = tokenise(tokenizer, [pair("playing a", "a")], Reading())[0].to_pylist()[0]
         assert (row["pieces"], row["second"]) == ([0, 4, 5, 9, 1, 1, 9, 1], 6)
         assert (row["words"], row["positions"]) == (["playing", "a", "a"], [1, 3, 6])
 
@@ -155,7 +155,7 @@ PAIR_TEXT = st.text("ab- ", min_size=1, max_size=24)
 def test_pairs_are_cut_as_transformers_cuts_them(premise, hypothesis, maximum, option):
     theirs = PreTrainedTokenizerFast(tokenizer_object=wordpiece(), unk_token="[UNK]", pad_token="[PAD]")
     expected = theirs(premise, hypothesis, truncation="longest_first", max_length=maximum)
-    table, counts = tokenise(wordpiece(), [pair(premise, hypothesis)], Tokens(maximum=maximum, labelled_piece=option))
+    table, counts = tokenise(wordpiece(), [pair(premise, hypothesis)], Reading(maximum=maximum, labelled_piece=option))
     row = table.to_pylist()[0]
     assert row["pieces"] == expected["input_ids"]
     sides = expected.sequence_ids()
@@ -174,7 +174,7 @@ def test_pairs_under_a_real_tokenizer(encoder_folder):
         pair("Yes", "I see the dog " * 9),
     ]
     for maximum in (12, 16, 128):
-        table, _ = tokenise(load_tokenizer(encoder_folder), rows, Tokens(maximum=maximum, drop_unknown=False))
+        table, _ = tokenise(load_tokenizer(encoder_folder), rows, Reading(maximum=maximum, drop_unknown=False))
         for row, found in zip(rows, table.to_pylist(), strict=True):
             expected = theirs(row["premise"], row["hypothesis"], truncation=True, max_length=maximum, return_token_type_ids=True)
             assert found["pieces"] == expected["input_ids"]
@@ -183,27 +183,27 @@ def test_pairs_under_a_real_tokenizer(encoder_folder):
 
 def test_unknown_pieces_of_either_text_drop_the_pair_even_where_it_is_cut():
     rows = [pair("a", "b", id="good"), pair("a ξ", "b"), pair("a", "b ξ"), pair("b", "a " * 20 + "ξ"), pair("a " * 20 + "ξ", "b")]
-    table, counts = tokenise(wordpiece(), rows, Tokens(maximum=8))
+    table, counts = tokenise(wordpiece(), rows, Reading(maximum=8))
     assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 4)
 
 
 def test_a_text_of_which_nothing_is_left():
     rows = [pair("\u200d", "a b"), pair("a b", "\u200d"), pair("\u200d", "\u200d")]
-    table, _ = tokenise(wordpiece(), rows, Tokens())
+    table, _ = tokenise(wordpiece(), rows, Reading())
     assert table["pieces"].to_pylist() == [[2, 3, 10, 11, 3], [2, 10, 11, 3, 3], [2, 3, 3]]
     assert table["positions"].to_pylist() == [[2, 3], [1, 2], []]
     assert table["second"].to_pylist() == [2, 0, 0]
 
 
 def test_words_without_a_piece_are_counted():
-    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", upos=["X", "Y", "Z"])], Tokens())
+    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", upos=["X", "Y", "Z"])], Reading())
     assert table["labels"].to_pylist() == [["X", "Z"]]
     assert counts["words_without_piece"] == 1
 
 
 def test_a_limit_keeps_the_first_good_texts():
     rows = [sentence("ξ" if i % 3 == 0 else "a", id=str(i)) for i in range(12)]
-    table, counts = tokenise(wordpiece(), rows, Tokens(), limit=4)
+    table, counts = tokenise(wordpiece(), rows, Reading(), limit=4)
     assert table["id"].to_pylist() == ["1", "2", "4", "5"]
     assert (counts["texts"], counts["unknown"]) == (4, 2)  # what comes after the last is not looked at
 
@@ -211,14 +211,14 @@ def test_a_limit_keeps_the_first_good_texts():
 def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
     rows = [{"id": f"p{i}", "language": "en", "page": "P", "text": "I see the dog."} for i in range(5)]
     schema.write(rows, tmp_path / "corpus.parquet", schema.PARAGRAPHS, {"nominal": {"test": 3}})
-    counts = write_tokens(encoder_folder, tmp_path / "corpus.parquet", tmp_path / "t", Tokens(drop_unknown=False), "test")
+    counts = write_tokens(encoder_folder, tmp_path / "corpus.parquet", tmp_path / "t", Reading(drop_unknown=False), "test")
     assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
     assert schema.metadata(tmp_path / "t") == counts
 
 
 def test_unknown_pieces_are_looked_for_in_as_many_pieces_as_the_authors_look_at():
     rows = [sentence(*["a"] * before, "ξ", id=str(before)) for before in (509, 510)]
-    table, counts = tokenise(wordpiece(), rows, Tokens())
+    table, counts = tokenise(wordpiece(), rows, Reading())
     assert (table["id"].to_pylist(), counts["unknown"]) == (["510"], 1)
 
 
@@ -231,7 +231,7 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
     outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
     plan = {"language": "en", "share": 0.1, "seed": 0}
     for by, drawn in (("text", 6), ("premise", 6)):
-        counts = write_train(tmp_path, tmp_path / "c", outputs, Tokens(), by=by, **plan)
+        counts = write_train(tmp_path, tmp_path / "c", outputs, Reading(), by=by, **plan)
         ids = {split: pq.read_table(path)["id"].to_pylist() for split, path in outputs.items()}
         assert {split: len(found) for split, found in ids.items()} == {"train": 60 - drawn, "validation": drawn}
         assert sorted(ids["train"] + ids["validation"], key=int) == [row["id"] for row in known]
@@ -241,7 +241,7 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
         parted = {int(id) // 3 for id in ids["train"]} & {int(id) // 3 for id in ids["validation"]}
         assert bool(parted) == (by == "text")
     with pytest.raises(DataError, match=r"c: .* found none in a share of 0.01 of 60 texts; increase validation_share"):
-        write_train(tmp_path, tmp_path / "c", outputs, Tokens(), by="text", **plan | {"share": 0.01})
+        write_train(tmp_path, tmp_path / "c", outputs, Reading(), by="text", **plan | {"share": 0.01})
 
 
 def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
@@ -250,7 +250,7 @@ def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
     rows = [{"id": str(i), "language": "en", "page": "P", "text": text} for i, text in enumerate(texts)]
     schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
     outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
-    settings = Tokens(maximum=12, windows=2)
+    settings = Reading(maximum=12, windows=2)
     counts = write_train(tmp_path, tmp_path / "c", outputs, settings, language="en", share=0.5, by="text", seed=0)
     whole = tokenise(wordpiece(), rows, settings)[0].to_pylist()
     ids = {split: {row["id"].split("#")[0] for row in pq.read_table(path).to_pylist()} for split, path in outputs.items()}
@@ -275,7 +275,7 @@ def test_every_phrasebook_word_is_labelled(tokens, corpora):
 def test_no_text_left_is_an_error(encoder_folder, tmp_path):
     schema.write([{"id": "p", "language": "ka", "page": "P", "text": "ქართული"}], tmp_path / "c.parquet", schema.PARAGRAPHS, {})
     with pytest.raises(DataError, match=r"c\.parquet: expected texts without unknown subwords, found none of 1"):
-        write_tokens(encoder_folder, tmp_path / "c.parquet", tmp_path / "t", Tokens(), "test")
+        write_tokens(encoder_folder, tmp_path / "c.parquet", tmp_path / "t", Reading(), "test")
     assert not (tmp_path / "t").exists()
 
 
@@ -299,8 +299,8 @@ def test_windows_as_wu2019_cuts_them():
 def test_a_long_text_becomes_windows():
     words = ["a", "b", "play"] * 6 + ["a", "b"]
     tokenizer = wordpiece()
-    whole, _ = tokenise(tokenizer, [sentence(*words)], Tokens())
-    table, counts = tokenise(tokenizer, [sentence(*words)], Tokens(maximum=11, windows=3))
+    whole, _ = tokenise(tokenizer, [sentence(*words)], Reading())
+    table, counts = tokenise(tokenizer, [sentence(*words)], Reading(maximum=11, windows=3))
     rows = table.to_pylist()
     assert [row["id"] for row in rows] == ["s", "s#2", "s#3"] and [len(row["words"]) for row in rows] == [9, 6, 5]
     assert [word for row in rows for word in row["words"]] == words

@@ -17,8 +17,8 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, SIZES, UPOS
 from crosslens.encoding.batches import collate, sorted_batches
-from crosslens.encoding.reading import Reading
 from crosslens.encoding.states import unit_states
+from crosslens.encoding.units import Units
 from crosslens.errors import DataError
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, LinearHead, Phase, Recipe, Score, Stage, Term
 from crosslens.states.run import load_trained_encoder
@@ -64,7 +64,7 @@ def recipe(objective="finetuned", **changes) -> Recipe:
         new_heads=(LANGUAGE,), select_head=LANGUAGE, select_data=WIKI_VALIDATION,
     )  # fmt: skip
     settings = {
-        "name": f"test/{objective}", "encoder": "tiny", "heads": HEADS, "stages": (task, language),
+        "name": f"test/{objective}", "encoder": "tiny", "reading": "whole", "heads": HEADS, "stages": (task, language),
         "scores": (Score(head=TASK, data=TEST), Score(head=LANGUAGE, data=TEST)), "init_sd": 0.02, "dropout": 0.1,
         "warmup": 0.1, "decay": "linear", "weight_decay": 0.01, "clip": 1.0,
     } | changes  # fmt: skip
@@ -87,7 +87,7 @@ def inference(objective="reversal", state="hidden", **changes) -> Recipe:
         stages.append(stage.model_copy(update={"phases": tuple(phases), "select_data": moved(stage.select_data)}))
     return of.model_copy(
         update={
-            "reading": Reading(unit="text", state=state, segments=True),
+            "units": Units(unit="text", state=state, segments=True),
             "heads": of.heads | {TASK: LinearHead(labels=NLI)},
             "stages": tuple(stages),
             "scores": tuple(score.model_copy(update={"data": moved(score.data)}) for score in of.scores),
@@ -96,8 +96,8 @@ def inference(objective="reversal", state="hidden", **changes) -> Recipe:
 
 
 def loop(bench, of: Recipe, *, seed=0, texts=None, dropout=None, **options) -> Loop:
-    texts = texts or {data: bench.texts(data, of.reading.unit) for data in of.data()}
-    encoder = bench.encoder(dropout, of.reading.state == "pooler")
+    texts = texts or {data: bench.texts(data, of.units.unit) for data in of.data()}
+    encoder = bench.encoder(dropout, of.units.state == "pooler")
     log = logging.getLogger("crosslens.tests")
     return Loop(of, texts, encoder, seed=seed, log=log, device=torch.device("cpu"), **options)
 
@@ -362,7 +362,7 @@ def test_a_head_or_a_term_reads_the_layer_that_it_names(bench, layer, trained):
     trainer.model.initialise_heads((TASK, LANGUAGE), 0)
     batch = collate(texts, np.arange(10), 0)
     with torch.inference_mode():
-        states = unit_states(bench.encoder(), batch, Reading(), [layer])[f"layer_{layer}"]
+        states = unit_states(bench.encoder(), batch, Units(), [layer])[f"layer_{layer}"]
         expected = trainer.model.eval().heads[TASK](states).argmax(-1).numpy()
     for trainer.cached in (False, True):
         assert np.mean(trainer.predict(TEST, TASK)[TASK][batch.words] == expected) > 0.99
@@ -851,7 +851,7 @@ def files_of_run(bench, tokens, folder, of, **options):
     }
     paths = {name: folder / file for name, file in names.items()} | options
     corpora = {corpus: tokens / corpus for corpus in ("sentences", "paragraphs", "pairs")}
-    encoder = bench.pooler_folder if of.reading.state == "pooler" else bench.encoder_folder
+    encoder = bench.pooler_folder if of.units.state == "pooler" else bench.encoder_folder
     run(of, 0, encoder, corpora, **paths, threads=1, log=logging.getLogger("crosslens.tests"))
     return paths
 
@@ -1053,7 +1053,7 @@ def test_texts_that_lie_end_to_end_have_the_states_and_gradients_of_padded_ones(
             cpu.prepare(encoder)
             states = cpu.packed_states(encoder, batch)
         else:
-            (states,) = unit_states(encoder, batch, Reading(unit="text", segments=segments)).values()
+            (states,) = unit_states(encoder, batch, Units(unit="text", segments=segments)).values()
         (states**2).sum().backward()
         found.append((states.detach(), [parameter.grad for parameter in encoder.parameters() if parameter.grad is not None]))
     (padded, gradients), (end_to_end, others) = found

@@ -1,7 +1,8 @@
 """Kinds of measures: the modules of crosslens/measures that say what they read.
 
 A kind is a module with a line `READS = (...)` and a function `measure`. What it reads comes first: "predictions" (what a training
-left: predictions and history) or "states" (stored hidden states); after it, "tokens" for the tokenised texts beside them.
+left: predictions and history), "states" (stored hidden states) or "draws" (what was drawn for them, which takes no model); after
+it, "tokens" for the tokenised texts beside them.
 """
 
 import ast

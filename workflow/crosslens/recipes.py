@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from crosslens.config.base import Section, Split
-from crosslens.encoding.reading import Reading
+from crosslens.encoding.units import Units
 
 TASK: Final = "task"  # labels that a head learns, and the name of one that does
 LANGUAGE: Final = "language"  # likewise
@@ -122,7 +122,7 @@ class _Head(Section):
 
     kind: str
     labels: tuple[str, ...]  # in the order of their numbers
-    layer: Layer | None = None  # whose states it reads; None: what the reading names, of the last
+    layer: Layer | None = None  # whose states it reads; None: what the units name, of the last
 
     @model_serializer(mode="wrap")
     def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -162,7 +162,8 @@ class Recipe(Section):
     trial: dict[str, int | float] = {}  # of a search: the hyperparameters that it tries
     keeps_weights: bool = True
     encoder: str
-    reading: Reading = Reading()
+    reading: str  # of its texts: how they become tokens
+    units: Units = Units()
     edit: Edit = Edit()
     heads: dict[str, Head]
     stages: tuple[Stage, ...]
@@ -185,6 +186,10 @@ class Recipe(Section):
             if head.labels != self.labels(head.learns):
                 raise ValueError(f"{self.name}: expected the same labels for all heads that learn '{head.learns}', found others")
         return self
+
+    def trains(self) -> bool:
+        """Whether there is anything to train or to edit; otherwise the recipe is the encoder as it was pretrained."""
+        return bool(self.stages) or self.edit.changes()
 
     def labels(self, learnt: str) -> tuple[str, ...]:
         """Labels of what heads learn, TASK or LANGUAGE; () where none does."""

@@ -1,4 +1,4 @@
-"""Put an encoder into a Hugging Face folder, its vocabulary trimmed to the corpora where the configuration says so."""
+"""Put an encoder into a Hugging Face folder: the weights to a tokenizer."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ def main(snakemake):
     """Read the rule's object, write the folder."""
     log = logs.start(snakemake.log[0], title=f"encoder {snakemake.wildcards.encoder}")
     settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
-    hub, texts = ([Path(path) for path in snakemake.input.get(name, [])] for name in ("hub", "texts"))
-    build(settings, texts, Path(snakemake.output[0]), log, hub)
+    hub = [Path(path).parent for path in snakemake.input.hub]
+    build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, *hub[:1])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ def main(snakemake):
     # Not an import at the top: the kind is one of several, and the rule's fingerprint takes in just this one.
     module = import_module(f"crosslens.measures.{kind}")
     tokens = {Path(folder).name: Path(folder) for folder in snakemake.input.get("tokens", [])}
-    folders = [Path(snakemake.input.states)] if "states" in snakemake.input.keys() else []
+    folders = [Path(snakemake.input[name]) for name in ("states", "draws") if name in snakemake.input.keys()]
     folders += [Path(file).parent for file in snakemake.input.get("predictions", [])]
     rows = [
         {"seed": seed} | row

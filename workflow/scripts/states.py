@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from crosslens import logs
-from crosslens.config.states import Draw
-from crosslens.encoding.reading import Reading
+from crosslens.config.draws import Draws
+from crosslens.encoding.units import Units
 from crosslens.states.run import run
 
 
@@ -14,14 +14,13 @@ def main(snakemake):
     log = logs.start(snakemake.log[0], title=f"states of {snakemake.wildcards.recipe}", seed=int(snakemake.wildcards.seed))
     run(
         Path(snakemake.input.encoder),
-        Path(snakemake.input.model),
+        next(map(Path, snakemake.input.model), None),
+        Path(snakemake.input.draws),
         {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
         Path(snakemake.output[0]),
-        languages=settings["languages"],
-        labels=settings["labels"],
-        draws={corpus: Draw.model_validate(draw) for corpus, draw in settings["draws"].items()},
+        draws=Draws.model_validate(settings["draws"]),
         layers=settings["layers"],
-        reading=Reading.model_validate(settings["reading"]),
+        units=Units.model_validate(settings["units"]),
         precision=settings["precision"],
         stored=settings["stored"],
         threads=snakemake.threads,

@@ -57,6 +57,7 @@ class PaperSection(Section):
     """What every paper's section has."""
 
     encoder: str = Field(description="key of encoders")
+    reading: str = Field(description="key of readings: how the paper's texts become tokens")
 
     def check(self, config: "Config") -> None:
         """Raise ValueError, with the key, where the section does not fit the rest of the configuration."""

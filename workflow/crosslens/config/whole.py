@@ -4,7 +4,7 @@ An unknown key, a wrong type or a value out of range raises a `ConfigError` that
 misspelt key, the closest name. The JSON schema and docs/config.md are generated from these models (crosslens.config.docs).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any, Self
 
@@ -14,8 +14,8 @@ from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, PaperSec
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
+from crosslens.config.readings import Reading
 from crosslens.config.states import States
-from crosslens.config.tokens import Tokens
 from crosslens.papers import KEYS
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]  # becomes a folder
@@ -38,7 +38,7 @@ class Config(Section):
     threads: Count = Field(2, description="threads per training or extraction of states on a CPU")
     encoders: dict[Name, Encoder] = Field(description="encoders by name")
     corpora: dict[Name, Corpus] = Field(description="corpora by name; null omits a corpus", json_schema_extra=or_null)
-    tokens: Tokens = Field(Tokens(), description="tokenisation")
+    readings: dict[Name, Reading] = Field({}, description="how texts become tokens, by name")
     states: States = Field(States(), description="hidden states on disk")
     phrasebook: Phrasebook = Field(Phrasebook(), description="generated corpora in the official formats")
     papers: Papers = Field(description="the studies")
@@ -72,8 +72,13 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _papers_fit(self) -> Self:
+        for name, encoder in self.encoders.items():
+            for corpus in encoder.corpora:
+                _expect(f"encoders.{name}.corpora", corpus, self.corpora)
         for key in KEYS:
             if (section := self.paper(key)) is not None:
+                _expect(f"papers.{key}.encoder", section.encoder, self.encoders)
+                _expect(f"papers.{key}.reading", section.reading, self.readings)
                 section.check(self)
         return self
 
@@ -82,17 +87,17 @@ class Config(Section):
         section: PaperSection | None = getattr(self.papers, key)
         return section
 
-    def expect_encoder(self, key: str, name: str) -> None:
-        """Raise ValueError unless `name`, given at `key`, is an encoder."""
-        if name not in self.encoders:
-            raise ValueError(f"{key}: expected one of {', '.join(self.encoders)}, found '{name}'{nearest(name, self.encoders)}")
-
     def expect_corpus(self, key: str, name: str, kind: str) -> None:
         """Raise ValueError unless `name`, given at `key`, is a corpus of this kind."""
-        if name not in self.corpora:
-            raise ValueError(f"{key}: expected one of {', '.join(self.corpora)}, found '{name}'{nearest(name, self.corpora)}")
+        _expect(key, name, self.corpora)
         if (its_kind := self.corpora[name].kind) != kind:
             raise ValueError(f"{key}: expected a corpus of kind '{kind}', found '{name}' of kind '{its_kind}'")
+
+
+def _expect(key: str, name: str, known: Collection[str]) -> None:
+    """Raise ValueError unless `name`, given at `key`, is one of the known names."""
+    if name not in known:
+        raise ValueError(f"{key}: expected one of {', '.join(known)}, found '{name}'{nearest(name, known)}")
 
 
 EXPECTED = {

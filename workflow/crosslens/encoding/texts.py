@@ -1,6 +1,6 @@
 """Tokenised texts in memory.
 
-A label belongs to a word or to a whole text (`Reading.unit`); the names here say word for both, and a whole text is then one
+A label belongs to a word or to a whole text (`Units.unit`); the names here say word for both, and a whole text is then one
 word at its first piece.
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 class Given:
     """Results of one recipe with one seed."""
 
-    folder: Path  # of its model (predictions.parquet, history.csv), or of its states (CORPUS/LANGUAGE.parquet)
+    folder: Path  # of its model (predictions.parquet, history.csv), its states or draws (CORPUS/LANGUAGE.parquet)
     seed: int
     tokens: Mapping[str, Path]  # corpus -> folder of its tokens, for kinds that read them
     threads: int = 1

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from crosslens.draws.files import Drawn
 from crosslens.measures.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN
 from crosslens.measures.f1 import accuracy, token_counts
 from crosslens.measures.given import Given
@@ -65,7 +66,7 @@ def probe_records(
         )
 
 
-def accuracy_of(predicted: np.ndarray, words: States, resamples: int, seed: int) -> dict[str, Any]:
+def accuracy_of(predicted: np.ndarray, words: Drawn, resamples: int, seed: int) -> dict[str, Any]:
     """Part of a record: share of the words whose language was named, with its interval over texts. predicted (n,)."""
     names, gold = np.unique(words.languages, return_inverse=True)
     number = {name: number for number, name in enumerate(names)}

@@ -8,11 +8,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
+from crosslens.draws.files import read
 from crosslens.measures.given import Given
 from crosslens.measures.probes import accuracy_of
-from crosslens.states.files import read
 
-READS = ("states",)  # of which only the words are looked at
+READS = ("draws",)
 
 
 def measure(given: Given, *, target: str, paragraphs: str, resamples: int) -> Iterator[dict[str, Any]]:

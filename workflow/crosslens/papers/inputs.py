@@ -14,13 +14,16 @@ from crosslens.papers.paper import MODEL_FILES, Need
 
 @dataclass(frozen=True)
 class Inputs:
-    """needs: what the item asked for; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder."""
+    """needs: what the item asked for; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder; draws:
+    name -> folder.
+    """
 
     needs: Sequence[Need]
     files: Sequence[Sequence[Path]]
     published: Published
     tokens: Mapping[str, Path]
-    encoder: Path | None = None
+    draws: Mapping[str, Path]
+    tokenizer: Path | None = None
 
     def records(self, *kinds: str) -> pd.DataFrame:
         """The records of some kinds of measures, or of all."""
@@ -44,13 +47,14 @@ class Inputs:
 def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
     """From plain values, as a rule passes them.
 
-    settings: needs (the fields of Need, and `files`, how many it has) and corpora. files: needs, one list for all; published;
-    tokens, a folder a corpus; encoder, where it is read.
+    settings: needs (the fields of Need, and `files`, how many it has), corpora and draws. files: needs, one list for all;
+    published; tokens, a folder a corpus; draws; tokenizer, where it is read.
     """
     paths, needs, grouped = iter(map(Path, files.get("needs", ()))), [], []
     for need in settings["needs"]:
         needs.append(Need(need["kind"], need["recipe"], tuple(need["seeds"])))
         grouped.append([next(paths) for _ in range(need["files"])])
     tokens = dict(zip(settings["corpora"], map(Path, files.get("tokens", ())), strict=True))
-    encoder = files.get("encoder")
-    return Inputs(needs, grouped, Published.read(files["published"]), tokens, Path(encoder[0]) if encoder else None)
+    tokenizer = files.get("tokenizer")
+    draws = dict(zip(settings["draws"], map(Path, files.get("draws", ())), strict=True))
+    return Inputs(needs, grouped, Published.read(files["published"]), tokens, draws, Path(tokenizer[0]) if tokenizer else None)

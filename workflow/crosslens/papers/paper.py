@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from crosslens.papers import KEYS
 
 if TYPE_CHECKING:
-    from crosslens.config.states import Draw
+    from crosslens.config.draws import Draws
     from crosslens.config.whole import Config
     from crosslens.recipes import Recipe
 
@@ -32,7 +32,8 @@ class Item:
     """A table or a figure.
 
     module: of the paper's folder, whose function `table` or `figure` makes the item. settings: what decides it beside its needs,
-    as plain values. corpora: keys of the corpora whose tokens it reads. caption: of the report.
+    as plain values. corpora: keys of the corpora whose tokens it reads; draws: names of those that it reads. caption: of the
+    report.
     """
 
     form: Literal["table", "figure"]
@@ -43,7 +44,8 @@ class Item:
     needs: tuple[Need, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     corpora: tuple[str, ...] = ()
-    encoder: bool = False  # whether it reads the encoder's architecture
+    draws: tuple[str, ...] = ()
+    tokenizer: bool = False  # whether it reads what is known of the encoder without its weights
     searched: bool = False  # whether it shows a search, whose trainings are no part of the tables'
 
 
@@ -51,8 +53,9 @@ class Item:
 class Paper:
     """A paper. Each function takes the whole configuration; none is called where the paper is not configured.
 
-    recipes, trials: trainings by name, which begins with the key, and trials of searches. seeds: of a recipe. draws: corpora and
-    the units whose hidden states are stored under a recipe's model. measures: of a recipe, kind -> settings.
+    recipes, trials: trainings by name, which begins with the key, and trials of searches. seeds: of a recipe. draws: words or
+    texts, by name, which begins with the key; drawn: the name of those whose hidden states are stored under a recipe's model.
+    measures: of a recipe, kind -> settings.
     """
 
     key: str
@@ -61,7 +64,8 @@ class Paper:
     recipes: Callable[[Config], Mapping[str, Recipe]]
     trials: Callable[[Config], Mapping[str, Recipe]] = lambda config: {}
     seeds: Callable[[Recipe, Config], tuple[int, ...]] = lambda recipe, config: tuple(config.seeds)
-    draws: Callable[[Recipe, Config], Mapping[str, Draw]] = lambda recipe, config: {}
+    draws: Callable[[Config], Mapping[str, Draws]] = lambda config: {}
+    drawn: Callable[[Recipe, Config], str | None] = lambda recipe, config: None
     measures: Callable[[Recipe, Config], Mapping[str, Mapping[str, Any]]]
     items: Callable[[Config], Mapping[str, Item]]
 

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from crosslens.encoding.batches import Batch, for_each_batch
-from crosslens.encoding.reading import Reading
 from crosslens.encoding.states import unit_states
 from crosslens.encoding.texts import Texts
+from crosslens.encoding.units import Units
 
 
 def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
@@ -41,7 +41,7 @@ def extract(
     texts: Texts,
     rows: np.ndarray,
     layers: Sequence[int],
-    reading: Reading,
+    units: Units,
 ) -> dict[str, np.ndarray]:
     """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
 
@@ -60,9 +60,9 @@ def extract(
         wanted = slots[part_words[batch.words]]
         here = torch.from_numpy(np.flatnonzero(wanted >= 0))
         chosen = replace(batch, rows=batch.rows[here], columns=batch.columns[here])
-        for name, values in unit_states(encoder, chosen, reading, layers).items():
+        for name, values in unit_states(encoder, chosen, units, layers).items():
             column = states.setdefault(name, np.empty((len(rows), size), np.float32))
             column[wanted[wanted >= 0]] = values.float().cpu().numpy()
 
-    for_each_batch(part, encoder, reading.segments, step)
+    for_each_batch(part, encoder, units.segments, step)
     return states

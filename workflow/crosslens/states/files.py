@@ -8,38 +8,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crosslens.draws.files import SCHEMA, Drawn
 from crosslens.files import written
+
+NAMES = [name for name in SCHEMA.names if name != "row"]
 
 
 @dataclass(frozen=True)
-class States:
-    """n labelled words, or whole texts, with their hidden states at one layer."""
+class States(Drawn):
+    """n drawn words, or whole texts, with their hidden states at one layer."""
 
     vectors: np.ndarray  # (n, d) float32
-    texts: np.ndarray  # (n,) id of the text
-    words: np.ndarray  # (n,) the word form, or the text
-    labels: np.ndarray  # (n,) the task's label, '' where the corpus has none
-    languages: np.ndarray  # (n,)
-    splits: np.ndarray  # (n,)
-    sample: np.ndarray  # (n,) bool: in the figure's sample
-    random: np.ndarray  # (n,) bool: among the evenly drawn words
-
-    def take(self, chosen: np.ndarray) -> "States":
-        """Some of the words, by index or mask."""
-        return States(**{name: getattr(self, name)[chosen] for name in self.__dataclass_fields__})
-
-    def has_labels(self) -> bool:
-        """Whether any word has a label of the task."""
-        return bool((self.labels != "").any())
-
-    def sampled(self) -> "States":
-        """The figure's sample; of a corpus with labels, its labelled words."""
-        return self.take(self.sample & (self.labels != "") if self.has_labels() else self.sample)
 
 
-def write(columns: Mapping[str, Sequence[object]], states: Mapping[str, np.ndarray], path: Path, dtype: str) -> None:
-    """Write words and their states by column name (`layer_12`, `pooler`); dtype float16 or float32."""
-    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+def write(table: pa.Table, states: Mapping[str, np.ndarray], path: Path, dtype: str) -> None:
+    """Write drawn words and their states by column name (`layer_12`, `pooler`); dtype float16 or float32."""
     for name, values in states.items():
         flat = pa.array(np.ascontiguousarray(values, dtype).reshape(-1))
         table = table.append_column(name, pa.FixedSizeListArray.from_arrays(flat, values.shape[1]))
@@ -52,14 +35,9 @@ def read(folder: str | Path, layer: int | None = None) -> States:
     """Words of all languages of a corpus, by language, with their states at a layer; None: what heads read."""
     paths = sorted(Path(folder).glob("*.parquet"))
     stored = read_by_heads(pq.read_schema(paths[0]).names) if layer is None else f"layer_{layer}"
-    names = ["id", "word", "label", "language", "split", "sample", "random"]
-    table = pa.concat_tables([pq.read_table(path, columns=[*names, stored]) for path in paths]).combine_chunks()
+    table = pa.concat_tables([pq.read_table(path, columns=[*NAMES, stored]) for path in paths]).combine_chunks()
     column = table[stored].combine_chunks()
-    vectors = column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size)
-    columns = {name: np.array(table[name].to_pylist()) for name in names}
-    # Two languages may have a text of the same name.
-    columns["id"] = np.array([f"{language}/{text}" for language, text in zip(columns["language"], columns["id"], strict=True)])
-    return States(vectors, *columns.values())
+    return States.of(table, vectors=column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size))
 
 
 def read_by_heads(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Encoding, Tokenizer, models, normalizers
 
-from crosslens.config.tokens import Tokens
+from crosslens.config.readings import Reading
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.splits import validation
 from crosslens.corpora.words import text_words
@@ -65,7 +65,7 @@ class KnownTexts:
 
 
 def tokenise(
-    tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Tokens, limit: int | None = None
+    tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, limit: int | None = None
 ) -> tuple[pa.Table, dict[str, int]]:
     """Tokenise rows of a corpus until `limit` texts are kept; a pair is one text, its two parts one after the other.
 
@@ -100,7 +100,7 @@ def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, 
     return labelled
 
 
-def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Tokens) -> pa.Table:
+def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:
     """The PLACED table of texts, made in chunks, so that few encodings are in memory at once."""
     if settings.labelled_piece == "word_starts" and not isinstance(tokenizer.model, models.WordPiece):
         raise DataError(
@@ -125,7 +125,7 @@ def _counts(table: pa.Table, unknown: int) -> dict[str, int]:
     }
 
 
-def _rows(text: Text, joiner: Tokenizer, settings: Tokens) -> Iterator[dict[str, Any]]:
+def _rows(text: Text, joiner: Tokenizer, settings: Reading) -> Iterator[dict[str, Any]]:
     """The row of PLACED of a text, or the rows of its windows."""
     labelled = [
         (part, word, position)
@@ -183,7 +183,7 @@ class _Input(NamedTuple):
     second: int  # first place of a pair's second text; 0 where there is none
 
 
-def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Tokens) -> list[_Input]:
+def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Reading) -> list[_Input]:
     """A text or pair with special pieces, cut to the maximum; or the windows of a text."""
     part, second = parts[0], parts[1] if len(parts) > 1 else None
     room = settings.maximum - joiner.num_special_tokens_to_add(False)
@@ -239,20 +239,20 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def write_tokens(encoder: Path, corpus: Path, output: Path, settings: Tokens, split: str) -> dict[str, int]:
+def write_tokens(folder: Path, corpus: Path, output: Path, settings: Reading, split: str) -> dict[str, int]:
     """Tokenise one file of a corpus: of candidates in random order as many as are asked for.
 
     Returns the counts of `tokenise`. Raises DataError when no text is left.
     """
     table, nominal = corpora.read(corpus), corpora.metadata(corpus).get("nominal", {}).get(split)
-    tokens, counts = tokenise(load_tokenizer(encoder), _corpus_rows(table), settings, nominal)
-    _check_left(counts["texts"], table, encoder, corpus)
+    tokens, counts = tokenise(load_tokenizer(folder), _corpus_rows(table), settings, nominal)
+    _check_left(counts["texts"], table, folder, corpus)
     corpora.write(tokens, output, TOKENS, counts)
     return counts
 
 
 def write_train(
-    encoder: Path, corpus: Path, outputs: Mapping[str, Path], settings: Tokens, *, language: str, share: float, by: str, seed: int
+    folder: Path, corpus: Path, outputs: Mapping[str, Path], settings: Reading, *, language: str, share: float, by: str, seed: int
 ) -> dict[str, dict[str, int]]:
     """Tokenise train and split validation off, after the texts with unknown pieces left (tanti2021's code).
 
@@ -260,11 +260,11 @@ def write_train(
     the values of a column, premises. Returns the counts of `tokenise` by split; texts with unknown pieces count under train.
     Raises DataError when no text is left, or none for validation.
     """
-    table, tokenizer = corpora.read(corpus), load_tokenizer(encoder)
+    table, tokenizer = corpora.read(corpus), load_tokenizer(folder)
     texts = KnownTexts(tokenizer, _corpus_rows(table), settings.drop_unknown)
     tokens = _placed(texts, tokenizer, settings)
     places = pc.unique(tokens["place"])
-    _check_left(len(places), table, encoder, corpus)
+    _check_left(len(places), table, folder, corpus)
     groups = places if by == "text" else table[by].take(places)
     drawn = validation(groups.to_pylist(), share, seed, language)
     if not drawn:
@@ -286,9 +286,9 @@ def _corpus_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     return (row for batch in table.to_batches(CHUNK) for row in batch.to_pylist())
 
 
-def _check_left(texts: int, table: pa.Table, encoder: Path, corpus: Path) -> None:
+def _check_left(texts: int, table: pa.Table, folder: Path, corpus: Path) -> None:
     if not texts:
         raise DataError(
-            f"{corpus}: expected texts without unknown subwords, found none of {table.num_rows} for {encoder.name}: "
-            "choose an encoder that covers the language, or set tokens.drop_unknown to false"
+            f"{corpus}: expected texts without unknown subwords, found none of {table.num_rows} for {folder.name}: "
+            "choose an encoder that covers the language, or a reading with drop_unknown: false"
         )

@@ -71,7 +71,7 @@ class Loop:
         edit.apply(encoder, recipe.edit, seed)
         if self.device.type == "cpu":
             cpu.prepare(encoder)
-        model = EncoderWithHeads(encoder, recipe.heads, recipe.reading, dropout=recipe.dropout, init_sd=recipe.init_sd)
+        model = EncoderWithHeads(encoder, recipe.heads, recipe.units, dropout=recipe.dropout, init_sd=recipe.init_sd)
         self.model = model.to(self.device)
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
@@ -248,7 +248,7 @@ class Loop:
             return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device)
         half = HALVES.get(self.precision)
         with torch.autocast(self.device.type, half) if half else nullcontext():
-            batch = collate(texts, chosen, self.model.padding, self.recipe.reading.segments)
+            batch = collate(texts, chosen, self.model.padding, self.recipe.units.segments)
             return self.model.hidden_states(batch, layer).float()
 
     def _layer(self, term: Term) -> int | None:
@@ -271,7 +271,7 @@ class Loop:
         """What picks a stage's best epoch, a fraction."""
         head = self.recipe.heads[stage.select_head]
         texts, predicted = self.texts[stage.select_data], self.predict(stage.select_data, stage.select_head)
-        return selection_score(texts, predicted, head.learns, head.labels, self.recipe.select_by, self.recipe.reading.unit)
+        return selection_score(texts, predicted, head.learns, head.labels, self.recipe.select_by, self.recipe.units.unit)
 
     def accuracies(self, stage: Stage, when: str = "") -> dict[str, float]:
         """Accuracy of the watched heads on held-out texts, by column of the history; when: end of the columns' names."""

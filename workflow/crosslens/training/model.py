@@ -8,8 +8,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 from crosslens.encoding.batches import Batch
-from crosslens.encoding.reading import Reading
 from crosslens.encoding.states import unit_states
+from crosslens.encoding.units import Units
 from crosslens.errors import DataError
 from crosslens.files import written
 from crosslens.recipes import Head
@@ -26,15 +26,15 @@ class EncoderWithHeads(nn.Module):
         self,
         encoder: nn.Module,
         heads: Mapping[str, Head],
-        reading: Reading | None = None,
+        units: Units | None = None,
         *,
         dropout: float = 0.1,
         init_sd: float = 0.02,
     ):
         super().__init__()
         self.encoder = encoder
-        self.reading = reading or Reading()
-        if self.reading.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
+        self.units = units or Units()
+        if self.units.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
             raise DataError("segments: expected an encoder with two token types, found one without: set segments to false")
         self.heads = build(heads, self.hidden_size, dropout=dropout, sd=init_sd)
 
@@ -49,15 +49,15 @@ class EncoderWithHeads(nn.Module):
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
     def hidden_states(self, batch: Batch, layer: int | None = None) -> torch.Tensor:
-        """States of the labelled units at a layer, (n_words, d); None: those that the reading names.
+        """States of the labelled units at a layer, (n_words, d); None: those that the units name.
 
         Raises DataError where the layer is out of range.
         """
         if layer is not None:
-            return unit_states(self.encoder, batch, self.reading, [layer])[f"layer_{layer}"]
-        if self.training and self.reading.state == "hidden" and cpu.packs(self.encoder, batch):
+            return unit_states(self.encoder, batch, self.units, [layer])[f"layer_{layer}"]
+        if self.training and self.units.state == "hidden" and cpu.packs(self.encoder, batch):
             return cpu.packed_states(self.encoder, batch)
-        (states,) = unit_states(self.encoder, batch, self.reading).values()
+        (states,) = unit_states(self.encoder, batch, self.units).values()
         return states
 
     def head(self, name: str) -> head.Head:

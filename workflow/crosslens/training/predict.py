@@ -16,7 +16,7 @@ from crosslens.training.model import EncoderWithHeads
 def hidden_states(model: EncoderWithHeads, texts: Texts, layer: int | None = None) -> torch.Tensor:
     """States of all labelled words at a layer, in the order of the texts, (n_words, d), float32 on the CPU.
 
-    layer None: what the reading names.
+    layer None: what the units name.
     """
     states = torch.empty(int(texts.word_offsets[-1]), model.hidden_size)
 
@@ -24,7 +24,7 @@ def hidden_states(model: EncoderWithHeads, texts: Texts, layer: int | None = Non
         states[torch.from_numpy(batch.words)] = model.hidden_states(batch, layer).float().cpu()
 
     model.eval()
-    for_each_batch(texts, model.encoder, model.reading.segments, step)
+    for_each_batch(texts, model.encoder, model.units.segments, step)
     return states
 
 
@@ -51,7 +51,7 @@ def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.nd
         _put(found, head.classes(states, sizes), batch.words, int(texts.word_offsets[-1]))
 
     model.eval()
-    for_each_batch(texts, model.encoder, model.reading.segments, step)
+    for_each_batch(texts, model.encoder, model.units.segments, step)
     return found
 
 

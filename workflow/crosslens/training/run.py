@@ -44,7 +44,7 @@ def load_data(recipe: Recipe, files: Mapping[FileKey, Path]) -> dict[Data, Texts
     """Texts of every Data of a recipe."""
     labels = recipe.labels(TASK), recipe.labels(LANGUAGE)
     trees = any(isinstance(head, ParserHead) for head in recipe.heads.values())
-    return {data: load([files[key] for key in data.files()], *labels, recipe.reading.unit, trees) for data in recipe.data()}
+    return {data: load([files[key] for key in data.files()], *labels, recipe.units.unit, trees) for data in recipe.data()}
 
 
 def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trained) -> pa.Table:
@@ -92,7 +92,7 @@ def run(
         log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",
                  data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
     loop = Loop(
-        recipe, texts, load_encoder(encoder, pooler=recipe.reading.state == "pooler"), seed=seed, log=log,
+        recipe, texts, load_encoder(encoder, pooler=recipe.units.state == "pooler"), seed=seed, log=log,
         checkpoints=predictions.parent / "checkpoint.safetensors",
     )  # fmt: skip
     trained = loop.run()

@@ -154,7 +154,6 @@ class Muller2021(PaperSection):
     def check(self, config: "Config") -> None:
         """See PaperSection."""
         here = "papers.muller2021"
-        config.expect_encoder(f"{here}.encoder", self.encoder)
         for key, (name, kind) in self.corpora().items():
             config.expect_corpus(f"{here}.{key}", name, kind)
         for task, settings in self.tasks.items():

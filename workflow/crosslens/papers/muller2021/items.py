@@ -61,7 +61,7 @@ def _item(name: str, config: Config) -> Item:
         module="tables",
         needs=tuple(needs),
         settings=settings | {"recipes": names, "further": further},
-        encoder=True,
+        tokenizer=True,
     )
 
 

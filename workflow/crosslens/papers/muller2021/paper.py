@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crosslens.config.states import Draw
+from crosslens.config.draws import Draw, Draws
 from crosslens.config.whole import Config
 from crosslens.measures.definitions import ACCURACY, CUT_WORDS
 from crosslens.papers.muller2021.config import section
@@ -12,6 +12,8 @@ from crosslens.papers.muller2021.recipes import recipes, trials
 from crosslens.papers.paper import Paper
 from crosslens.recipes import ARC, TASK, Recipe
 
+PARALLEL = "muller2021/parallel"
+
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
     """Of the paper's section; the first for a trial, and for an encoder that is not trained."""
@@ -19,9 +21,11 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
     return found if recipe.stages and not recipe.trial else found[:1]
 
 
-def draws(recipe: Recipe, config: Config) -> dict[str, Draw]:
-    """Means of the parallel sentences' states, at all layers."""
-    return {section(config).parallel: Draw(means=True)}
+def draws(config: Config) -> dict[str, Draws]:
+    """The parallel sentences, whose states are averaged, at all layers."""
+    paper = section(config)
+    sentences = Draw(languages=tuple(config.corpora[paper.parallel].languages), means=True)
+    return {PARALLEL: Draws(encoder=paper.encoder, reading=paper.reading, unit="text", corpora={paper.parallel: sentences})}
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
@@ -50,6 +54,7 @@ PAPER = Paper(
     trials=trials,
     seeds=seeds,
     draws=draws,
+    drawn=lambda recipe, config: PARALLEL,
     measures=measures,
     items=items,
 )

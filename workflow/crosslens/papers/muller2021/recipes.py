@@ -74,7 +74,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     untrained = {PRETRAINED: Edit(), UNTRAINED: Edit(layers="all", embeddings=True)}
     made = [
         Recipe(
-            name=name, paper=PAPER, encoder=paper.encoder, edit=edit, heads={}, stages=(), scores=(),
+            name=name, paper=PAPER, encoder=paper.encoder, reading=paper.reading, edit=edit, heads={}, stages=(), scores=(),
             init_sd=paper.training.init_sd, dropout=paper.training.dropout,
         ) for name, edit in untrained.items()
     ]  # fmt: skip
@@ -127,6 +127,7 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         source=source.name,
         trial=trial or {},
         encoder=paper.encoder,
+        reading=paper.reading,
         heads={TASK: parser or LinearHead(labels=LABELS[source.task])},
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (_own(source, "validation"), *tests)),

@@ -41,8 +41,8 @@ FROM_SCRATCH = "the published model was trained from scratch (caption)"
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A table. settings: recipes, those that are configured; study, the fields of Study; further, sets of blocks not in print."""
-    assert inputs.encoder is not None
-    layers = json.loads((inputs.encoder / "config.json").read_text("utf-8"))["num_hidden_layers"]
+    assert inputs.tokenizer is not None
+    layers = json.loads((inputs.tokenizer / "config.json").read_text("utf-8"))["num_hidden_layers"]
     study, records = Study(**settings["study"]), inputs.records()
     return made(name, records, inputs.published, settings["recipes"], study, layers, settings["further"])
 

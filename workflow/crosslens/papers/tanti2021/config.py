@@ -194,7 +194,6 @@ class Tanti2021(PaperSection):
     def check(self, config: "Config") -> None:
         """See PaperSection."""
         here = "papers.tanti2021"
-        config.expect_encoder(f"{here}.encoder", self.encoder)
         config.expect_corpus(f"{here}.language_corpus", self.language_corpus, "paragraphs")
         known_languages = set(config.corpora[self.language_corpus].languages)
         for task, settings in self.tasks.items():

@@ -8,7 +8,7 @@ from crosslens.config.whole import Config
 from crosslens.papers.paper import Item, Need
 from crosslens.papers.tanti2021 import captions
 from crosslens.papers.tanti2021.config import PAPER_RUNS, section
-from crosslens.papers.tanti2021.draws import task_draws
+from crosslens.papers.tanti2021.draws import draws, draws_name
 from crosslens.papers.tanti2021.layout import FIGURES, SPELLING, TABLES, recipe_name
 from crosslens.papers.tanti2021.recipes import trials
 
@@ -109,15 +109,13 @@ def _search(config: Config) -> Item:
 def _sizes(config: Config) -> Item:
     paper = section(config)
     corpora = [*(task.corpus for task in paper.tasks.values()), paper.language_corpus]
+    made, names = draws(config), {task: draws_name(task) for task in paper.tasks}
     settings = {
         "corpora": {corpus: config.corpora[corpus].model_dump() for corpus in corpora},
-        "draws": {
-            name: {corpus: draw.model_dump() for corpus, draw in task_draws(task, config).items()}
-            for name, task in paper.tasks.items()
-        },
-        "drop_unknown": config.tokens.drop_unknown,
+        "draws": {task: {"name": name} | made[name].model_dump(include={"corpora"}) for task, name in names.items()},
+        "drop_unknown": config.readings[paper.reading].drop_unknown,
     }
-    return _item("dataset_sizes", config, "sizes", corpora=tuple(corpora), settings=settings)
+    return _item("dataset_sizes", config, "sizes", corpora=tuple(corpora), draws=tuple(names.values()), settings=settings)
 
 
 def _figure(name: str, config: Config) -> Item:

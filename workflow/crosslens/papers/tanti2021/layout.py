@@ -6,6 +6,7 @@ Each score stands under the definition of the authors' code (`paper`) and under 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from crosslens.labels import NLI, UPOS
 from crosslens.measures import definitions
@@ -24,6 +25,7 @@ IN_RECORDS = {
 
 TASKS = {"pos": "UDPOS", "nli": "XNLI"}
 LABELS = {"pos": UPOS, "nli": NLI}
+UNITS: dict[str, Literal["word", "text"]] = {"pos": "word", "nli": "text"}  # what has a label
 RUNS = {
     "frozen": "Init.",
     "finetuned": "Fine-T.",

@@ -17,7 +17,7 @@ from crosslens.measures.definitions import (
 )
 from crosslens.papers.paper import Paper
 from crosslens.papers.tanti2021.config import section
-from crosslens.papers.tanti2021.draws import draws
+from crosslens.papers.tanti2021.draws import drawn, draws
 from crosslens.papers.tanti2021.items import items
 from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.recipes import LANGUAGE, TASK, Recipe
@@ -45,7 +45,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     found: dict[str, dict[str, Any]] = {
         "classification": {
             "labels": {head: recipe.heads[head].labels for head in heads},
-            "definitions": {head: definitions(head, recipe.reading.unit) for head in heads},
+            "definitions": {head: definitions(head, recipe.units.unit) for head in heads},
             "source_language": paper.source_language,
             "resamples": paper.bootstrap,
         }
@@ -85,6 +85,7 @@ PAPER = Paper(
     trials=trials,
     seeds=seeds,
     draws=draws,
+    drawn=drawn,
     measures=measures,
     items=items,
 )

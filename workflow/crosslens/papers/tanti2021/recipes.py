@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from crosslens.config.base import Split
 from crosslens.config.whole import Config
-from crosslens.encoding.reading import Reading
+from crosslens.encoding.units import Units
 from crosslens.papers.tanti2021.config import Run, section
-from crosslens.papers.tanti2021.layout import LABELS, recipe_name
+from crosslens.papers.tanti2021.layout import LABELS, UNITS, recipe_name
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Head, LinearHead, Phase, Recipe, Score, Stage, Term
 
 PAPER = "tanti2021"
@@ -93,7 +93,8 @@ def _shared(task: str, run: Run, config: Config) -> dict[str, Any]:
         "task": task,
         "source": paper.source_language,
         "encoder": paper.encoder,
-        "reading": Reading(unit="word" if task == "pos" else "text", state=settings.state, segments=settings.segments),
+        "reading": paper.reading,
+        "units": Units(unit=UNITS[task], state=settings.state, segments=settings.segments),
         "edit": Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
         "init_sd": run.init_sd,
         "encoder_dropout_when_frozen": training.encoder_dropout_when_frozen if dropout is None else dropout,

@@ -13,12 +13,11 @@ from pydantic import TypeAdapter
 from crosslens import cells
 from crosslens.config.base import Split
 from crosslens.config.corpora import Corpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
-from crosslens.config.states import Draw
+from crosslens.config.draws import Draw
 from crosslens.corpora.splits import apportion
-from crosslens.encoding.texts import load
+from crosslens.draws.files import read
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import LABELS, TASKS
-from crosslens.states.draw import draw
 from crosslens.tokens.schema import counts
 
 WIKIPEDIA = "Wikipedia"
@@ -59,25 +58,25 @@ PAPER = {
 
 @dataclass(frozen=True)
 class Data:
-    """A corpus of the paper as it is configured here. draws: task -> words whose states are stored."""
+    """A corpus of the paper as it is configured here. draws: task -> how words are drawn, and the folder of those that were."""
 
     corpus: Corpus
     tokens: Path
-    draws: dict[str, Draw]
+    draws: dict[str, tuple[Draw, Path]]
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """The sizes.
 
-    settings: corpora, key -> its configuration; draws, task -> key -> draw, the task's corpus first; drop_unknown.
+    settings: corpora, key -> its configuration; draws, task -> name and corpora (key -> Draw, the task's first); drop_unknown.
     """
     data: dict[str, Data] = {}
     for task, drawn in settings["draws"].items():
-        for corpus, (key, draw_settings) in zip((TASKS[task], WIKIPEDIA), drawn.items(), strict=True):
-            corpus_settings = TypeAdapter(Corpus).validate_python(settings["corpora"][key])
-            data.setdefault(corpus, Data(corpus_settings, inputs.tokens[key], {})).draws[task] = Draw.model_validate(
-                draw_settings
+        for corpus, (key, draw) in zip((TASKS[task], WIKIPEDIA), drawn["corpora"].items(), strict=True):
+            its = data.setdefault(
+                corpus, Data(TypeAdapter(Corpus).validate_python(settings["corpora"][key]), inputs.tokens[key], {})
             )
+            its.draws[task] = Draw.model_validate(draw), inputs.draws[drawn["name"]] / key
     return cells.table([*sizes(inputs.published.table, data, settings["drop_unknown"])], "tanti2021", name)
 
 
@@ -95,9 +94,9 @@ def sizes(published: pd.DataFrame, data: Mapping[str, Data], drop_unknown: bool)
         elif part in SPLITS:
             yield from _sizes(name, part, row["unit"], _split(name, SPLITS[part], row["unit"], data[name], drop_unknown), value)
         else:
-            for task, settings in data[name].draws.items():
+            for task, (settings, folder) in data[name].draws.items():
                 unit = f"{_unit(name, task)}s ({task})" if total else f"points a {_cell(name)} ({task})"
-                size = _sample(name, task, settings, data[name]) if total else {"here": _cap(settings)}
+                size = _sample(name, task, settings, folder, data[name]) if total else {"here": _cap(settings)}
                 yield from _sizes(name, part, unit, {"explanation": "as configured"} | size, value)
     for name in PAPER:
         if name in data:
@@ -179,15 +178,11 @@ def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
         yield from _sizes(f"{name}, {language}", ALL, unit, line | {"explanation": "; ".join(reasons)})
 
 
-def _sample(name: str, task: str, settings: Draw, data: Data) -> dict[str, Any]:
-    """Appendix B: the size of a sample, drawn as for the hidden states."""
-    languages, split, labels = data.corpus.languages, settings.sample_split, LABELS[task]
-    drawn = 0
-    for language in languages:
-        texts = load([data.tokens / f"{language}.{split}.parquet"], labels, [language], "word" if task == "pos" else "text")
-        _, sample, _ = draw(texts, language, split, settings)
-        drawn += int(sample.sum())
-    reasons = _source(name, split, data) + _languages(name, len(languages))
+def _sample(name: str, task: str, settings: Draw, folder: Path, data: Data) -> dict[str, Any]:
+    """Appendix B: the size of a sample, of which the hidden states are stored."""
+    languages, labels = data.corpus.languages, LABELS[task]
+    drawn = int(read(folder).sample.sum())
+    reasons = _source(name, settings.sample_split, data) + _languages(name, len(languages))
     cap, cell = _cap(settings), _cell(name)
     if cap != PAPER[name].points:
         reasons.append(f"{cap} points per {cell}, not {PAPER[name].points}")

@@ -16,7 +16,7 @@ class Head(nn.Module):
 
     learns: str  # kind of label
     counts: str  # kind of label that decides which words a loss counts
-    layer: int | None  # whose states it reads; None: what the reading names
+    layer: int | None  # whose states it reads; None: what the units names
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""

@@ -24,7 +24,6 @@ class Pires2019(PaperSection):
     def check(self, config: "Config") -> None:
         """See PaperSection."""
         here = "papers.pires2019"
-        config.expect_encoder(f"{here}.encoder", self.encoder)
         for key in ("corpus", "parallel"):
             config.expect_corpus(f"{here}.{key}", getattr(self, key), "treebank")
         trained = {language for language, split in config.corpora[self.corpus].parts() if split == "train"}

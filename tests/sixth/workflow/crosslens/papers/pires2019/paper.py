@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crosslens.config.states import Draw
+from crosslens.config.draws import Draw, Draws
 from crosslens.config.whole import Config
 from crosslens.measures.definitions import ACCURACY
 from crosslens.papers.paper import Paper
@@ -12,10 +12,14 @@ from crosslens.papers.pires2019.items import items
 from crosslens.papers.pires2019.recipes import recipes
 from crosslens.recipes import TASK, Recipe
 
+PARALLEL = "pires2019/parallel"
 
-def draws(recipe: Recipe, config: Config) -> dict[str, Draw]:
-    """Means of the parallel sentences' states, at all layers, under the encoder that is not trained."""
-    return {} if recipe.stages else {section(config).parallel: Draw(means=True)}
+
+def draws(config: Config) -> dict[str, Draws]:
+    """The parallel sentences, whose states are averaged, at all layers."""
+    paper = section(config)
+    sentences = Draw(languages=tuple(config.corpora[paper.parallel].languages), means=True)
+    return {PARALLEL: Draws(encoder=paper.encoder, reading=paper.reading, unit="text", corpora={paper.parallel: sentences})}
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
@@ -33,6 +37,7 @@ PAPER = Paper(
     "and tested on others, and sentences of the encoder as it was pretrained are translated by the nearest neighbour.",
     recipes=recipes,
     draws=draws,
+    drawn=lambda recipe, config: None if recipe.stages else PARALLEL,
     measures=measures,
     items=items,
 )

@@ -18,7 +18,8 @@ def recipe_name(source: str) -> str:
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name."""
     shared = {
-        "paper": "pires2019", "encoder": section(config).encoder, "init_sd": 0.02,  # BERT's own
+        "paper": "pires2019", "encoder": section(config).encoder, "reading": section(config).reading,
+        "init_sd": 0.02,  # BERT's own
         "dropout": 0.1, "warmup": 0.1, "decay": "linear",  # appendix A
     }  # fmt: skip
     made = [Recipe(name=PRETRAINED, heads={}, stages=(), scores=(), **shared)]

@@ -5,7 +5,7 @@ from typing import Literal
 from crosslens.config.base import Section
 
 
-class Reading(Section):
+class Units(Section):
     """What of a text has a label, and which state of the encoder a head sees of it."""
 
     unit: Literal["word", "text"] = "word"

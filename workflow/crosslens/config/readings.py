@@ -1,4 +1,4 @@
-"""Tokenisation."""
+"""Readings: how texts become tokens."""
 
 from typing import Annotated, Literal, Self
 
@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 from crosslens.config.base import Section
 
 
-class Tokens(Section):
-    """How texts become subwords."""
+class Reading(Section):
+    """How texts become subwords. A reading belongs to no corpus: two papers may read the same corpus in two ways."""
 
     maximum: Annotated[int, Field(ge=8, le=512)] = Field(
         128, description="maximum length of a text in subwords, special tokens included"

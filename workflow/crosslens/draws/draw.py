@@ -1,8 +1,8 @@
-"""Which words of a corpus get their hidden states stored: the sample of a figure, and words for probes."""
+"""Draw words of a corpus: the sample of a figure, and words for probes."""
 
 import numpy as np
 
-from crosslens.config.states import Draw
+from crosslens.config.draws import Draw
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.streams import stream
 
@@ -13,6 +13,9 @@ def draw(texts: Texts, language: str, split: str, settings: Draw) -> tuple[np.nd
     The sample shuffles all words and takes each while its label has fewer than the cap, or one random word of each of as
     many random texts (tanti2021, appendix B, as in the authors' code). Each language and split has a stream of its own.
     """
+    if settings.means:
+        everything = np.arange(len(texts))
+        return everything, np.ones(len(texts), bool), np.zeros(len(texts), bool)
     generator = np.random.default_rng(stream(settings.seed, "draw", language, split))
     n_words = int(texts.word_offsets[-1])
     order = generator.permutation(n_words)

@@ -1,0 +1,32 @@
+"""Which words (or whole texts) of a paper's corpora are drawn, so that their hidden states are stored under every model."""
+
+from typing import Literal
+
+from crosslens.config.base import Count, Section, Split
+
+
+class Draw(Section):
+    """Words of a corpus, or whole texts, that are drawn of each language and split."""
+
+    languages: tuple[str, ...]
+    random_words: dict[Split, Count] = {}  # drawn evenly among all labelled words
+    sample_split: Split = "test"
+    sample_per_label: Count | None = None  # tanti2021, appendix B: points of a language and label
+    sample_per_language: Count | None = None  # or points of a language, each from another text
+    means: bool = False  # instead of words: all texts, and of each the mean of its states, without special pieces, at all layers
+    seed: int = 0
+
+    def splits(self) -> list[Split]:
+        """Splits that words are drawn from."""
+        sampled = [self.sample_split] if self.sample_per_label or self.sample_per_language or self.means else []
+        return list(dict.fromkeys([*self.random_words, *sampled]))
+
+
+class Draws(Section):
+    """What is drawn of some corpora: without a model, and so the same for all."""
+
+    encoder: str  # whose tokenizer leaves out texts with unknown subwords, and words without any
+    reading: str
+    unit: Literal["word", "text"]
+    labels: tuple[str, ...] = ()  # of the task
+    corpora: dict[str, Draw]

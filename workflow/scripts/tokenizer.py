@@ -1,0 +1,20 @@
+"""Put an encoder's tokenizer and configuration into a Hugging Face folder."""
+
+from pathlib import Path
+
+from crosslens import logs
+from crosslens.config.encoders import Encoder
+from crosslens.encoders.describe import describe
+from pydantic import TypeAdapter
+
+
+def main(snakemake):
+    """Read the rule's object, write the folder."""
+    log = logs.start(snakemake.log[0], title=f"tokenizer of {snakemake.wildcards.encoder}")
+    settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
+    hub = [Path(path).parent for path in snakemake.input.hub]
+    describe(settings, [Path(path) for path in snakemake.input.texts], Path(snakemake.output[0]), log, *hub[:1])
+
+
+if __name__ == "__main__":
+    main(snakemake)  # type: ignore[name-defined]  # noqa: F821

@@ -12,8 +12,8 @@ class _Encoder(Section):
 
     corpora: list[str] = Field(
         [],
-        description="keys of corpora to whose texts the vocabulary is trimmed, which changes no result and saves memory; []: not "
-        "trimmed",
+        description="keys of corpora to whose texts the vocabulary is trimmed, which saves memory and changes nothing but "
+        "re-initialised embeddings; []: not trimmed",
     )
 
 

@@ -224,7 +224,7 @@ def test_words_and_file_times_rerun_nothing(built):
         changed(library / "logs.py", ("EVERY = 10.0", "EVERY = 20.0")),
         changed(library / "papers/tanti2021/config.py", ('"texts per step"', '"texts in a step"')),
         changed(
-            library / "config/tokens.py", ('128, description="maximum leng', '128, description="in other words, maximum leng')
+            library / "config/readings.py", ('128, description="maximum leng', '128, description="in other words, maximum leng')
         ),
         changed(library / "corpora/pairs.py", ('"""Sentence pairs of natural', '"""Pairs of sentences of natural')),
         changed(library / "pages.py", ("STYLE = ", "# a comment\n\nSTYLE = ")),
@@ -408,7 +408,8 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         jobs = [job for run in RUNS[task] for job in training(task, run)]
         figures = ("figure3", "figure5") if task == "pos" else ("figure4", "figure6")
         items = made("table1", "table2", "table3", "footnote6", "dataset_sizes", "findings", "scores", *figures)
-        return [*jobs, f"Measure spelling of tanti2021/{task}/frozen, seed 0", *items]
+        drawn = [f"Draw tanti2021/{task}", f"Measure spelling of the words drawn for tanti2021/{task}/frozen"]
+        return [*jobs, *drawn, *items]
 
     pairs = [f"Read {language} {split} of xnli" for language in LANGUAGES for split in ("dev", "test")]
     pairs += ["Read en train of xnli", "Tokenise xnli for random"]

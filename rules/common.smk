@@ -25,7 +25,7 @@ except ConfigError as error:
 RESULTS = CONFIG.results
 LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
-KINDS = kinds()  # of measures: kind -> what it reads
+KINDS = kinds()  # of measures
 PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
 # Trainings by name; tables and figures by their path below the results: table2, muller2021/table2.
 RECIPES = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.recipes(CONFIG).items()}

@@ -190,14 +190,14 @@ def measure_settings(wildcards):
 def measure_tokens(wildcards):
     """Folders of tokens, for a kind that reads them. Rejects a kind that is not requested before its other inputs are looked for."""
     measure_settings(wildcards)
-    return recipe_tokens(asked(wildcards.recipe)[1]) if "tokens" in KINDS[wildcards.kind] else []
+    return recipe_tokens(asked(wildcards.recipe)[1]) if KINDS[wildcards.kind].tokens else []
 
 
 def need_files(need):
     """Files of a need: one per seed where the measure reads states, otherwise one for all seeds."""
     if need.kind in MODEL_FILES:
         return [f"{RESULTS}/models/{need.recipe}/seed{seed}/{MODEL_FILES[need.kind]}" for seed in need.seeds]
-    if KINDS[need.kind][0] != "states":
+    if KINDS[need.kind].source != "states":
         return [f"{RESULTS}/measures/{need.kind}/{need.recipe}.parquet"]
     return [f"{RESULTS}/measures/{need.kind}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 
@@ -243,7 +243,7 @@ def item_code(wildcards):
 def paper_measures(paper):
     """All records of a paper's tables and figures."""
     needs = [need for key, _, item in ITEMS.values() if key is paper and not item.searched for need in item.needs]
-    measured = [need for need in needs if need.kind in KINDS and need.kind != "projection"]
+    measured = [need for need in needs if need.kind in KINDS and KINDS[need.kind].records]
     return sorted({file for need in measured for file in need_files(need)})
 
 
@@ -277,4 +277,4 @@ def targets(*keys, searched=False):
 
 def kinds_that_read(source):
     """Pattern of the kinds that read predictions, states or draws."""
-    return "|".join(kind for kind, reads in KINDS.items() if reads[0] == source) or "none"
+    return "|".join(kind for kind, its in KINDS.items() if its.source == source) or "none"

@@ -338,6 +338,22 @@ def test_the_reason_of_a_rerun_is_the_setting_that_changed(built):
     assert "reversal: 0.1" in reason and "reversal: 0.2" in reason and len(reason) < 200, reason
 
 
+def test_a_field_of_a_paper_reruns_nothing_of_the_other(built):
+    with changed(built / OVERLAY, ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")):
+        jobs = planned(built)
+    # Items of the headline have names without a paper.
+    assert jobs and all("muller2021" in job for job in jobs), jobs
+
+
+def test_a_new_measure_reruns_nothing(built):
+    path = built / "workflow/crosslens/measures/loudness.py"
+    path.write_text('READS = ("states",)\n\n\ndef measure(given):\n    return []\n')
+    try:
+        assert planned(built) == []
+    finally:
+        path.unlink()
+
+
 def test_a_control_that_is_left_out_no_longer_runs_alone(built):
     """Trainings come in, and the items that show them are made again; the others stay."""
     with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")):

@@ -2,22 +2,37 @@
 
 A kind is a module with a line `READS = (...)` and a function `measure`. What it reads comes first: "predictions" (what a training
 left: predictions and history), "states" (stored hidden states) or "draws" (what was drawn for them, which takes no model); after
-it, "tokens" for the tokenised texts beside them.
+it, "tokens" for the tokenised texts beside them. A kind whose rows are not records names their columns in a line `SCHEMA = ...`.
 """
 
 import ast
+from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "measures"
 
 
-def kinds(folder: Path = FOLDER) -> dict[str, tuple[str, ...]]:
-    """Kind -> what it reads. Modules are parsed, not imported, since numerics are slow to import."""
-    return {path.stem: reads for path in sorted(folder.glob("[!_]*.py")) if (reads := _reads(path))}
+@dataclass(frozen=True)
+class Kind:
+    """What the rules know of a kind."""
+
+    source: str  # what it reads first
+    tokens: bool
+    records: bool  # whether its rows are records
 
 
-def _reads(path: Path) -> tuple[str, ...]:
-    for node in ast.parse(path.read_bytes()).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "READS":
-            return tuple(ast.literal_eval(node.value))
-    return ()
+def kinds(folder: Path = FOLDER) -> dict[str, Kind]:
+    """Kinds by name. Modules are parsed, not imported, since numerics are slow to import."""
+    found = {}
+    for path in sorted(folder.glob("[!_]*.py")):
+        lines = {
+            target.id: node.value
+            for node in ast.parse(path.read_bytes()).body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        if "READS" in lines:
+            source, *others = ast.literal_eval(lines["READS"])
+            found[path.stem] = Kind(source, "tokens" in others, "SCHEMA" not in lines)
+    return found

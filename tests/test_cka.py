@@ -6,10 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from crosslens.errors import DataError
-from crosslens.measures.cka import DEFINITIONS, Definition, cka, cka_of_sums, compare
-from crosslens.measures.sums import Sums
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from crosslens.measures.cka import DEFINITIONS, Definition, cka, compare
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import pearsonr, t
 
@@ -251,9 +248,6 @@ def test_constant_states_are_found_under_rounding():
     constant = np.tile(np.random.default_rng(0).normal(size=9) * 1e3, (50, 1))  # 0.1 + 0.1 + ... is no multiple of 0.1
     _, y = related(50, 4)
     assert np.isnan(cka(constant, y, "linear")) and np.isnan(cka(constant, y, "rbf"))
-    parts = [Sums.of(constant[rows], constant[rows]) for rows in (slice(0, 7), slice(7, 50))]
-    sums = Sums.of(y, y), Sums.of(constant, y)
-    assert np.isnan(cka_of_sums(parts[0] + parts[1], *sums, "linear"))
 
 
 def test_equal_sentences_do_not_count_for_the_bandwidth():
@@ -439,54 +433,3 @@ def test_blocks_widen_intervals_of_dependent_sentences():
     assert honest.value == pytest.approx(once.value)
     assert honest.high - honest.low == pytest.approx(once.high - once.low)
     assert naive.high - naive.low < 0.6 * (honest.high - honest.low)
-
-
-# Streaming.
-
-
-@pytest.mark.parametrize("name", LINEAR)
-@pytest.mark.parametrize("offset", [0.0, 30.0])
-def test_sums_of_batches_give_the_value_of_all_rows(name, offset):
-    x, y = related(83, 6)
-    x += offset
-    edges = [0, 1, 1, 20, 50, 83]  # a batch of one, an empty one, uneven ones
-    batches = [slice(*edge) for edge in itertools.pairwise(edges)]
-
-    def streamed(a, b, order):
-        total = Sums.of(a[:0], b[:0])
-        for index in order:
-            total = total + Sums.of(a[batches[index]], b[batches[index]])
-        return total
-
-    for order in ([0, 1, 2, 3, 4], [3, 0, 4, 1, 2]):
-        found = cka_of_sums(streamed(x, x, order), streamed(y, y, order), streamed(x, y, order), name)
-        how = DEFINITIONS[name]
-        assert found == pytest.approx(cka(x, y, name), abs=1e-12)
-        assert found == pytest.approx(compare([x], {"xx": [y]}, [name], draws=0)[name].value.item(), abs=1e-12)
-        assert found == pytest.approx(aligned(kernel(x, how), kernel(y, how), how.centring), abs=1e-8)
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.integers(0, 2**31))
-def test_joining_is_associative_and_every_sum_that_of_the_whole(sizes, seed):
-    generator = np.random.default_rng(seed)
-    parts = [(generator.normal(size=(n, 3)) + generator.normal(), generator.normal(size=(n, 2)) * 2 + 1) for n in sizes]
-    whole = Sums.of(*(np.concatenate(side) for side in zip(*parts, strict=True)))
-    sums = [Sums.of(*part) for part in parts]
-    left, right = sums[0], sums[-1]
-    for one in sums[1:]:
-        left = left + one
-    for one in sums[-2::-1]:
-        right = one + right
-    for field in Sums.__dataclass_fields__:
-        for joined in (left, right):
-            np.testing.assert_allclose(getattr(joined, field), getattr(whole, field), rtol=1e-9, atol=1e-9)
-
-
-def test_sums_are_for_linear_kernels_of_all_rows():
-    x, y = related()
-    for name in ("rbf", "released_kernel"):
-        with pytest.raises(ValueError, match=f"{name} cannot be computed from sums"):
-            cka_of_sums(Sums.of(x, x), Sums.of(y, y), Sums.of(x, y), name)
-    few = [Sums.of(a[:3], b[:3]) for a, b in ((x, x), (y, y), (x, y))]
-    assert np.isnan(cka_of_sums(*few)) and cka_of_sums(*few, "linear") > 0

@@ -2,8 +2,7 @@
 
 Every definition is a cosine: each side's kernel matrix (n, n) is adjusted (not at all, centred, or U-centred), and CKA is
 sum(A * B) / sqrt(sum(A * A) sum(B * B)). So one matrix a side gives the value, the value without each sentence, and the value
-of each shuffled pairing. kernels.py has these matrices, jackknife.py the intervals, shuffles.py the floor, and sums.py what gives
-the linear definitions without any matrix of sentences.
+of each shuffled pairing. kernels.py has these matrices, jackknife.py the intervals, shuffles.py the floor.
 
 nan stands for an undefined value: states that do not vary (no kernel left to align), fewer than two pairs, fewer than four where
 the estimate is unbiased. Only `as_printed`, which does not centre, is defined for constant states that are not zero: it is 1.
@@ -21,7 +20,6 @@ from crosslens.errors import DataError
 from crosslens.measures.jackknife import Deletions, half_width
 from crosslens.measures.kernels import Centring, Gram, Side, adjusted, checked, cosine, dot
 from crosslens.measures.shuffles import chance, shuffled_orders, shuffled_products
-from crosslens.measures.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -92,24 +90,12 @@ def cka(x: np.ndarray, y: np.ndarray, definition: str | Definition = OURS) -> fl
     """
     how = DEFINITIONS[definition] if isinstance(definition, str) else definition
     x, y = checked(x, len(x), "x"), checked(y, len(x), "y")
-    if how.kernel == "linear" and not how.quarters and len(x) > max(x.shape[1], y.shape[1]):
-        return cka_of_sums(Sums.of(x, x), Sums.of(y, y), Sums.of(x, y), how)
     grams = Gram.from_states(x), Gram.from_states(y)
     values = []
     for window in how.windows(len(x)):
         a, b = (how.side(gram, window) for gram in grams)
         values.append(cosine(dot(a.matrix, b.matrix), a.squares, b.squares))
     return float(np.mean(values))
-
-
-def cka_of_sums(xx: Sums, yy: Sums, xy: Sums, definition: str | Definition = OURS) -> float:
-    """Linear CKA from the sums of x with itself, y with itself, and x with y; equal to `cka` of all rows at once."""
-    how = DEFINITIONS[definition] if isinstance(definition, str) else definition
-    if how.kernel != "linear" or how.quarters:
-        raise ValueError(f"{definition} cannot be computed from sums over rows; use cka")
-    if not (xx.defined(how.centring) and yy.defined(how.centring)):
-        return float("nan")
-    return float(cosine(*(np.float64(sums.product(how.centring)) for sums in (xy, xx, yy))))
 
 
 def compare(

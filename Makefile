@@ -12,9 +12,13 @@ help: ## Show this list
 
 # Reinstalled only when the lock file changes. On a GPU machine, see the comment at the top of requirements.lock.
 .venv/installed: requirements.lock
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	touch $@
+	@case "$(CURDIR)" in *" "*) echo "$(CURDIR): expected a folder without spaces in its path; move the clone to one" >&2; exit 1;; esac
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON): expected Python 3.11 or later, found" \
+		"$$($(PYTHON) --version 2>&1); name another one: make install PYTHON=python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing the packages of requirements.lock into .venv (about 1.5 GB; some minutes)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@touch $@
 
 install: .venv/installed ## Install the locked versions into .venv
 
@@ -63,5 +67,6 @@ docs: install ## Regenerate docs/config.md, the JSON schema, docs/data.md and th
 status: install ## Show what is built, stale or missing at each scale
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.status
 
-clean: ## Remove the results of the demo; those of other scales are kept
-	rm -rf results/demo
+clean: ## Remove the results of the demo, after asking; those of other scales are kept
+	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \
+		case "$$answer" in y|Y|yes) rm -rf results/demo;; *) echo "Kept.";; esac; }

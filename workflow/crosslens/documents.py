@@ -2,9 +2,10 @@
 
 `python -m crosslens.documents` writes them; with `--check` it names those that are out of date and exits with status 1 if there
 are any. docs/results/SCALE/ contains tables of the runs that the documents describe, each with its record, as written by the
-workflow.
+workflow; tables of other papers than tanti2021 in the folder of the paper, as in results/SCALE/.
 
-A template is Jinja, with three functions. A table is named SCALE/NAME; a cell by its column and by the values of other columns:
+A template is Jinja, with three functions. A table is named SCALE/NAME or SCALE/PAPER/NAME; a cell by its column and by the values
+of other columns:
 
     {{ value("demo/table1", "UDPOS Init.", row="Target task", definition="accuracy") }}      77.8
     {{ interval("demo/table1", "UDPOS Init.", row="Target task", definition="accuracy") }}   77.8 [76.6, 79.1]

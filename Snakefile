@@ -24,6 +24,10 @@ include: "rules/measures.smk"
 include: "rules/items.smk"
 
 
+onerror:
+    JOBS.summary()
+
+
 # fetch and dump_sample are local because compute nodes often have no network.
 localrules:
     all,

@@ -6,6 +6,9 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
+from snakemake.logging import logger
+from snakemake_interface_executor_plugins.settings import ExecMode
+
 ROOT = Path(workflow.basedir)
 # Scripts import the library from workflow/; in a conda environment only sys.path reaches them.
 sys.path.insert(0, str(ROOT / "workflow"))
@@ -14,6 +17,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"
 from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table, nearest
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
+from crosslens.jobs import Jobs, calm
 from crosslens.kinds import kinds
 from crosslens.papers.paper import MODEL_FILES, papers
 
@@ -79,3 +83,12 @@ def environment(name):
 def corpora_that(condition):
     """Pattern of the corpora that fulfil a condition."""
     return "|".join(name for name, corpus in CONFIG.corpora.items() if condition(corpus)) or "none"
+
+
+# A calm display in the place of Snakemake's; its own log in .snakemake/log stays whole.
+JOBS = Jobs()
+if workflow.exec_mode == ExecMode.DEFAULT and not workflow.output_settings.dryrun:
+    logger.addHandler(JOBS)
+    for handler in logger.handlers:
+        if handler.name == "DefaultStreamHandler":
+            handler.addFilter(calm)

@@ -1,9 +1,14 @@
 """Cells of tables, the published ones beside them, and the page of a table."""
 
+import re
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from crosslens.cells import COLUMNS, Published, cell, line, table
+from crosslens.measures import definitions
 from crosslens.pages import page
+from crosslens.records import RECORDS
 
 
 def seeds(*values):
@@ -67,3 +72,14 @@ def test_the_page_of_a_table_lays_cells_out_as_printed(tmp_path):
     assert '<span class="published">paper 64.17 (difference -0.07)</span>' in made
     assert '<td class="number">-5.5<small>seeds 5</small></td><td class="text">mean of 7; odd</td></tr>' in made
     assert '<td class="number">83.3<small>seeds 1</small></td><td class="number"></td><td class="number"></td></tr>' in made
+
+
+def test_the_dictionary_names_every_column_and_definition():
+    """docs/tables.md."""
+    text = (Path(__file__).parents[1] / "docs/tables.md").read_text(encoding="utf-8")
+    tables, records, rest = re.split("^## (?:Records|Definitions)", text, flags=re.MULTILINE)
+    for part, columns in ((tables, COLUMNS), (records, RECORDS.names)):
+        named = [name for row in re.findall(r"^\| ([a-z, ]+) \|", part, re.MULTILINE) for name in row.split(", ")]
+        assert sorted(named) == sorted(["column", *columns])
+    named = {value for name, value in vars(definitions).items() if name.isupper() and not name.startswith("ADVERSARY")}
+    assert {definition for definition in named if f"`{definition}`" not in rest} == set()

@@ -31,9 +31,10 @@ LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
 KINDS = kinds()  # of measures
 PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
-# Trainings by name; tables and figures by their path below the results: table2, muller2021/table2.
+# Trainings by name, trials of searches by that of the job that they share; tables and figures by their path below the results:
+# table2, muller2021/table2.
 RECIPES = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.recipes(CONFIG).items()}
-TRIALS = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.trials(CONFIG).items()}
+TRIALS = {name: (paper, trials) for paper in PAPERS for name, trials in paper.trials(CONFIG).items()}
 DRAWS = {name: draws for paper in PAPERS for name, draws in paper.draws(CONFIG).items()}
 ITEMS = {paper.path(name): (paper, name, item) for paper in PAPERS for name, item in paper.items(CONFIG).items()}
 # Snakemake matches recipe patterns against every file, so they are short; `asked` reports unknown names.
@@ -62,11 +63,13 @@ def code(script, *modules):
 
 
 def asked(name):
-    """Paper and recipe of a name."""
-    paper_and_recipe = RECIPES.get(name) or TRIALS.get(name)
-    if not paper_and_recipe:
+    """Paper and recipe of a name; of trials that share a job, the first, since all read and are measured alike."""
+    if name in TRIALS:
+        paper, (first, *_) = TRIALS[name]
+        return paper, first
+    if name not in RECIPES:
         raise WorkflowError(f"{name}: expected the name of a configured recipe{nearest(name, [*RECIPES, *TRIALS])}")
-    return paper_and_recipe
+    return RECIPES[name]
 
 
 def seeds(name):

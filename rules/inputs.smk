@@ -166,7 +166,7 @@ def recipe_params():
 
     Snakemake compares the values of params without their names, hence the place in each value.
     """
-    places = sorted({place for recipe in (*RECIPES, *TRIALS) for place in recipe_leaves(recipe)})
+    places = sorted({place for recipe in RECIPES for place in recipe_leaves(recipe)})
     params = {
         f"setting{number}": lambda wildcards, place=place: recipe_leaves(wildcards.recipe).get(place, "")
         for number, place in enumerate(places)
@@ -180,10 +180,10 @@ def measure_settings(wildcards):
     measures = paper.measures(recipe, CONFIG)
     if wildcards.kind not in measures:
         raise WorkflowError(
-            f"measures/{wildcards.kind}/{recipe.name}: expected a kind of measure that {paper.key} requests for this recipe "
+            f"measures/{wildcards.kind}/{wildcards.recipe}: expected a kind of measure that {paper.key} requests for this recipe "
             f"({', '.join(measures)}); add {wildcards.kind} with its settings in papers/{paper.key}/paper.py"
         )
-    common = {"paper": paper.key, "encoder": recipe.encoder, "recipe": recipe.name, "task": recipe.task}
+    common = {"paper": paper.key, "encoder": recipe.encoder, "task": recipe.task}
     return {"common": common, "measure": measures[wildcards.kind]}
 
 
@@ -193,10 +193,16 @@ def measure_tokens(wildcards):
     return recipe_tokens(asked(wildcards.recipe)[1]) if KINDS[wildcards.kind].tokens else []
 
 
+def model_files(name, kind, seeds):
+    """Files of a kind that a recipe's trainings leave, one per seed; of trials that share a job, the folder of all their files."""
+    file = "" if name in TRIALS else f"/{MODEL_FILES[kind]}"
+    return [f"{RESULTS}/models/{name}/seed{seed}{file}" for seed in seeds]
+
+
 def need_files(need):
     """Files of a need: one per seed where the measure reads states, otherwise one for all seeds."""
     if need.kind in MODEL_FILES:
-        return [f"{RESULTS}/models/{need.recipe}/seed{seed}/{MODEL_FILES[need.kind]}" for seed in need.seeds]
+        return model_files(need.recipe, need.kind, need.seeds)
     if KINDS[need.kind].source != "states":
         return [f"{RESULTS}/measures/{need.kind}/{need.recipe}.parquet"]
     return [f"{RESULTS}/measures/{need.kind}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
@@ -206,10 +212,11 @@ def item_inputs(wildcards):
     """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
     section = CONFIG.paper(paper.key)
-    models = dict.fromkeys((need.recipe, seed) for need in item.needs if asked(need.recipe)[1].trains() for seed in need.seeds)
+    trained = [need for need in item.needs if asked(need.recipe)[1].trains()]
+    records = dict.fromkeys(file for need in trained for file in model_files(need.recipe, "record", need.seeds))
     return {
         "needs": [file for need in item.needs for file in need_files(need)],
-        "records": [f"{RESULTS}/models/{recipe}/seed{seed}/record.json" for recipe, seed in models],
+        "records": list(records),
         "published": f"resources/published/{paper.key}.csv",
         "tokens": tokens_of(section.encoder, section.reading, item.corpora),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],

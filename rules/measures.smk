@@ -4,12 +4,8 @@
 rule measure_predictions:
     """Score the predictions of a recipe's trainings, all seeds."""
     input:
-        predictions=lambda wildcards: [
-            f"{RESULTS}/models/{wildcards.recipe}/seed{seed}/predictions.parquet" for seed in seeds(wildcards.recipe)
-        ],
-        histories=lambda wildcards: [
-            f"{RESULTS}/models/{wildcards.recipe}/seed{seed}/history.csv" for seed in seeds(wildcards.recipe)
-        ],
+        predictions=lambda wildcards: model_files(wildcards.recipe, "predictions", seeds(wildcards.recipe)),
+        histories=lambda wildcards: model_files(wildcards.recipe, "history", seeds(wildcards.recipe)),
         tokens=measure_tokens,
     output:
         f"{RESULTS}/measures/{{kind}}/{{recipe}}.parquet",

@@ -41,3 +41,32 @@ use rule train as train_without_weights with:
         record=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/record.json",
     wildcard_constraints:
         recipe=f"(?!(?:{KEPT})/seed){ANY_RECIPE}",
+
+
+rule train_trials:
+    """Train the trials of a search that share a job, each as `train_without_weights` does; all in one folder."""
+    input:
+        encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
+        tokens=lambda wildcards: recipe_tokens(asked(wildcards.recipe)[1]),
+    output:
+        directory(f"{RESULTS}/models/{{recipe}}/seed{{seed}}"),
+    log:
+        f"{LOGS}/models/{{recipe}}/seed{{seed}}.log",
+    benchmark:
+        f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
+    wildcard_constraints:
+        recipe="|".join(TRIALS) or "none",
+    priority: 1
+    conda:
+        "../envs/encoders.yaml"
+    threads: CONFIG.threads
+    resources:
+        gpu=1,
+        mem_mb=lambda wildcards, attempt: 48000 * attempt,
+        runtime=lambda wildcards, attempt: 720 * attempt * len(TRIALS[wildcards.recipe][1]),
+    params:
+        code=code("train_trials"),
+        trials=lambda wildcards: [trial.settings() for trial in TRIALS[wildcards.recipe][1]],
+        environment=environment("encoders"),
+    script:
+        "../workflow/scripts/train_trials.py"

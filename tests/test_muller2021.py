@@ -42,7 +42,8 @@ from test_config import REPOSITORY
 
 def resolve(name, config):
     """A training or a trial by name."""
-    return (recipes.recipes(config) | recipes.trials(config))[name]
+    trials = {trial.name: trial for job in recipes.trials(config).values() for trial in job}
+    return (recipes.recipes(config) | trials)[name]
 
 
 def test_published_settings(config):
@@ -200,13 +201,13 @@ def test_a_task_has_scores_of_its_kind(config, task, kind):
     asked = measures(resolve(f"muller2021/{task}/en/ref", config), config)
     assert set(asked) == {"similarity", kind} <= kinds().keys() and asked[kind]["resamples"] == 1000
     assert set(measures(resolve("muller2021/pretrained", config), config)) == {"similarity"}
-    assert measures(resolve(f"muller2021/{task}/en/ref/trial00", config), config) == {}
+    assert measures(resolve(f"muller2021/{task}/en/ref/trials00/trial00", config), config) == {}
 
 
 def test_grid(config):
-    trials = recipes.trials(config)
-    assert len(trials) == 54 and trials["muller2021/pos/en/ref/trial05"].trial == {"batch": 32, "rate": 5e-5}
-    of = resolve("muller2021/pos/en/ref/trial01", config)
+    assert len(recipes.trials(config)) == 54
+    assert resolve("muller2021/pos/en/ref/trials05/trial05", config).trial == {"batch": 32, "rate": 5e-5}
+    of = resolve("muller2021/pos/en/ref/trials01/trial01", config)
     assert of.stages[0].encoder_rate == of.stages[0].head_rate == 2.5e-5 and of.stages[0].batch == 16
     assert [score.data.split for score in of.scores] == ["validation"]
 

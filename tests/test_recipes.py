@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def every(config):
     """All recipes of the published study, and the trials."""
-    made = [each(config) for paper in papers() for each in (paper.recipes, paper.trials)]
-    return [recipe for recipes in made for recipe in recipes.values()]
+    made = [recipe for paper in papers() for recipe in paper.recipes(config).values()]
+    return made + [trial for paper in papers() for job in paper.trials(config).values() for trial in job]
 
 
 def plain(heads) -> Recipe:
@@ -78,6 +78,11 @@ def test_fields_say_what_names_show(every):
             assert recipe.source == "en"
         for name, head in recipe.heads.items():
             assert name.startswith(head.learns)
+
+
+def test_a_trial_is_named_after_its_job(config):
+    jobs = [(name, trial) for paper in papers() for name, job in paper.trials(config).items() for trial in job]
+    assert len(jobs) == 214 and all(Path(trial.name).parent == Path(name) for name, trial in jobs)
 
 
 def test_weights_are_kept_where_hidden_states_are_asked_of_them(every):

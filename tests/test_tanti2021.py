@@ -55,7 +55,7 @@ def test_names_of_recipes(config):
 
 
 @pytest.mark.parametrize(
-    "name", ["tanti2022/pos/frozen", "tanti2021/ner/frozen", "tanti2021/pos/froze", "tanti2021/pos/frozen/trial99"]
+    "name", ["tanti2022/pos/frozen", "tanti2021/ner/frozen", "tanti2021/pos/froze", "tanti2021/pos/frozen/trials99"]
 )
 def test_other_names_are_no_recipes(config, name):
     with pytest.raises(KeyError):

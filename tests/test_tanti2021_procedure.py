@@ -61,7 +61,7 @@ def test_steps_of_an_epoch_are_the_authors(config, task, run):
     assert steps(of) == [main, [language]]
     assert [stage.epochs for stage in of.stages] == [5, 5]
     for number in range(20):  # the search leaves the language stage out and takes other batches
-        trial = recipes.trials(config)[f"tanti2021/{task}/{run}/trial{number:02d}"]
+        (trial,) = recipes.trials(config)[f"tanti2021/{task}/{run}/trials{number:02d}"]
         assert steps(trial) == steps(of, trial.stages[0].batch)[:1]
 
 

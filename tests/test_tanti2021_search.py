@@ -45,12 +45,17 @@ def searching(values, **search):
 
 def resolve(name, config):
     """A training or a trial by name."""
-    return (recipes.recipes(config) | recipes.trials(config))[name]
+    return (recipes.recipes(config) | trials_by_name(config))[name]
+
+
+def trials_by_name(config):
+    """The trials, whichever share a job."""
+    return {trial.name: trial for job in recipes.trials(config).values() for trial in job}
 
 
 def trials(config):
     """Hyperparameters of the trials by name."""
-    return {name: recipe.trial for name, recipe in recipes.trials(config).items()}
+    return {name: recipe.trial for name, recipe in trials_by_name(config).items()}
 
 
 # The draw.
@@ -59,7 +64,7 @@ def trials(config):
 def test_every_printed_experiment_has_twenty_trials(config):
     drawn = trials(config)
     assert list(drawn) == [
-        f"tanti2021/{task}/{run}/trial{i:02d}" for task in ("pos", "nli") for run in PRINTED for i in range(20)
+        f"tanti2021/{task}/{run}/trials{i:02d}/trial{i:02d}" for task in ("pos", "nli") for run in PRINTED for i in range(20)
     ]
     assert not set(drawn) & set(recipes.recipes(config))  # their weights are not kept
 
@@ -93,13 +98,23 @@ def test_no_search_has_no_trials(values):
     assert trials(searching(values, experiments=[])) == {}
 
 
+def test_trials_that_share_a_job_are_the_same_trials(values, config):
+    alone, jobs = trials_by_name(config), recipes.trials(searching(values, trials_per_job=8))
+    frozen = [[trial.name for trial in job] for name, job in jobs.items() if name.startswith("tanti2021/pos/frozen/")]
+    assert frozen == [
+        [f"tanti2021/pos/frozen/trials{first:02d}/trial{i:02d}" for i in range(first, min(first + 8, 20))] for first in (0, 8, 16)
+    ]
+    for together, one in zip([trial for job in jobs.values() for trial in job], alone.values(), strict=True):
+        assert together == one.model_copy(update={"name": together.name})
+
+
 # The trainings.
 
 
 @pytest.mark.parametrize(("task", "corpus", "languages"), [("pos", "udpos", 29), ("nli", "xnli", 14)])
 @pytest.mark.parametrize("run", PRINTED)
 def test_a_trial_is_the_task_stage_alone_scored_on_dev(config, task, corpus, languages, run):
-    name = f"tanti2021/{task}/{run}/trial07"
+    name = f"tanti2021/{task}/{run}/trials07/trial07"
     of, plain, point = resolve(name, config), resolve(f"tanti2021/{task}/{run}", config), trials(config)[name]
     (stage,) = of.stages
     assert of.name == name and stage.name == "task"
@@ -123,7 +138,7 @@ def test_further_language_heads_are_not_in_a_trial(values):
     paper = values["papers"]["tanti2021"]
     training = paper["training"] | {"language_head_rates": [1e-1]}
     config = load(values | {"papers": {"tanti2021": paper | {"training": training}}})
-    assert list(resolve("tanti2021/pos/frozen/trial00", config).heads) == [TASK, LANGUAGE]
+    assert list(resolve("tanti2021/pos/frozen/trials00/trial00", config).heads) == [TASK, LANGUAGE]
     assert "language 1e-01" in resolve("tanti2021/pos/frozen", config).heads
 
 
@@ -193,7 +208,7 @@ def record(recipe, value, definition=MACRO_F1):
 def shown(drawn):
     """Trials as the table's settings have them."""
     for name, trial in drawn.items():
-        _, task, run, number = name.split("/")
+        _, task, run, _, number = name.split("/")
         yield name, {"task": task, "run": run, "trial": number} | trial
 
 
@@ -232,7 +247,7 @@ def test_one_trial_of_each_experiment_is_selected(search, published):
 
 
 def test_hyperparameters_stand_beside_the_printed_ones(search, published):
-    drawn, _ = search
+    points = {(trial["task"], trial["run"], trial["trial"]): trial for trial in search[0].values()}
     made = cells(searched(*search, published, MACRO_F1))
     names = {name: key for key, name in HYPERPARAMETERS.items()}
     for row, lines in made[made["column"] != "score"].groupby("row"):
@@ -240,7 +255,7 @@ def test_hyperparameters_stand_beside_the_printed_ones(search, published):
         values = "published" if trial == "published" else "here"
         point = {names[column]: value for column, value in zip(lines["column"], lines[values], strict=True)}
         task, run = ("pos", "frozen") if experiment == "UDPOS frozen" else ("nli", "gradient_reversal")
-        expected = published_run(published, task, run) if trial == "published" else drawn[f"tanti2021/{task}/{run}/{trial}"]
+        expected = published_run(published, task, run) if trial == "published" else points[task, run, trial]
         assert point == {key: value for key, value in expected.items() if key in HYPERPARAMETERS}
     assert published_run(published, "pos", "frozen") == {"init_sd": 0.1, "batch": 16, "head_rate": 1e-3}
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,7 @@ COLUMNS = (
 CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
 ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2
 RECIPE = "tanti2021/pos/gradient_reversal"
+TRIALS = "tanti2021/pos/frozen/trials00"
 LANGUAGES = ("de", "en", "tr")
 ALL = ("demo_all", *(f"{RESULTS}/{name}.csv" for name in SEARCHES))
 
@@ -206,10 +207,12 @@ def test_every_kind_of_corpus_is_read(own):
 
 
 def test_trials_of_the_search_keep_no_weights(built):
-    trials = built / RESULTS / "models/tanti2021/pos/frozen"
-    for number in range(2):
-        files = {path.name for path in (trials / f"trial{number:02d}/seed0").iterdir()}
-        assert files == {"predictions.parquet", "history.csv", "record.json"}
+    files = {"predictions.parquet", "history.csv", "record.json"}
+    for trials in (TRIALS, "muller2021/pos/en/ref/trials00"):
+        folders = list((built / RESULTS / "models" / trials / "seed0").glob("trial*"))
+        assert len(folders) == 1 + (trials == TRIALS) and all({path.name for path in each.iterdir()} == files for each in folders)
+    record = json.loads((built / RESULTS / "table5_search.csv.json").read_text())
+    assert [training["recipe"]["name"] for training in record["trainings"]] == [f"{TRIALS}/trial00", f"{TRIALS}/trial01"]
 
 
 # --- what reruns after a change ---------------------------------------------------------------------------------------------
@@ -361,10 +364,16 @@ def test_a_control_that_is_left_out_no_longer_runs_alone(built):
         assert planned(built) == sorted(new + made("table2", "findings", "scores"))
 
 
-def test_another_trial_reruns_no_other(built):
-    trial = "tanti2021/pos/frozen/trial02"
-    with changed(built / OVERLAY, ("trials: 2", "trials: 3")):
-        jobs = [f"train_without_weights recipe={trial}, seed=0", f"Measure classification of {trial}", *made("table5_search")]
+@pytest.mark.parametrize(
+    ("edit", "job", "items"),
+    [
+        (("trials: 2,", "trials: 3,"), "tanti2021/pos/frozen/trials02", ("table5_search",)),
+        (("trials: 2,", "trials: 2, head_rate: [1.0e-3],"), TRIALS, ("table4", "table5_search")),
+    ],
+)
+def test_another_trial_or_value_reruns_no_other_job(built, edit, job, items):
+    with changed(built / OVERLAY, edit):
+        jobs = [f"train_trials recipe={job}, seed=0", f"Measure classification of {job}", *made(*items)]
         assert planned(built) == sorted(jobs)
 
 
@@ -434,9 +443,7 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
 
     treebanks = [f"Read {language} {split} of udpos" for language in LANGUAGES for split in ("dev", "test")]
     treebanks += ["Read en train of udpos", "Tokenise udpos for random", *made("table5_search")]
-    for number in range(2):
-        trial = f"tanti2021/pos/frozen/trial{number:02d}"
-        treebanks += [f"train_without_weights recipe={trial}, seed=0", f"Measure classification of {trial}"]
+    treebanks += [f"train_trials recipe={TRIALS}, seed=0", f"Measure classification of {TRIALS}"]
     with changed(overlay, ("withheld: clean", "withheld: paper")):
         assert planned(own, "demo") == sorted(treebanks + follows("pos"))
 
@@ -520,6 +527,28 @@ def script_of(process: subprocess.Popen[str], name: str) -> psutil.Process | Non
     return None
 
 
+def kill(root: Path, target: str, script: str, when: Callable[[], object], seconds: float) -> None:
+    """Make a file of the tiny study, and kill the process of a rule's script some seconds after something is the case."""
+    run = subprocess.Popen(
+        command("--profile", "tests/workflow", target), cwd=root, env=environment(), stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 120
+        while not when():
+            assert run.poll() is None and time.monotonic() < deadline, run.communicate()[0]
+            time.sleep(0.01)
+        time.sleep(seconds)
+        victim = script_of(run, script)
+        assert victim
+        victim.send_signal(signal.SIGKILL)
+        said = run.communicate(timeout=120)[0]
+    finally:
+        if run.poll() is None:
+            run.kill()
+    assert run.returncode != 0, said
+
+
 def test_a_killed_training_goes_on_where_it_was(own):
     """SIGKILL at some moment after a checkpoint; the rest gives the same file as a training that nothing disturbed."""
     loop = own / "workflow/crosslens/training/loop.py"
@@ -537,24 +566,7 @@ def test_a_killed_training_goes_on_where_it_was(own):
     model.unlink()
     predictions.unlink()
 
-    run = subprocess.Popen(
-        command("--profile", "tests/workflow", target), cwd=own, env=environment(), stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    try:
-        deadline = time.monotonic() + 120
-        while not list(folder.glob("checkpoint*")):
-            assert run.poll() is None and time.monotonic() < deadline, run.communicate()[0]
-            time.sleep(0.01)
-        time.sleep(random.uniform(0, 0.8))
-        victim = script_of(run, "train")
-        assert victim
-        victim.send_signal(signal.SIGKILL)
-        said = run.communicate(timeout=120)[0]
-    finally:
-        if run.poll() is None:
-            run.kill()
-    assert run.returncode != 0, said
+    kill(own, target, "train", lambda: list(folder.glob("checkpoint*")), random.uniform(0, 0.8))
     assert not predictions.exists()
 
     tiny(own, target)
@@ -565,6 +577,25 @@ def test_a_killed_training_goes_on_where_it_was(own):
     assert all(np.array_equal(resumed[name], weights[name]) for name in weights)
     assert not list(folder.glob("checkpoint*"))
     assert not list(folder.glob(".*.part-*"))
+
+
+def test_a_killed_search_goes_on_after_its_finished_trials(own):
+    overlay = own / OVERLAY
+    overlay.write_text(overlay.read_text().replace("epochs: 1, language_epochs: 1", "epochs: 60, language_epochs: 1"))
+    folder = own / RESULTS / "models" / TRIALS / "seed0"
+    target, log = str(folder.relative_to(own)), own / RESULTS / "logs/models" / TRIALS / "seed0.log"
+
+    def predicted() -> list[bytes]:
+        return [(folder / f"trial{number:02d}/predictions.parquet").read_bytes() for number in range(2)]
+
+    tiny(own, target)
+    undisturbed = predicted()
+    shutil.rmtree(folder)
+    kill(own, target, "train_trials", lambda: list(folder.parent.glob(".seed0.begun-*/trial00/record.json")), 0)
+    assert not folder.exists()
+    tiny(own, target)
+    assert f"{TRIALS}/trial00 was finished before" in log.read_text()
+    assert predicted() == undisturbed and [path.name for path in folder.parent.iterdir()] == ["seed0"]
 
 
 # --- the rules ----------------------------------------------------------------------------------------------------------------
@@ -588,7 +619,7 @@ def test_plans(built):
 
 def test_a_cluster_is_asked_for_gpus_where_encoders_run():
     gpus = {rule.name: rule.resources["gpu"].value for rule in rules(REPOSITORY) if "gpu" in rule.resources}
-    assert gpus == {"train": 1, "train_without_weights": 1, "states": 1}
+    assert gpus == {"train": 1, "train_without_weights": 1, "train_trials": 1, "states": 1}
 
 
 if __name__ == "__main__":

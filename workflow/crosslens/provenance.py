@@ -11,6 +11,7 @@ import pandas as pd
 from crosslens.files import sha256, written
 from crosslens.logs import revision, versions
 from crosslens.records import write_json
+from crosslens.trainings import trainings
 
 PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
@@ -28,9 +29,10 @@ def write_record(made: str | Path, settings: Mapping[str, Any], records: Iterabl
     Digests of data that several trainings read stand once, beside the trainings.
     """
     made = Path(made)
-    trainings = [json.loads(Path(record).read_text("utf-8")) for record in records]
+    folders = [folder for record in records for _, folder in trainings(Path(record), "")]
+    known = [json.loads((folder / "record.json").read_text("utf-8")) for folder in folders]
     data: dict[str, str] = {}
-    for training in trainings:
+    for training in known:
         own = training["data_sha256"]
         if all(data.get(name, digest) == digest for name, digest in own.items()):
             data |= training.pop("data_sha256")
@@ -43,8 +45,8 @@ def write_record(made: str | Path, settings: Mapping[str, Any], records: Iterabl
             "versions": versions(PACKAGES),
             "settings": settings,
             "data_sha256": data,
-            "trainings": trainings,
-            "training_seconds": round(sum(training["seconds"] for training in trainings), 1),
+            "trainings": known,
+            "training_seconds": round(sum(training["seconds"] for training in known), 1),
         },
         made.with_name(f"{made.name}.json"),
     )

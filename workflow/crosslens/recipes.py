@@ -202,6 +202,10 @@ class Recipe(Section):
         """
         return self.model_dump(mode="json", exclude_defaults=True)
 
+    def trains_encoder(self) -> bool:
+        """Whether any stage updates the encoder."""
+        return any(stage.trains_encoder() for stage in self.stages)
+
     def data(self) -> list[Data]:
         """All texts that the recipe reads, each once."""
         found = [term.data for stage in self.stages for phase in stage.phases for term in phase.terms]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from crosslens import logs, records
 from crosslens.measures.given import Given
+from crosslens.trainings import trainings
 
 
 def main(snakemake):
@@ -14,11 +15,13 @@ def main(snakemake):
     # Not an import at the top: the kind is one of several, and the rule's fingerprint takes in just this one.
     module = import_module(f"crosslens.measures.{kind}")
     tokens = {Path(folder).name: Path(folder) for folder in snakemake.input.get("tokens", [])}
-    folders = [Path(snakemake.input[name]) for name in ("states", "draws") if name in snakemake.input.keys()]
-    folders += [Path(file).parent for file in snakemake.input.get("predictions", [])]
+    recipe, inputs = snakemake.wildcards.recipe, snakemake.input
+    given = [[(recipe, Path(inputs[name]))] for name in ("states", "draws") if name in inputs.keys()]
+    given += [trainings(Path(path), recipe) for path in inputs.get("predictions", [])]
     rows = [
-        {"seed": seed} | row
-        for folder, seed in zip(folders, params.seeds, strict=True)
+        {"recipe": name, "seed": seed} | row
+        for seed, folders in zip(params.seeds, given, strict=True)
+        for name, folder in folders
         for row in module.measure(Given(folder, seed, tokens, snakemake.threads), **params.settings["measure"])
     ]
     schema = getattr(module, "SCHEMA", records.RECORDS)

@@ -16,10 +16,7 @@ def main(snakemake):
         seed,
         Path(snakemake.input.encoder),
         {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
-        model=Path(snakemake.output.model) if "model" in snakemake.output.keys() else None,
-        predictions=Path(snakemake.output.predictions),
-        history=Path(snakemake.output.history),
-        record=Path(snakemake.output.record),
+        Path(snakemake.output.record).parent,
         threads=snakemake.threads,
         log=log,
     )

@@ -10,6 +10,7 @@ import pandas as pd
 from crosslens import records
 from crosslens.cells import Published
 from crosslens.papers.paper import MODEL_FILES, Need
+from crosslens.trainings import trainings
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Inputs:
         """(recipe, seed, file) of what trainings left: `record`, `history` or `predictions`."""
         for need, paths in zip(self.needs, self.files, strict=True):
             if need.kind == kind:
-                yield from ((need.recipe, seed, path) for seed, path in zip(need.seeds, paths, strict=True))
+                for seed, path in zip(need.seeds, paths, strict=True):
+                    yield from ((name, seed, folder / MODEL_FILES[kind]) for name, folder in trainings(path, need.recipe))
 
     def measured(self, kind: str) -> Iterator[tuple[str, Path]]:
         """(recipe, file) of a kind of measure."""

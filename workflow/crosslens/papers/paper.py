@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +20,7 @@ MODEL_FILES = {"record": "record.json", "history": "history.csv", "predictions":
 
 @dataclass(frozen=True)
 class Need:
-    """What an item shows of one recipe: a kind of measure, or one of MODEL_FILES, over some seeds."""
+    """What an item shows of one recipe, or of the trials of a job: a kind of measure, or one of MODEL_FILES, over some seeds."""
 
     kind: str
     recipe: str
@@ -53,16 +53,16 @@ class Item:
 class Paper:
     """A paper. Each function takes the whole configuration; none is called where the paper is not configured.
 
-    recipes, trials: trainings by name, which begins with the key, and trials of searches. seeds: of a recipe. draws: words or
-    texts, by name, which begins with the key; drawn: the name of those whose hidden states are stored under a recipe's model.
-    measures: of a recipe, kind -> settings.
+    recipes: trainings by name, which begins with the key. trials: those of searches, by the name of the job that they share; a
+    trial's name is that and a last part of its own. seeds: of a recipe. draws: words or texts, by name, which begins with the
+    key; drawn: the name of those whose hidden states are stored under a recipe's model. measures: of a recipe, kind -> settings.
     """
 
     key: str
     about: str  # for the report's first page
     headline: bool = False  # its items lie at the top of the results, those of others in a folder of their key
     recipes: Callable[[Config], Mapping[str, Recipe]]
-    trials: Callable[[Config], Mapping[str, Recipe]] = lambda config: {}
+    trials: Callable[[Config], Mapping[str, Sequence[Recipe]]] = lambda config: {}
     seeds: Callable[[Recipe, Config], tuple[int, ...]] = lambda recipe, config: tuple(config.seeds)
     draws: Callable[[Config], Mapping[str, Draws]] = lambda config: {}
     drawn: Callable[[Recipe, Config], str | None] = lambda recipe, config: None

@@ -27,6 +27,7 @@ from crosslens.training.objectives import reverse_gradient
 from crosslens.training.predict import hidden_states, predict, predict_from, selection_score
 
 HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+Features = dict[tuple[Data, int | None], torch.Tensor]  # hidden states of all labelled words of texts, by layer
 
 
 class Interrupted(RuntimeError):
@@ -44,7 +45,10 @@ class Trained:
 
 
 class Loop:
-    """One training. `texts` holds the data of `recipe.data()`; weights come from `encoder`."""
+    """One training. `texts` holds the data of `recipe.data()`; weights come from `encoder`.
+
+    features: filled and read by trainings that leave the encoder as it is and differ neither in it nor in texts.
+    """
 
     def __init__(
         self,
@@ -54,6 +58,7 @@ class Loop:
         *,
         seed: int,
         log: logging.Logger,
+        features: Features | None = None,
         checkpoints: Path | None = None,
         checkpoint_seconds: float = 300.0,
         device: torch.device | None = None,
@@ -77,7 +82,7 @@ class Loop:
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
         self.best: dict[str, torch.Tensor] = {}  # weights of the stage's best epoch, of what it trains
         self.cached = False  # whether hidden states are read from `features`
-        self.features: dict[tuple[Data, int | None], torch.Tensor] = {}  # by layer, under an encoder that no longer changes
+        self.features = {} if features is None else features  # under an encoder that no longer changes
 
     def run(self) -> Trained:
         """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one."""
@@ -92,7 +97,7 @@ class Loop:
             predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         if self.checkpoints:
             checkpoint.remove(self.checkpoints)
-        changed = self.recipe.edit.changes() or any(stage.trains_encoder() for stage in self.recipe.stages)
+        changed = self.recipe.edit.changes() or self.recipe.trains_encoder()
         return Trained(self.model, changed, self.position.history, predictions)
 
     def train_stage(self, number: int, resumed: Checkpoint | None = None) -> None:

@@ -20,7 +20,7 @@ from crosslens.files import sha256, written
 from crosslens.logs import versions
 from crosslens.recipes import LANGUAGE, TASK, Data, ParserHead, Recipe
 from crosslens.records import write_json
-from crosslens.training.loop import Loop, Trained
+from crosslens.training.loop import Features, Loop, Trained
 from crosslens.training.model import save
 
 FileKey = tuple[str, str, str]  # corpus, language, split
@@ -72,17 +72,15 @@ def run(
     seed: int,
     encoder: Path,
     tokens: Mapping[str, Path],
+    folder: Path,
     *,
-    model: Path | None,
-    predictions: Path,
-    history: Path,
-    record: Path,
     threads: int,
     log: logging.Logger,
+    features: Features | None = None,
 ) -> None:
-    """Train a recipe with one seed; write weights, predictions, the epochs' history and a record of how it was made.
+    """Train a recipe with one seed; write predictions, the epochs' history, weights that it keeps, and last a record to a folder.
 
-    tokens: corpus -> its folder of tokens. model None: nobody needs the weights.
+    tokens: corpus -> its folder of tokens. features: see Loop.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -92,16 +90,16 @@ def run(
         log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",
                  data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
     loop = Loop(
-        recipe, texts, load_encoder(encoder, pooler=recipe.units.state == "pooler"), seed=seed, log=log,
-        checkpoints=predictions.parent / "checkpoint.safetensors",
+        recipe, texts, load_encoder(encoder, pooler=recipe.units.state == "pooler"), seed=seed, log=log, features=features,
+        checkpoints=folder / "checkpoint.safetensors",
     )  # fmt: skip
     trained = loop.run()
-    with written(predictions) as temporary:
+    with written(folder / "predictions.parquet") as temporary:
         pq.write_table(predictions_table(recipe, texts, trained), temporary)
-    with written(history) as temporary:
+    with written(folder / "history.csv") as temporary:
         pd.DataFrame(trained.history).to_csv(temporary, index=False)
-    if model:
-        save(trained.model, model, with_encoder=trained.encoder_changed)
+    if recipe.keeps_weights:
+        save(trained.model, folder / "model.safetensors", with_encoder=trained.encoder_changed)
     write_json(
         {
             "recipe": recipe.settings(),
@@ -115,5 +113,5 @@ def run(
             "data_sha256": {os.fspath(path): sha256(path) for path in files.values()},
             "seconds": round(time.monotonic() - started, 1),
         },
-        record,
+        folder / "record.json",
     )

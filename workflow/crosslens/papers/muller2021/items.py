@@ -74,8 +74,9 @@ def _hyperparameters(config: Config) -> Item:
 
 
 def _search(config: Config) -> Item:
-    shown = {name: {"task": trial.task, "source": trial.source} | trial.trial for name, trial in trials(config).items()}
-    needs = tuple(Need("history", name, tuple(section(config).seeds[:1])) for name in shown)
+    jobs = trials(config)
+    shown = {each.name: {"task": each.task, "source": each.source} | each.trial for job in jobs.values() for each in job}
+    needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
     return _made("table3_search", config, module="hyperparameters", needs=needs, settings={"trials": shown}, searched=True)
 
 

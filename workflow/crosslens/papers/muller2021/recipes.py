@@ -86,15 +86,17 @@ def recipes(config: Config) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in made}
 
 
-def trials(config: Config) -> dict[str, Recipe]:
-    """Trials of the grid search by name, such as muller2021/pos/en/ref/trial00."""
+def trials(config: Config) -> dict[str, list[Recipe]]:
+    """Trials of the grid search by job, one each, such as muller2021/pos/en/ref/trials00."""
     paper = section(config)
     grid = [{"batch": batch, "rate": rate} for batch, rate in product(paper.search.batch, paper.search.rate)]
-    made = [
-        _recipe(f"{recipe_name(source.task, source.name, REF)}/trial{number:02d}", source, config, trial=values)
+    jobs = {
+        f"{recipe_name(source.task, source.name, REF)}/trials{number:02d}": (number, source, values)
         for source in sources(paper) if source.name == source.language for number, values in enumerate(grid)
-    ]  # fmt: skip
-    return {recipe.name: recipe for recipe in made}
+    }  # fmt: skip
+    return {
+        job: [_recipe(f"{job}/trial{number:02d}", source, config, trial=values)] for job, (number, source, values) in jobs.items()
+    }
 
 
 def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float] | None = None, **options: Any) -> Recipe:

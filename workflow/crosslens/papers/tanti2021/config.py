@@ -134,6 +134,11 @@ class Search(Section):
         [], description="experiments to search, as task/run, e.g. pos/finetuned"
     )
     trials: Count = Field(20, description="random sets of hyperparameters per experiment (tanti2021, appendix D)")
+    trials_per_job: Count = Field(
+        1,
+        description="trials of an experiment that one job trains in turn, with the states of a frozen encoder (without dropout) "
+        "computed once; 1: all trials can run in parallel",
+    )
     init_sd: list[Annotated[float, Field(gt=0)]] = Field([1e-1, 1e-2, 1e-3], description="table 4")
     batch: list[Count] = Field([64, 32, 16], description="table 4")
     head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="table 4")

@@ -1,6 +1,7 @@
 """tanti2021: its tables and figures, each with what it needs and how the report describes it."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from crosslens.config.base import languages_table
@@ -36,7 +37,7 @@ def items(config: Config) -> dict[str, Item]:
     paper = section(config)
     made = {name: _table(name, config) for name in TABLES}
     made["findings"] = _findings(config)
-    grid = paper.search.model_dump(exclude={"experiments", "trials", "seed"})
+    grid = paper.search.model_dump(exclude={"experiments", "trials", "trials_per_job", "seed"})
     used = {task: {run: paper.run(task, run).model_dump() for run in PAPER_RUNS} for task in paper.tasks}
     made["table4"] = _item("table4", config, "search", settings={"search": grid})
     made["table5"] = _item("table5", config, "search", settings={"tasks": used})
@@ -97,11 +98,11 @@ def _findings(config: Config) -> Item:
 
 
 def _search(config: Config) -> Item:
-    paper, shown = section(config), {}
-    for name, trial in trials(config).items():
-        task, run = paper.run_of(name)
-        shown[name] = {"task": task, "run": run, "trial": name.rpartition("/")[2]} | trial.trial
-    needs = tuple(Need("classification", name, (config.seeds[0],)) for name in shown)
+    paper, jobs, shown = section(config), trials(config), {}
+    for trial in chain.from_iterable(jobs.values()):
+        task, run = paper.run_of(trial.name)
+        shown[trial.name] = {"task": task, "run": run, "trial": trial.name.rpartition("/")[2]} | trial.trial
+    needs = tuple(Need("classification", job, (config.seeds[0],)) for job in jobs)
     settings = {"trials": shown, "select_by": paper.training.select_by, "wiki": paper.language_corpus}
     return _item("table5_search", config, "search", needs=needs, settings=settings, searched=True)
 

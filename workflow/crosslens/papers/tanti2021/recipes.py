@@ -27,13 +27,13 @@ def recipes(config: Config) -> dict[str, Recipe]:
     }
 
 
-def trials(config: Config) -> dict[str, Recipe]:
-    """Trials of the random search by name, such as tanti2021/pos/finetuned/trial03.
+def trials(config: Config) -> dict[str, list[Recipe]]:
+    """Trials of the random search by job, which is named after the first, such as tanti2021/pos/finetuned/trials03.
 
     With seed 0 and table 4's grid they are the authors' own 20 sets, in their order, alike for both tasks: each value is drawn by
     itself, and a set that there is already again (bin/random_parameter_space_generator.py:195-249).
     """
-    search, found = section(config).search, {}
+    search, found = section(config).search, dict[str, list[Recipe]]()
     for experiment in search.experiments:
         task, name = experiment.split("/")
         run = section(config).tasks[task].runs[name]  # type: ignore[index]
@@ -43,10 +43,9 @@ def trials(config: Config) -> dict[str, Recipe]:
         while len(drawn) < most:
             drawn.setdefault(tuple(random.choice(values) for values in grid.values()))
         for number, values in enumerate(drawn):
-            trial = _trial(
-                f"{recipe_name(task, name)}/trial{number:02d}", task, run, dict(zip(grid, values, strict=True)), config
-            )
-            found[trial.name] = trial
+            job = f"{recipe_name(task, name)}/trials{number - number % search.trials_per_job:02d}"
+            trial = _trial(f"{job}/trial{number:02d}", task, run, dict(zip(grid, values, strict=True)), config)
+            found.setdefault(job, []).append(trial)
     return found
 
 

@@ -1,0 +1,122 @@
+"""Trials that share a job: the files are those of trainings alone, a stopped job goes on, and nothing else is taken for them."""
+
+import logging
+import shutil
+
+import pandas as pd
+import pytest
+from crosslens.recipes import Edit
+from crosslens.training import loop, search
+from test_training import recipe
+
+NAMES = ("trial00", "trial01", "trial02")
+LOG = logging.getLogger("crosslens.tests")
+
+
+def trials(objective="frozen", **changes):
+    """Three trials of a job, with other rates."""
+    return [
+        recipe(objective, name=f"test/trials00/{name}", keeps_weights=False, head_rate=rate, **changes)
+        for name, rate in zip(NAMES, (1e-2, 1e-3, 1e-1), strict=True)
+    ]
+
+
+@pytest.fixture
+def given(bench, tokens, tmp_path):
+    """Encoder and tokens that may be spoilt."""
+    return [shutil.copytree(path, tmp_path / name) for path, name in ((bench.encoder_folder, "encoder"), (tokens, "tokens"))]
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Names of the trials that were trained, in their order."""
+    names = []
+    monkeypatch.setattr(search, "run", lambda of, *arguments, **options: (names.append(of.name), run(of, *arguments, **options)))
+    return names
+
+
+run = search.run
+
+
+def make(output, made, given, *, seed=0, version=("1",)):
+    encoder, tokens = given
+    folders = {corpus: tokens / corpus for corpus in ("sentences", "paragraphs", "pairs")}
+    search.search(made, seed, encoder, folders, output, version=version, threads=1, log=LOG)
+
+
+def results(folder):
+    """Predictions and history of a training."""
+    history = pd.read_csv(folder / "history.csv").drop(columns=["seconds", "pieces_a_second"])
+    return pd.read_parquet(folder / "predictions.parquet").to_json(), history.to_json()
+
+
+@pytest.mark.parametrize(
+    ("objective", "changes", "shared"),
+    [
+        ("frozen", {}, True),
+        ("frozen", {"edit": Edit(layers="all", embeddings=True)}, True),
+        ("frozen", {"encoder_dropout_when_frozen": True}, True),
+        ("finetuned", {}, False),
+    ],
+)
+def test_each_trial_is_what_it_is_alone(given, tmp_path, monkeypatch, objective, changes, shared):
+    """And under an encoder that stays as it is the states of any texts are computed once."""
+    computed, states = [], loop.hidden_states
+    monkeypatch.setattr(loop, "hidden_states", lambda model, *texts: (computed.append(len(texts[0])), states(model, *texts))[1])
+    made = trials(objective, **changes)
+    make(tmp_path / "together", made, given)
+    together, computed[:] = list(computed), []
+    for of, name in zip(made, NAMES, strict=True):
+        make(tmp_path / "alone", [of], given)
+        assert results(tmp_path / "together" / name) == results(tmp_path / "alone" / name)
+        assert {path.name for path in (tmp_path / "together" / name).iterdir()} == {
+            "predictions.parquet",
+            "history.csv",
+            "record.json",
+        }
+    assert len(computed) == len(together) * (3 if shared else 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "encoder", "together", "tokens"]
+
+
+class Stopped(Exception):
+    """Of a trial that does not end."""
+
+
+def stop(output, made, given, monkeypatch, at, **options):
+    """A job that stops at the trial of a number."""
+
+    def stopping(of, *arguments, **further):
+        if of.name == made[at].name:
+            raise Stopped
+        run(of, *arguments, **further)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(search, "run", stopping)
+        with pytest.raises(Stopped):
+            make(output, made, given, **options)
+    assert not output.exists()
+
+
+def test_a_stopped_job_keeps_its_finished_trials(given, tmp_path, monkeypatch, started):
+    made, output = trials(), tmp_path / "job/seed0"
+    stop(output, made, given, monkeypatch, 2)
+    make(output, made, given)
+    assert started == [made[2].name]
+    make(tmp_path / "whole", made, given)
+    assert all(results(output / name) == results(tmp_path / "whole" / name) for name in NAMES)
+    assert [path.name for path in output.parent.iterdir()] == ["seed0"]
+
+
+@pytest.mark.parametrize("other", ["trial", "seed", "version", "encoder", "tokens"])
+def test_what_other_settings_data_or_code_left_is_not_taken(given, tmp_path, monkeypatch, started, other):
+    output, (encoder, tokens) = tmp_path / "job/seed0", given
+    stop(output, trials(), given, monkeypatch, 2)
+    options = {"seed": {"seed": 1}, "version": {"version": ("2",)}}.get(other, {})
+    made = trials(batch=4) if other == "trial" else trials()
+    if other == "encoder":
+        (encoder / "source.json").write_text("{}")
+    if other == "tokens":
+        shutil.copy(tokens / "sentences/de.test.parquet", tokens / "sentences/en.test.parquet")
+    make(output, made, given, **options)
+    assert started == [of.name for of in made]
+    assert [path.name for path in output.parent.iterdir()] == ["seed0"]

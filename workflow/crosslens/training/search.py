@@ -1,0 +1,51 @@
+"""Trials of a search from files to files, one after the other."""
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from crosslens.encoding.units import Units
+from crosslens.files import sha256
+from crosslens.recipes import Edit, Recipe
+from crosslens.training.loop import Features
+from crosslens.training.run import run
+
+
+def search(
+    trials: Sequence[Recipe],
+    seed: int,
+    encoder: Path,
+    tokens: Mapping[str, Path],
+    output: Path,
+    *,
+    version: Sequence[str],
+    threads: int,
+    log: logging.Logger,
+) -> None:
+    """Train trials with one seed; write what `run` writes, each to a folder of `output` with the last part of the trial's name.
+
+    tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code.
+    Until all are done they lie beside the output, in a folder that is named after all that decides them. So a job that was
+    stopped goes on after its finished trials, and what other settings, data or code have left is not taken for them.
+    """
+    read = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
+    data = [sha256(file) for file in (*sorted(encoder.iterdir()), *read)]
+    decisive = [*version, seed, [trial.settings() for trial in trials], data]
+    digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
+    begun = output.with_name(f".{output.name}.begun-{digest[:16]}")
+    shared: dict[tuple[Edit, Units], Features] = {}
+    for trial in trials:
+        folder = begun / Path(trial.name).name
+        if (folder / "record.json").is_file():
+            log.info("%s was finished before", trial.name)
+            continue
+        # Heads on an encoder that stays as it is read the same states in every trial.
+        features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), {})
+        run(trial, seed, encoder, tokens, folder, threads=threads, log=log, features=features)
+    shutil.rmtree(output, ignore_errors=True)
+    begun.replace(output)
+    for other in output.parent.glob(f".{output.name}.begun-*"):
+        shutil.rmtree(other)

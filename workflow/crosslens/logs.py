@@ -14,9 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-
 from crosslens.errors import DataError
 
 T = TypeVar("T")
@@ -102,6 +99,10 @@ class Progress:
 
     def __init__(self, total: int, what: str, log: logging.Logger) -> None:
         """Count from now."""
+        # Not at the top: every script imports this module, and many are done before they would have imported rich.
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
         self.total, self.what, self.log, self.done = total, what, log, 0
         self.began = self.reported = time.monotonic()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crosslens.files import written
+
+if TYPE_CHECKING:  # what writes records does without
+    import pandas as pd
 
 RECORDS = pa.schema(
     [
@@ -46,7 +48,7 @@ def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, An
         pq.write_table(pa.Table.from_pylist(full, schema=schema), temporary)
 
 
-def read(paths: Iterable[str | Path]) -> pd.DataFrame:
+def read(paths: Iterable[str | Path]) -> "pd.DataFrame":
     """Records of several files."""
     found: pd.DataFrame = pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]).to_pandas()
     return found

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
 
 from crosslens.measures.f1 import Counts, overall
 
@@ -28,5 +27,7 @@ def mean_interval(values: np.ndarray) -> tuple[float, float, float]:
     mean = float(np.mean(values))
     if len(values) < 2:
         return mean, mean, mean
-    half = float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
+    from scipy.special import stdtrit  # late, and not scipy.stats: every table imports this module, most need no interval of runs
+
+    half = float(stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(len(values)))
     return mean, mean - half, mean + half

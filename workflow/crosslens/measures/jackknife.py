@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit  # not scipy.stats, which takes half a second to import
 
 from crosslens.measures.kernels import CANCELLED, LEAST, Centring, Side, cosine
 
@@ -77,4 +77,4 @@ def half_width(value: float, left: np.ndarray, sizes: np.ndarray) -> float:
     ratio = sizes.sum() / sizes
     centre = blocks * value - ((1 - 1 / ratio) * left).sum()
     pseudo = ratio * value - (ratio - 1) * left
-    return float(stats.t.ppf(0.975, blocks - 1) * np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))
+    return float(stdtrit(blocks - 1, 0.975) * np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))

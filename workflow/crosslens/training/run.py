@@ -1,15 +1,17 @@
 """A training from files to files."""
 
+import csv
 import json
 import logging
 import os
 import platform
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
@@ -67,6 +69,14 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
     return pa.concat_tables(parts)
 
 
+def write_history(history: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write rows that need not have the same columns as CSV. Without pandas, which each training would wait for."""
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(dict.fromkeys(chain.from_iterable(history))), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(history)
+
+
 def run(
     recipe: Recipe,
     seed: int,
@@ -97,7 +107,7 @@ def run(
     with written(folder / "predictions.parquet") as temporary:
         pq.write_table(predictions_table(recipe, texts, trained), temporary)
     with written(folder / "history.csv") as temporary:
-        pd.DataFrame(trained.history).to_csv(temporary, index=False)
+        write_history(trained.history, temporary)
     if recipe.keeps_weights:
         save(trained.model, folder / "model.safetensors", with_encoder=trained.encoder_changed)
     write_json(

@@ -15,6 +15,7 @@ rule encoder:
         mem_mb=8000,
     params:
         code=code("encoder"),
+        texts=lambda wildcards: [file for corpus in vocabulary(wildcards) for file in corpus_files(corpus)],
         settings=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(),
         environment=environment("encoders"),
     message:

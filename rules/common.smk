@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "workflow"))
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"), os.environ.get("PYTHONPATH")))))
 
 from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table, nearest
+from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
 from crosslens.jobs import Jobs, calm

@@ -1,28 +1,30 @@
-# From official files to typed rows: corpora/CORPUS/LANG.SPLIT.parquet.
+# From official files to typed rows: corpora/CORPUS/LANG.SPLIT.parquet, one folder per job; of paragraphs, one language.
 
 
 rule corpus:
-    """Read the official files of a split of a language, regardless of their kind."""
+    """Read the official files of a corpus, all languages and splits, regardless of their kind."""
     input:
-        unpack(corpus_sources),
+        lambda wildcards: corpus_sources(CONFIG.corpora[wildcards.corpus]),
     output:
-        f"{RESULTS}/corpora/{{corpus}}/{{language}}.{{split}}.parquet",
+        directory(f"{RESULTS}/corpora/{{corpus}}"),
     log:
-        f"{LOGS}/corpora/{{corpus}}/{{language}}.{{split}}.log",
+        f"{LOGS}/corpora/{{corpus}}.log",
     wildcard_constraints:
-        corpus=corpora_that(lambda corpus: corpus.kind not in ("paragraphs", "typology")),
+        corpus=corpora_that(lambda corpus: isinstance(corpus, OfficialCorpus)),
     conda:
         "../envs/corpora.yaml"
     resources:
         mem_mb=4000,
+        runtime=240,
     params:
-        code=reader_code,
+        code=lambda wildcards: code("corpus", f"corpora/{CONFIG.corpora[wildcards.corpus].READER}"),
         reader=lambda wildcards: CONFIG.corpora[wildcards.corpus].READER,
-        settings=corpus_settings,
+        parts=lambda wildcards: corpus_parts(CONFIG.corpora[wildcards.corpus]),
+        settings=lambda wildcards: corpus_settings(CONFIG.corpora[wildcards.corpus]),
         looked_up=looked_up,
         environment=environment("corpora"),
     message:
-        "Read {wildcards.language} {wildcards.split} of {wildcards.corpus}"
+        "Read {wildcards.corpus}"
     script:
         "../workflow/scripts/corpus.py"
 
@@ -84,7 +86,7 @@ rule typology:
 rule inventory:
     """List the contents of every configured corpus."""
     input:
-        [file for corpus in CONFIG.corpora for file in corpus_files(corpus)],
+        [path for corpus in CONFIG.corpora for path in corpus_outputs(corpus)],
     output:
         f"{RESULTS}/corpora.csv",
     log:
@@ -93,6 +95,7 @@ rule inventory:
         "../envs/corpora.yaml"
     params:
         code=code("inventory"),
+        files=[file for corpus in CONFIG.corpora for file in corpus_files(corpus)],
         settings={name: {"kind": corpus.kind, "source": corpus.source} for name, corpus in CONFIG.corpora.items()},
         environment=environment("corpora"),
     message:

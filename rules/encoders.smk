@@ -5,7 +5,7 @@ rule tokenizer:
     """Store what of an encoder needs no weights: its tokenizer, trimmed to texts or learnt from them, and its configuration."""
     input:
         hub=lambda wildcards: encoder_files(CONFIG.encoders[wildcards.encoder], "DESCRIPTION"),
-        texts=lambda wildcards: [file for corpus in CONFIG.encoders[wildcards.encoder].corpora for file in corpus_files(corpus)],
+        texts=lambda wildcards: vocabulary_files(wildcards, corpus_outputs),
     output:
         directory(f"{RESULTS}/tokenizers/{{encoder}}"),
     log:
@@ -16,6 +16,7 @@ rule tokenizer:
         mem_mb=8000,
     params:
         code=code("tokenizer"),
+        texts=lambda wildcards: vocabulary_files(wildcards, corpus_files),
         settings=encoder_settings,
         environment=environment("encoders"),
     message:

@@ -8,6 +8,12 @@ def corpus_files(corpus):
     return [f"{RESULTS}/corpora/{corpus}/{name}.parquet" for name in names]
 
 
+def corpus_outputs(corpus):
+    """What rules make of a corpus: the folder of its files, or the files where each takes a job."""
+    whole = isinstance(CONFIG.corpora[corpus], OfficialCorpus)
+    return [f"{RESULTS}/corpora/{corpus}"] if whole else corpus_files(corpus)
+
+
 def official_file(source, path):
     """Addresses of an official file, and what is known about it."""
     known = SOURCES[source]
@@ -20,19 +26,29 @@ def official_file(source, path):
     }
 
 
-def official_files(corpus, language, splits):
-    """Files of a source by split, or the archive that contains them; `texts`: the archive of documents that are listed by id."""
-    source, archive = corpus.distribution(splits)
-    folder = f"{RESULTS}/sources/{source}"
-    texts_archive = corpus.texts_of(language)
-    texts = {"texts": f"{RESULTS}/sources/{'/'.join(texts_archive)}"} if texts_archive else {}
-    if archive:
-        return {"archive": f"{folder}/{archive}", **texts}
-    files = {
-        split: [file for pattern in corpus.files_of(language, split) for file in SOURCES[source].matching(pattern)]
-        for split in splits
-    }
-    return {split: [f"{folder}/{name}" for name in names] for split, names in files.items() if names} | texts
+def corpus_parts(corpus):
+    """Archive -> LANG.SPLIT -> patterns of its members; under "", official files that lie in no archive."""
+    parts = {}
+    for language, split in corpus.stored():
+        source, archive = corpus.distribution([split])
+        folder, files = f"{RESULTS}/sources/{source}", corpus.files_of(language, split)
+        if not archive:
+            files = [f"{folder}/{file}" for pattern in files for file in SOURCES[source].matching(pattern)]
+        parts.setdefault(f"{folder}/{archive}" if archive else "", {})[f"{language}.{split}"] = files
+    return parts
+
+
+def corpus_texts(corpus):
+    """Language -> archive of the documents that a corpus lists by id."""
+    archives = {language: corpus.texts_of(language) for language in corpus.languages}
+    return {language: f"{RESULTS}/sources/{'/'.join(archive)}" for language, archive in archives.items() if archive}
+
+
+def corpus_sources(corpus):
+    """Official files of a corpus, each once."""
+    parts = corpus_parts(corpus)
+    unarchived = chain.from_iterable(parts.get("", {}).values())
+    return list(dict.fromkeys([*filter(None, parts), *unarchived, *corpus_texts(corpus).values()]))
 
 
 def typology_files(corpus):
@@ -62,31 +78,19 @@ def all_official_files():
         read |= {*encoder.corpora}
         all_files += [*encoder_files(encoder, "DESCRIPTION"), *encoder_files(encoder, "WEIGHTS")]
     for corpus in [corpus for name, corpus in CONFIG.corpora.items() if name in read]:
-        for language, split in corpus.stored():
-            if corpus.kind == "paragraphs":
-                index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
-                all_files += [*([index] if corpus.blocks else []), dump(corpus, language)]
-                continue
-            files = official_files(corpus, language, [split])
-            all_files += chain.from_iterable([file] if isinstance(file, str) else file for file in files.values())
+        if isinstance(corpus, OfficialCorpus):
+            all_files += corpus_sources(corpus)
+            continue
+        for language in corpus.languages:
+            index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
+            all_files += [*([index] if corpus.blocks else []), dump(corpus, language)]
     return [file for file in dict.fromkeys(all_files) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
 
 
-def corpus_sources(wildcards):
-    """Official files of a split."""
-    return official_files(CONFIG.corpora[wildcards.corpus], wildcards.language, [wildcards.split])
-
-
-def corpus_settings(wildcards):
-    """What determines a split's rows, apart from its files and its reader's code."""
-    corpus, split = CONFIG.corpora[wildcards.corpus], wildcards.split
-    _, archive = corpus.distribution([split])
-    return {
-        "patterns": {split: corpus.files_of(wildcards.language, split)} if archive else {},
-        "limit": corpus.limits.get(split),
-        "seed": corpus.seed,
-        "reading": corpus.model_dump(include=corpus.READS),
-    }
+def corpus_settings(corpus):
+    """What determines a corpus's rows, apart from its files and its reader's code."""
+    reading = corpus.model_dump(include=corpus.READS)
+    return {"limits": corpus.limits, "seed": corpus.seed, "texts": corpus_texts(corpus), **reading}
 
 
 def token_settings(wildcards):
@@ -99,21 +103,21 @@ def token_settings(wildcards):
     return {"reading": CONFIG.readings[wildcards.reading].model_dump(), "parts": list(corpus.stored()), "shared": shared}
 
 
-def reader_code(wildcards):
-    """Fingerprint of reading a corpus: a change in the reader of one kind does not affect the others."""
-    return [code("corpus"), fingerprint(f"workflow/crosslens/corpora/{CONFIG.corpora[wildcards.corpus].READER}.py")]
-
-
 def looked_up(wildcards):
     """What a corpus's reader looks up in resources/languages.csv."""
     corpus = CONFIG.corpora[wildcards.corpus]
-    codes = {"entities": [wildcards.get("language")], "documents": [wildcards.get("language")], "typology": corpus.languages}
-    return {code: languages_table()[code] for code in codes.get(corpus.kind, ())}
+    looks_up = corpus.kind in ("entities", "documents", "typology")
+    return {code: languages_table()[code] for code in corpus.languages} if looks_up else {}
 
 
 def encoder_settings(wildcards):
     """An encoder's entry in the configuration."""
     return CONFIG.encoders[wildcards.encoder].model_dump()
+
+
+def vocabulary_files(wildcards, files_of):
+    """Files of the corpora to which an encoder's vocabulary is trimmed, or from which it is learnt."""
+    return [file for corpus in CONFIG.encoders[wildcards.encoder].corpora for file in files_of(corpus)]
 
 
 def tokens_of(encoder, reading, corpora):

@@ -5,7 +5,7 @@ rule tokens:
     """Tokenise all languages and splits of a corpus."""
     input:
         tokenizer=f"{RESULTS}/tokenizers/{{encoder}}",
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: corpus_outputs(wildcards.corpus),
     output:
         directory(f"{RESULTS}/tokens/{{encoder}}/{{reading}}/{{corpus}}"),
     log:
@@ -16,6 +16,7 @@ rule tokens:
         mem_mb=8000,
     params:
         code=code("tokens"),
+        files=lambda wildcards: corpus_files(wildcards.corpus),
         settings=token_settings,
         environment=environment("encoders"),
     message:

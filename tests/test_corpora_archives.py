@@ -92,9 +92,24 @@ def test_a_damaged_zip(tmp_path: Path, damage: str) -> None:
                 content[place + flags] |= 1
                 place = content.find(header, place + 1)
     path.write_bytes(content)
+    found = ", found it damaged from member 'XNLI-1.0/xnli.test.tsv' on" if damage in ("content", "password") else ""
     with (
-        pytest.raises(DataError, match=f"{path}: expected a complete zip archive"),
+        pytest.raises(DataError, match=f"{path}: expected a complete zip archive{found} \\("),
         extracted(path, {"test": ["*/xnli.test.tsv"]}),
+    ):
+        pass
+
+
+def test_a_damaged_member_of_a_tar(tmp_path: Path) -> None:
+    """What comes after the last member that was reached cannot be told from it."""
+    path = tmp_path / "ud.tar"
+    with tarfile.open(path, "w") as tar:
+        for name in ("a.conllu", "b.conllu", "c.conllu"):
+            add(tar, name, bytes(5000))
+    path.write_bytes(path.read_bytes()[:9000])
+    with (
+        pytest.raises(DataError, match=f"{path}: expected a complete tar archive, found it damaged from member 'b.conllu' on"),
+        extracted(path, {"test": ["*.conllu"]}),
     ):
         pass
 

@@ -436,16 +436,37 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         drawn = [f"Draw tanti2021/{task}", f"Measure spelling of the words drawn for tanti2021/{task}/frozen"]
         return [*jobs, *drawn, *items]
 
-    pairs = [f"Read {language} {split} of xnli" for language in LANGUAGES for split in ("dev", "test")]
-    pairs += ["Read en train of xnli", "Tokenise xnli for random"]
+    pairs = ["Read xnli", "Tokenise xnli for random"]
     with changed(own / "workflow/crosslens/corpora/pairs.py", ('NO_AGREEMENT = "-"', 'NO_AGREEMENT = "?"')):
         assert planned(own, "demo") == sorted(pairs + follows("nli"))
 
-    treebanks = [f"Read {language} {split} of udpos" for language in LANGUAGES for split in ("dev", "test")]
-    treebanks += ["Read en train of udpos", "Tokenise udpos for random", *made("table5_search")]
+    treebanks = ["Read udpos", "Tokenise udpos for random", *made("table5_search")]
     treebanks += [f"train_trials recipe={TRIALS}, seed=0", f"Measure classification of {TRIALS}"]
     with changed(overlay, ("withheld: clean", "withheld: paper")):
         assert planned(own, "demo") == sorted(treebanks + follows("pos"))
+
+
+CONLL = 'test: "ud/UD_{name}-Phrasebook/{code}_phrasebook-ud-test.conllu"\n    limits: { train: 16, test: 8 }'
+MUSE = 'train: "muse/dictionaries/en-{code}.0-5000.txt", test: "muse/dictionaries/en-{code}.5000-6500.txt"'
+CHANGES = {  # to a file: the corpora that are read again
+    "limit": (OVERLAY, ("limits: { train: 16, test: 8 }", "limits: { train: 16, test: 7 }"), ["muller2021_ud"]),
+    "pattern": (OVERLAY, (CONLL, CONLL.replace("ud-test", "ud-dev")), ["muller2021_ud"]),
+    "languages": (OVERLAY, ("languages: [tr], source_languages: []", "languages: [tr, de], source_languages: []"), ["wili"]),
+    "exchanged files": (OVERLAY, (MUSE, MUSE.replace("train", "x").replace("test", "train").replace("x:", "test:")), ["muse"]),
+    "reader": (
+        "workflow/crosslens/corpora/entities.py",
+        ("return rows, counts", "return list(rows), counts"),
+        ["conll2003", "wikiann"],
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_to_a_corpus_has_it_read_again_and_no_other(built, change):
+    file, edit, corpora = CHANGES[change]
+    with changed(built / file, edit):
+        read = [job for job in planned(built, f"{RESULTS}/corpora.csv") if job != "List all corpora"]
+    assert read == [f"Read {corpus}" for corpus in corpora]
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------------------
@@ -472,7 +493,7 @@ def test_a_malformed_line_of_a_treebank_is_named(own):
     number = next(i for i, line in enumerate(lines) if line.startswith("2\t"))
     lines[number] = lines[number].replace("\t", " ")
     path.write_text("\n".join(lines))
-    (error,) = refused(own, f"{RESULTS}/corpora/udpos/de.test.parquet")
+    (error,) = refused(own, f"{RESULTS}/corpora/udpos")
     assert error == (
         f"{path.relative_to(own)}:{number + 1}: expected 10 tab-separated columns, found 1 columns; "
         "fetch the file again or correct the line"
@@ -491,7 +512,7 @@ def test_a_truncated_dump_is_named(own):
 def test_a_truncated_archive_is_named(own):
     path = source(own, "xnli/XNLI-1.0.zip")
     path.write_bytes(path.read_bytes()[:-100])
-    (error,) = refused(own, f"{RESULTS}/corpora/xnli/de.test.parquet")
+    (error,) = refused(own, f"{RESULTS}/corpora/xnli")
     assert error.startswith(f"{path.relative_to(own)}: expected a complete zip archive") and error.endswith("to fetch it again")
 
 

@@ -11,7 +11,7 @@ from crosslens.files import written
 def main(snakemake):
     """Read the rule's object, write the table."""
     log = logs.start(snakemake.log[0], title="inventory of corpora")
-    table = inventory([Path(path) for path in snakemake.input], snakemake.params.settings)
+    table = inventory([Path(path) for path in snakemake.params.files], snakemake.params.settings)
     with written(Path(snakemake.output[0])) as temporary:
         pyarrow.csv.write_csv(table, temporary)
     log.info("%d files of %d corpora", len(table), len(table["corpus"].unique()))

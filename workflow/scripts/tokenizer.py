@@ -13,7 +13,7 @@ def main(snakemake):
     log = logs.start(snakemake.log[0], title=f"tokenizer of {snakemake.wildcards.encoder}")
     settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
     hub = [Path(path).parent for path in snakemake.input.hub]
-    describe(settings, [Path(path) for path in snakemake.input.texts], Path(snakemake.output[0]), log, *hub[:1])
+    describe(settings, [Path(path) for path in snakemake.params.texts], Path(snakemake.output[0]), log, *hub[:1])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ def main(snakemake):
     settings = snakemake.params.settings
     reading = Reading.model_validate(settings["reading"])
     tokenizer, folder = Path(snakemake.input.tokenizer), Path(snakemake.output[0])
-    for (language, split), corpus in zip(settings["parts"], snakemake.input.corpus, strict=True):
+    for (language, split), corpus in zip(settings["parts"], snakemake.params.files, strict=True):
         outputs = {name: folder / f"{language}.{name}.parquet" for name in (split, "validation")}
         if split == "train" and language in settings["shared"]["languages"]:
             shared = {name: settings["shared"][name] for name in ("share", "by", "seed")}

@@ -36,6 +36,7 @@ class Archive:
     def __init__(self, path: Path, name: str = "", budget: "_Budget | None" = None) -> None:
         """name: for messages, e.g. panx.zip/de.tar.gz; budget: what the outer archive may still unpack to."""
         self.path, self.name, self.budget = path, name or str(path), budget or _Budget(path)
+        self.member = ""  # the one that was reached
 
     @contextmanager
     def whole(self) -> Iterator[None]:
@@ -46,14 +47,19 @@ class Archive:
             raise
         except DAMAGED as error:
             form = "zip" if self.path.suffix == ".zip" else "tar"
-            raise DataError(f"{self.name}: expected a complete {form} archive ({error}): delete it to fetch it again") from error
+            place = f", found it damaged from member '{shown(self.member)}' on" if self.member else ""
+            raise DataError(
+                f"{self.name}: expected a complete {form} archive{place} ({error}): delete it to fetch it again"
+            ) from error
 
     def members(self) -> Iterator[Member]:
         """Name and opener of each regular file; each is to be read at most once and before the next one is asked for.
 
         Raises DataError for a member that no honest archive has, and where the archive unpacks to too much.
         """
-        return self._zipped() if self.path.suffix == ".zip" else self._tarred()
+        for name, opened in self._zipped() if self.path.suffix == ".zip" else self._tarred():
+            self.member = name
+            yield name, opened
 
     def _tarred(self) -> Iterator[Member]:
         with TAR_OPENERS.get(self.path.suffix, open)(self.path, "rb") as stream:

@@ -1,0 +1,46 @@
+"""All languages and splits of a corpus that has official files."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from crosslens.corpora.archives import extracted
+from crosslens.corpora.splits import Reader, write_split
+from crosslens.files import written
+from crosslens.logs import Progress
+
+
+def write_corpus(
+    reader: Reader,
+    parts: Mapping[str, Mapping[str, Sequence[str]]],
+    folder: Path,
+    log: logging.Logger,
+    *,
+    limits: Mapping[str, int],
+    texts: Mapping[str, str],
+    **settings: Any,
+) -> None:
+    """Write LANGUAGE.SPLIT.parquet of each part into `folder`: all of them or nothing.
+
+    parts: archive -> LANGUAGE.SPLIT -> glob patterns of its members; under "", files that lie in no archive. limits: split ->
+    at most so many rows a language. texts: language -> the reader's archive of texts, if it needs one. settings: the seed and the
+    reader's own. An archive is opened once; memory holds the rows of one part at a time.
+    Raises DataError where a part has no files or no rows, or the reader finds a fault.
+    """
+    with written(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
+        for archive, asked in parts.items():
+            with extracted(Path(archive), asked) if archive else _plain(asked) as found:
+                for part in asked:
+                    language, split = part.split(".")
+                    own = {**settings, "texts": Path(texts[language])} if language in texts else settings
+                    files, output = found.get(part, []), temporary / f"{part}.parquet"
+                    rows = write_split(reader, files, output, language=language, split=split, limit=limits.get(split), **own)
+                    log.info("%s: %d rows", part, rows)
+                    progress.advance()
+
+
+def _plain(asked: Mapping[str, Sequence[str]]) -> AbstractContextManager[Mapping[str, Sequence[Path]]]:
+    """Files as `extracted` gives them."""
+    return nullcontext({part: [Path(file) for file in files] for part, files in asked.items()})

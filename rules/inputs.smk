@@ -191,10 +191,24 @@ def measure_settings(wildcards):
     return {"common": common, "measure": measures[wildcards.kind]}
 
 
-def measure_tokens(wildcards):
-    """Folders of tokens, for a kind that reads them. Rejects a kind that is not requested before its other inputs are looked for."""
-    measure_settings(wildcards)
-    return recipe_tokens(asked(wildcards.recipe)[1]) if KINDS[wildcards.kind].tokens else []
+def measured_seeds(wildcards):
+    """Seeds that a measure is of; what is drawn is the same for all."""
+    if KINDS[wildcards.kind].source == "states":
+        return [int(wildcards.seed)]
+    return seeds(wildcards.recipe)[: None if KINDS[wildcards.kind].source == "predictions" else 1]
+
+
+def measured(wildcards):
+    """What a measure reads, by its kind."""
+    measure_settings(wildcards)  # rejects a kind that is not requested before its inputs are looked for
+    name, kind = wildcards.recipe, KINDS[wildcards.kind]
+    tokens = {"tokens": recipe_tokens(asked(name)[1])} if kind.tokens else {}
+    if kind.source == "states":
+        return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | tokens
+    if kind.source == "draws":
+        return {"draws": f"{RESULTS}/draws/{recipe_draws(name)}"} | tokens
+    files = {kind: model_files(name, kind, seeds(name)) for kind in ("predictions", "history")}
+    return files | tokens
 
 
 def model_files(name, kind, seeds):
@@ -286,6 +300,6 @@ def targets(*keys, searched=False):
     return files if searched else files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in PAPERS if paper.key in keys]
 
 
-def kinds_that_read(source):
+def kinds_that_read(*sources):
     """Pattern of the kinds that read predictions, states or draws."""
-    return "|".join(kind for kind, its in KINDS.items() if its.source == source) or "none"
+    return "|".join(name for name, kind in KINDS.items() if kind.source in sources) or "none"

@@ -30,6 +30,8 @@ rule train:
         code=code("train"),
         settings=lambda wildcards, output: asked(wildcards.recipe)[1].settings(),  # not tracked, since it takes the output
         environment=environment("encoders"),
+    message:
+        "Train {wildcards.recipe}, seed {wildcards.seed}"
     script:
         "../workflow/scripts/train.py"
 
@@ -68,5 +70,7 @@ rule train_trials:
         code=code("train_trials"),
         trials=lambda wildcards: [trial.settings() for trial in TRIALS[wildcards.recipe][1]],
         environment=environment("encoders"),
+    message:
+        "Train the trials of {wildcards.recipe}, seed {wildcards.seed}"
     script:
         "../workflow/scripts/train_trials.py"

@@ -29,5 +29,7 @@ rule states:
             **CONFIG.states.model_dump(),
         },
         environment=environment("encoders"),
+    message:
+        "Store hidden states of {wildcards.recipe}, seed {wildcards.seed}"
     script:
         "../workflow/scripts/states.py"

@@ -67,9 +67,9 @@ def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(tmp_path):
     assert planned(root) == []
     add_paper(root)
     assert planned(root) == sorted([
-        "train_without_weights recipe=pires2019/pos/en, seed=0",
-        "train recipe=pires2019/pretrained, seed=0",
-        "states recipe=pires2019/pretrained, seed=0",
+        "Train pires2019/pos/en, seed 0",
+        "Draw pires2019/parallel",
+        "Store hidden states of pires2019/pretrained, seed 0",
         "Measure classification of pires2019/pos/en",
         "Measure translation of pires2019/pretrained, seed 0",
         "Make pires2019/table2",

@@ -101,12 +101,9 @@ def tiny(root: Path, *options: str, works: bool = True) -> str:
 
 
 def planned(root: Path, *targets: str) -> list[str]:
-    """What would run, by default of everything: the messages of the rules, or name and wildcards of a rule without one."""
+    """What would run, by default of everything: the messages of the rules."""
     said = tiny(root, *(targets or ALL), "-n")
     jobs = re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE)
-    for rule, block in re.findall(r"^rule (\w+):\n((?:    .*\n)*)", said, re.MULTILINE):
-        wildcards = re.search(r"^    wildcards: (.+)$", block, re.MULTILINE)
-        jobs += [f"{rule} {wildcards[1]}"] if wildcards else []
     assert jobs or "Nothing to be done" in said, said
     return sorted(set(jobs))
 
@@ -114,7 +111,7 @@ def planned(root: Path, *targets: str) -> list[str]:
 def training(task: str, run: str) -> list[str]:
     """Jobs of one training and of what is measured on it."""
     recipe = f"tanti2021/{task}/{run}"
-    jobs = [f"{rule} recipe={recipe}, seed=0" for rule in ("train", "states")]
+    jobs = [f"Train {recipe}, seed 0", f"Store hidden states of {recipe}, seed 0"]
     kinds = ("clusters", "probes") if run in CONTROLS else ("clusters", "probes", "projection")
     jobs += [f"Measure {kind} of {recipe}, seed 0" for kind in kinds if (kind, run) != ("clusters", "no_adversary")]
     return jobs + [f"Measure {kind} of {recipe}" for kind in ("classification", "adversary")[: 1 + (run in ADVERSARIAL)]]
@@ -373,7 +370,7 @@ def test_a_control_that_is_left_out_no_longer_runs_alone(built):
 )
 def test_another_trial_or_value_reruns_no_other_job(built, edit, job, items):
     with changed(built / OVERLAY, edit):
-        jobs = [f"train_trials recipe={job}, seed=0", f"Measure classification of {job}", *made(*items)]
+        jobs = [f"Train the trials of {job}, seed 0", f"Measure classification of {job}", *made(*items)]
         assert planned(built) == sorted(jobs)
 
 
@@ -433,7 +430,7 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         jobs = [job for run in RUNS[task] for job in training(task, run)]
         figures = ("figure3", "figure5") if task == "pos" else ("figure4", "figure6")
         items = made("table1", "table2", "table3", "footnote6", "dataset_sizes", "findings", "scores", *figures)
-        drawn = [f"Draw tanti2021/{task}", f"Measure spelling of the words drawn for tanti2021/{task}/frozen"]
+        drawn = [f"Draw tanti2021/{task}", f"Measure spelling of tanti2021/{task}/frozen"]
         return [*jobs, *drawn, *items]
 
     pairs = ["Read xnli", "Tokenise xnli for random"]
@@ -441,7 +438,7 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         assert planned(own, "demo") == sorted(pairs + follows("nli"))
 
     treebanks = ["Read udpos", "Tokenise udpos for random", *made("table5_search")]
-    treebanks += [f"train_trials recipe={TRIALS}, seed=0", f"Measure classification of {TRIALS}"]
+    treebanks += [f"Train the trials of {TRIALS}, seed 0", f"Measure classification of {TRIALS}"]
     with changed(overlay, ("withheld: clean", "withheld: paper")):
         assert planned(own, "demo") == sorted(treebanks + follows("pos"))
 

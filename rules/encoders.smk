@@ -4,7 +4,8 @@
 rule encoder:
     """Store an encoder in a folder that transformers can load."""
     input:
-        unpack(encoder_sources),
+        hub=lambda wildcards: encoder_files(CONFIG.encoders[wildcards.encoder]),
+        texts=lambda wildcards: vocabulary(wildcards.encoder, corpus_outputs),
     output:
         directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:
@@ -15,7 +16,7 @@ rule encoder:
         mem_mb=8000,
     params:
         code=code("encoder"),
-        texts=lambda wildcards: [file for corpus in vocabulary(wildcards) for file in corpus_files(corpus)],
+        texts=lambda wildcards: vocabulary(wildcards.encoder, corpus_files),
         settings=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(),
         environment=environment("encoders"),
     message:

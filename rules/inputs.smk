@@ -105,19 +105,11 @@ def looked_up(wildcards):
     return {code: languages_table()[code] for code in corpus.languages} if looks_up else {}
 
 
-def encoder_sources(wildcards):
-    """Inputs of an encoder: its files on the hub, and the texts to which its vocabulary is trimmed."""
-    settings = CONFIG.encoders[wildcards.encoder]
-    return {
-        "hub": encoder_files(settings),
-        "texts": [path for corpus in vocabulary(wildcards) for path in corpus_outputs(corpus)],
-    }
-
-
-def vocabulary(wildcards):
-    """Corpora to which an encoder's vocabulary is trimmed."""
-    settings = CONFIG.encoders[wildcards.encoder]
-    return encoder_corpora(wildcards.encoder) if settings.trim or settings.source == "random" else []
+def vocabulary(encoder, paths):
+    """Paths of the corpora to which an encoder's vocabulary is trimmed: their files, or what rules make of them."""
+    settings = CONFIG.encoders[encoder]
+    read = encoder_corpora(encoder) if settings.trim or settings.source == "random" else []
+    return [path for corpus in read for path in paths(corpus)]
 
 
 def encoder_corpora(encoder):

@@ -12,7 +12,7 @@ def main(snakemake):
     """Read the rule's object, write the folder."""
     log = logs.start(snakemake.log[0], title=f"encoder {snakemake.wildcards.encoder}")
     settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
-    hub, texts = ([Path(path) for path in paths] for paths in (snakemake.input.get("hub", []), snakemake.params.texts))
+    hub, texts = ([Path(path) for path in paths] for paths in (snakemake.input.hub, snakemake.params.texts))
     build(settings, texts, Path(snakemake.output[0]), log, hub)
 
 

@@ -90,13 +90,12 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
     """Trials of the grid search by job, one each, such as muller2021/pos/en/ref/trials00."""
     paper = section(config)
     grid = [{"batch": batch, "rate": rate} for batch, rate in product(paper.search.batch, paper.search.rate)]
-    jobs = {
-        f"{recipe_name(source.task, source.name, REF)}/trials{number:02d}": (number, source, values)
-        for source in sources(paper) if source.name == source.language for number, values in enumerate(grid)
-    }  # fmt: skip
-    return {
-        job: [_recipe(f"{job}/trial{number:02d}", source, config, trial=values)] for job, (number, source, values) in jobs.items()
-    }
+    found = {}
+    for source in sources(paper):
+        for number, values in enumerate(grid if source.name == source.language else ()):
+            job = f"{recipe_name(source.task, source.name, REF)}/trials{number:02d}"
+            found[job] = [_recipe(f"{job}/trial{number:02d}", source, config, trial=values)]
+    return found
 
 
 def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float] | None = None, **options: Any) -> Recipe:

@@ -24,6 +24,10 @@ include: "rules/measures.smk"
 include: "rules/items.smk"
 
 
+onstart:
+    fail_without_network(workflow.dag)
+
+
 onerror:
     JOBS.summary()
 

@@ -87,6 +87,14 @@ def all_official_files():
     return [file for file in dict.fromkeys(all_files) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
 
 
+def fail_without_network(dag):
+    """Stop before the first job where files are to be fetched and cannot be."""
+    fetched = [job.output[0] for job in dag.needrun_jobs() if job.rule.name in ("fetch", "dump_sample")]
+    message = out_of_reach([os.path.relpath(file, f"{RESULTS}/sources") for file in fetched], SOURCES, CONFIG.mirror)
+    if message:
+        raise WorkflowError(message)
+
+
 def corpus_settings(corpus):
     """What determines a corpus's rows, apart from its files and its reader's code."""
     reading = corpus.model_dump(include=corpus.READS)

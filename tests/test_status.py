@@ -1,47 +1,69 @@
-"""The table of `make status`, from text that Snakemake 9.27.1 printed."""
+"""What `make status` says, from text that Snakemake 9.27.1 printed."""
 
 import io
+from pathlib import Path
 
 import pytest
-from crosslens.status import Outputs, main, status, table
+from crosslens.status import Item, main, outlook, scales, status, table
 from rich.console import Console
 
+REPOSITORY = Path(__file__).parents[1]
 DAY = "Sat Nov 21 11:26:15 2026"
 SUMMARY = f"""Building DAG of jobs...
 output_file\tdate\trule\tlog-file(s)\tstatus\tplan
-r/a.txt\t{DAY}\tstates\t\tparams changed\tupdate pending
-r/b.txt\t-\tprobes\tlogs/b.log\tmissing\tupdate pending
-r/c.txt\t{DAY}\tprobes\tlogs/c.log\tok\tupdate pending
-r/d.txt\t-\ttrain\t-\tmissing\tupdate pending
-r/e.txt\t{DAY}\tfigure\t\tset of input files changed\tupdate pending
-r/"f".txt\t{DAY}\tfigure\t\tupdated input files\tupdate pending
-r/dir\t{DAY}\tfigure\t\tset of input files changed\tupdate pending
-r/g.txt\t{DAY}\ttokens\t\tok\tno update
-r/h.txt\t{DAY}\ttokens\t\trule implementation changed\tno update
-r/i.tmp\t-\ttokens\t\tremoved temp file\tno update
+r/models/a/model.safetensors\t{DAY}\ttrain\tlogs/a.log\tparams changed\tupdate pending
+r/models/a/record.json\t{DAY}\ttrain\tlogs/a.log\tparams changed\tupdate pending
+r/models/b/record.json\t-\ttrain\tlogs/b.log\tmissing\tupdate pending
+r/table1.csv\t{DAY}\ttable\tlogs/table1.log\tok\tupdate pending
+r/table1.html\t{DAY}\ttable\tlogs/table1.log\tok\tupdate pending
+r/muller2021/table3.csv\t{DAY}\ttable\t\tset of input files changed\tupdate pending
+r/figure2.svg\t{DAY}\tfigure\t\trule implementation changed\tno update
+r/figure2.png\t{DAY}\tfigure\t\trule implementation changed\tno update
+r/figure3.svg\t-\tfigure\tlogs/figure3.log\tmissing\tupdate pending
+r/corpora.csv\t{DAY}\tinventory\t\tok\tno update
 """
 
 
-def test_counts_by_rule_with_reasons():
-    found = status(SUMMARY)
-    assert list(found) == ["figure", "probes", "states", "tokens", "train"]
-    assert found["figure"] == Outputs(stale={"different inputs than before": 2, "newer inputs": 1})  # type: ignore[arg-type]
-    assert found["probes"] == Outputs(missing=1, stale={"an input will be rebuilt": 1})  # type: ignore[arg-type]
-    assert found["states"].stale == {"settings or code changed": 1}
-    assert found["tokens"] == Outputs(built=3)
-    assert found["train"] == Outputs(missing=1)
+def test_tables_and_figures_with_reasons():
+    found = status(SUMMARY, "r")
+    assert found.items == [
+        Item("figure2", "built", DAY),
+        Item("figure3", "missing", ""),
+        Item("muller2021/table3", "stale", "different inputs than before"),
+        Item("table1", "stale", "something that it is made of"),
+    ]
+    assert found.jobs == {"train": 2, "table": 2, "figure": 1}
+    assert found.causes == {"settings or code changed": {"train": 1}, "different inputs than before": {"table": 1}}
 
 
-def test_table_reads_well():
+def test_it_reads_well():
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(table({"demo": status(SUMMARY), "laptop": status(SUMMARY.split("r/a")[0])}))
+    console.print(table({"demo": status(SUMMARY, "r")}))
     lines = [" ".join(line.strip("│").split()) for line in console.export_text().splitlines()]
-    assert "demo │ figure │ │ 3 │ │ 2 different inputs than before, 1 newer inputs" in lines
-    assert "│ tokens │ 3 │ │ │" in lines
+    assert f"demo │ figure2 │ built │ {DAY}" in lines
+    assert "│ muller2021/table3 │ stale │ different inputs than before" in lines
+    assert outlook("demo", status(SUMMARY, "r")) == (
+        "demo: 5 jobs to build everything: train 2, table 2, figure 1. Changed: settings or code changed (train 1); different "
+        "inputs than before (table 1)."
+    )
+    built = "\n".join(line for line in SUMMARY.splitlines() if "update pending" not in line)
+    assert outlook("demo", status(built, "r")) == "demo: everything is built."
 
 
-def test_other_text_and_unknown_scales_are_refused():
+def test_scales_are_those_of_which_anything_is_built(tmp_path, capsys):
+    for name in ("config.yaml", "demo", "laptop", "slurm", "envs"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    assert scales(tmp_path) == {}
+    with pytest.raises(SystemExit, match="nothing is built yet; make demo"):
+        main([], tmp_path)
+    (tmp_path / "results/demo/models").mkdir(parents=True)
+    assert scales(tmp_path) == {"demo": ("demo", tmp_path / "results/demo")}
+    (tmp_path / "results/sources").mkdir()
+    assert scales(tmp_path).keys() == {"demo", "published"}
+    with pytest.raises(SystemExit, match="expected one of demo, published, found laptop"):
+        main(["laptop"], tmp_path)
+
+
+def test_other_text_is_refused():
     with pytest.raises(ValueError, match="--summary"):
-        status("Error: unknown rule\n")
-    with pytest.raises(SystemExit, match="expected one of demo, laptop, published, found mini"):
-        main(["mini"])
+        status("Error: unknown rule\n", "r")

@@ -1,83 +1,126 @@
-"""What is built, out of date (and why) or missing: `make status`, or python -m crosslens.status [PROFILE ...]."""
+"""What is built, stale (and why) or missing, by table and figure: `make status`, or python -m crosslens.status [SCALE ...]."""
 
 import csv
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 
+import yaml
 from rich.console import Console
 from rich.table import Table
 
-PROFILES = {"demo": "demo", "laptop": "laptop", "published": "slurm"}  # scale -> profile
 WHY = {
     "params changed": "settings or code changed",
     "set of input files changed": "different inputs than before",
     "updated input files": "newer inputs",
 }
-UPSTREAM = "an input will be rebuilt"  # nothing of its own changed
+UPSTREAM = "something that it is made of"  # changed; nothing of its own did
+SHOWN = {"table": ".csv", "figure": ".svg"}  # rule -> ending of what it makes first
 
 
-@dataclass
-class Outputs:
-    """How many outputs of a rule are built, stale for which reason, and missing."""
+@dataclass(frozen=True)
+class Item:
+    """A table or figure. state: built, stale, missing; why: it is stale, or when it was built."""
 
-    built: int = 0
-    missing: int = 0
-    stale: Counter[str] = field(default_factory=Counter)
+    name: str
+    state: str
+    why: str
 
 
-def status(summary: str) -> dict[str, Outputs]:
-    """Outputs by rule, from what `snakemake --summary` prints."""
+@dataclass(frozen=True)
+class Status:
+    """Of a scale. jobs: that it would take to build everything, by rule; causes: reasons -> jobs that they concern, by rule."""
+
+    items: list[Item]
+    jobs: Counter[str]
+    causes: Mapping[str, Counter[str]]
+
+
+def scales(root: Path) -> dict[str, tuple[str, Path]]:
+    """Scale -> its profile and results folder, of all profiles whose results folder holds anything built."""
+    found = {}
+    for path in sorted(root.glob("*/config.yaml")):
+        profile = yaml.safe_load(path.read_text("utf-8"))
+        if not isinstance(profile, dict) or not {"configfile", "executor"} & profile.keys():
+            continue
+        results = "results"
+        for file in profile.get("configfile", []):
+            results = yaml.safe_load((root / file).read_text("utf-8")).get("results", results)
+        if any((root / results / stage).is_dir() for stage in ("sources", "corpora", "models")):
+            name = "published" if results == "results" else PurePath(results).name
+            found[name] = path.parent.name, root / results
+    return found
+
+
+def status(summary: str, results: str) -> Status:
+    """Items and jobs, from what `snakemake --summary` prints; results: the folder that items lie in."""
     lines = summary.splitlines()
     header = next((i for i, line in enumerate(lines) if line.startswith("output_file\t")), None)
     if header is None:
         raise ValueError("expected the output of `snakemake --summary`, found no line that begins with 'output_file'")
-    rules: dict[str, Outputs] = {}
+    items, jobs, causes = [], defaultdict[str, set[str]](set), defaultdict[str, set[tuple[str, str]]](set)
     for row in csv.DictReader(lines[header:], delimiter="\t", quoting=csv.QUOTE_NONE):
-        outputs = rules.setdefault(row["rule"], Outputs())
-        # The plan decides. The status also knows of changes that rerun nothing here, such as a comment in a script, and
-        # a removed temporary file is as it should be.
-        if row["plan"] == "no update":
-            outputs.built += 1
-        elif row["date"] == "-":
-            outputs.missing += 1
-        else:
-            outputs.stale[WHY.get(row["status"], UPSTREAM)] += 1
-    return dict(sorted(rules.items()))
+        path, rule, missing = PurePath(row["output_file"]), row["rule"], row["date"] == "-"
+        job = row["log-file(s)"] if row["log-file(s)"] not in ("", "-") else row["output_file"]  # a job has one log
+        # The plan decides. The status also knows of changes that rerun nothing here, such as a comment in a script.
+        planned = row["plan"] != "no update"
+        if planned:
+            jobs[rule].add(job)
+        if planned and row["status"] in WHY:
+            causes[WHY[row["status"]]].add((rule, job))
+        if path.suffix == SHOWN.get(rule):
+            state = ("missing" if missing else "stale") if planned else "built"
+            why = {"built": row["date"], "missing": ""}.get(state) or WHY.get(row["status"], UPSTREAM) * (state == "stale")
+            items.append(Item(str(path.with_suffix("").relative_to(results)), state, why))
+    counted = {why: Counter(rule for rule, _ in concerned) for why, concerned in causes.items()}
+    return Status(sorted(items, key=lambda item: item.name), Counter({rule: len(its) for rule, its in jobs.items()}), counted)
 
 
-def table(scales: Mapping[str, Mapping[str, Outputs]]) -> Table:
+def table(found: Mapping[str, Status]) -> Table:
     """One table for all scales."""
-    shown = Table("scale", "rule", "built", "stale", "missing", "why stale")
-    for column in shown.columns[2:5]:
-        column.justify = "right"
-    shown.columns[1].min_width = max((len(rule) for rules in scales.values() for rule in rules), default=0)
-    for scale, rules in scales.items():
-        for i, (rule, outputs) in enumerate(rules.items()):
-            why = ", ".join(f"{n} {reason}" for reason, n in outputs.stale.most_common())
-            counts = (outputs.built, outputs.stale.total(), outputs.missing)
-            shown.add_row(scale if i == 0 else "", rule, *(str(n or "") for n in counts), why)
+    shown = Table("scale", "table or figure", "state", "built on, or stale because of")
+    for scale, its in found.items():
+        for i, item in enumerate(its.items):
+            shown.add_row(scale if i == 0 else "", item.name, item.state, item.why)
         shown.add_section()
     return shown
 
 
-def main(names: list[str]) -> None:
+def outlook(scale: str, its: Status) -> str:
+    """What it would take to build everything of a scale, and what has changed."""
+    if not its.jobs:
+        return f"{scale}: everything is built."
+    takes = ", ".join(f"{rule} {number}" for rule, number in its.jobs.most_common())
+    changed = [f"{why} ({', '.join(f'{rule} {n}' for rule, n in rules.most_common())})" for why, rules in its.causes.items()]
+    return f"{scale}: {its.jobs.total()} jobs to build everything: {takes}." + f" Changed: {'; '.join(changed)}." * bool(changed)
+
+
+def main(names: list[str], root: Path = Path()) -> None:
     """Ask Snakemake about each scale and print the table."""
-    if unknown := set(names) - PROFILES.keys():
-        sys.exit(f"status: expected one of {', '.join(PROFILES)}, found {', '.join(sorted(unknown))}")
-    scales: dict[str, dict[str, Outputs]] = {}
+    known = scales(root)
+    if unknown := set(names) - known.keys():
+        expected = f"one of {', '.join(known)}" if known else "a scale of which anything is built"
+        sys.exit(f"status: expected {expected}, found {', '.join(sorted(unknown))}")
+    if not known:
+        sys.exit("status: nothing is built yet; make demo builds the headline tables and figures of the demo")
+    found: dict[str, Status] = {}
     failed = False
-    for name in names or PROFILES:
-        command = [sys.executable, "-m", "snakemake", "--profile", PROFILES[name], "--summary"]
-        result = subprocess.run(command, capture_output=True, text=True)
+    for name in names or known:
+        profile, results = known[name]
+        command = [sys.executable, "-m", "snakemake", "--profile", profile, "demo_all", "--summary"]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=root)
         if result.returncode == 0:
-            scales[name] = status(result.stdout)
+            found[name] = status(result.stdout, str(results.relative_to(root)))
         else:
             failed = True
             print(f"status: {name}: {' '.join(command[1:])} failed:\n{result.stderr}", file=sys.stderr)
-    Console().print(table(scales))
+    console = Console()
+    console.print(table(found))
+    for name, its in found.items():
+        console.print(outlook(name, its), soft_wrap=True)
     sys.exit(failed)
 
 

@@ -8,7 +8,7 @@ from crosslens.config.base import Split, languages_table
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
-from crosslens.papers.muller2021.layout import DOMAIN, ITEMS, PRETRAINED, REF, UNTRAINED, layer_sets, needs, recipe_name
+from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, layer_sets, needs, recipe_name
 from crosslens.recipes import ENCODER, TASK, Data, Edit, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
@@ -69,8 +69,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
     paper = section(config)
     how, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
-    shown = [needs(item, paper.source_languages) for item in ITEMS]
-    with_states = {name for item in shown if "cka" in item.measures for name in with_sets(item.recipes, compared, paper)}
+    with_states = {name for item in COMPARED for name in with_sets(needs(item, paper.source_languages), compared, paper)}
     untrained = {PRETRAINED: Edit(), UNTRAINED: Edit(layers="all", embeddings=True)}
     made = [
         Recipe(

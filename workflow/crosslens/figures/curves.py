@@ -33,8 +33,8 @@ class Curve:
     @classmethod
     def of(cls, by_layer: pd.DataFrame, look: Mapping[str, str | float], name: str = "") -> Self:
         """From a table by layer: value and, for a band, low and high."""
-        columns = by_layer.reindex(columns=["value", "low", "high"]).to_numpy(float)
-        return cls(by_layer.index.to_numpy(), *columns.T, look, name)
+        value, low, high = by_layer.reindex(columns=["value", "low", "high"]).to_numpy(float).T
+        return cls(by_layer.index.to_numpy(), value, low, high, look, name)
 
     @classmethod
     def over_seeds(cls, records: pd.DataFrame, look: Mapping[str, str | float], name: str = "") -> Self:

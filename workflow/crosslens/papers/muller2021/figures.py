@@ -62,7 +62,7 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
     targets, tasks, edited = COMPARED[name]
     tuned = [_tuned(task, "REF" if edited else TASKS[task]) for task in tasks]
     for number, blocks in enumerate(layers if edited else (), len(TASKS)):
-        tuned.append(Encoder(recipe_name(*tasks, "en", blocks), f"re-init. {blocks}", look(number)))
+        tuned.append(Encoder(recipe_name(tasks[0], "en", blocks), f"re-init. {blocks}", look(number)))
     chosen = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(COLUMNS)].dropna(subset=["value"])
     tables: Similarities = dict(iter(chosen.groupby(["measure", "recipe", "language", "definition"])))  # type: ignore[arg-type]
     shown = [key for key in tables if key[:2] in {(CKA, encoder.recipe) for encoder in tuned}]

@@ -12,8 +12,6 @@ from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF
 from crosslens.recipes import ENCODER, TASK, Data, Edit, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
-SHARED = {"init_sd", "dropout", "warmup", "decay", "weight_decay", "epsilon", "clip", "length_pools", "precision"}
-"""Keys of the configuration's `training` that a recipe has as they are."""
 LABELS = {"pos": UPOS, "ner": ENTITIES}
 SELECT = {"parsing": "las", "pos": "accuracy", "ner": "spans"}
 
@@ -131,7 +129,7 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (_own(source, "validation"), *tests)),
         select_by=SELECT[source.task],
-        **paper.training.model_dump(include=SHARED),
+        **paper.training.model_dump(include=set(Recipe.model_fields)),
         **{"keeps_weights": not trial} | options,
     )
 
@@ -157,11 +155,7 @@ def study(config: Config) -> dict[str, Any]:
     """What is scored, as the fields of layout.Study."""
     paper = section(config)
     own = {str(task): settings.corpus for task, settings in paper.tasks.items()}
-    configured = {
-        "trained": paper.domain_corpus, "literature": paper.domain_literature, "web": paper.domain_web,
-        "entities": paper.domain_entities,
-    }  # fmt: skip
-    domains = {domain: corpus for domain, corpus in configured.items() if corpus}
+    domains = paper.domains()
     corpora = dict.fromkeys([*own.values(), paper.parallel, *domains.values()])
     languages = {corpus: config.corpora[corpus].languages for corpus in corpora}
     names = {code: languages_table()[code]["name"] for codes in languages.values() for code in codes}

@@ -78,7 +78,7 @@ def _metric(inputs: Inputs, settings: Settings) -> Lines:
     kinds = chunk_types(languages)
     second_letters = np.array([sorted(set(kinds)).index(kind) for kind in kinds])
     union, true = partial(macro_f1, classes="union"), partial(macro_f1, classes="true")
-    predictions = [(recipe, seed, pd.read_parquet(path)) for recipe, seed, path in inputs.model_files("predictions")]
+    predictions = [(recipe, seed, pd.read_parquet(path)) for recipe, seed, path in inputs.by_seed("predictions")]
 
     def words(gold: np.ndarray, predicted: np.ndarray, rows: np.ndarray, n: int) -> Counts:
         return token_counts(gold, predicted, rows, n, len(languages))
@@ -146,7 +146,7 @@ def _adversaries(scores: pd.DataFrame, task: str, runs: Collection[str]) -> Line
 def _objective(inputs: Inputs, task: str, weight: float) -> Lines:
     """What equation 1 adds to the loss: the share of its weighted term in the last epoch of the task's stage."""
     shares = []
-    for recipe, _, path in inputs.model_files("history"):
+    for recipe, _, path in inputs.by_seed("history"):
         if recipe == recipe_name(task, "entropy_maximisation"):
             history = pd.read_csv(path)
             last = history[history["stage"] == "task"].iloc[-1]

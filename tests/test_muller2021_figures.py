@@ -8,9 +8,8 @@ from crosslens.figures.curves import Curve, panels
 from crosslens.figures.save import save
 from crosslens.measures.cka import HEADINGS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
-from crosslens.papers.muller2021.figures import LANGUAGES
-from crosslens.papers.muller2021.figures import drawn as figure_of
-from crosslens.papers.muller2021.layout import Study
+from crosslens.papers.muller2021.figures import correlations, similarities
+from crosslens.papers.muller2021.layout import TARGETS, Study
 from crosslens.records import RECORDS
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
@@ -32,7 +31,9 @@ def study(names):
 
 
 def figure(name, records, names=NAMES, layers=("1-2",)):
-    return figure_of(name, records, study(names), layers)
+    if name == "figure3":
+        return correlations(records, study(names))
+    return similarities(name, records, study(names), layers)
 
 
 def tuned(task, layers="ref"):
@@ -124,7 +125,7 @@ def assert_line(row, name, column, expected):
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
-@pytest.mark.parametrize(("name", "languages"), [("figure1", ["ru"]), ("figure5", [*LANGUAGES])])
+@pytest.mark.parametrize(("name", "languages"), [("figure1", ["ru"]), ("figure5", [*TARGETS])])
 def test_figures_1_and_5_draw_mean_similarities_of_three_tasks_and_of_encoders_that_were_not_tuned(
     records, figures, name, languages, definition
 ):
@@ -141,7 +142,7 @@ def test_figures_1_and_5_draw_mean_similarities_of_three_tasks_and_of_encoders_t
 @pytest.mark.parametrize("definition", DEFINITIONS)
 @pytest.mark.parametrize(("name", "task"), [("figure2", "ner"), ("figure6", "parsing"), ("figure7", "pos"), ("figure8", "ner")])
 def test_figures_2_and_6_to_8_draw_a_task_with_and_without_re_initialised_layers(records, figures, name, task, definition):
-    languages = ["ru"] if name == "figure2" else [*LANGUAGES, "ru"]
+    languages = ["ru"] if name == "figure2" else [*TARGETS, "ru"]
     rows = grid(figures[name])
     assert len(rows) == len(languages)
     for row, language in zip(rows, languages, strict=True):
@@ -156,8 +157,8 @@ def test_figures_2_and_6_to_8_draw_a_task_with_and_without_re_initialised_layers
 def test_figure_4_draws_languages_of_the_ner_encoder_and_of_those_that_were_not_tuned(records, figures, definition):
     assert row_names(figures["figure4"]) == ["NER", "pretrained", "untrained"]
     for row, recipe in zip(grid(figures["figure4"]), (tuned("ner"), PRETRAINED, UNTRAINED), strict=True):
-        assert set(names_of(row[-1])) == {NAMES[code] for code in LANGUAGES}
-        for code in LANGUAGES:
+        assert set(names_of(row[-1])) == {NAMES[code] for code in TARGETS}
+        for code in TARGETS:
             assert_line(row, NAMES[code], COLUMN[definition], mean(records, recipe, code, definition))
 
 
@@ -245,7 +246,7 @@ def test_a_curve_without_values_is_left_out(records):
 
 def test_an_absent_definition_has_no_column(records):
     drawn = figure("figure5", records[records["definition"] == "debiased"], NAMES)
-    assert len(grid(drawn, 1)) == len(LANGUAGES)
+    assert len(grid(drawn, 1)) == len(TARGETS)
     assert [text.get_text() for text in drawn.axes[0].texts if text.get_weight() == "bold"] == [
         HEADINGS["debiased"].replace(" (", "\n(")
     ]

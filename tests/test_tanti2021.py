@@ -381,7 +381,8 @@ def drawn_figure(name, labels, points=None):
             for item in TABLES["table1"].rows.values():
                 rows += [score(item, run, 0.512 + shift, task=of), score(item, run, 0.934 + shift / 10, ACCURACY, task=of)]
             rows += [score(item, run, 0.228 + shift, V_PAPER, "clusters", task=of) for item in TABLES["table3"].rows.values()]
-    return points, scattered(name, points, pd.DataFrame(rows), NAMES, "A title")
+    table = pd.concat([part.assign(recipe=recipe) for recipe, part in points.items()])
+    return points, scattered(name, table, pd.DataFrame(rows), NAMES, "A title")
 
 
 def titles_of(drawn):

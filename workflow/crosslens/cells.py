@@ -1,7 +1,7 @@
 """One format for every table of every paper: a line a cell, ours beside the published one."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,14 @@ COLUMNS = (
 95 % interval; sd: over seeds; n: units that it rests on, fewest of a seed; difference: here less published."""
 WHOLE = ("seeds", "n")  # columns of whole numbers
 EMPTY: dict[str, Any] = {"here": None, "low": None, "high": None, "sd": None, "seeds": None, "n": None}
+
+
+def where(records: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """The records whose columns have these values."""
+    chosen = np.full(len(records), True)
+    for column, value in values.items():
+        chosen &= (records[column] == value).to_numpy(dtype=bool)
+    return records[chosen]
 
 
 def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2) -> dict[str, Any]:
@@ -45,14 +53,17 @@ def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2) -> dict[str,
 
 
 def line(
-    row: str, column: str, metric: str, definition: str, numbers: Mapping[str, Any], published: Any = None, remark: str = "",
-    digits: int = 2,
+    row: str, column: str, metric: str, definition: str, numbers: Mapping[str, Any], published: Any = None,
+    remark: str | Iterable[str] = "", digits: int = 2,
 ) -> dict[str, Any]:  # fmt: skip
-    """A line of a table. numbers: see `cell`, or `here` alone; published: the printed value, None where none is printed."""
+    """A line of a table. numbers: see `cell`, or `here` alone; published: the printed value, None where none is printed; remark:
+    one, or several, of which those that are not empty are joined.
+    """
     here = numbers.get("here")
     both = here is not None and published is not None
     difference = rounded(here - published, digits) if both else None
     place = {"row": row, "column": column, "metric": metric, "definition": definition}
+    remark = remark if isinstance(remark, str) else "; ".join(filter(None, remark))
     return place | EMPTY | dict(numbers) | {"published": published, "difference": difference, "remark": remark}
 
 

@@ -3,9 +3,11 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
@@ -28,6 +30,20 @@ class Curve:
     look: Mapping[str, str | float]  # properties of the line; its colour is also that of band and name
     name: str = ""  # empty: not named
 
+    @classmethod
+    def of(cls, by_layer: pd.DataFrame, look: Mapping[str, str | float], name: str = "") -> Self:
+        """From a table by layer: value and, for a band, low and high."""
+        value, low, high = by_layer.reindex(columns=["value", "low", "high"]).to_numpy(float).T
+        return cls(by_layer.index.to_numpy(), value, low, high, look, name)
+
+    @classmethod
+    def over_seeds(cls, records: pd.DataFrame, look: Mapping[str, str | float], name: str = "") -> Self:
+        """Means at each layer; the band is their range, or the interval that a single seed has of its own."""
+        by_layer = records.groupby("layer")
+        value, single = by_layer["value"], by_layer.size() == 1
+        low, high = by_layer["low"].first().where(single, value.min()), by_layer["high"].first().where(single, value.max())
+        return cls.of(pd.DataFrame({"value": value.mean(), "low": low, "high": high}), look, name)
+
     @property
     def end(self) -> tuple[float, float]:
         """Layer and value of the last point."""
@@ -40,9 +56,11 @@ def panels(
 ) -> Figure:
     """Row -> column -> curves: panels that share axes, rows and columns named unless there is one; a title above, a note below.
 
-    ylim: of the values; the lower end gives way to lower ones. Bands are cut off at the ends.
+    Rows and columns without a curve are left out. ylim: of the values; the lower end gives way to lower ones. Bands are cut off
+    at the ends.
     """
-    rows, columns = list(grid), list(next(iter(grid.values())))
+    rows = [row for row, panels in grid.items() if any(panels.values())]
+    columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
     values = np.concatenate([curve.values for row in grid.values() for curves in row.values() for curve in curves])
     low, high = min(ylim[0], float(np.nanmin(values))), ylim[1]
     margin = 0.03 * (high - low)

@@ -28,3 +28,9 @@ def marks(classes: Sequence[str]) -> Mapping[str, tuple[str, str]]:
     """Class -> (colour, marker). Neighbours differ in colour, and 7 x 7 classes have 49 different pairs."""
     size = len(COLOURS)
     return {name: (COLOURS[i % size], MARKERS[(i // size + i) % len(MARKERS)]) for i, name in enumerate(classes)}
+
+
+def look(number: int) -> Mapping[str, str | float]:
+    """Colour, marker and width of one of several curves; none is black, which is left to controls."""
+    size = len(COLOURS) - 1
+    return {"color": COLOURS[number % size], "marker": MARKERS[number % size], "markersize": 1.9, "linewidth": 0.8}

@@ -32,18 +32,12 @@ class Inputs:
         groups = [paths for need, paths in zip(self.needs, self.files, strict=True) if need.kind in wanted]
         return records.read(dict.fromkeys(path for paths in groups for path in paths))
 
-    def model_files(self, kind: str) -> Iterator[tuple[str, int, Path]]:
-        """(recipe, seed, file) of what trainings left: `record`, `history` or `predictions`."""
+    def by_seed(self, kind: str) -> Iterator[tuple[str, int, Path]]:
+        """(recipe, seed, file) of a kind with a file a seed: a measure of states, or what trainings left."""
         for need, paths in zip(self.needs, self.files, strict=True):
             if need.kind == kind:
                 for seed, path in zip(need.seeds, paths, strict=True):
                     yield from ((name, seed, folder / MODEL_FILES[kind]) for name, folder in trainings(path, need.recipe))
-
-    def measured(self, kind: str) -> Iterator[tuple[str, Path]]:
-        """(recipe, file) of a kind of measure."""
-        for need, paths in zip(self.needs, self.files, strict=True):
-            if need.kind == kind:
-                yield from ((need.recipe, path) for path in paths)
 
 
 def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share
+from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
 
 if TYPE_CHECKING:
     from crosslens.config.whole import Config
@@ -12,42 +13,38 @@ if TYPE_CHECKING:
 Layer = Annotated[int, Field(ge=1)]
 Layers = Annotated[list[Layer], Field(min_length=1)]
 TaskName = Literal["parsing", "pos", "ner"]
+DOMAINS = {
+    "trained": "domain_corpus", "literature": "domain_literature", "web": "domain_web", "entities": "domain_entities",
+}  # fmt: skip
+"""What table 2 tests on -> key of its corpus."""
 
 
 class Training(Section):
     """Settings that all trainings share (section 3 and appendix A.1)."""
 
-    warmup: Share = Field(0.1, description="share of the steps during which the learning rate rises (appendix A.1.1)")
-    decay: Literal["none", "linear"] = Field("linear", description="how the learning rate falls after that")
-    weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="weight decay of AdamW, on the encoder")
-    epsilon: Annotated[float, Field(gt=0)] = Field(
-        1e-8,
-        description="epsilon of AdamW; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31, with transformers 2.8's "
-        "default)",
+    warmup: Warmup = 0.1  # appendix A.1.1
+    decay: Decay = "linear"
+    weight_decay: WeightDecay = 0.0
+    epsilon: Positive = Field(
+        1e-8, description="of AdamW; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31: transformers 2.8's default)"
     )
-    clip: Annotated[float, Field(gt=0)] | None = Field(None, description="maximum norm of the gradient")
+    clip: Clip = None
     dropout: Share = Field(
         0.1, description="before the taggers' linear layer; none in the sibling code (modeling_multitask.py, lines 49 and 140)"
     )
-    init_sd: Annotated[float, Field(gt=0)] = Field(0.02, description="standard deviation of the taggers' initial weights")
+    init_sd: Positive = Field(0.02, description="standard deviation of the taggers' initial weights")
     keep: Literal["best", "last"] = Field(
-        "best",
-        description="which weights are tested: those of the best epoch (appendix A.1.1) or of the last one (sibling code: "
-        "run.py)",
+        "best", description="whose weights are tested: the best epoch's (appendix A.1.1) or the last one's (sibling code: run.py)"
     )
     divide_twice: bool = Field(
         False,
-        description="true: the mean loss over tags is divided by their number a second time (sibling code: epoch_run.py, line "
-        "454)",
+        description="true: the mean loss over tags is divided by their number again (sibling code: epoch_run.py, line 454)",
     )
-    length_pools: bool = Field(False, description="true: batches of sentences of similar length; false: uniformly random batches")
+    length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
-        "bert",
-        description="how blocks are re-initialised: as in the code used for the paper, or as in the code released for users",
+        "bert", description="how blocks are re-initialised: as in the code used for the paper, or in the code released for users"
     )
-    precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = Field(
-        "float32", description="of matrix products in training; auto: bfloat16 where the processor supports it"
-    )
+    precision: Precision = "float32"
 
 
 class ParserSettings(Section):
@@ -58,13 +55,10 @@ class ParserSettings(Section):
     dropout: Share = Field(0.1, description="dropout of these units (authors' sibling code)")
     activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="activation function (authors' sibling code)")
     decoding: Literal["log", "probability"] = Field(
-        "log",
-        description="log: the most probable tree; probability: the tree with the largest sum of arc and relation probabilities",
+        "log", description="log: the most probable tree; probability: that of the largest sum of arc and relation probabilities"
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
-        "words",
-        description="divisor of the relations' loss; words plus two per sentence in the authors' sibling code (epoch_run.py, "
-        "line 454)",
+        "words", description="of the relations' loss; words plus two per sentence in the sibling code (epoch_run.py, line 454)"
     )
 
 
@@ -97,10 +91,8 @@ class MullerSimilarity(Section):
 class Muller2021(PaperSection):
     """First align, then predict: understanding the cross-lingual ability of multilingual BERT (Muller et al. 2021)."""
 
-    seeds: list[Annotated[int, Field(ge=0)]] = Field([0, 1, 2, 3, 4], min_length=1, description="section 3: five runs")
-    source_languages: list[Language] = Field(
-        ["en", "ru", "ar"], min_length=1, description="languages of the training data, English first"
-    )
+    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="section 3: five runs")
+    source_languages: list[Language] = Field(["en", "ru", "ar"], min_length=1, description="of the training data, English first")
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="the paper's tasks")
     parallel: str = Field(
         description="key of corpora: parallel treebanks, used as test sets of parsing and pos and as sentence pairs for CKA"
@@ -109,9 +101,7 @@ class Muller2021(PaperSection):
     training: Training = Field(Training(), description="settings that all trainings share")
     pairs: list[Layers] = Field([], description="blocks that are re-initialised together (tables 1, 2, 6 to 8)")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
-        [],
-        description="additional sets, for English as source only (table 5); all: every block; all_embeddings: also the "
-        "embeddings",
+        [], description="further sets, from English alone (table 5); all: every block; all_embeddings: and the embeddings"
     )
     domain_corpus: str | None = Field(None, description="key of corpora: treebanks used for training and testing in table 2")
     domain_literature: str | None = Field(None, description="key of corpora: treebanks of literature for table 2")
@@ -136,27 +126,18 @@ class Muller2021(PaperSection):
             )
         return self
 
-    def corpora(self) -> dict[str, tuple[str, str]]:
-        """Key of this section -> corpus, and the kind that it must have."""
-        keys = {
-            f"tasks.{task}.corpus": (settings.corpus, "entities" if task == "ner" else "treebank")
-            for task, settings in self.tasks.items()
-        }
-        optional = {
-            "domain_corpus": (self.domain_corpus, "treebank"),
-            "domain_literature": (self.domain_literature, "treebank"),
-            "domain_web": (self.domain_web, "treebank"),
-            "domain_entities": (self.domain_entities, "entities"),
-        }
-        keys |= {key: (corpus, kind) for key, (corpus, kind) in optional.items() if corpus is not None}
-        return keys | {"parallel": (self.parallel, "treebank")}
+    def domains(self) -> dict[str, str]:
+        """Corpora of table 2, as far as configured."""
+        return {domain: corpus for domain, key in DOMAINS.items() if (corpus := getattr(self, key))}
 
     def check(self, config: "Config") -> None:
         """See PaperSection."""
         here = "papers.muller2021"
-        for key, (name, kind) in self.corpora().items():
-            config.expect_corpus(f"{here}.{key}", name, kind)
+        for domain, corpus in self.domains().items():
+            config.expect_corpus(f"{here}.{DOMAINS[domain]}", corpus, "entities" if domain == "entities" else "treebank")
+        config.expect_corpus(f"{here}.parallel", self.parallel, "treebank")
         for task, settings in self.tasks.items():
+            config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
             trained = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
             missing = [language for language in self.source_languages if language not in trained]
             if missing:

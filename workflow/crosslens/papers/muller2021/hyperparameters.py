@@ -16,11 +16,11 @@ NOT_IN_GRID = "not in the printed grid"
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Table 3, or the search for it. settings: tasks, recipe -> task, and grid; of the search, trials."""
-    histories = {(recipe, seed): pd.read_csv(path) for recipe, seed, path in inputs.model_files("history")}
+    histories = {(recipe, seed): pd.read_csv(path) for recipe, seed, path in inputs.by_seed("history")}
     if name == "table3_search":
         lines = searched(settings["trials"], {recipe: history for (recipe, _), history in histories.items()})
     else:
-        runs = {(recipe, seed): json.loads(path.read_text("utf-8")) for recipe, seed, path in inputs.model_files("record")}
+        runs = {(recipe, seed): json.loads(path.read_text("utf-8")) for recipe, seed, path in inputs.by_seed("record")}
         lines = hyperparameters(settings["tasks"], runs, histories, inputs.published, settings["grid"])
     return cells.table([*lines], "muller2021", name)
 

@@ -5,7 +5,7 @@ from typing import Any
 from crosslens.config.whole import Config
 from crosslens.papers.muller2021 import captions
 from crosslens.papers.muller2021.config import section
-from crosslens.papers.muller2021.layout import ITEMS, REF, recipe_name
+from crosslens.papers.muller2021.layout import COMPARED, ITEMS, REF, recipe_name
 from crosslens.papers.muller2021.layout import needs as shown_by
 from crosslens.papers.muller2021.recipes import recipes, set_name, study, trials, with_sets
 from crosslens.papers.paper import Item, Need
@@ -41,28 +41,21 @@ def items(config: Config) -> dict[str, Item]:
 def _item(name: str, config: Config) -> Item:
     paper, configured = section(config), recipes(config)
     compared = [set_name(layers) for layers in paper.similarity.sets]
-    shown = shown_by(name, paper.source_languages)
     further = [] if name == "table5" else compared
-    names = [recipe for recipe in with_sets(shown.recipes, further, paper) if recipe in configured]
+    names = [recipe for recipe in with_sets(shown_by(name, paper.source_languages), further, paper) if recipe in configured]
     needs = []
     for recipe in names:
         trained = configured[recipe].stages  # an untrained encoder has one seed and no scores
         seeds = tuple(paper.seeds if trained else paper.seeds[:1])
-        if "score" in shown.measures and trained:
+        if trained and (name not in COMPARED or not COMPARED[name].targets):
             needs.append(Need(KINDS[str(configured[recipe].task)], recipe, seeds))
-        if "cka" in shown.measures:
+        if name in COMPARED:
             needs.append(Need("similarity", recipe, seeds))
     settings: dict[str, Any] = {"study": study(config)}
     if name.startswith("figure"):
-        return _made(name, config, form="figure", module="figures", needs=tuple(needs), settings=settings | {"layers": compared})
-    return _made(
-        name,
-        config,
-        module="tables",
-        needs=tuple(needs),
-        settings=settings | {"recipes": names, "further": further},
-        tokenizer=True,
-    )
+        return _made(name, config, "figures", form="figure", needs=tuple(needs), settings=settings | {"layers": compared})
+    settings |= {"recipes": names, "further": further}
+    return _made(name, config, "tables", needs=tuple(needs), settings=settings, tokenizer=True)
 
 
 def _hyperparameters(config: Config) -> Item:
@@ -70,17 +63,17 @@ def _hyperparameters(config: Config) -> Item:
     tasks = {recipe_name(task, "en", REF): task for task in paper.tasks}
     needs = tuple(Need(kind, recipe, tuple(paper.seeds)) for kind in ("record", "history") for recipe in tasks)
     settings = {"tasks": tasks, "grid": paper.search.model_dump()}
-    return _made("table3", config, module="hyperparameters", needs=needs, settings=settings)
+    return _made("table3", config, "hyperparameters", needs=needs, settings=settings)
 
 
 def _search(config: Config) -> Item:
     jobs = trials(config)
     shown = {each.name: {"task": each.task, "source": each.source} | each.trial for job in jobs.values() for each in job}
     needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
-    return _made("table3_search", config, module="hyperparameters", needs=needs, settings={"trials": shown}, searched=True)
+    return _made("table3_search", config, "hyperparameters", needs=needs, settings={"trials": shown}, searched=True)
 
 
-def _made(name: str, config: Config, **fields: Any) -> Item:
+def _made(name: str, config: Config, module: str, **fields: Any) -> Item:
     title, shows = TITLES[name]
     fields = {"form": "table"} | fields
-    return Item(title=title, shows=shows, caption=captions.caption(name, config), **fields)
+    return Item(title=title, shows=shows, caption=captions.caption(name, config), module=module, **fields)

@@ -7,6 +7,9 @@ Layers are blocks, counted from 1; tables 2, 6, 7 and 8 print them from 0 (0-1 i
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
+
+from crosslens.measures.definitions import F1_MISC_AS_O
 
 TASKS = {"parsing": "Parsing", "pos": "POS", "ner": "NER"}
 METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
@@ -27,8 +30,35 @@ FROM_ZERO = ("table2", "table6", "table7", "table8")
 PRINTED_LAYERS = 12  # of the paper's encoder
 BY_LANGUAGE = {"parsing": "table6", "pos": "table7", "ner": "table8"}
 
+ITEMS = tuple(f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)) + tuple(f"figure{number}" for number in range(1, 9))
+
+
+class Compared(NamedTuple):
+    """Encoders that an item compares by the similarity of their states.
+
+    targets: languages beside English; none where similarities are correlated with scores, over all languages. edited: with
+    re-initialised blocks 1-2 too: the paper names no layers, and these cost most.
+    """
+
+    targets: Sequence[str]
+    tasks: Sequence[str]
+    edited: bool = False
+
+
+TARGETS = ("fr", "de", "tr", "id", "ar")
+COMPARED = {
+    "table4": Compared((), tuple(TASKS)),
+    "figure1": Compared(("ru",), tuple(TASKS)),
+    "figure2": Compared(("ru",), ("ner",), edited=True),
+    "figure3": Compared((), tuple(TASKS)),
+    "figure4": Compared(TARGETS, ("ner",)),
+    "figure5": Compared(TARGETS, tuple(TASKS)),
+    "figure6": Compared((*TARGETS, "ru"), ("parsing",), edited=True),
+    "figure7": Compared((*TARGETS, "ru"), ("pos",), edited=True),
+    "figure8": Compared((*TARGETS, "ru"), ("ner",), edited=True),
+}
+
 PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"
-MISC_AS_O = "F1, MISC as O"
 DOMAIN = "_domain"  # after the source's code: trained on the corpus of table 2
 DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # ends of names; not all treebanks beside the web's are of it
 
@@ -103,19 +133,7 @@ class Row:
     split: str = "test"
     definition: str = ""
     remark: str = ""
-
-    @property
-    def mean_over_targets(self) -> bool:
-        """Whether this is an X row."""
-        return "->X" in self.name
-
-
-@dataclass(frozen=True)
-class Needs:
-    """Recipes whose records an item shows, and the measures of them."""
-
-    recipes: tuple[str, ...]
-    measures: tuple[str, ...]
+    mean_over_targets: bool = False  # an X row
 
 
 def recipe_name(task: str, source: str, layers: str) -> str:
@@ -145,19 +163,22 @@ def printed_column(name: str, layers: str) -> str:
 def rows(name: str, study: Study) -> list[Row]:
     """The rows of a table: in the order of print, then those of test sets that are configured beside the printed ones."""
     if name == "table1":
-        blocks = product(study.tasks, (False, True), study.sources)
-        return [row for task, across, source in blocks for row in _margins(study, task, source, across)]
+        halves = ((_same_language, "{0}->{0}"), (_means, "{0}->X"))
+        return [
+            row
+            for task, (half, head), source in product(study.tasks, halves, study.sources)
+            for row in half(study, task, source, head.format(source.upper()))
+        ]
     if name == "table2":
         return _domains(study)
     if name == "table5":
         return [row for task in study.tasks for row in _own_tests(study, task)]
-    task = next(task for task, item in BY_LANGUAGE.items() if item == name)
-    return [row for source in study.sources for row in _by_language(study, task, source)] if task in study.own else []
-
-
-def _margins(study: Study, task: str, source: str, across: bool) -> list[Row]:
-    head = source.upper()
-    return _means(study, task, source, f"{head}->X") if across else _same_language(study, task, source, f"{head}->{head}")
+    return [
+        row
+        for task, source in product(study.tasks, study.sources)
+        if name == BY_LANGUAGE[task]
+        for row in _by_language(study, task, source)
+    ]
 
 
 def _by_language(study: Study, task: str, source: str) -> list[Row]:
@@ -176,9 +197,9 @@ def _means(study: Study, task: str, source: str, name: str) -> list[Row]:
     targets = [language for language in study.targets(task) if language != source]
     texts = tuple(study.text(task, language) for language in targets)
     printed = tuple(text for text in texts if text[1] in LANGUAGES)
-    lines = [Row(task, source, name, printed, name)]
+    lines = [Row(task, source, name, printed, name, mean_over_targets=True)]
     if len(texts) > len(printed):
-        lines.append(Row(task, source, f"{name}, all configured targets", texts))
+        lines.append(Row(task, source, f"{name}, all configured targets", texts, mean_over_targets=True))
     return lines
 
 
@@ -228,7 +249,7 @@ def _entities(study: Study) -> list[Row]:
     return [
         Row("ner", "en", "EN->EN", ((own, "en"),), "EN->EN"),
         Row("ner", "en", "EN->NEWS", news, "EN->NEWS", remark=MISC),
-        Row("ner", "en", "EN->NEWS (MISC as O)", news, "EN->NEWS", definition=MISC_AS_O, remark=MISC_AS_UNKNOWN),
+        Row("ner", "en", "EN->NEWS (MISC as O)", news, "EN->NEWS", definition=F1_MISC_AS_O, remark=MISC_AS_UNKNOWN),
         Row("ner", "en", "EN->FR", ((own, "fr"),), "EN->FR"),
         *(Row("ner", "en", f"EN->{study.name(each)}", ((own, each),)) for each in study.further(own, ["en", "fr"])),
         *(
@@ -238,32 +259,15 @@ def _entities(study: Study) -> list[Row]:
     ]
 
 
-ITEMS = tuple(f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)) + tuple(f"figure{number}" for number in range(1, 9))
-_COMPARED = {"figure1": TASKS, "figure2": ["ner"], "figure4": ["ner"], "figure5": TASKS, "figure6": ["parsing"],
-             "figure7": ["pos"], "figure8": ["ner"]}  # fmt: skip
-
-
-def needs(item: str, sources: Sequence[str]) -> Needs:
-    """What an item is made of; table 3, which shows hyperparameters, is none of ITEMS.
-
-    Figures 2 and 6 to 8 show blocks 1-2 re-initialised: the paper names no layers, and these cost most.
-    """
-    if item in ("table4", "figure3"):
-        return _of_english(TASKS, [REF], "score", "cka")
-    if item in _COMPARED:
-        return _of_english(
-            _COMPARED[item], [REF, "1-2"] if item in ("figure2", "figure6", "figure7", "figure8") else [REF], "cka"
-        )
+def needs(item: str, sources: Sequence[str]) -> tuple[str, ...]:
+    """Recipes that an item shows; table 3, which has hyperparameters, is none of ITEMS."""
+    if item in COMPARED:
+        _, tasks, edited = COMPARED[item]
+        trained = product(tasks, ["en"], [REF, "1-2"] if edited else [REF])
+        return (PRETRAINED, UNTRAINED, *(recipe_name(*names) for names in trained))
     if item == "table2":
-        trained = [*product(("parsing", "pos"), [f"en{DOMAIN}"]), ("ner", "en")]
-    elif item == "table5":
-        trained = [*product(TASKS, ["en"])]
+        shown = [("parsing", f"en{DOMAIN}"), ("pos", f"en{DOMAIN}"), ("ner", "en")]
     else:
-        trained = [*product(TASKS if item == "table1" else [task for task, name in BY_LANGUAGE.items() if name == item], sources)]
-    recipes = (recipe_name(*of, each) for of in trained for each in layer_sets(item))
-    return Needs(tuple(recipes), ("score",))
-
-
-def _of_english(tasks: Iterable[str], sets: Iterable[str], *measures: str) -> Needs:
-    trained = (recipe_name(task, "en", each) for task, each in product(tasks, sets))
-    return Needs((PRETRAINED, UNTRAINED, *trained), measures)
+        tasks = [task for task in TASKS if item in ("table1", "table5", BY_LANGUAGE[task])]
+        shown = [*product(tasks, ["en"] if item == "table5" else sources)]
+    return tuple(recipe_name(*names, layers) for names in shown for layers in layer_sets(item))

@@ -8,12 +8,10 @@ from crosslens.config.base import Split, languages_table
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
-from crosslens.papers.muller2021.layout import DOMAIN, ITEMS, PRETRAINED, REF, UNTRAINED, layer_sets, needs, recipe_name
+from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, layer_sets, needs, recipe_name
 from crosslens.recipes import ENCODER, TASK, Data, Edit, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
-SHARED = {"init_sd", "dropout", "warmup", "decay", "weight_decay", "epsilon", "clip", "length_pools", "precision"}
-"""Keys of the configuration's `training` that a recipe has as they are."""
 LABELS = {"pos": UPOS, "ner": ENTITIES}
 SELECT = {"parsing": "las", "pos": "accuracy", "ner": "spans"}
 
@@ -69,8 +67,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
     paper = section(config)
     how, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
-    shown = [needs(item, paper.source_languages) for item in ITEMS]
-    with_states = {name for item in shown if "cka" in item.measures for name in with_sets(item.recipes, compared, paper)}
+    with_states = {name for item in COMPARED for name in with_sets(needs(item, paper.source_languages), compared, paper)}
     untrained = {PRETRAINED: Edit(), UNTRAINED: Edit(layers="all", embeddings=True)}
     made = [
         Recipe(
@@ -133,7 +130,7 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (_own(source, "validation"), *tests)),
         select_by=SELECT[source.task],
-        **paper.training.model_dump(include=SHARED),
+        **paper.training.model_dump(include=set(Recipe.model_fields)),
         **{"keeps_weights": not trial} | options,
     )
 
@@ -159,11 +156,7 @@ def study(config: Config) -> dict[str, Any]:
     """What is scored, as the fields of layout.Study."""
     paper = section(config)
     own = {str(task): settings.corpus for task, settings in paper.tasks.items()}
-    configured = {
-        "trained": paper.domain_corpus, "literature": paper.domain_literature, "web": paper.domain_web,
-        "entities": paper.domain_entities,
-    }  # fmt: skip
-    domains = {domain: corpus for domain, corpus in configured.items() if corpus}
+    domains = paper.domains()
     corpora = dict.fromkeys([*own.values(), paper.parallel, *domains.values()])
     languages = {corpus: config.corpora[corpus].languages for corpus in corpora}
     names = {code: languages_table()[code]["name"] for codes in languages.values() for code in codes}

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 from pydantic import Field, field_validator, model_validator
 
 from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, nearest, or_null
+from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
 
 if TYPE_CHECKING:
     from crosslens.config.whole import Config
 
+Weight = Annotated[float, Field(gt=0, lt=1)]
 PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RunName = Literal[
     "frozen", "finetuned", "gradient_reversal", "entropy_maximisation",
@@ -19,21 +21,17 @@ RunName = Literal[
 class Run(Section):
     """Hyperparameters of one training (tanti2021, table 5)."""
 
-    init_sd: Annotated[float, Field(gt=0)] = Field(0.01, description="standard deviation of the initial weights of new heads")
+    init_sd: Positive = Field(0.01, description="standard deviation of the initial weights of new heads")
     batch: Count = Field(32, description="texts per step")
     encoder_rate: Rate | None = Field(None, description="learning rate of the encoder; null: the encoder is frozen")
     head_rate: Rate = Field(1e-3, description="learning rate of the heads")
-    reversal: Annotated[float, Field(gt=0)] | None = Field(None, description="lambda of gradient reversal")
-    uniformity: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        None, description="weight w of entropy maximisation: (1 - w) x label loss + w x language loss"
-    )
+    reversal: Positive | None = Field(None, description="lambda of gradient reversal")
+    uniformity: Weight | None = Field(None, description="entropy maximisation: w of (1 - w) x label loss + w x language loss")
     entropy: Literal["equation_1", "negative_entropy"] = Field(
-        "equation_1",
-        description="objective of entropy maximisation: equation 1 (minus the sum of log probabilities) or the entropy itself",
+        "equation_1", description="what w weighs: equation 1 (minus the sum of log probabilities) or the entropy itself"
     )
     language_head_rate: Rate | None = Field(
-        None,
-        description="learning rate of the language head that is trained afterwards; null: head_rate, as in the authors' code",
+        None, description="learning rate of the language head trained afterwards; null: head_rate, as in the authors' code"
     )
     adversary_rate: Rate | None = Field(
         None, description="learning rate of the language head in an adversarial run; null: head_rate, as in the authors' code"
@@ -42,18 +40,13 @@ class Run(Section):
         0, description="epochs in which that head is trained alone, before the encoder is updated; none in the authors' code"
     )
     encoder_dropout_when_frozen: bool | None = Field(None, description="null: as in the section `training`")
-    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="seeds of this training; null: all top-level seeds")
-    reinitialise: Literal["none", "all"] = Field(
-        "none", description="all: re-initialise the whole encoder, as an untrained control"
-    )
+    seeds: Seeds | None = Field(None, description="seeds of this training; null: all top-level seeds")
+    reinitialise: Literal["none", "all"] = Field("none", description="all: the whole encoder, as an untrained control")
 
     @model_validator(mode="after")
     def _adversary(self) -> Self:
         if self.reversal is None and self.uniformity is None and (self.adversary_rate or self.adversary_epochs):
-            raise ValueError(
-                "adversary_rate, adversary_epochs: expected reversal or uniformity too, found no adversary: set one or remove "
-                "these"
-            )
+            raise ValueError("adversary_rate, adversary_epochs: expected reversal or uniformity too: set one or remove these")
         if self.entropy != "equation_1" and self.uniformity is None:
             raise ValueError("entropy: expected uniformity, its weight, too: set it or remove entropy")
         return self
@@ -65,28 +58,21 @@ class Training(Section):
     epochs: Count = Field(5, description="epochs of the task (tanti2021, appendix C)")
     language_epochs: Count = Field(5, description="epochs of the language head (tanti2021, appendix C)")
     language_head_rates: list[Rate] = Field(
-        [],
-        description="learning rates, with one significant digit, of additional language heads on the same encoder, for "
-        "results/findings.csv",
+        [], description="learning rates, with one significant digit, of further language heads, for results/findings.csv"
     )
     dropout: Share = Field(0.1, description="before each head (tanti2021, appendix C)")
-    warmup: Share = Field(0.0, description="share of the steps during which the learning rates rise from 0")
-    decay: Literal["none", "linear"] = Field("none", description="how the learning rates fall after that")
-    weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="AdamW's decoupled weight decay of the encoder")
-    clip: Annotated[float, Field(gt=0)] | None = Field(None, description="maximum norm of the gradient")
+    warmup: Warmup = 0.0
+    decay: Decay = "none"
+    weight_decay: WeightDecay = 0.0
+    clip: Clip = None
     select_by: Literal["paper", "token"] = Field("token", description="definition of macro F1 that selects the best epoch")
     encoder_dropout_when_frozen: bool = Field(
         True,
         description="true: dropout stays on in the frozen encoder while heads are trained on it (authors' code: model.py, line "
         "185); false: its states are computed once",
     )
-    length_pools: bool = Field(
-        False,
-        description="true: batches of texts of similar length; false: uniformly random batches (authors' code: dataset.py)",
-    )
-    precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = Field(
-        "float32", description="of matrix products in training; auto: bfloat16 where the processor supports it"
-    )
+    length_pools: LengthPools = False  # authors' code: dataset.py
+    precision: Precision = "float32"
 
     @field_validator("language_head_rates")
     @classmethod
@@ -103,13 +89,11 @@ class Task(Section):
     corpus: str = Field(description="key of corpora: treebanks for pos, pairs for nli")
     state: Literal["hidden", "pooler"] = Field(
         "hidden",
-        description="what heads read of a pair: the last hidden state of its first token, or the pooler's output (authors' code)",
+        description="what heads read of a pair: its first token's last state, or the pooler's output (authors' code)",
     )
     segments: bool = Field(False, description="true: token type 1 for the hypothesis; the authors' code passes no token types")
     points_per_label: Count = Field(10, description="points per language and label in the samples (tanti2021, appendix B)")
-    runs: dict[RunName, Run] = Field(
-        description="hyperparameters of each training (table 5); null omits a training", json_schema_extra=or_null
-    )
+    runs: dict[RunName, Run] = Field(description="trainings (table 5); null omits one", json_schema_extra=or_null)
 
     @field_validator("runs", mode="before")
     @classmethod
@@ -139,14 +123,12 @@ class Search(Section):
         description="trials of an experiment that one job trains in turn, with the states of a frozen encoder (without dropout) "
         "computed once; 1: all trials can run in parallel",
     )
-    init_sd: list[Annotated[float, Field(gt=0)]] = Field([1e-1, 1e-2, 1e-3], description="table 4")
+    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="table 4")
     batch: list[Count] = Field([64, 32, 16], description="table 4")
     head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="table 4")
     encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="table 4; for runs that train the encoder")
-    reversal: list[Annotated[float, Field(gt=0)]] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; for gradient reversal")
-    uniformity: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
-        [0.1, 0.3, 0.5, 0.7], description="table 4; for entropy maximisation"
-    )
+    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; for gradient reversal")
+    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; for entropy maximisation")
     seed: int = Field(0, ge=0, description="seed for sampling the sets")
 
 
@@ -155,14 +137,13 @@ class Probe(Section):
 
     train_words: Count = Field(500, description="training words (nli: texts) per language")
     test_words: Count = Field(400, description="test words (nli: texts) per language, from other sentences")
-    penalties: list[Annotated[float, Field(gt=0)]] = Field(
+    penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],
         min_length=1,
-        description="values of C, selected on a held-out fifth of the training sentences",
+        description="values of C, selected on a fifth of the training sentences",
     )
-    tolerance: Annotated[float, Field(gt=0)] = Field(
-        1e-6,
-        description="a probe has converged when no component of the gradient of its objective, averaged over words, exceeds this",
+    tolerance: Positive = Field(
+        1e-6, description="largest component of the gradient of a converged probe's objective, averaged over words"
     )
 
 
@@ -177,8 +158,8 @@ class Clustering(Section):
 class Tsne(Section):
     """t-SNE of the samples of appendix B."""
 
-    perplexity: Annotated[float, Field(gt=0)] = Field(30.0, description="scikit-learn 0.23's default")
-    learning_rate: Annotated[float, Field(gt=0)] = Field(200.0, description="scikit-learn 0.23's default")
+    perplexity: Positive = Field(30.0, description="scikit-learn 0.23's default")
+    learning_rate: Positive = Field(200.0, description="scikit-learn 0.23's default")
     iterations: Annotated[int, Field(ge=250)] = Field(1000, description="scikit-learn 0.23's default")
     seed: int = Field(0, ge=0, description="random_state")
 
@@ -218,9 +199,7 @@ class Tanti2021(PaperSection):
                     f"could predict it: add it to {paragraphs}.languages or remove it from {texts}.languages"
                 )
             if task == "pos" and settings.state == "pooler":
-                raise ValueError(
-                    f"{here}.tasks.pos.state: expected 'hidden', since the pooler's output represents a text, not a word"
-                )
+                raise ValueError(f"{here}.tasks.pos.state: expected 'hidden': the pooler's output represents a text, not a word")
             for run_name, run in settings.runs.items():
                 if run.seeds is not None and (run.seeds[:1] != config.seeds[:1] or not set(run.seeds) <= set(config.seeds)):
                     key = f"{here}.tasks.{task}.runs.{run_name}.seeds"
@@ -231,9 +210,7 @@ class Tanti2021(PaperSection):
             if name not in known:
                 raise ValueError(f"{key}: expected a task/run of tasks, found '{name}'{nearest(name, known)}")
             if all(split != "dev" for _, split in config.corpora[known[name]].parts()):
-                raise ValueError(
-                    f"{key}: '{name}' is scored on dev sets, but corpora.{known[name]} has none: name them under files"
-                )
+                raise ValueError(f"{key}: '{name}' is scored on dev, but corpora.{known[name]} has none: name it under files")
 
     def task(self, name: str) -> Task:
         """A task by its name. Raises KeyError for a name that is none."""

@@ -4,8 +4,9 @@ One row a number that stands on one definition or setting, before and after: the
 encoder's dropout, classes that the truth lacks, adversaries, and the scale of the entropy objective.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,47 +26,23 @@ ADVERSARIES = {
     "true_entropy": "the entropy itself",
 }
 LANGUAGE_ITEMS = ("language, target", "language, wiki")
-Runs = Mapping[str, Sequence[str]]  # task -> runs that were configured
+TUNED = ("frozen", "finetuned")  # the runs of most rows: before and after
+Settings = Mapping[str, Any]
+Lines = Iterator[dict[str, Any]]
 
 
-def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
     """The table in percent: a row a part, task, item and setting; columns before, after and difference.
 
-    settings: runs; target, the corpus of pos; wiki, that of paragraphs; languages, classes of the language heads; weights, of the
-    entropy term by task; resamples.
+    settings: runs, those that are configured, by task; target, the corpus of pos; wiki, that of paragraphs; languages, classes of
+    the language heads; weights, of the entropy term by task; resamples.
     """
-    names = {recipe_name(task, run): (task, run) for task, runs in settings["runs"].items() for run in runs}
-    predictions = {(names[recipe][1], seed): pd.read_parquet(path) for recipe, seed, path in inputs.model_files("predictions")}
-    histories = {(*names[recipe], seed): pd.read_csv(path) for recipe, seed, path in inputs.model_files("history")}
-    rows = findings(
-        named(inputs.records(), settings["wiki"]), predictions, histories, settings["runs"], settings["target"],
-        settings["languages"], settings["weights"], settings["resamples"],
-    )  # fmt: skip
-    return cells.table(rows, "tanti2021", name)
-
-
-def findings(
-    scores: pd.DataFrame,
-    predictions: Mapping[tuple[str, int], pd.DataFrame],
-    histories: Mapping[tuple[str, str, int], pd.DataFrame],
-    runs: Runs,
-    target: str,
-    languages: Sequence[str],
-    weights: Mapping[str, float],
-    resamples: int,
-) -> list[dict[str, Any]]:
-    """Lines of the table.
-
-    scores: `named` records; predictions: (run, seed) of pos -> rows of predictions.parquet; histories: (task, run,
-    seed) -> history.csv; the rest as in `table`.
-    """
-    lines = [*_metric(predictions, target, languages, resamples)] if "pos" in runs else []
+    scores, runs = named(inputs.records(), settings["wiki"]), settings["runs"]
+    lines = [*_metric(inputs, settings)] if "pos" in runs else []
     lines += [*_head_rate(scores, runs), *_dropout(scores, runs), *_absent_classes(scores, runs)]
-    lines += _objective(scores, histories, runs, weights)
-    return [line for pair in lines for line in pair]
-
-
-Lines = list[dict[str, Any]]
+    for task in runs:
+        lines += [*_adversaries(scores, task, runs[task]), *_objective(inputs, task, settings["weights"][task])]
+    return cells.table(lines, "tanti2021", name)
 
 
 def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> Lines:
@@ -80,29 +57,33 @@ def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, af
         pairs = pd.merge(before, after, on="seed")
         if len(pairs) == len(before) == len(after) > 1:
             numbers["difference"] = cells.cell(pd.DataFrame({"value": pairs["value_y"] - pairs["value_x"]}))
-    place = (part, setting)
-    return [
-        cells.line(f"{TASKS[task]}: {item}", column, *place, cell) for column, cell in numbers.items() if cell["here"] is not None
-    ]
+    for column, cell in numbers.items():
+        if cell["here"] is not None:
+            yield cells.line(f"{TASKS[task]}: {item}", column, part, setting, cell)
 
 
-def _pick(scores: pd.DataFrame, task: str, run: str, item: str, definition: str) -> pd.DataFrame:
-    chosen = (scores["recipe"] == recipe_name(task, run)) & (scores["item"] == item) & (scores["definition"] == definition)
-    return scores[chosen]
+def _pair(
+    part: str, scores: pd.DataFrame, task: str, item: str, definition: str, setting: str = "", *,
+    runs: tuple[str, str] = TUNED, head: str = "language",
+) -> Lines:  # fmt: skip
+    """A row of two runs under a definition. setting: said before the definition; head: of the language items."""
+    recorded = item.replace("language", head, 1)
+    before, after = (cells.where(scores, recipe=recipe_name(task, run), item=recorded, definition=definition) for run in runs)
+    return _row(part, task, item, f"{setting}: {definition}" if setting else definition, before, after)
 
 
-def _metric(
-    predictions: Mapping[tuple[str, int], pd.DataFrame], target: str, languages: Sequence[str], resamples: int
-) -> Iterator[Lines]:
+def _metric(inputs: Inputs, settings: Settings) -> Lines:
     """The same predictions under metrics that differ in one thing: the unit (chunk or word), and classes that collapse."""
+    languages = settings["languages"]
     kinds = chunk_types(languages)
     second_letters = np.array([sorted(set(kinds)).index(kind) for kind in kinds])
     union, true = partial(macro_f1, classes="union"), partial(macro_f1, classes="true")
+    predictions = [(recipe, seed, pd.read_parquet(path)) for recipe, seed, path in inputs.by_seed("predictions")]
 
     def words(gold: np.ndarray, predicted: np.ndarray, rows: np.ndarray, n: int) -> Counts:
         return token_counts(gold, predicted, rows, n, len(languages))
 
-    settings: dict[str, tuple[Callable[..., Counts], Callable[[Counts], np.ndarray]]] = {
+    metrics: dict[str, tuple[Callable[..., Counts], Callable[[Counts], np.ndarray]]] = {
         "chunks, codes collapsed by their second letter: as published": (partial(chunk_counts, labels=languages), union),
         "chunks, whole codes": (partial(chunk_counts, labels=[f"I-{code}" for code in languages]), union),
         "words, codes collapsed by their second letter": (
@@ -111,77 +92,67 @@ def _metric(
         "words, accuracy": (words, accuracy),
     }  # fmt: skip
     for item in LANGUAGE_ITEMS:
-        for setting, (count, score) in settings.items():
-            found: dict[str, list[dict[str, float]]] = {"frozen": [], "finetuned": []}
-            for (run, seed), table in predictions.items():
-                part = table[(table["head"] == "language") & ((table["corpus"] == target) == (item == LANGUAGE_ITEMS[0]))]
+        for metric, (count, score) in metrics.items():
+            values: dict[str, list[dict[str, float]]] = {recipe_name("pos", run): [] for run in TUNED}
+            for recipe, seed, table in predictions:
+                own = (table["corpus"] == settings["target"]) == (item == LANGUAGE_ITEMS[0])
+                part = table[(table["head"] == "language") & own]
                 labelled = flattened(part["gold"].tolist(), part["predicted"].tolist())
-                values = bootstrap(count(*labelled, len(part)), score, resamples, seed)
-                columns = ("seed", "value", "low", "high", "n")
-                found[run].append(dict(zip(columns, (seed, *values, len(labelled[0])), strict=True)))
-            yield _row("metric", "pos", item, setting, pd.DataFrame(found["frozen"]), pd.DataFrame(found["finetuned"]))
+                value, low, high = bootstrap(count(*labelled, len(part)), score, settings["resamples"], seed)
+                values[recipe].append({"seed": seed, "value": value, "low": low, "high": high, "n": len(labelled[0])})
+            yield from _row("metric", "pos", item, metric, *map(pd.DataFrame, values.values()))
 
 
-def _head_rate(scores: pd.DataFrame, runs: Runs) -> Iterator[Lines]:
+def _head_rate(scores: pd.DataFrame, runs: Settings) -> Lines:
     """The same encoders under language heads that differ in their learning rate only, and under a converged probe."""
     heads = sorted({item.split(",")[0] for item in scores["item"] if item.startswith("language ")})
     for task in runs:
-        for where in ("target", "wiki"):
+        for item in LANGUAGE_ITEMS:
             for definition in (PAPER, ACCURACY):
-                for head in ["language", *heads]:
-                    before, after = (_pick(scores, task, run, f"{head}, {where}", definition) for run in ("frozen", "finetuned"))
-                    name = f"rate {head.split(' ')[1]}" if " " in head else "the recipe's rate"
-                    yield _row("head's rate", task, f"language, {where}", f"{name}: {definition}", before, after)
+                yield from _pair("head's rate", scores, task, item, definition, "the recipe's rate")
+                for head in heads:
+                    rate = f"rate {head.removeprefix('language ')}"
+                    yield from _pair("head's rate", scores, task, item, definition, rate, head=head)
             for definition in (PROBE_ACROSS, PROBE_WITHIN):
-                before, after = (_pick(scores, task, run, f"language, {where}", definition) for run in ("frozen", "finetuned"))
-                if len(before):
-                    yield _row("head's rate", task, f"language, {where}", definition, before, after)
+                yield from _pair("head's rate", scores, task, item, definition)
 
 
-def _dropout(scores: pd.DataFrame, runs: Runs) -> Iterator[Lines]:
+def _dropout(scores: pd.DataFrame, runs: Settings) -> Lines:
     """The same recipes and seeds with the frozen encoder's dropout off and on while heads train on it."""
     for task in runs:
-        seeds = scores[scores["recipe"] == recipe_name(task, "frozen_dropout")]["seed"].unique()
+        seeds = cells.where(scores, recipe=recipe_name(task, "frozen_dropout"))["seed"].unique()
         paired = scores[scores["seed"].isin(seeds)]
         for item in ("task", *LANGUAGE_ITEMS) if len(seeds) else ():
             for definition in (PAPER, ACCURACY):
-                for setting, ending in (("off", ""), ("on", "_dropout")):
-                    compared = (f"frozen{ending}", f"finetuned{ending}")
-                    before, after = (_pick(paired, task, run, item, definition) for run in compared)
-                    yield _row("dropout of the frozen encoder", task, item, f"{setting}: {definition}", before, after)
+                for setting, both in (("off", TUNED), ("on", ("frozen_dropout", "finetuned_dropout"))):
+                    yield from _pair("dropout of the frozen encoder", paired, task, item, definition, setting, runs=both)
 
 
-def _absent_classes(scores: pd.DataFrame, runs: Runs) -> Iterator[Lines]:
+def _absent_classes(scores: pd.DataFrame, runs: Settings) -> Lines:
     """XNLI: the same predictions with and without classes that the truth lacks, and the ceiling that these leave."""
     for definition in (PAPER, CEILING, MACRO_F1, ACCURACY) if "nli" in runs else ():
-        before, after = (_pick(scores, "nli", run, LANGUAGE_ITEMS[0], definition) for run in ("frozen", "finetuned"))
-        yield _row("absent classes", "nli", LANGUAGE_ITEMS[0], definition, before, after)
+        yield from _pair("absent classes", scores, "nli", LANGUAGE_ITEMS[0], definition)
 
 
-def _objective(
-    scores: pd.DataFrame, histories: Mapping[tuple[str, str, int], pd.DataFrame], runs: Runs, weights: Mapping[str, float]
-) -> Iterator[Lines]:
+def _adversaries(scores: pd.DataFrame, task: str, runs: Collection[str]) -> Lines:
     """Without an adversary (before) and with each (after): gradient reversal, equation 1, and the entropy itself."""
-    for task in runs:
-        plain = "no_adversary" if "no_adversary" in runs[task] else "finetuned"
-        for run, name in ADVERSARIES.items():
-            measures = [
-                ("task", TRANSFER),
-                *((item, of) for item in LANGUAGE_ITEMS for of in (ACCURACY, PROBE_ACROSS, PROBE_WITHIN)),
-            ]
-            for item, definition in measures if run in runs[task] else ():
-                before, after = (_pick(scores, task, each, item, definition) for each in (plain, run))
-                if len(before):
-                    yield _row("adversaries", task, item, f"{name}: {definition}", before, after)
-        shares = [_share(table, weights[task]) for (of, run, _), table in histories.items()
-                  if (of, run) == (task, "entropy_maximisation")]  # fmt: skip
-        after = pd.DataFrame([{"value": share, "low": share, "high": share, "n": None} for share in shares])
-        yield _row("objective's scale", task, "loss", "equation 1: its share of the loss, last epoch", pd.DataFrame(), after)
+    plain = "no_adversary" if "no_adversary" in runs else "finetuned"
+    shown = [("task", TRANSFER), *product(LANGUAGE_ITEMS, (ACCURACY, PROBE_ACROSS, PROBE_WITHIN))]
+    for run, name in ADVERSARIES.items():
+        for item, definition in shown if run in runs else ():
+            yield from _pair("adversaries", scores, task, item, definition, name, runs=(plain, run))
 
 
-def _share(history: pd.DataFrame, weight: float) -> float:
-    """Share of the weighted entropy term in the sum of losses, last epoch of the task's stage."""
-    last = history[history["stage"] == "task"].iloc[-1]
-    label = (1 - weight) * next(last[name] for name in history.columns if name.endswith("task cross_entropy"))
-    entropy = weight * next(last[name] for name in history.columns if name.endswith("language uniformity"))
-    return float(entropy / (entropy + label))
+def _objective(inputs: Inputs, task: str, weight: float) -> Lines:
+    """What equation 1 adds to the loss: the share of its weighted term in the last epoch of the task's stage."""
+    shares = []
+    for recipe, _, path in inputs.by_seed("history"):
+        if recipe == recipe_name(task, "entropy_maximisation"):
+            history = pd.read_csv(path)
+            last = history[history["stage"] == "task"].iloc[-1]
+            label = (1 - weight) * next(last[name] for name in history.columns if name.endswith("task cross_entropy"))
+            entropy = weight * next(last[name] for name in history.columns if name.endswith("language uniformity"))
+            share = float(entropy / (entropy + label))
+            shares.append({"value": share, "low": share, "high": share, "n": None})
+    setting = "equation 1: its share of the loss, last epoch"
+    yield from _row("objective's scale", task, "loss", setting, pd.DataFrame(), pd.DataFrame(shares))

@@ -45,6 +45,8 @@ CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal":
 SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "Lang. ID (Wiki)": "language, wiki"}
 ADVERSARY_ROWS = {"Adversary (Wiki validation)": "adversary, wiki"}
 CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
+PANELS = {"labels": "{} labels", "language, target": "{} languages", "language, wiki": "Wikipedia languages"}
+"""Of figures 3 to 6: item of the records -> name in their captions, of a task."""
 SPELLING = "spelling"  # a baseline in the place of a run: it sees no encoder
 
 

@@ -13,7 +13,6 @@ from crosslens.papers.tanti2021.layout import LABELS, UNITS, recipe_name
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Head, LinearHead, Phase, Recipe, Score, Stage, Term
 
 PAPER = "tanti2021"
-SHARED = {"dropout", "warmup", "decay", "weight_decay", "clip", "select_by", "length_pools", "precision"}  # of the configuration
 SEARCHED = ("encoder_rate", "reversal", "init_sd", "uniformity", "batch", "head_rate")
 """Hyperparameters in the alphabetical order of the authors' names: encoder_learning_rate, grl_lambda, init_stddev,
 lang_error_weighting, minibatch_size, postencoder_learning_rate; a set is drawn in this order."""
@@ -85,9 +84,8 @@ def _trial(name: str, task: str, run: Run, values: dict[str, float], config: Con
 def _shared(task: str, run: Run, config: Config) -> dict[str, Any]:
     """What a training and the trials for it have alike."""
     paper = section(config)
-    training, settings = paper.training, paper.tasks[task]  # type: ignore[index]
-    dropout = run.encoder_dropout_when_frozen
-    return {
+    settings, dropout = paper.task(task), run.encoder_dropout_when_frozen
+    return paper.training.model_dump(include=set(Recipe.model_fields)) | {
         "paper": PAPER,
         "task": task,
         "source": paper.source_language,
@@ -96,8 +94,7 @@ def _shared(task: str, run: Run, config: Config) -> dict[str, Any]:
         "units": Units(unit=UNITS[task], state=settings.state, segments=settings.segments),
         "edit": Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
         "init_sd": run.init_sd,
-        "encoder_dropout_when_frozen": training.encoder_dropout_when_frozen if dropout is None else dropout,
-        **training.model_dump(include=SHARED),
+        **({} if dropout is None else {"encoder_dropout_when_frozen": dropout}),
     }
 
 

@@ -208,7 +208,7 @@ CASES = {
     "pooler of a word": (
         f"{POS}.state",
         "pooler",
-        "{key}: expected 'hidden', since the pooler's output represents a text, not a word",
+        "{key}: expected 'hidden': the pooler's output represents a text, not a word",
     ),
     "unknown state": (f"{NLI}.state", "poler", "{key}: expected 'hidden' or 'pooler', found 'poler'; did you mean 'pooler'?"),
     "one of the paper's runs left out": (
@@ -231,7 +231,7 @@ CASES = {
     "search without dev sets": (
         "corpora.udpos.files",
         {"train": "{code}-train", "test": "{code}-test"},
-        f"{SEARCH}: 'pos/frozen' is scored on dev sets, but corpora.udpos has none: name them under files",
+        f"{SEARCH}: 'pos/frozen' is scored on dev, but corpora.udpos has none: name it under files",
     ),
     "no trials": (f"{PAPER}.search.trials", 0, "{key}: expected at least 1, found 0"),
     "unknown form": (

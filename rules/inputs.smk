@@ -221,8 +221,8 @@ def measured(wildcards):
 
 def model_files(name, kind, seeds):
     """Files of a kind that a recipe's trainings leave, one per seed; of trials that share a job, the folder of all their files."""
-    file = "" if name in TRIALS else f"/{MODEL_FILES[kind]}"
-    return [f"{RESULTS}/models/{name}/seed{seed}{file}" for seed in seeds]
+    folders = [f"{RESULTS}/models/{name}/seed{seed}" for seed in seeds]
+    return folders if name in TRIALS else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
 
 
 def need_files(need):

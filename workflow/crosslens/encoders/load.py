@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel
+from transformers.utils import logging as transformers_logging
 
 from crosslens.errors import DataError
 
@@ -23,6 +24,7 @@ def load_encoder(
     weights = folder / "model.safetensors"
     if not weights.is_file():
         raise DataError(f"{weights}: expected safetensors weights, found no such file: convert the encoder first")
+    transformers_logging.disable_progress_bar()  # of a second's work; a run shows the progress of its jobs
     options = {"add_pooling_layer": pooler} if AutoConfig.from_pretrained(folder).model_type in ("bert", "xlm-roberta") else {}
     model, found = AutoModel.from_pretrained(
         folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True, output_loading_info=True,

@@ -10,14 +10,14 @@ RESULTS = Path(__file__).parents[2] / "results/demo"
 
 
 def test_no_text_is_cut():
-    told = {path.relative_to(RESULTS): schema.metadata(path) for path in RESULTS.glob("tokens/*/*/*.parquet")}
+    told = {path.relative_to(RESULTS): schema.metadata(path) for path in RESULTS.glob("tokens/*/*/*/*.parquet")}
     assert told and {path: counts for path, counts in told.items() if counts["cut_texts"] or counts["cut_words"]} == {}
 
 
 def test_no_pair_of_a_training_premise_is_in_validation():
     premises = {row["id"]: row["premise"] for row in schema.read(RESULTS / "corpora/xnli/en.train.parquet").to_pylist()}
     splits = [
-        {premises[id] for id in schema.read(RESULTS / f"tokens/e5-small/xnli/en.{split}.parquet")["id"].to_pylist()}
+        {premises[id] for id in schema.read(RESULTS / f"tokens/e5-small/without_unknown/xnli/en.{split}.parquet")["id"].to_pylist()}
         for split in ("train", "validation")
     ]
     assert all(splits) and splits[0].isdisjoint(splits[1])

@@ -16,8 +16,9 @@ def test_no_text_is_cut():
 
 def test_no_pair_of_a_training_premise_is_in_validation():
     premises = {row["id"]: row["premise"] for row in schema.read(RESULTS / "corpora/xnli/en.train.parquet").to_pylist()}
+    tokens = RESULTS / "tokens/e5-small/without_unknown/xnli"
     splits = [
-        {premises[id] for id in schema.read(RESULTS / f"tokens/e5-small/without_unknown/xnli/en.{split}.parquet")["id"].to_pylist()}
+        {premises[id] for id in schema.read(tokens / f"en.{split}.parquet")["id"].to_pylist()}
         for split in ("train", "validation")
     ]
     assert all(splits) and splits[0].isdisjoint(splits[1])

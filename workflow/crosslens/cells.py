@@ -52,6 +52,17 @@ def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2) -> dict[str,
     }
 
 
+def difference(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
+    """Numbers of a cell that is after less before, with the interval of the pairs where both have the same seeds."""
+    first, second = cell(before)["here"], cell(after)["here"]
+    if first is None or second is None:
+        return dict(EMPTY)
+    pairs = pd.merge(before, after, on="seed")
+    if len(pairs) == len(before) == len(after) > 1:
+        return cell(pd.DataFrame({"value": pairs["value_y"] - pairs["value_x"]}))
+    return {"here": rounded(second - first)}
+
+
 def line(
     row: str, column: str, metric: str, definition: str, numbers: Mapping[str, Any], published: Any = None,
     remark: str | Iterable[str] = "", digits: int = 2,
@@ -110,6 +121,11 @@ class Published:
         """The number in a cell, None where none is printed, or can be read."""
         found = self.get(item, row, column, metric)
         return None if found is None or math.isnan(found.value) else found.value
+
+    def note(self, item: str, row: str, column: str, metric: str | None = None) -> str:
+        """What is said of a cell, or ''."""
+        found = self.get(item, row, column, metric)
+        return found.note if found else ""
 
 
 def _number(value: object) -> float:

@@ -46,10 +46,9 @@ def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
     settings: needs (the fields of Need, and `files`, how many it has), corpora and draws. files: needs, one list for all;
     published; tokens, a folder a corpus; draws; tokenizer, where it is read.
     """
-    paths, needs, grouped = iter(map(Path, files.get("needs", ()))), [], []
-    for need in settings["needs"]:
-        needs.append(Need(need["kind"], need["recipe"], tuple(need["seeds"])))
-        grouped.append([next(paths) for _ in range(need["files"])])
+    paths = iter(map(Path, files.get("needs", ())))
+    needs = [Need(need["kind"], need["recipe"], tuple(need["seeds"])) for need in settings["needs"]]
+    grouped = [[next(paths) for _ in range(need["files"])] for need in settings["needs"]]
     tokens = dict(zip(settings["corpora"], map(Path, files.get("tokens", ())), strict=True))
     tokenizer = files.get("tokenizer")
     draws = dict(zip(settings["draws"], map(Path, files.get("draws", ())), strict=True))

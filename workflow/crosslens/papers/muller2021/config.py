@@ -25,20 +25,13 @@ class Training(Section):
     warmup: Warmup = 0.1  # appendix A.1.1
     decay: Decay = "linear"
     weight_decay: WeightDecay = 0.0
-    epsilon: Positive = Field(
-        1e-8, description="of AdamW; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31: transformers 2.8's default)"
-    )
+    epsilon: Positive = Field(1e-8, description="of AdamW; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31)")
     clip: Clip = None
-    dropout: Share = Field(
-        0.1, description="before the taggers' linear layer; none in the sibling code (modeling_multitask.py, lines 49 and 140)"
-    )
+    dropout: Share = Field(0.1, description="before taggers; none in the sibling code (modeling_multitask.py, lines 49 and 140)")
     init_sd: Positive = Field(0.02, description="standard deviation of the taggers' initial weights")
-    keep: Literal["best", "last"] = Field(
-        "best", description="whose weights are tested: the best epoch's (appendix A.1.1) or the last one's (sibling code: run.py)"
-    )
+    keep: Literal["best", "last"] = Field("best", description="epoch tested: best (appendix A.1.1), last (sibling code: run.py)")
     divide_twice: bool = Field(
-        False,
-        description="true: the mean loss over tags is divided by their number again (sibling code: epoch_run.py, line 454)",
+        False, description="true: the mean loss over tags is divided by their number again (sibling code: epoch_run.py, line 454)"
     )
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
@@ -82,9 +75,7 @@ class MullerSearch(Section):
 class MullerSimilarity(Section):
     """CKA between English and other languages on parallel sentences."""
 
-    sets: list[Layers] = Field(
-        [[1, 2]], description="sets of re-initialised blocks whose models are compared too (figures 2, 6 to 8)"
-    )
+    sets: list[Layers] = Field([[1, 2]], description="re-initialised blocks whose models are compared too (figures 2, 6 to 8)")
     draws: Annotated[int, Field(ge=0)] = Field(200, description="number of shuffled pairings for the floor")
 
 
@@ -94,9 +85,7 @@ class Muller2021(PaperSection):
     seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="section 3: five runs")
     source_languages: list[Language] = Field(["en", "ru", "ar"], min_length=1, description="of the training data, English first")
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="the paper's tasks")
-    parallel: str = Field(
-        description="key of corpora: parallel treebanks, used as test sets of parsing and pos and as sentence pairs for CKA"
-    )
+    parallel: str = Field(description="key of corpora: parallel treebanks, tests of parsing and pos and sentence pairs of CKA")
     parser: ParserSettings = Field(ParserSettings(), description="the parser")
     training: Training = Field(Training(), description="settings that all trainings share")
     pairs: list[Layers] = Field([], description="blocks that are re-initialised together (tables 1, 2, 6 to 8)")

@@ -37,6 +37,7 @@ def hyperparameters(
     tasks: recipe -> task; runs, histories: of the reference trainings from the first source, by recipe and seed; grid: of the
     search, by key. Epochs: the best one, of several seeds the middle one; minutes: of one training, the mean over seeds.
     """
+    sizes = f"{len(grid['batch'])} batch sizes x {len(grid['rate'])} rates, as in the text; the printed number is not explained"
     for task, head in TASKS.items():
         own = [run for run in runs if tasks[run[0]] == task]
         if not own:
@@ -44,9 +45,6 @@ def hyperparameters(
         stage = runs[own[0]]["recipe"]["stages"][0]
         best = sorted(int(histories[run]["best_epoch"].iloc[-1]) for run in own)
         minutes = sum(runs[run]["seconds"] for run in own) / len(own) / 60
-        sizes = (
-            f"{len(grid['batch'])} batch sizes x {len(grid['rate'])} rates, as in the text; the printed number is not explained"
-        )
         here = {
             "batch size": (stage["batch"], "" if stage["batch"] in grid["batch"] else NOT_IN_GRID),
             "learning rate": (stage["encoder_rate"], "" if stage["encoder_rate"] in grid["rate"] else NOT_IN_GRID),
@@ -64,11 +62,10 @@ def searched(trials: Mapping[str, Mapping[str, Any]], histories: Mapping[str, pd
 
     trials: recipe -> task, source and the hyperparameters that differ.
     """
-    places = {name: int(history["score"].to_numpy().argmax()) for name, history in histories.items()}
-    best = {name: float(history["score"].iloc[places[name]]) for name, history in histories.items()}
-    for name in sorted(trials, key=lambda name: (TASKS[trials[name]["task"]], trials[name]["source"], -best[name])):
+    best = {name: history.to_dict("records")[int(history["score"].argmax())] for name, history in histories.items()}
+    for name in sorted(trials, key=lambda name: (TASKS[trials[name]["task"]], trials[name]["source"], -best[name]["score"])):
         values = dict(trials[name])
         task, source = TASKS[values.pop("task")], values.pop("source")
         row = f"{task}, {source}, {', '.join(f'{key} {value:g}' for key, value in values.items())}"
-        yield cells.line(row, "score", "validation score", "", {"here": cells.rounded(100 * best[name])})
-        yield cells.line(row, "epoch", "best epoch", "", {"here": int(histories[name]["epoch"].iloc[places[name]])})
+        yield cells.line(row, "score", "validation score", "", {"here": cells.rounded(100 * best[name]["score"])})
+        yield cells.line(row, "epoch", "best epoch", "", {"here": int(best[name]["epoch"])})

@@ -1,6 +1,6 @@
 """muller2021: its tables and figures, each with what it needs and how the report describes it."""
 
-from typing import Any
+from typing import Any, Literal
 
 from crosslens.config.whole import Config
 from crosslens.papers.muller2021 import captions
@@ -53,7 +53,7 @@ def _item(name: str, config: Config) -> Item:
             needs.append(Need("similarity", recipe, seeds))
     settings: dict[str, Any] = {"study": study(config)}
     if name.startswith("figure"):
-        return _made(name, config, "figures", form="figure", needs=tuple(needs), settings=settings | {"layers": compared})
+        return _made(name, config, "figures", needs=tuple(needs), settings=settings | {"layers": compared})
     settings |= {"recipes": names, "further": further}
     return _made(name, config, "tables", needs=tuple(needs), settings=settings, tokenizer=True)
 
@@ -74,6 +74,5 @@ def _search(config: Config) -> Item:
 
 
 def _made(name: str, config: Config, module: str, **fields: Any) -> Item:
-    title, shows = TITLES[name]
-    fields = {"form": "table"} | fields
-    return Item(title=title, shows=shows, caption=captions.caption(name, config), module=module, **fields)
+    form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
+    return Item(form, *TITLES[name], captions.caption(name, config), module, **fields)

@@ -5,7 +5,7 @@ Layers are blocks, counted from 1; tables 2, 6, 7 and 8 print them from 0 (0-1 i
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -25,7 +25,6 @@ REF, ALL, ALL_EMBEDDINGS = "ref", "all", "all_embeddings"
 # The caption of table 5 says that ALL is trained from scratch, and the sibling code's switch for it loads nothing, the
 # embeddings included (mbert-unseen-languages, model/architecture/modeling_multitask.py, lines 600-603).
 HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL, from scratch", ALL: "ALL, pretrained embeddings"}
-PRINTED_HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL", ALL: "ALL"}
 FROM_ZERO = ("table2", "table6", "table7", "table8")
 PRINTED_LAYERS = 12  # of the paper's encoder
 BY_LANGUAGE = {"parsing": "table6", "pos": "table7", "ner": "table8"}
@@ -103,10 +102,6 @@ class Study:
         """The text of a domain of table 2; none where it is not configured."""
         return ((self.domains[domain], language),) if domain in self.domains else ()
 
-    def further(self, corpus: str | None, printed: Iterable[str]) -> list[str]:
-        """A corpus's languages but for those in print."""
-        return [language for language in self.languages.get(corpus or "", ()) if language not in printed]
-
     def apart(self, task: str, languages: Iterable[str]) -> str:
         """Remark on the languages that are scored on their own test sets, while others are on parallel ones."""
         own = [
@@ -153,8 +148,8 @@ def column(name: str, layers: str) -> str:
 
 def printed_column(name: str, layers: str) -> str:
     """Head of the same column as printed."""
-    if layers in PRINTED_HEADS:
-        return PRINTED_HEADS[layers]
+    if layers in HEADS:
+        return HEADS[layers].partition(",")[0]  # both of ALL are its
     if name in FROM_ZERO:
         layers = "-".join(str(int(layer) - 1) for layer in layers.split("-"))
     return column(name, layers)
@@ -213,20 +208,27 @@ def _same_language(study: Study, task: str, source: str, name: str) -> list[Row]
 
 
 def _own_tests(study: Study, task: str) -> list[Row]:
+    """Table 5: English, also its validation set, and the printed languages; then those of the same corpus."""
     printed = {"ENGLISH TEST": "en"} | {LANGUAGES[language]: language for language in ("fr", "de", "tr", "id", "ru", "ar")}
     corpus = study.own[task]
-    return [
-        Row(task, "en", "ENGLISH DEV", ((corpus, "en"),), "ENGLISH DEV", split="validation"),
-        *(Row(task, "en", name, ((corpus, language),), name) for name, language in printed.items()),
-        *(Row(task, "en", study.name(language), ((corpus, language),)) for language in study.further(corpus, printed.values())),
-    ]
+    lines = [Row(task, "en", "ENGLISH DEV", ((corpus, "en"),), "ENGLISH DEV", split="validation")]
+    lines += [Row(task, "en", name, ((corpus, language),), name) for name, language in printed.items()]
+    return lines + _further(study, corpus, lines, "{}")
+
+
+def _further(study: Study, corpus: str | None, printed: Sequence[Row], name: str) -> list[Row]:
+    """A corpus's languages beside those of the printed rows, under the same source."""
+    texts = [(corpus, language) for language in study.languages[corpus]] if corpus else []
+    known = {text for row in printed for text in row.texts}
+    return [replace(printed[0], name=name.format(study.name(text[1])), texts=(text,), printed="", split="test")
+            for text in texts if text not in known]  # fmt: skip
 
 
 def _domains(study: Study) -> list[Row]:
     """Table 2: by task the printed rows, then those of further languages. A domain that is not configured has no texts."""
     lines: list[Row] = []
     for task, web in (("parsing", "EN->FR WIKI"), ("pos", "EN->FR.")):
-        printed = {
+        places = {
             "EN->EN": ("trained", "en"),
             "EN->EN LIT.": ("literature", "en"),
             "EN->EN WEB": ("web", "en"),
@@ -234,29 +236,25 @@ def _domains(study: Study) -> list[Row]:
             "EN->FR TRAN.": ("trained", "fr"),
             web: ("web", "fr"),
         }
-        for name, place in printed.items():
-            remark = NO_TWEETS if place[0] == "tweets" else ""
-            lines.append(Row(task, f"en{DOMAIN}", name, study.domain(*place), name, remark=remark))
+        printed = [Row(task, f"en{DOMAIN}", name, study.domain(*place), name, remark=NO_TWEETS * (place[0] == "tweets"))
+                   for name, place in places.items()]  # fmt: skip
+        lines += printed
         for domain, suffix in DOMAINS.items():
-            for language in study.further(study.domains.get(domain), [code for of, code in printed.values() if of == domain]):
-                lines.append(Row(task, f"en{DOMAIN}", f"EN->{study.name(language)}{suffix}", study.domain(domain, language)))
+            lines += _further(study, study.domains.get(domain), printed, f"EN->{{}}{suffix}")
     return lines + _entities(study) if "ner" in study.own else lines
 
 
 def _entities(study: Study) -> list[Row]:
     """Named entities in table 2: the runs of table 8."""
     own, news = study.own["ner"], study.domain("entities", "en")
-    return [
+    printed = [
         Row("ner", "en", "EN->EN", ((own, "en"),), "EN->EN"),
         Row("ner", "en", "EN->NEWS", news, "EN->NEWS", remark=MISC),
         Row("ner", "en", "EN->NEWS (MISC as O)", news, "EN->NEWS", definition=F1_MISC_AS_O, remark=MISC_AS_UNKNOWN),
         Row("ner", "en", "EN->FR", ((own, "fr"),), "EN->FR"),
-        *(Row("ner", "en", f"EN->{study.name(each)}", ((own, each),)) for each in study.further(own, ["en", "fr"])),
-        *(
-            Row("ner", "en", f"EN->{study.name(each)} NEWS", study.domain("entities", each))
-            for each in study.further(study.domains.get("entities"), ["en"])
-        ),
     ]
+    others = _further(study, own, printed, "EN->{}") + _further(study, study.domains.get("entities"), printed, "EN->{} NEWS")
+    return printed + others
 
 
 def needs(item: str, sources: Sequence[str]) -> tuple[str, ...]:

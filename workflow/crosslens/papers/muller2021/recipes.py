@@ -26,11 +26,10 @@ def set_name(layers: Sequence[int] | str) -> str:
 
 def edits(paper: Muller2021) -> dict[str, Edit]:
     """All configured sets by name."""
-    how: dict[str, Any] = {"initialisation": paper.training.initialisation}
-    found = {REF: Edit()}
+    found, how = {REF: Edit()}, paper.training.initialisation
     for layers in [*paper.pairs, *paper.sets, *paper.similarity.sets]:
         chosen = "all" if isinstance(layers, str) else tuple(layers)
-        found[set_name(layers)] = Edit(layers=chosen, embeddings=layers == "all_embeddings", **how)
+        found[set_name(layers)] = Edit(layers=chosen, embeddings=layers == "all_embeddings", initialisation=how)
     return found
 
 
@@ -156,11 +155,10 @@ def study(config: Config) -> dict[str, Any]:
     """What is scored, as the fields of layout.Study."""
     paper = section(config)
     own = {str(task): settings.corpus for task, settings in paper.tasks.items()}
-    domains = paper.domains()
-    corpora = dict.fromkeys([*own.values(), paper.parallel, *domains.values()])
+    corpora = dict.fromkeys([*own.values(), paper.parallel, *paper.domains().values()])
     languages = {corpus: config.corpora[corpus].languages for corpus in corpora}
     names = {code: languages_table()[code]["name"] for codes in languages.values() for code in codes}
     return {
-        "sources": paper.source_languages, "own": own, "parallel": paper.parallel, "domains": domains,
+        "sources": paper.source_languages, "own": own, "parallel": paper.parallel, "domains": paper.domains(),
         "languages": languages, "names": names,
     }  # fmt: skip

@@ -1,7 +1,6 @@
 """muller2021: tables 1, 2 and 4 to 8; table 3 has hyperparameters and is made by the search."""
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -69,9 +68,9 @@ def made(
             if recipe_name(row.task, row.source, layer_set) in recipes:
                 line = _line(name, row, layer_set, scores, published, study, layers)
                 if row.printed or line["seeds"]:
-                    lines.append((row.task, line))
-    deviations = _deviations(lines, published) if name == "table5" else ()
-    return cells.table([*(line for _, line in lines), *deviations], "muller2021", name)
+                    lines.append(line)
+    deviations = _deviations(lines, study, published) if name == "table5" else ()
+    return cells.table([*lines, *deviations], "muller2021", name)
 
 
 def _line(
@@ -92,8 +91,7 @@ def _line(
         if row.mean_over_targets:
             remarks.append(_mean_remark(published, row, layer_set, value))
     metric = METRICS[row.task]
-    remark = "; ".join(filter(None, remarks))
-    return cells.line(row.name, column(name, layer_set), metric, row.definition or metric, numbers, value, remark)
+    return cells.line(row.name, column(name, layer_set), metric, row.definition or metric, numbers, value, remarks)
 
 
 class _Scores:
@@ -146,15 +144,13 @@ class _Scores:
 
 def _printed(published: Published, name: str, row: Row, layer_set: str) -> tuple[float | None, str]:
     """Value and note; an X row that one of tables 6 to 8 lost is printed in table 1 too."""
-    metric = METRICS[row.task]
-    found = published.get(name, row.printed, printed_column(name, layer_set), metric)
-    if found is None and row.mean_over_targets:
-        first = published.value("table1", row.printed.removesuffix(" (MEAN)"), printed_column("table1", layer_set), metric)
-        return first, "the published value is printed in table 1 only" if first is not None else ""
-    if found is None:
-        return None, ""
-    note = "" if re.match("block ", found.note) else found.note  # blocks of table 2's layout
-    return (None if np.isnan(found.value) else found.value), note
+    place = name, row.printed, printed_column(name, layer_set), METRICS[row.task]
+    if published.get(*place) is None and row.mean_over_targets:
+        place = "table1", row.printed.removesuffix(" (MEAN)"), printed_column("table1", layer_set), METRICS[row.task]
+        value = published.value(*place)
+        return value, "the published value is printed in table 1 only" if value is not None else ""
+    note = published.note(*place)
+    return published.value(*place), "" if note.startswith("block ") else note  # blocks of table 2's layout
 
 
 def _mean_remark(published: Published, row: Row, layer_set: str, value: float | None) -> str:
@@ -173,12 +169,11 @@ def _mean_remark(published: Published, row: Row, layer_set: str, value: float | 
     return f"the printed X is {value:.2f}, the mean of the {len(values)} printed targets {mean:.2f}"
 
 
-def _deviations(lines: Sequence[tuple[str, Mapping[str, Any]]], published: Published) -> Iterator[dict[str, Any]]:
-    """Table 5's caption: least, median and largest sd of its cells. lines: with their tasks."""
-    for task in dict.fromkeys(task for task, _ in lines):
-        # The caption refers to the printed cells, whose ALL is trained from scratch.
-        printed = [line for row_task, line in lines if row_task == task and line["published"] is not None]
-        counted = [line for line in printed if line["column"] != column("table5", ALL)]
+def _deviations(lines: Sequence[Mapping[str, Any]], study: Study, published: Published) -> Iterator[dict[str, Any]]:
+    """Table 5's caption: least, median and largest sd of its printed cells, whose ALL is trained from scratch."""
+    printed = [line for line in lines if line["published"] is not None and line["column"] != column("table5", ALL)]
+    for task in study.tasks:
+        counted = [line for line in printed if line["metric"] == METRICS[task]]
         deviations = [line["sd"] for line in counted if line["sd"] is not None]
         seeds = max((line["seeds"] for line in counted), default=0)
         remark = f"over {len(deviations)} cells" if deviations else "no deviation with one seed"
@@ -203,20 +198,17 @@ def _correlations(
         if found["source"]:
             remarks.append(SOURCE_TOO)
         elif found["definition"] in MAY_BE_PRINTED:
-            printed = published.get("table4", row, head, PRINTED_CORRELATION)
-            value = printed.value if printed else None
-            remarks += [printed.note if printed else "", CAPTION]
+            value = published.value("table4", row, head, PRINTED_CORRELATION)
+            remarks += [published.note("table4", row, head, PRINTED_CORRELATION), CAPTION]
         counts = {"n": found["n"], "seeds": found["seeds"]}
         # The gap is a constant minus the score, so its correlation is the score's with the other sign.
         for metric, sign in (("rho(gap, CKA)", -1), ("rho(score, CKA)", 1)):
             low, high = (found["low"], found["high"])[::sign]
-            numbers = {
-                end: cells.rounded(sign * number, 3) for end, number in (("here", found["rho"]), ("low", low), ("high", high))
-            }
-            line = cells.line(row, head, metric, definition, counts | numbers, value, digits=3)
-            signs = SIGN if sign < 0 and value is not None else ""
+            ends = {"here": found["rho"], "low": low, "high": high}
+            numbers = counts | {end: cells.rounded(sign * number, 3) for end, number in ends.items()}
+            signs = [SIGN] if sign < 0 and value is not None else []
+            line = cells.line(row, head, metric, definition, numbers, value, [*remarks, *signs], digits=3)
             # A difference from a printed value of the opposite sign is meaningless.
-            difference = {} if sign > 0 else {"difference": None}
-            yield line | difference | {"remark": "; ".join(filter(None, [*remarks, signs]))}
+            yield line if sign > 0 else line | {"difference": None}
         for metric, p in (("p of rho", found["p"]), ("p of rho after Holm", found["p_holm"])):
             yield cells.line(row, head, metric, definition, counts | {"here": cells.rounded(p, 4)})

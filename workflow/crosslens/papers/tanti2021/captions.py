@@ -1,117 +1,93 @@
-"""tanti2021: captions for the report."""
+"""tanti2021: captions for the report, below an item's title."""
 
 from crosslens.config.whole import Config
-from crosslens.papers.tanti2021.config import Tanti2021, section
+from crosslens.papers.tanti2021.config import section
 from crosslens.papers.tanti2021.layout import FIGURES
 
 TEXTS = {
-    "table1": """**Table 1 of the paper: before and after fine-tuning.** The target task, and language
-identification (Lang. ID) by a head that is trained on paragraphs with the encoder frozen and tested on the task's
-texts (Target) and on paragraphs (Wiki). Init.: the pretrained encoder; Fine-T.: fine-tuned for the task.
-Our controls: Untrained is Init. with random weights; Spelling alone uses no encoder, only characters.
+    "table1": """The target task, and language identification (Lang. ID) by a head that is trained on paragraphs with the
+encoder frozen and tested on the task's texts (Target) and on paragraphs (Wiki). Init.: the pretrained encoder; Fine-T.:
+fine-tuned for the task. Our controls: Untrained is Init. with random weights; Spelling alone uses no encoder, only characters.
 
-How to read it: how far does Lang. ID fall from Init. to Fine-T. under the paper's definition, and does it fall as far
-in accuracy and with the converged probes? Where a probe still identifies the language, it is still represented in the
-states.""",
-    "table2": """**Table 2 of the paper: training against the language.** The rows of table 1 after gradient
-reversal (Grad.) and entropy maximisation (Ent.). Our controls, where configured: No adversary is trained with
-the same learning rates but without one; True entropy maximises the entropy itself, not equation 1. Adversary (Wiki
-validation): the accuracy, on held-out paragraphs, of the language head that the encoder is trained against, before the
-encoder is updated, after the last epoch, and at its best.
+How to read it: how far does Lang. ID fall from Init. to Fine-T. under the paper's definition, and does it fall as far in
+accuracy and with the converged probes? Where a probe still identifies the language, it is still represented in the states.""",
+    "table2": """The rows of table 1 after gradient reversal (Grad.) and entropy maximisation (Ent.). Our controls, where
+configured: No adversary is trained with the same learning rates but without one; True entropy maximises the entropy itself, not
+equation 1. Adversary (Wiki validation): the accuracy, on held-out paragraphs, of the language head that the encoder is trained
+against, before the encoder is updated, after the last epoch, and at its best.
 
-How to read it: does Lang. ID fall below Fine-T. of table 1, under each definition, and what does this cost the target
-task? An adversary that never learnt to distinguish the languages is no evidence.""",
-    "table3": """**Table 3 of the paper: V-measure.** Agreement of k-means clusters of sampled hidden states with
-labels and with languages: 1 if clusters and classes coincide. k is the number of {clusters}. The
-published values of Init. and Fine-T. are from the captions of figures 3 and 4.
+How to read it: does Lang. ID fall below Fine-T. of table 1, under each definition, and what does this cost the target task? An
+adversary that never learnt to distinguish the languages is no evidence.""",
+    "table3": """Agreement of k-means clusters of sampled hidden states with labels and with languages: 1 if clusters and classes
+coincide. k is the number of {clusters}. The published values of Init. and Fine-T. are from the captions of figures 3 and 4.
 
-How to read it: do states group by label after training, and by language before? V-measure rises with k, so compare it
-with its value against shuffled truth, which is its chance level, and with adjusted mutual information, whose chance
-level is 0.""",
-    "footnote6": """**Footnote 6 of the paper: the fine-tuned model under commonly reported scores.** UDPOS:
-micro F1 of chunks of bare tags; XNLI: accuracy; next to the paper's value and XTREME's (Hu et al. 2020).
+How to read it: do states group by label after training, and by language before? V-measure rises with k, so compare it with its
+value against shuffled truth, which is its chance level, and with adjusted mutual information, whose chance level is 0.""",
+    "footnote6": """UDPOS: micro F1 of chunks of bare tags; XNLI: accuracy; next to the paper's and XTREME's (Hu et al. 2020).
 
-How to read it: is the fine-tuned model as good as it is known to be? XTREME's F1 is a different metric on a different
-UD version.""",
-    "table4": "**Table 4 of the paper: the grid of hyperparameters** of the random search, next to the printed one.",
-    "table5": """**Table 5 of the paper: the hyperparameters used** for each training, next to the printed ones.
+How to read it: is the fine-tuned model as good as it is known to be? XTREME's F1 is a different metric on a different UD
+version.""",
+    "table4": "The grid of the random search, next to the printed one.",
+    "table5": """Hyperparameters of each training, next to the printed ones.
 
-How to read it: where does this scale depart from the paper? A smaller encoder with fewer steps needs different
-learning rates.""",
-    "table5_search": """**Table 5 of the paper by random search.** All trials, the best of each experiment first;
-the printed choice is the last row of each experiment. The score is macro F1 on the development set of the task, in
-all of its languages, as in the paper: not strictly zero-shot.
+How to read it: where does this scale depart from the paper? A smaller encoder with fewer steps needs other learning rates.""",
+    "table5_search": """All trials, the best of each experiment first; the printed choice is the last row of each experiment. The
+score is macro F1 on the development set of the task, in all of its languages, as in the paper: not strictly zero-shot.
 
 How to read it: would the search choose what the paper chose, and by what margin does the best trial lead?""",
-    "dataset_sizes": """**Appendices A and B of the paper: sizes of the splits and of the samples.** A row for
-each printed size; a sample of Wikipedia for each task: words for part-of-speech tagging, whole paragraphs for
-natural language inference. Then a row for each language, over all splits. Texts read: before texts with unknown pieces
-(subwords that the vocabulary lacks) are dropped. Cut: truncated at the maximum number of subwords.
+    "dataset_sizes": """A row for each printed size; a sample of Wikipedia for each task: words for part-of-speech tagging, whole
+paragraphs for natural language inference. Then a row for each language, over all splits. Texts read: before texts with unknown
+pieces (subwords that the vocabulary lacks) are dropped. Cut: truncated at the maximum number of subwords.
 
 How to read it: each difference is explained, and the rows by language show what each language lost.""",
-    "findings": """**What explains the fall of language identification** (docs/findings.md). Each row changes
-one thing and keeps the rest: the metric, the learning rate of the language head, the frozen encoder's dropout,
-classes absent from the truth, the adversary, the scale of the entropy objective. Before and after are without and with
-fine-tuning; for adversaries, without and with one.
+    "findings": """Each row changes one thing and keeps the rest: the metric, the learning rate of the language head, the frozen
+encoder's dropout, classes absent from the truth, the adversary, the scale of the entropy objective. Before and after are without
+and with fine-tuning; for adversaries, without and with one. See docs/findings.md.
 
 How to read it: which part of the difference is due to the encoder, and which to the measure?""",
-    "figure2": "**Figure 2 of the paper: legend of languages and labels** for figures 3 to 6. Related languages are neighbours.",
+    "figure2": "Of figures 3 to 6. Related languages are neighbours.",
 }
-SCATTERED = """**Figure {number} of the paper: t-SNE of sampled hidden states**, {task}, one column per model:
-{runs}. From top to bottom: the task's texts by label, the same by language, paragraphs by language.
+SCATTERED = """t-SNE of sampled hidden states, one column per model. From top to bottom: the task's texts by label, the same by
+language, paragraphs by language.
 
-The sample is that of appendix B: at most {points} points per label and language (the paper: {printed}), {paragraphs}
-paragraphs per language (the paper: 100). F1 and V-measure in the headings are those of tables 1 to 3 under the
-paper's definition; accuracy is over words, pairs or paragraphs.
+The sample is that of appendix B: at most {points} points per label and language (the paper: {printed}), {paragraphs} paragraphs
+per language (the paper: 100). F1 and V-measure in the headings are those of tables 1 to 3 under the paper's definition; accuracy
+is over words, pairs or paragraphs. Scores are means over the seeds {seeds}, unless the configuration sets others for a training;
+the points are from seed {first}.
 
-How to read it: do points group by label or by language? t-SNE preserves neighbourhoods, not distances: rely on
-V-measure, which is computed on the full vectors, and on accuracy.
-
-Scores are means over the seeds {seeds}, unless the configuration sets others for a training; the points are from seed
-{first}."""
-DEFINITIONS = """Definitions. The paper's: macro F1 as computed by the authors' code. For UDPOS that is an F1 of
-chunks of equal tags whose first letter is removed, so that one wrong word can make a whole sentence wrong and 33
-languages become 15 classes; for XNLI, classes that are predicted but never true count as 0, which sets the ceiling
-shown in a separate row. Published values correspond to this definition only. The other definitions score words (UDPOS)
-or pairs and paragraphs (XNLI). Converged probes are logistic regressions on the same states, with a penalty chosen on a
-fifth of the training sentences; a remark names those whose gradient did not fall below {tolerance}. On random labels
-they show what a probe can memorise. Texts and words truncated at the maximum number of subwords are counted in rows of
-their own; truncated words are not scored."""
-CELLS = """In percent. Below each value: n, the number of units (words, pairs, paragraphs) on which it is based, and
-its 95 % interval: Student's t over the seeds of a training or, with a single seed, {within}. Seeds: {seeds}, unless the
-configuration sets others for a training."""
+How to read it: do points group by label or by language? t-SNE preserves neighbourhoods, not distances: rely on V-measure, which
+is computed on the full vectors, and on accuracy."""
+DEFINITIONS = """Definitions. The paper's: macro F1 as computed by the authors' code. For UDPOS that is an F1 of chunks of equal
+tags whose first letter is removed, so that one wrong word can make a whole sentence wrong and 33 languages become 15 classes; for
+XNLI, classes that are predicted but never true count as 0, which sets the ceiling shown in a separate row. Published values
+correspond to this definition only. The other definitions score words (UDPOS) or pairs and paragraphs (XNLI). Converged probes are
+logistic regressions on the same states, with a penalty chosen on a fifth of the training sentences; a remark names those whose
+gradient did not fall below {tolerance}. On random labels they show what a probe can memorise. Texts and words truncated at the
+maximum number of subwords are counted in rows of their own; truncated words are not scored."""
+CELLS = """In percent. Below each value: n, the number of units (words, pairs, paragraphs) on which it is based, and its 95 %
+interval: Student's t over the seeds of a training or, with a single seed, {within}. Seeds: {seeds}, unless the configuration sets
+others for a training."""
 
 
 def caption(name: str, config: Config) -> str:
     """The caption of an item."""
-    paper, seeds = section(config), ", ".join(map(str, config.seeds))
-    parts = [_first(name, config, paper, seeds)]
-    if name in ("table1", "table2"):
-        parts.append(DEFINITIONS.format(tolerance=paper.probe.tolerance))
-    if name in ("table1", "table2", "footnote6", "findings"):
-        parts.append(CELLS.format(within="a bootstrap over the sentences", seeds=seeds))
-    if name == "table3":
-        parts.append(CELLS.format(within="over the k-means runs", seeds=seeds))
-    if name not in ("table4", "table5", "figure2"):
-        corpora = [task.corpus for key, task in paper.tasks.items() if name not in FIGURES or FIGURES[name][0] == key]
-        for corpus in [*corpora, paper.language_corpus]:
-            if note := getattr(config.corpora[corpus], "note", None):
-                parts.append(f"Note on {corpus}: {note}.")
-    return "\n\n".join([*parts, f"Encoder: {paper.encoder}. The paper uses mBERT."])
-
-
-def _first(name: str, config: Config, paper: Tanti2021, seeds: str) -> str:
-    if name not in FIGURES:
-        most = paper.clustering.language_clusters
-        return TEXTS[name].replace("{clusters}", f"labels, or {most} for languages" if most else "labels or of languages")
-    key, runs = FIGURES[name]
-    return SCATTERED.format(
-        number=name.removeprefix("figure"),
-        task="natural language inference (XNLI)" if key == "nli" else "part-of-speech tagging (UDPOS)",
-        runs="before and after fine-tuning" if "frozen" in runs else "gradient reversal and entropy maximisation",
-        points=paper.tasks[key].points_per_label,  # type: ignore[index]
-        printed=50 if key == "nli" else 10,
+    paper, most = section(config), section(config).clustering.language_clusters
+    tasks = [FIGURES[name][0]] if name in FIGURES else list(paper.tasks)
+    parts = [TEXTS.get(name, SCATTERED)]
+    parts += [DEFINITIONS] * (name in ("table1", "table2"))
+    parts += [CELLS] * (name in ("table1", "table2", "table3", "footnote6", "findings"))
+    text = "\n\n".join(parts).format(
+        clusters=f"labels, or {most} for languages" if most else "labels or of languages",
+        tolerance=paper.probe.tolerance,
+        within="over the k-means runs" if name == "table3" else "a bootstrap over the sentences",
+        points=paper.task(tasks[0]).points_per_label,
+        printed=50 if tasks[0] == "nli" else 10,
         paragraphs=paper.clustering.points_per_language,
-        seeds=seeds,
+        seeds=", ".join(map(str, config.seeds)),
         first=config.seeds[0],
     )
+    corpora = [*(paper.task(task).corpus for task in tasks), paper.language_corpus]
+    notes = {corpus: getattr(config.corpora[corpus], "note", None) for corpus in corpora}
+    shown = [] if name in ("table4", "table5", "figure2") else notes.items()
+    parts = [text, *(f"Note on {corpus}: {note}." for corpus, note in shown if note)]
+    return "\n\n".join([*parts, f"Encoder: {paper.encoder}. The paper uses mBERT."])

@@ -36,8 +36,10 @@ class Run(Section):
     adversary_rate: Rate | None = Field(
         None, description="learning rate of the language head in an adversarial run; null: head_rate, as in the authors' code"
     )
-    adversary_epochs: Annotated[int, Field(ge=0)] = Field(
-        0, description="epochs in which that head is trained alone, before the encoder is updated; none in the authors' code"
+    adversary_epochs: int = Field(
+        0,
+        ge=0,
+        description="epochs in which that head is trained alone, before the encoder moves; none in the authors' code",
     )
     encoder_dropout_when_frozen: bool | None = Field(None, description="null: as in the section `training`")
     seeds: Seeds | None = Field(None, description="seeds of this training; null: all top-level seeds")
@@ -57,9 +59,7 @@ class Training(Section):
 
     epochs: Count = Field(5, description="epochs of the task (tanti2021, appendix C)")
     language_epochs: Count = Field(5, description="epochs of the language head (tanti2021, appendix C)")
-    language_head_rates: list[Rate] = Field(
-        [], description="learning rates, with one significant digit, of further language heads, for results/findings.csv"
-    )
+    language_head_rates: list[Rate] = Field([], description="of further heads, for results/findings.csv; one significant digit")
     dropout: Share = Field(0.1, description="before each head (tanti2021, appendix C)")
     warmup: Warmup = 0.0
     decay: Decay = "none"
@@ -67,9 +67,7 @@ class Training(Section):
     clip: Clip = None
     select_by: Literal["paper", "token"] = Field("token", description="definition of macro F1 that selects the best epoch")
     encoder_dropout_when_frozen: bool = Field(
-        True,
-        description="true: dropout stays on in the frozen encoder while heads are trained on it (authors' code: model.py, line "
-        "185); false: its states are computed once",
+        True, description="dropout in a frozen encoder (authors' code: model.py, line 185); false: its states are computed once"
     )
     length_pools: LengthPools = False  # authors' code: dataset.py
     precision: Precision = "float32"
@@ -137,14 +135,8 @@ class Probe(Section):
 
     train_words: Count = Field(500, description="training words (nli: texts) per language")
     test_words: Count = Field(400, description="test words (nli: texts) per language, from other sentences")
-    penalties: list[Positive] = Field(
-        [0.01, 0.1, 1.0, 10.0, 100.0],
-        min_length=1,
-        description="values of C, selected on a fifth of the training sentences",
-    )
-    tolerance: Positive = Field(
-        1e-6, description="largest component of the gradient of a converged probe's objective, averaged over words"
-    )
+    penalties: list[Positive] = Field([0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="C, chosen on a held-out fifth")
+    tolerance: Positive = Field(1e-6, description="largest component of a converged probe's gradient, averaged over words")
 
 
 class Clustering(Section):

@@ -4,7 +4,6 @@ from crosslens.config.draws import Draw, Draws
 from crosslens.config.whole import Config
 from crosslens.papers.tanti2021.config import section
 from crosslens.papers.tanti2021.layout import LABELS, UNITS
-from crosslens.recipes import Recipe
 
 
 def draws(config: Config) -> dict[str, Draws]:
@@ -32,8 +31,3 @@ def draws(config: Config) -> dict[str, Draws]:
 def draws_name(task: str) -> str:
     """Name of what is drawn for a task."""
     return f"tanti2021/{task}"
-
-
-def drawn(recipe: Recipe, config: Config) -> str:
-    """What is drawn for a recipe's task."""
-    return draws_name(str(recipe.task))

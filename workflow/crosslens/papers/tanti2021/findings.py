@@ -17,7 +17,7 @@ from crosslens.measures.definitions import ACCURACY, CEILING, MACRO_F1, PROBE_AC
 from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, token_counts
 from crosslens.measures.intervals import bootstrap
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import PAPER, TASKS, recipe_name
+from crosslens.papers.tanti2021.layout import PAPER, TASKS, TUNED, recipe_name
 from crosslens.papers.tanti2021.records import named
 
 ADVERSARIES = {
@@ -26,7 +26,6 @@ ADVERSARIES = {
     "true_entropy": "the entropy itself",
 }
 LANGUAGE_ITEMS = ("language, target", "language, wiki")
-TUNED = ("frozen", "finetuned")  # the runs of most rows: before and after
 Settings = Mapping[str, Any]
 Lines = Iterator[dict[str, Any]]
 
@@ -46,17 +45,8 @@ def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
 
 
 def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> Lines:
-    """Cells of a row: before, after, and the difference, with the interval of its pairs where both have the same seeds.
-
-    before, after: records of the same definition, one a seed.
-    """
-    numbers = {"before": cells.cell(before), "after": cells.cell(after)}
-    here = [numbers[column]["here"] for column in ("before", "after")]
-    if None not in here:
-        numbers["difference"] = {"here": cells.rounded(here[1] - here[0])}
-        pairs = pd.merge(before, after, on="seed")
-        if len(pairs) == len(before) == len(after) > 1:
-            numbers["difference"] = cells.cell(pd.DataFrame({"value": pairs["value_y"] - pairs["value_x"]}))
+    """Cells of a row: before, after, and the difference. before, after: records of the same definition, one a seed."""
+    numbers = {"before": cells.cell(before), "after": cells.cell(after), "difference": cells.difference(before, after)}
     for column, cell in numbers.items():
         if cell["here"] is not None:
             yield cells.line(f"{TASKS[task]}: {item}", column, part, setting, cell)

@@ -1,8 +1,8 @@
 """tanti2021: its tables and figures, each with what it needs and how the report describes it."""
 
 from collections.abc import Iterable
-from itertools import chain
-from typing import Any
+from itertools import chain, product
+from typing import Any, Literal
 
 from crosslens.config.base import languages_table
 from crosslens.config.whole import Config
@@ -10,10 +10,10 @@ from crosslens.papers.paper import Item, Need
 from crosslens.papers.tanti2021 import captions
 from crosslens.papers.tanti2021.config import PAPER_RUNS, section
 from crosslens.papers.tanti2021.draws import draws, draws_name
-from crosslens.papers.tanti2021.layout import FIGURES, SPELLING, TABLES, recipe_name
+from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, SPELLING, TABLES, TUNED, recipe_name
 from crosslens.papers.tanti2021.recipes import trials
 
-COMPARED = (*PAPER_RUNS, "no_adversary", "true_entropy", "frozen_dropout", "finetuned_dropout")  # by findings.csv
+COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # by findings.csv
 TITLES = {
     "table1": ("Table 1", "Task and language, before and after fine-tuning"),
     "table2": ("Table 2", "Task and language, trained against the language"),
@@ -44,27 +44,24 @@ def items(config: Config) -> dict[str, Item]:
     if paper.search.experiments:
         made["table5_search"] = _search(config)
     made["dataset_sizes"] = _sizes(config)
-    made["figure2"] = _item("figure2", config, "figures", form="figure", settings=_drawn("figure2", config))
+    made["figure2"] = _item("figure2", config, "figures", settings=_drawn("figure2", config))
     made |= {name: _figure(name, config) for name, (task, _) in FIGURES.items() if task in paper.tasks}
     return {name: made[name] for name in TITLES if name in made}
 
 
 def _item(name: str, config: Config, module: str, **fields: Any) -> Item:
-    title, shows = TITLES[name]
-    fields = {"form": "table"} | fields
-    return Item(title=title, shows=shows, caption=captions.caption(name, config), module=module, **fields)
+    form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
+    return Item(form, *TITLES[name], captions.caption(name, config), module, **fields)
 
 
 def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Iterable[str] | None = None) -> tuple[Need, ...]:
     """Kinds of measures, or files, of runs as far as they are configured, all their seeds."""
-    paper, found = section(config), []
-    for kind in kinds:
-        for task in tasks or paper.tasks:
-            for run in runs:
-                if run in paper.task(task).runs:
-                    seeds = tuple(paper.run(task, run).seeds or config.seeds)
-                    found.append(Need(kind, recipe_name(task, run), seeds))
-    return tuple(found)
+    paper = section(config)
+    return tuple(
+        Need(kind, recipe_name(task, run), tuple(paper.run(task, run).seeds or config.seeds))
+        for kind, task, run in product(kinds, tasks or paper.tasks, runs)
+        if run in paper.task(task).runs
+    )
 
 
 def _shared(config: Config) -> dict[str, Any]:
@@ -86,7 +83,7 @@ def _table(name: str, config: Config) -> Item:
 def _findings(config: Config) -> Item:
     paper = section(config)
     needs = _needs(["classification", "probes"], COMPARED, config)
-    needs += _needs(["predictions"], ["frozen", "finetuned"], config, ["pos"])
+    needs += _needs(["predictions"], TUNED, config, ["pos"])
     needs += _needs(["history"], ["entropy_maximisation"], config)
     settings = {
         "target": paper.tasks["pos"].corpus,
@@ -110,20 +107,20 @@ def _search(config: Config) -> Item:
 def _sizes(config: Config) -> Item:
     paper = section(config)
     corpora = [*(task.corpus for task in paper.tasks.values()), paper.language_corpus]
-    made, names = draws(config), {task: draws_name(task) for task in paper.tasks}
+    drawn = {task: draws_name(task) for task in paper.tasks}
     settings = {
         "corpora": {corpus: config.corpora[corpus].model_dump() for corpus in corpora},
-        "draws": {task: {"name": name} | made[name].model_dump(include={"corpora"}) for task, name in names.items()},
+        "draws": {task: {"name": name} | draws(config)[name].model_dump(include={"corpora"}) for task, name in drawn.items()},
         "drop_unknown": config.readings[paper.reading].drop_unknown,
     }
-    return _item("dataset_sizes", config, "sizes", corpora=tuple(corpora), draws=tuple(names.values()), settings=settings)
+    return _item("dataset_sizes", config, "sizes", corpora=tuple(corpora), draws=tuple(drawn.values()), settings=settings)
 
 
 def _figure(name: str, config: Config) -> Item:
     task, runs = FIGURES[name]
     needs = _needs(["classification", "clusters"], runs, config, [task])
     needs += tuple(Need("projection", recipe_name(task, run), (config.seeds[0],)) for run in runs)
-    return _item(name, config, "figures", form="figure", needs=needs, settings=_drawn(name, config))
+    return _item(name, config, "figures", needs=needs, settings=_drawn(name, config))
 
 
 def _drawn(name: str, config: Config) -> dict[str, Any]:

@@ -5,8 +5,7 @@ Each score stands under the definition of the authors' code (`paper`) and under 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from crosslens.labels import NLI, UPOS
 from crosslens.measures import definitions
@@ -50,8 +49,7 @@ PANELS = {"labels": "{} labels", "language, target": "{} languages", "language, 
 SPELLING = "spelling"  # a baseline in the place of a run: it sees no encoder
 
 
-@dataclass(frozen=True)
-class TableOf:
+class TableOf(NamedTuple):
     """Which rows and runs a table shows, for both tasks; runs beyond the printed ones are controls."""
 
     rows: dict[str, str]
@@ -59,23 +57,19 @@ class TableOf:
     kinds: tuple[str, ...]  # of measures
 
 
+TUNED, ADVERSARIAL = ("frozen", "finetuned"), ("gradient_reversal", "entropy_maximisation")
+CONTROLLED = (*ADVERSARIAL, "no_adversary", "true_entropy")
 TABLES = {
-    "table1": TableOf(SCORE_ROWS, ("frozen", "finetuned", "untrained", SPELLING), ("classification", "probes")),
-    "table2": TableOf(
-        SCORE_ROWS | ADVERSARY_ROWS,
-        ("gradient_reversal", "entropy_maximisation", "no_adversary", "true_entropy"),
-        ("classification", "adversary", "probes"),
-    ),
+    "table1": TableOf(SCORE_ROWS, (*TUNED, "untrained", SPELLING), ("classification", "probes")),
+    "table2": TableOf(SCORE_ROWS | ADVERSARY_ROWS, CONTROLLED, ("classification", "adversary", "probes")),
     "footnote6": TableOf({}, ("finetuned",), ("classification",)),
-    "table3": TableOf(
-        CLUSTER_ROWS, ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"), ("clusters",)
-    ),
+    "table3": TableOf(CLUSTER_ROWS, (*TUNED, *ADVERSARIAL, "untrained"), ("clusters",)),
 }
 FIGURES = {
-    "figure3": ("pos", ("frozen", "finetuned")),
-    "figure4": ("nli", ("frozen", "finetuned")),
-    "figure5": ("pos", ("gradient_reversal", "entropy_maximisation")),
-    "figure6": ("nli", ("gradient_reversal", "entropy_maximisation")),
+    "figure3": ("pos", TUNED),
+    "figure4": ("nli", TUNED),
+    "figure5": ("pos", ADVERSARIAL),
+    "figure6": ("nli", ADVERSARIAL),
 }
 
 

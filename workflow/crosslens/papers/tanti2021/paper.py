@@ -4,29 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.whole import Config
-from crosslens.measures.definitions import (
-    ACCURACY,
-    CEILING,
-    CHUNK_MACRO_F1,
-    CHUNK_MICRO_F1,
-    CUT_TEXTS,
-    CUT_WORDS,
-    MACRO_F1,
-    TRANSFER,
-    UNION_F1,
-)
+from crosslens.measures import definitions as scores
 from crosslens.papers.paper import Paper
 from crosslens.papers.tanti2021.config import section
-from crosslens.papers.tanti2021.draws import drawn, draws
+from crosslens.papers.tanti2021.draws import draws, draws_name
 from crosslens.papers.tanti2021.items import items
 from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.recipes import LANGUAGE, TASK, Recipe
 
 DEFINITIONS = {  # unit -> of the scores of every head, of the task's, of language heads
-    "word": ((CHUNK_MACRO_F1, MACRO_F1, ACCURACY), (CHUNK_MICRO_F1, TRANSFER), ()),
-    "text": ((UNION_F1, MACRO_F1, ACCURACY), (TRANSFER,), (CEILING,)),
+    "word": ((scores.CHUNK_MACRO_F1, scores.MACRO_F1, scores.ACCURACY), (scores.CHUNK_MICRO_F1, scores.TRANSFER), ()),
+    "text": ((scores.UNION_F1, scores.MACRO_F1, scores.ACCURACY), (scores.TRANSFER,), (scores.CEILING,)),
 }
-CUT = {"word": (CUT_TEXTS, CUT_WORDS), "text": (CUT_TEXTS,)}
+CUT = {"word": (scores.CUT_TEXTS, scores.CUT_WORDS), "text": (scores.CUT_TEXTS,)}
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
@@ -40,7 +30,6 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     """See Paper."""
     paper = section(config)
-    task, _ = section(config).run_of(recipe.name)
     heads = [TASK] if recipe.trial else list(recipe.heads)
     found: dict[str, dict[str, Any]] = {
         "classification": {
@@ -52,15 +41,11 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     }
     if recipe.trial:
         return found
-    target, paragraphs = paper.task(task).corpus, paper.language_corpus
+    target, paragraphs = paper.task(str(recipe.task)).corpus, paper.language_corpus
     corpora = {"target": target, "paragraphs": paragraphs}
     return found | {
         "adversary": {"head": LANGUAGE},
-        "clusters": {
-            "corpora": [target, paragraphs],
-            "runs": paper.clustering.runs,
-            "language_clusters": paper.clustering.language_clusters,
-        },
+        "clusters": {"corpora": [target, paragraphs]} | paper.clustering.model_dump(exclude={"points_per_language"}),
         "probes": corpora | paper.probe.model_dump() | {"resamples": paper.bootstrap},
         "spelling": corpora | {"resamples": paper.bootstrap},
         "projection": {"corpora": [target, paragraphs], "tsne": paper.tsne.model_dump()},
@@ -85,7 +70,7 @@ PAPER = Paper(
     trials=trials,
     seeds=seeds,
     draws=draws,
-    drawn=drawn,
+    drawn=lambda recipe, config: draws_name(str(recipe.task)),
     measures=measures,
     items=items,
 )

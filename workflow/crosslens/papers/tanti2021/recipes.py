@@ -10,7 +10,7 @@ from crosslens.config.whole import Config
 from crosslens.encoding.units import Units
 from crosslens.papers.tanti2021.config import Run, section
 from crosslens.papers.tanti2021.layout import LABELS, UNITS, recipe_name
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, Head, LinearHead, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, LinearHead, Phase, Recipe, Score, Stage, Term
 
 PAPER = "tanti2021"
 SEARCHED = ("encoder_rate", "reversal", "init_sd", "uniformity", "batch", "head_rate")
@@ -58,11 +58,13 @@ def _recipe(task: str, name: str, run: Run, config: Config) -> Recipe:
         # Entropy maximisation's language head goes on with its optimiser (authors' code: lang_ent_max_tag/model.py, 989-996).
         carries = (LANGUAGE,) if head == LANGUAGE and run.uniformity is not None else ()
         stages.append(_language_stage(head, head, rate, training.language_epochs, run, config, carries=carries))
-    tests = _texts(task, config, "test", [*config.corpora[_corpus(task, config)].languages]), _paragraphs(config, "test")
+    tests = (
+        _texts(task, config, "test", [*config.corpora[section(config).task(task).corpus].languages]),
+        _paragraphs(config, "test"),
+    )
     scores = [Score(head=TASK, data=tests[0]), *(Score(head=head, data=data) for head in rates for data in tests)]
     return Recipe(
-        name=recipe_name(task, name), heads=_heads(task, rates, config), stages=tuple(stages), scores=tuple(scores),
-        **_shared(task, run, config),
+        name=recipe_name(task, name), stages=tuple(stages), scores=tuple(scores), **_shared(task, run, rates, config),
     )  # fmt: skip
 
 
@@ -73,18 +75,19 @@ def _trial(name: str, task: str, run: Run, values: dict[str, float], config: Con
     """
     run = run.model_copy(update=values)
     *before, main = _task_stages(task, run, config)
-    developed = [language for language, split in config.corpora[_corpus(task, config)].parts() if split == "dev"]
+    developed = [language for language, split in config.corpora[section(config).task(task).corpus].parts() if split == "dev"]
     return Recipe(
-        name=name, trial=values, keeps_weights=False, heads=_heads(task, [LANGUAGE], config),
+        name=name, trial=values, keeps_weights=False,
         stages=(*before, main.model_copy(update={"watch": ()})),
-        scores=(Score(head=TASK, data=_texts(task, config, "dev", developed)),), **_shared(task, run, config),
+        scores=(Score(head=TASK, data=_texts(task, config, "dev", developed)),), **_shared(task, run, [LANGUAGE], config),
     )  # fmt: skip
 
 
-def _shared(task: str, run: Run, config: Config) -> dict[str, Any]:
-    """What a training and the trials for it have alike."""
+def _shared(task: str, run: Run, languages: Iterable[str], config: Config) -> dict[str, Any]:
+    """What a training and the trials for it have alike. languages: names of heads for languages, beside the task's."""
     paper = section(config)
     settings, dropout = paper.task(task), run.encoder_dropout_when_frozen
+    language_head = LinearHead(learns=LANGUAGE, labels=_paragraphs(config, "train").languages)
     return paper.training.model_dump(include=set(Recipe.model_fields)) | {
         "paper": PAPER,
         "task": task,
@@ -93,19 +96,16 @@ def _shared(task: str, run: Run, config: Config) -> dict[str, Any]:
         "reading": paper.reading,
         "units": Units(unit=UNITS[task], state=settings.state, segments=settings.segments),
         "edit": Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
+        "heads": {TASK: LinearHead(labels=LABELS[task]), **dict.fromkeys(languages, language_head)},
         "init_sd": run.init_sd,
         **({} if dropout is None else {"encoder_dropout_when_frozen": dropout}),
     }
 
 
-def _corpus(task: str, config: Config) -> str:
-    return section(config).tasks[task].corpus  # type: ignore[index]
-
-
 def _texts(task: str, config: Config, split: Split, languages: Sequence[str] = ()) -> Data:
     """Texts of the task; languages (): the source's."""
-    chosen = tuple(languages) or (section(config).source_language,)
-    return Data(corpus=_corpus(task, config), split=split, languages=chosen)
+    paper = section(config)
+    return Data(corpus=paper.task(task).corpus, split=split, languages=tuple(languages) or (paper.source_language,))
 
 
 def _paragraphs(config: Config, split: Split) -> Data:
@@ -113,36 +113,27 @@ def _paragraphs(config: Config, split: Split) -> Data:
     return Data(corpus=corpus, split=split, languages=tuple(config.corpora[corpus].languages))
 
 
-def _heads(task: str, languages: Iterable[str], config: Config) -> dict[str, Head]:
-    """The task's head, and heads for languages by name."""
-    known = LinearHead(learns=LANGUAGE, labels=tuple(config.corpora[section(config).language_corpus].languages))
-    return {TASK: LinearHead(labels=LABELS[task]), **dict.fromkeys(languages, known)}
-
-
 def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:
     """The task's stage; before it that of an adversary that knows the languages before the encoder moves."""
     adversarial = run.reversal is not None or run.uniformity is not None
     adversary_rate = run.adversary_rate or run.head_rate
     watch = (Score(head=LANGUAGE, data=_paragraphs(config, "validation")),) if adversarial else ()
-    stages = []
-    if run.adversary_epochs:
-        stages.append(_language_stage("adversary", LANGUAGE, adversary_rate, run.adversary_epochs, run, config, watch=watch))
-    stages.append(
-        Stage(
-            name="task",
-            phases=_phases(task, run, config),
-            epochs=section(config).training.epochs,
-            batch=run.batch,
-            encoder_rate=run.encoder_rate or 0.0,
-            head_rate=run.head_rate,
-            head_rates={LANGUAGE: adversary_rate} if adversarial else {},
-            new_heads=(TASK,) if run.adversary_epochs else (TASK, LANGUAGE),
-            select_head=TASK,
-            select_data=_texts(task, config, "validation"),
-            watch=watch,
-        )
+    main = Stage(
+        name="task",
+        phases=_phases(task, run, config),
+        epochs=section(config).training.epochs,
+        batch=run.batch,
+        encoder_rate=run.encoder_rate or 0.0,
+        head_rate=run.head_rate,
+        head_rates={LANGUAGE: adversary_rate} if adversarial else {},
+        new_heads=(TASK,) if run.adversary_epochs else (TASK, LANGUAGE),
+        select_head=TASK,
+        select_data=_texts(task, config, "validation"),
+        watch=watch,
     )
-    return stages
+    if not run.adversary_epochs:
+        return [main]
+    return [_language_stage("adversary", LANGUAGE, adversary_rate, run.adversary_epochs, run, config, watch=watch), main]
 
 
 def _phases(task: str, run: Run, config: Config) -> tuple[Phase, ...]:

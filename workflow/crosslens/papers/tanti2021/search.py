@@ -1,7 +1,7 @@
 """tanti2021: tables 4 and 5, the grid of hyperparameters, what is used of it, and what a random search finds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 import pandas as pd
@@ -75,12 +75,9 @@ def searched(
     trials: name of the recipe -> task, run, trial and hyperparameters; scores: `named` records of the dev sets; definition: the
     score that selects.
     """
-    scores = scores[scores["definition"] == definition].set_index("recipe")
+    scores = cells.where(scores, definition=definition).set_index("recipe")
     dev = scores["value"].astype(float).to_dict()
-    experiments: dict[tuple[str, str], list[str]] = {}
-    for recipe, trial in trials.items():
-        experiments.setdefault((trial["task"], trial["run"]), []).append(recipe)
-    for (task, run), recipes in experiments.items():
+    for (task, run), recipes in groupby(trials, key=lambda recipe: (trials[recipe]["task"], trials[recipe]["run"])):
         experiment, printed = f"{TASKS[task]} {EXPERIMENTS.get(run, run)}", published_run(published, task, run)
         ranked = sorted(recipes, key=lambda recipe: -dev[recipe])  # stable: the first best wins
         for recipe in ranked:

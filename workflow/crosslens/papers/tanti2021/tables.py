@@ -18,6 +18,7 @@ from crosslens.papers.tanti2021.layout import (
     SPELLING,
     TABLES,
     TASKS,
+    TUNED,
     V_PAPER,
     column,
     metric,
@@ -67,7 +68,7 @@ def _footnote6(scores: pd.DataFrame, published: cells.Published, tasks: Collecti
 
 def _published(published: cells.Published, name: str, row: str, task: str, run: str) -> float | None:
     """The printed value of a cell; V-measures of the table 1 runs are printed in the captions of figures 3 and 4."""
-    if name != "table3" or run not in ("frozen", "finetuned"):
+    if name != "table3" or run not in TUNED:
         return published.value(name, row, column(task, run))
     figure, panel = "figure3" if task == "pos" else "figure4", PANELS[CLUSTER_ROWS[row]].format(TASKS[task])
     values = [published.value(f"{figure}{letter}", f"{panel} {CAPTIONS[run]}", "caption", "V-measure") for letter in "abcdef"]

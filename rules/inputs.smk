@@ -159,18 +159,9 @@ def recipe_model(name, seed):
 
 
 @cache
-def recipe_leaves(recipe):
-    """Settings of a recipe that differ from their defaults, by place: stages.0.phases.0.terms.1.reversal -> its text."""
-    leaves, waiting = {}, list(asked(recipe)[1].settings().items())
-    while waiting:
-        place, value = waiting.pop()
-        nested = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(part, dict) for part in value))
-        if nested:
-            parts = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting += [(f"{place}.{key}", part) for key, part in parts]
-        else:
-            leaves[place] = f"{place}: {value}"
-    return leaves
+def recipe_leaves(name):
+    """Settings of a recipe, one by one."""
+    return asked(name)[1].leaves()
 
 
 def recipe_params():

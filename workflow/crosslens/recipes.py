@@ -206,6 +206,19 @@ class Recipe(Section):
         """Whether any stage updates the encoder."""
         return any(stage.trains_encoder() for stage in self.stages)
 
+    def leaves(self) -> dict[str, str]:
+        """The settings one by one, place -> place and value: stages.0.phases.0.terms.1.reversal -> its text."""
+        found, waiting = {}, list(self.settings().items())
+        while waiting:
+            place, value = waiting.pop()
+            if isinstance(value, dict):
+                waiting += [(f"{place}.{key}", part) for key, part in value.items()]
+            elif isinstance(value, list) and any(isinstance(part, dict) for part in value):
+                waiting += [(f"{place}.{number}", part) for number, part in enumerate(value)]
+            else:
+                found[place] = f"{place}: {value}"
+        return found
+
     def data(self) -> list[Data]:
         """All texts that the recipe reads, each once."""
         found = [term.data for stage in self.stages for phase in stage.phases for term in phase.terms]

@@ -66,10 +66,11 @@ def test_sets_are_named_by_blocks_that_count_from_1(config):
     assert not resolve("muller2021/ner/en/ref", config).edit.changes()
 
 
-def test_further_sets_go_where_sets_are_shown(config):
-    given = [f"muller2021/{name}" for name in ("pos/en/ref", "pos/en/init1-2", "ner/en/ref", "pretrained")]
-    found = recipes.with_sets(given, ["1-4", "1-2"], config.papers.muller2021)
-    assert found == [*given, "muller2021/pos/en/init1-4"]
+def test_further_sets_go_where_sets_are_shown():
+    names = ("pretrained", "untrained", "pos/en/ref", "pos/en/init1-2", "pos/en/init1-4")
+    assert needs("figure7", ["en"], ["1-4", "1-2"]) == tuple(f"muller2021/{name}" for name in names)
+    assert set(needs("table7", ["ru"], ["1-4"])) - set(needs("table7", ["ru"])) == {"muller2021/pos/ru/init1-4"}
+    assert needs("figure3", ["en"], ["1-4"]) == needs("figure3", ["en"])
 
 
 def test_recipes_differ_in_their_edit_alone(config):

@@ -7,7 +7,7 @@ from crosslens.papers.muller2021 import captions
 from crosslens.papers.muller2021.config import section
 from crosslens.papers.muller2021.layout import COMPARED, ITEMS, REF, recipe_name
 from crosslens.papers.muller2021.layout import needs as shown_by
-from crosslens.papers.muller2021.recipes import recipes, set_name, study, trials, with_sets
+from crosslens.papers.muller2021.recipes import recipes, set_name, study, trials
 from crosslens.papers.paper import Item, Need
 
 KINDS = {"parsing": "attachment", "pos": "classification", "ner": "spans"}  # task -> kind of its scores
@@ -42,7 +42,7 @@ def _item(name: str, config: Config) -> Item:
     paper, configured = section(config), recipes(config)
     compared = [set_name(layers) for layers in paper.similarity.sets]
     further = [] if name == "table5" else compared
-    names = [recipe for recipe in with_sets(shown_by(name, paper.source_languages), further, paper) if recipe in configured]
+    names = [recipe for recipe in shown_by(name, paper.source_languages, further) if recipe in configured]
     needs = []
     for recipe in names:
         trained = configured[recipe].stages  # an untrained encoder has one seed and no scores

@@ -257,15 +257,19 @@ def _entities(study: Study) -> list[Row]:
     return printed + others
 
 
-def needs(item: str, sources: Sequence[str]) -> tuple[str, ...]:
-    """Recipes that an item shows; table 3, which has hyperparameters, is none of ITEMS."""
+def needs(item: str, sources: Sequence[str], further: Sequence[str] = ()) -> tuple[str, ...]:
+    """Recipes that an item shows; table 3, which has hyperparameters, is none of ITEMS.
+
+    further: sets of re-initialised blocks, such as 1-4, that stand beside the printed ones.
+    """
     if item in COMPARED:
         _, tasks, edited = COMPARED[item]
-        trained = product(tasks, ["en"], [REF, "1-2"] if edited else [REF])
+        trained = product(tasks, ["en"], dict.fromkeys([REF, "1-2", *further]) if edited else [REF])
         return (PRETRAINED, UNTRAINED, *(recipe_name(*names) for names in trained))
     if item == "table2":
         shown = [("parsing", f"en{DOMAIN}"), ("pos", f"en{DOMAIN}"), ("ner", "en")]
     else:
         tasks = [task for task in TASKS if item in ("table1", "table5", BY_LANGUAGE[task])]
         shown = [*product(tasks, ["en"] if item == "table5" else sources)]
-    return tuple(recipe_name(*names, layers) for names in shown for layers in layer_sets(item))
+    sets = dict.fromkeys([*layer_sets(item), *further])
+    return tuple(recipe_name(*names, layers) for names in shown for layers in sets)

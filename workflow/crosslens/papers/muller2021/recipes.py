@@ -1,6 +1,6 @@
 """The trainings of muller2021: three tasks, three sources, RANDOM-INIT of sets of blocks, which count from 1."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from crosslens.config.base import Split, languages_table
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
-from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, layer_sets, needs, recipe_name
+from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, needs, recipe_name
 from crosslens.recipes import ENCODER, TASK, Data, Edit, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
@@ -52,21 +52,11 @@ def sources(paper: Muller2021) -> list[Source]:
     return found
 
 
-def with_sets(names: Iterable[str], sets: Sequence[str], paper: Muller2021) -> list[str]:
-    """Names of recipes; where re-initialised blocks are among them, also those of further sets, such as 1-4."""
-    found = dict.fromkeys(names)
-    shown = {*layer_sets("table1"), *layer_sets("table5")} - {REF}
-    for task, source, *_ in sorted(sources(paper)):
-        if recipe_name(task, source, REF) in found and any(recipe_name(task, source, layers) in found for layers in shown):
-            found |= dict.fromkeys(recipe_name(task, source, layers) for layers in sets)
-    return list(found)
-
-
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
     paper = section(config)
     how, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
-    with_states = {name for item in COMPARED for name in with_sets(needs(item, paper.source_languages), compared, paper)}
+    with_states = {name for item in COMPARED for name in needs(item, paper.source_languages, compared)}
     untrained = {PRETRAINED: Edit(), UNTRAINED: Edit(layers="all", embeddings=True)}
     made = [
         Recipe(

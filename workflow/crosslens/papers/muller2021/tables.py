@@ -69,7 +69,7 @@ def made(
                 line = _line(name, row, layer_set, scores, published, study, layers)
                 if row.printed or line["seeds"]:
                     lines.append(line)
-    deviations = _deviations(lines, study, published) if name == "table5" else ()
+    deviations = _deviations(lines, published) if name == "table5" else ()
     return cells.table([*lines, *deviations], "muller2021", name)
 
 
@@ -169,11 +169,13 @@ def _mean_remark(published: Published, row: Row, layer_set: str, value: float | 
     return f"the printed X is {value:.2f}, the mean of the {len(values)} printed targets {mean:.2f}"
 
 
-def _deviations(lines: Sequence[Mapping[str, Any]], study: Study, published: Published) -> Iterator[dict[str, Any]]:
+def _deviations(lines: Sequence[Mapping[str, Any]], published: Published) -> Iterator[dict[str, Any]]:
     """Table 5's caption: least, median and largest sd of its printed cells, whose ALL is trained from scratch."""
     printed = [line for line in lines if line["published"] is not None and line["column"] != column("table5", ALL)]
-    for task in study.tasks:
-        counted = [line for line in printed if line["metric"] == METRICS[task]]
+    for task, metric in METRICS.items():
+        counted = [line for line in printed if line["metric"] == metric]
+        if not counted:
+            continue
         deviations = [line["sd"] for line in counted if line["sd"] is not None]
         seeds = max((line["seeds"] for line in counted), default=0)
         remark = f"over {len(deviations)} cells" if deviations else "no deviation with one seed"

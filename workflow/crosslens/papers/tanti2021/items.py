@@ -1,7 +1,12 @@
 """tanti2021: its tables and figures, each with what it needs and how the report describes it."""
 
+<<<<<<< HEAD
 from collections.abc import Iterable
 from itertools import chain, product
+=======
+from collections.abc import Collection, Iterable
+from itertools import product
+>>>>>>> w-lines
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table
@@ -10,7 +15,7 @@ from crosslens.papers.paper import Item, Need
 from crosslens.papers.tanti2021 import captions
 from crosslens.papers.tanti2021.config import PAPER_RUNS, section
 from crosslens.papers.tanti2021.draws import draws, draws_name
-from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, SPELLING, TABLES, TUNED, recipe_name
+from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, RUNS, SPELLING, TABLES, TUNED, recipe_name
 from crosslens.papers.tanti2021.recipes import trials
 
 COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # by findings.csv
@@ -64,20 +69,19 @@ def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Ite
     )
 
 
-def _shared(config: Config) -> dict[str, Any]:
-    """Settings of every item with scores."""
+def _shared(runs: Collection[str], config: Config) -> dict[str, Any]:
+    """Settings of every item with scores: which of some runs are configured, by task, and the corpus of paragraphs."""
     paper = section(config)
-    return {"runs": {task: list(settings.runs) for task, settings in paper.tasks.items()}, "wiki": paper.language_corpus}
+    configured = {task: [run for run in settings.runs if run in runs] for task, settings in paper.tasks.items()}
+    return {"runs": configured, "wiki": paper.language_corpus}
 
 
 def _table(name: str, config: Config) -> Item:
     table = TABLES[name]
-    needs = _needs(table.kinds, [run for run in table.runs if run != SPELLING], config)
+    needs = _needs(table.kinds, table.runs, config)
     if SPELLING in table.runs:  # spelling does not depend on the model, so one recipe and seed is enough
         needs += tuple(Need(SPELLING, recipe_name(task, "frozen"), (config.seeds[0],)) for task in section(config).tasks)
-    shared = _shared(config)
-    runs = {task: [run for run in runs if run in table.runs] for task, runs in shared["runs"].items()}
-    return _item(name, config, "tables", needs=needs, settings=shared | {"runs": runs})
+    return _item(name, config, "tables", needs=needs, settings=_shared(table.runs, config))
 
 
 def _findings(config: Config) -> Item:
@@ -91,7 +95,7 @@ def _findings(config: Config) -> Item:
         "weights": {task: settings.runs["entropy_maximisation"].uniformity for task, settings in paper.tasks.items()},
         "resamples": paper.bootstrap,
     }
-    return _item("findings", config, "findings", needs=needs, settings=_shared(config) | settings)
+    return _item("findings", config, "findings", needs=needs, settings=_shared(RUNS, config) | settings)
 
 
 def _search(config: Config) -> Item:

@@ -35,9 +35,11 @@ class Inputs:
     def by_seed(self, kind: str) -> Iterator[tuple[str, int, Path]]:
         """(recipe, seed, file) of a kind with a file a seed: a measure of states, or what trainings left."""
         for need, paths in zip(self.needs, self.files, strict=True):
-            if need.kind == kind:
-                for seed, path in zip(need.seeds, paths, strict=True):
+            for seed, path in zip(need.seeds, paths, strict=True) if need.kind == kind else ():
+                if kind in MODEL_FILES:
                     yield from ((name, seed, folder / MODEL_FILES[kind]) for name, folder in trainings(path, need.recipe))
+                else:
+                    yield need.recipe, seed, path
 
 
 def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:

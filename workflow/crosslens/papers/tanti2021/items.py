@@ -1,12 +1,7 @@
 """tanti2021: its tables and figures, each with what it needs and how the report describes it."""
 
-<<<<<<< HEAD
-from collections.abc import Iterable
-from itertools import chain, product
-=======
 from collections.abc import Collection, Iterable
-from itertools import product
->>>>>>> w-lines
+from itertools import chain, product
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table

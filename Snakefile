@@ -25,7 +25,8 @@ include: "rules/items.smk"
 
 
 onstart:
-    fail_without_network(workflow.dag)
+    if not workflow.touch:
+        fail_without_network(workflow.dag)
 
 
 onerror:

@@ -39,6 +39,7 @@ class Jobs(logging.Handler):
         super().__init__()
         self.stream, self.began = stream or sys.stderr, time.monotonic()
         self.left: Counter[str] = Counter()  # jobs by rule
+        self.share = 0.0  # of the work that is done, as shown last
         self.names: dict[int, tuple[str, str]] = {}  # job -> rule, what it does
         self.running: dict[int, float] = {}  # job -> when it began
         self.took: dict[str, list[float]] = defaultdict(list)  # rule -> seconds of its finished jobs
@@ -75,7 +76,7 @@ class Jobs(logging.Handler):
         named = [(self._expected(self.names[job][0]), start) for job, start in self.running.items() if job in self.names]
         begun = sum(min(now - start, 0.9 * expected) for expected, start in named)
         left = sum(self._expected(rule) * count for rule, count in self.left.items()) - begun
-        share = (done + begun) / (done + begun + left)
+        share = self.share = max(self.share, (done + begun) / (done + begun + left))  # better guesses never set it back
         pace = duration(max(1, round((now - self.began) * (1 / share - 1))))
         return f"{share:4.0%}, {pace} left" if self.left.total() else "100%"
 

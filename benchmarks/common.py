@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 import transformers
-from safetensors.torch import save_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
@@ -71,7 +70,7 @@ def official(path: Path | None) -> tuple[Description, weights.State]:
 def write(encoder: tuple[Description, weights.State], target: Path) -> None:
     """Write an encoder's folder."""
     folder.write(encoder[0], target)
-    save_file({name: value.contiguous() for name, value in encoder[1].items()}, target / folder.WEIGHTS, {"format": "pt"})
+    weights.write(encoder[1], target / folder.WEIGHTS)
 
 
 def trimmed(encoder: tuple[Description, weights.State], treebanks: Iterable[Path], target: Path) -> None:

@@ -89,6 +89,8 @@ def all_official_files():
 
 def fail_without_network(dag):
     """Stop before the first job where files are to be fetched and cannot be."""
+    from crosslens.sources.offline import out_of_reach  # not at the top: only a run asks, planning does not
+
     fetched = [job.output[0] for job in dag.needrun_jobs() if job.rule.name in ("fetch", "dump_sample")]
     message = out_of_reach([os.path.relpath(file, f"{RESULTS}/sources") for file in fetched], SOURCES, CONFIG.mirror)
     if message:
@@ -192,9 +194,10 @@ def measure_settings(wildcards):
 
 def measured_seeds(wildcards):
     """Seeds that a measure is of; what is drawn is the same for all."""
-    if KINDS[wildcards.kind].source == "states":
+    source = KINDS[wildcards.kind].source
+    if source == "states":
         return [int(wildcards.seed)]
-    return seeds(wildcards.recipe)[: None if KINDS[wildcards.kind].source == "predictions" else 1]
+    return seeds(wildcards.recipe)[:1] if source == "draws" else seeds(wildcards.recipe)
 
 
 def measured(wildcards):
@@ -206,8 +209,7 @@ def measured(wildcards):
         return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | tokens
     if kind.source == "draws":
         return {"draws": f"{RESULTS}/draws/{recipe_draws(name)}"} | tokens
-    files = {kind: model_files(name, kind, seeds(name)) for kind in ("predictions", "history")}
-    return files | tokens
+    return {file: model_files(name, file, seeds(name)) for file in ("predictions", "history")} | tokens
 
 
 def model_files(name, kind, seeds):

@@ -13,7 +13,6 @@ rule measure:
         kind=kinds_that_read("predictions", "draws"),
     conda:
         "../envs/measures.yaml"
-    threads: lambda wildcards: CONFIG.threads if KINDS[wildcards.kind].source == "states" else 1
     resources:
         mem_mb=8000,
     params:
@@ -34,5 +33,6 @@ use rule measure as measure_states with:
         f"{LOGS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.log",
     wildcard_constraints:
         kind=kinds_that_read("states"),
+    threads: CONFIG.threads
     message:
         "Measure {wildcards.kind} of {wildcards.recipe}, seed {wildcards.seed}"

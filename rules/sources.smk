@@ -1,6 +1,5 @@
 # Official files from a mirror, the network or the phrasebook, under sources/ID/.
 
-from crosslens.sources.offline import out_of_reach
 from crosslens.sources.registry import load as load_sources
 
 SOURCES = load_sources()

@@ -16,6 +16,7 @@ from crosslens.encoders.load import load_encoder
 from crosslens.encoders.trim import trim
 from crosslens.encoders.weights import WORD_EMBEDDINGS, State, trimmed
 from crosslens.encoders.weights import read as read_weights
+from crosslens.encoders.weights import write as write_weights
 from crosslens.errors import DataError
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
@@ -30,7 +31,7 @@ def read(folder) -> tuple[Description, State]:
 
 def write(encoder: Description, state: State, folder) -> None:
     folders.write(encoder, folder)
-    save_file({name: value.contiguous() for name, value in state.items()}, folder / WEIGHTS, {"format": "pt"})
+    write_weights(state, folder / WEIGHTS)
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ def main(snakemake):
     """Read the rule's object, write the folder."""
     log = logs.start(snakemake.log[0], title=f"encoder {snakemake.wildcards.encoder}")
     settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
-    hub = [Path(path).parent for path in snakemake.input.hub]
-    build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, *hub[:1])
+    hub = next((Path(path).parent for path in snakemake.input.hub), None)
+    build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, hub)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Which words (or whole texts) of a paper's corpora are drawn, so that their hidden states are stored under every model."""
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, Self
 
-from crosslens.config.base import Count, Section, Split
+from crosslens.config.base import Count, PaperSection, Section, Split
 
 
 class Draw(Section):
@@ -30,3 +31,9 @@ class Draws(Section):
     unit: Literal["word", "text"]
     labels: tuple[str, ...] = ()  # of the task
     corpora: dict[str, Draw]
+
+    @classmethod
+    def averaged_texts(cls, paper: PaperSection, corpus: str, languages: Iterable[str]) -> Self:
+        """All texts of a corpus as a paper reads it, such as parallel sentences: of each the mean of its states is stored."""
+        texts = Draw(languages=tuple(languages), means=True)
+        return cls(encoder=paper.encoder, reading=paper.reading, unit="text", corpora={corpus: texts})

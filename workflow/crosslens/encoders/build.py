@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from transformers import BertConfig, BertModel
 
 from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder
@@ -30,7 +29,7 @@ def build(settings: Encoder, tokenizer: Path, folder: Path, log: logging.Logger,
             state = weights.trimmed(state, description.kept)
         for name in PARTS.values():
             shutil.copyfile(tokenizer / name, temporary / name)
-        save_file({name: value.contiguous() for name, value in state.items()}, temporary / WEIGHTS, {"format": "pt"})
+        weights.write(state, temporary / WEIGHTS)
         load_encoder(temporary, origin=origin)  # rejects weights that do not match the configuration
         source = {
             "from": origin,

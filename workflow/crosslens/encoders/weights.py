@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from crosslens.encoders.folder import WEIGHTS
 from crosslens.errors import DataError
@@ -30,6 +30,11 @@ def read(path: Path) -> State:
         for name, value in state.items()
         if name.startswith(prefix) and not name.endswith("position_ids")  # a constant that old checkpoints hold
     }
+
+
+def write(state: State, path: Path) -> None:
+    """Write weights as transformers does."""
+    save_file({name: value.contiguous() for name, value in state.items()}, path, {"format": "pt"})
 
 
 def trimmed(state: State, kept: Sequence[int]) -> State:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crosslens.config.draws import Draw, Draws
+from crosslens.config.draws import Draws
 from crosslens.config.whole import Config
 from crosslens.measures.definitions import ACCURACY
 from crosslens.papers.paper import Paper
@@ -18,8 +18,7 @@ PARALLEL = "pires2019/parallel"
 def draws(config: Config) -> dict[str, Draws]:
     """The parallel sentences, whose states are averaged, at all layers."""
     paper = section(config)
-    sentences = Draw(languages=tuple(config.corpora[paper.parallel].languages), means=True)
-    return {PARALLEL: Draws(encoder=paper.encoder, reading=paper.reading, unit="text", corpora={paper.parallel: sentences})}
+    return {PARALLEL: Draws.averaged_texts(paper, paper.parallel, config.corpora[paper.parallel].languages)}
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:

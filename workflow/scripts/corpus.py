@@ -6,15 +6,8 @@ from pathlib import Path
 from crosslens import logs
 from crosslens.corpora.official import write_corpus
 
-
-def main(snakemake):
-    """Read the rule's object, write a file for each language and split."""
-    settings = snakemake.params.settings
-    log = logs.start(snakemake.log[0], title=f"corpus {snakemake.wildcards.corpus}", seed=settings["seed"])
-    # Not an import at the top: the reader is one of several, and the rule's fingerprint takes in just this one.
-    reader = import_module(f"crosslens.corpora.{snakemake.params.reader}")
-    write_corpus(reader, snakemake.params.parts, Path(snakemake.output[0]), log, **settings)
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+settings = snakemake.params.settings
+log = logs.start(snakemake.log[0], title=f"corpus {snakemake.wildcards.corpus}", seed=settings["seed"])
+# Not an import at the top: the reader is one of several, and the rule's fingerprint takes in just this one.
+reader = import_module(f"crosslens.corpora.{snakemake.params.reader}")
+write_corpus(reader, snakemake.params.parts, Path(snakemake.output[0]), log, **settings)

@@ -6,17 +6,10 @@ from crosslens import logs
 from crosslens.sources.fetch import in_mirrors, parts
 from crosslens.sources.wikipedia import sample
 
-
-def main(snakemake):
-    """Read the rule's object, fetch."""
-    wildcards, settings = snakemake.wildcards, snakemake.params.settings
-    log = logs.start(snakemake.log[0], title=f"sample of {wildcards.dump}", seed=wildcards.seed)
-    mirror = in_mirrors(snakemake.config.get("mirror", []), settings["mirror"])
-    file = f"{wildcards.source}/{wildcards.dump}.xml.bz2"
-    with parts(file, urls=settings["urls"], mirror=mirror, manual=settings["manual"]) as dump:
-        target, numbers = Path(snakemake.output[0]), {"blocks": int(wildcards.blocks), "seed": int(wildcards.seed)}
-        log.info("%s", sample(Path(snakemake.input.index), dump, target, **numbers))
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+wildcards, settings = snakemake.wildcards, snakemake.params.settings
+log = logs.start(snakemake.log[0], title=f"sample of {wildcards.dump}", seed=wildcards.seed)
+mirror = in_mirrors(snakemake.config.get("mirror", []), settings["mirror"])
+file = f"{wildcards.source}/{wildcards.dump}.xml.bz2"
+with parts(file, urls=settings["urls"], mirror=mirror, manual=settings["manual"]) as dump:
+    target, numbers = Path(snakemake.output[0]), {"blocks": int(wildcards.blocks), "seed": int(wildcards.seed)}
+    log.info("%s", sample(Path(snakemake.input.index), dump, target, **numbers))

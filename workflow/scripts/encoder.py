@@ -7,14 +7,7 @@ from crosslens.config.encoders import Encoder
 from crosslens.encoders.build import build
 from pydantic import TypeAdapter
 
-
-def main(snakemake):
-    """Read the rule's object, write the folder."""
-    log = logs.start(snakemake.log[0], title=f"encoder {snakemake.wildcards.encoder}")
-    settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
-    hub = next((Path(path).parent for path in snakemake.input.hub), None)
-    build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, hub)
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+log = logs.start(snakemake.log[0], title=f"encoder {snakemake.wildcards.encoder}")
+settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
+hub = next((Path(path).parent for path in snakemake.input.hub), None)
+build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, hub)

@@ -5,17 +5,10 @@ from pathlib import Path
 from crosslens import logs
 from crosslens.sources.fetch import fetch, in_mirrors
 
-
-def main(snakemake):
-    """Read the rule's object, fetch."""
-    wildcards = snakemake.wildcards
-    log = logs.start(snakemake.log[0], title=f"fetch {wildcards.path} of {wildcards.source}")
-    settings = dict(snakemake.params.settings)
-    # Where a copy is looked for is no setting: the bytes are verified, and another mirror must not rerun everything.
-    mirror = in_mirrors(snakemake.config.get("mirror", []), settings.pop("mirror"))
-    digest = fetch(f"{wildcards.source}/{wildcards.path}", Path(snakemake.output[0]), mirror=mirror, **settings)
-    log.info("sha256 %s", digest)
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+wildcards = snakemake.wildcards
+log = logs.start(snakemake.log[0], title=f"fetch {wildcards.path} of {wildcards.source}")
+settings = dict(snakemake.params.settings)
+# Where a copy is looked for is no setting: the bytes are verified, and another mirror must not rerun everything.
+mirror = in_mirrors(snakemake.config.get("mirror", []), settings.pop("mirror"))
+digest = fetch(f"{wildcards.source}/{wildcards.path}", Path(snakemake.output[0]), mirror=mirror, **settings)
+log.info("sha256 %s", digest)

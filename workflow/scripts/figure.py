@@ -8,15 +8,8 @@ from crosslens.figures.save import save
 from crosslens.papers.inputs import inputs
 from crosslens.provenance import write_record
 
-
-def main(snakemake):
-    """Read the rule's object, draw."""
-    logs.start(snakemake.log[0], title=snakemake.wildcards.item)
-    settings = snakemake.params.settings
-    module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
-    save(module.figure(settings["item"], inputs(settings, snakemake.input), settings["settings"]), Path(snakemake.output.figure))
-    write_record(snakemake.output.figure, settings, snakemake.input.get("records", []))
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+logs.start(snakemake.log[0], title=snakemake.wildcards.item)
+settings = snakemake.params.settings
+module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
+save(module.figure(settings["item"], inputs(settings, snakemake.input), settings["settings"]), Path(snakemake.output.figure))
+write_record(snakemake.output.figure, settings, snakemake.input.get("records", []))

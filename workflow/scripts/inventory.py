@@ -7,15 +7,8 @@ from crosslens import logs
 from crosslens.corpora.inventory import inventory
 from crosslens.files import written
 
-
-def main(snakemake):
-    """Read the rule's object, write the table."""
-    log = logs.start(snakemake.log[0], title="inventory of corpora")
-    table = inventory([Path(path) for path in snakemake.params.files], snakemake.params.settings)
-    with written(Path(snakemake.output[0])) as temporary:
-        pyarrow.csv.write_csv(table, temporary)
-    log.info("%d files of %d corpora", len(table), len(table["corpus"].unique()))
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+log = logs.start(snakemake.log[0], title="inventory of corpora")
+table = inventory([Path(path) for path in snakemake.params.files], snakemake.params.settings)
+with written(Path(snakemake.output[0])) as temporary:
+    pyarrow.csv.write_csv(table, temporary)
+log.info("%d files of %d corpora", len(table), len(table["corpus"].unique()))

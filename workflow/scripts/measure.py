@@ -7,26 +7,19 @@ from crosslens import logs, records
 from crosslens.measures.given import Given
 from crosslens.trainings import trainings
 
-
-def main(snakemake):
-    """Read the rule's object, write the records."""
-    kind, params = snakemake.wildcards.kind, snakemake.params
-    logs.start(snakemake.log[0], title=f"{kind} of {snakemake.wildcards.recipe}")
-    # Not an import at the top: the kind is one of several, and the rule's fingerprint takes in just this one.
-    module = import_module(f"crosslens.measures.{kind}")
-    tokens = {Path(folder).name: Path(folder) for folder in snakemake.input.get("tokens", [])}
-    recipe, inputs = snakemake.wildcards.recipe, snakemake.input
-    given = [[(recipe, Path(inputs[name]))] for name in ("states", "draws") if name in inputs.keys()]
-    given += [trainings(Path(path), recipe) for path in inputs.get("predictions", [])]
-    rows = [
-        {"recipe": name, "seed": seed} | row
-        for seed, folders in zip(params.seeds, given, strict=True)
-        for name, folder in folders
-        for row in module.measure(Given(folder, seed, tokens, snakemake.threads), **params.settings["measure"])
-    ]
-    schema = getattr(module, "SCHEMA", records.RECORDS)
-    records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema)
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+kind, params = snakemake.wildcards.kind, snakemake.params
+logs.start(snakemake.log[0], title=f"{kind} of {snakemake.wildcards.recipe}")
+# Not an import at the top: the kind is one of several, and the rule's fingerprint takes in just this one.
+module = import_module(f"crosslens.measures.{kind}")
+tokens = {Path(folder).name: Path(folder) for folder in snakemake.input.get("tokens", [])}
+recipe, inputs = snakemake.wildcards.recipe, snakemake.input
+given = [[(recipe, Path(inputs[name]))] for name in ("states", "draws") if name in inputs.keys()]
+given += [trainings(Path(path), recipe) for path in inputs.get("predictions", [])]
+rows = [
+    {"recipe": name, "seed": seed} | row
+    for seed, folders in zip(params.seeds, given, strict=True)
+    for name, folder in folders
+    for row in module.measure(Given(folder, seed, tokens, snakemake.threads), **params.settings["measure"])
+]
+schema = getattr(module, "SCHEMA", records.RECORDS)
+records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema)

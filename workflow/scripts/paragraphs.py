@@ -17,5 +17,5 @@ def main(snakemake):
     log.info("%s", found)
 
 
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+if __name__ == "__main__":  # its processes import this file where they are not forked
+    main(snakemake)

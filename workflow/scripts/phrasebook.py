@@ -5,16 +5,9 @@ from pathlib import Path
 from crosslens import logs
 from crosslens.phrasebook.write import Sizes, write_sources
 
-
-def main(snakemake):
-    """Read the rule's object, write the files."""
-    settings = dict(snakemake.params.settings)
-    log = logs.start(snakemake.log[0], title="phrasebook", seed=settings["seed"])
-    languages, seed = settings.pop("languages"), settings.pop("seed")
-    sizes = Sizes(**settings | {"train_languages": tuple(settings["train_languages"])})
-    write_sources(Path(snakemake.params.folder), languages, seed, sizes)
-    log.info("%d files", len(snakemake.output))
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+settings = dict(snakemake.params.settings)
+log = logs.start(snakemake.log[0], title="phrasebook", seed=settings["seed"])
+languages, seed = settings.pop("languages"), settings.pop("seed")
+sizes = Sizes(**settings | {"train_languages": tuple(settings["train_languages"])})
+write_sources(Path(snakemake.params.folder), languages, seed, sizes)
+log.info("%d files", len(snakemake.output))

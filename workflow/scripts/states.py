@@ -7,26 +7,19 @@ from crosslens.config.draws import Draws
 from crosslens.encoding.units import Units
 from crosslens.states.run import run
 
-
-def main(snakemake):
-    """Read the rule's object, write a folder a corpus."""
-    settings = snakemake.params.settings
-    log = logs.start(snakemake.log[0], title=f"states of {snakemake.wildcards.recipe}", seed=int(snakemake.wildcards.seed))
-    run(
-        Path(snakemake.input.encoder),
-        next(map(Path, snakemake.input.model), None),
-        Path(snakemake.input.draws),
-        {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
-        Path(snakemake.output[0]),
-        draws=Draws.model_validate(settings["draws"]),
-        layers=settings["layers"],
-        units=Units.model_validate(settings["units"]),
-        precision=settings["precision"],
-        stored=settings["stored"],
-        threads=snakemake.threads,
-        log=log,
-    )
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+settings = snakemake.params.settings
+log = logs.start(snakemake.log[0], title=f"states of {snakemake.wildcards.recipe}", seed=int(snakemake.wildcards.seed))
+run(
+    Path(snakemake.input.encoder),
+    next(map(Path, snakemake.input.model), None),
+    Path(snakemake.input.draws),
+    {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
+    Path(snakemake.output[0]),
+    draws=Draws.model_validate(settings["draws"]),
+    layers=settings["layers"],
+    units=Units.model_validate(settings["units"]),
+    precision=settings["precision"],
+    stored=settings["stored"],
+    threads=snakemake.threads,
+    log=log,
+)

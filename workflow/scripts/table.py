@@ -9,18 +9,11 @@ from crosslens.pages import page
 from crosslens.papers.inputs import inputs
 from crosslens.provenance import write_table
 
-
-def main(snakemake):
-    """Read the rule's object, write table, page and record."""
-    log = logs.start(snakemake.log[0], title=snakemake.wildcards.item)
-    settings = snakemake.params.settings
-    module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
-    made = module.table(settings["item"], inputs(settings, snakemake.input), settings["settings"])
-    log.info("%d cells", len(made))
-    write_table(made, snakemake.output.table, settings, snakemake.input.get("records", []))
-    with written(snakemake.output.page) as temporary:
-        temporary.write_text(page(Path(snakemake.output.table), snakemake.params.title), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+log = logs.start(snakemake.log[0], title=snakemake.wildcards.item)
+settings = snakemake.params.settings
+module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
+made = module.table(settings["item"], inputs(settings, snakemake.input), settings["settings"])
+log.info("%d cells", len(made))
+write_table(made, snakemake.output.table, settings, snakemake.input.get("records", []))
+with written(snakemake.output.page) as temporary:
+    temporary.write_text(page(Path(snakemake.output.table), snakemake.params.title), encoding="utf-8")

@@ -6,21 +6,14 @@ from crosslens import logs
 from crosslens.recipes import Recipe
 from crosslens.training.run import run
 
-
-def main(snakemake):
-    """Read the rule's object, run the training."""
-    recipe, seed = Recipe.model_validate(snakemake.params.settings), int(snakemake.wildcards.seed)
-    log = logs.start(snakemake.log[0], title=f"train {recipe.name}", seed=seed)
-    run(
-        recipe,
-        seed,
-        Path(snakemake.input.encoder),
-        {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
-        Path(snakemake.output.record).parent,
-        threads=snakemake.threads,
-        log=log,
-    )
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+recipe, seed = Recipe.model_validate(snakemake.params.settings), int(snakemake.wildcards.seed)
+log = logs.start(snakemake.log[0], title=f"train {recipe.name}", seed=seed)
+run(
+    recipe,
+    seed,
+    Path(snakemake.input.encoder),
+    {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
+    Path(snakemake.output.record).parent,
+    threads=snakemake.threads,
+    log=log,
+)

@@ -6,22 +6,15 @@ from crosslens import logs
 from crosslens.recipes import Recipe
 from crosslens.training.search import search
 
-
-def main(snakemake):
-    """Read the rule's object, run the trainings."""
-    seed = int(snakemake.wildcards.seed)
-    log = logs.start(snakemake.log[0], title=f"train {snakemake.wildcards.recipe}", seed=seed)
-    search(
-        [Recipe.model_validate(trial) for trial in snakemake.params.trials],
-        seed,
-        Path(snakemake.input.encoder),
-        {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
-        Path(snakemake.output[0]),
-        version=[snakemake.params.code, snakemake.params.environment],
-        threads=snakemake.threads,
-        log=log,
-    )
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+seed = int(snakemake.wildcards.seed)
+log = logs.start(snakemake.log[0], title=f"train {snakemake.wildcards.recipe}", seed=seed)
+search(
+    [Recipe.model_validate(trial) for trial in snakemake.params.trials],
+    seed,
+    Path(snakemake.input.encoder),
+    {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
+    Path(snakemake.output[0]),
+    version=[snakemake.params.code, snakemake.params.environment],
+    threads=snakemake.threads,
+    log=log,
+)

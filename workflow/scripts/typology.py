@@ -6,14 +6,7 @@ from crosslens import logs
 from crosslens.corpora.schema import TYPOLOGY, write
 from crosslens.corpora.typology import read
 
-
-def main(snakemake):
-    """Read the rule's object, write one file."""
-    log = logs.start(snakemake.log[0], title=f"typology {snakemake.wildcards.corpus}")
-    rows, counts = read([Path(path) for path in snakemake.input], snakemake.params.settings["languages"])
-    write(rows, Path(snakemake.output[0]), TYPOLOGY, counts)
-    log.info("%d values: %s", len(rows), ", ".join(f"{name} {count}" for name, count in counts.items()))
-
-
-if __name__ == "__main__":
-    main(snakemake)  # type: ignore[name-defined]  # noqa: F821
+log = logs.start(snakemake.log[0], title=f"typology {snakemake.wildcards.corpus}")
+rows, counts = read([Path(path) for path in snakemake.input], snakemake.params.settings["languages"])
+write(rows, Path(snakemake.output[0]), TYPOLOGY, counts)
+log.info("%d values: %s", len(rows), ", ".join(f"{name} {count}" for name, count in counts.items()))

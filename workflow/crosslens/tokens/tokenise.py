@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, groupby, islice
+from logging import Logger
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -237,6 +238,24 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         others = [tokenizer.normalizer] if tokenizer.normalizer else []
         tokenizer.normalizer = normalizers.Sequence([*others, normalizers.Prepend(" ")])
     return tokenizer
+
+
+def write_corpus_tokens(
+    folder: Path, files: Mapping[tuple[str, str], Path], output: Path, settings: Reading, shared: Mapping[str, Any], log: Logger
+) -> None:
+    """Tokenise the files of a corpus, (language, split) -> file, into LANGUAGE.SPLIT.parquet below `output`.
+
+    shared: the languages whose validation is a share of train, and how it is drawn (`write_train`).
+    """
+    drawn = {name: value for name, value in shared.items() if name != "languages"}
+    for (language, split), corpus in files.items():
+        outputs = {name: output / f"{language}.{name}.parquet" for name in (split, "validation")}
+        if split == "train" and language in shared["languages"]:
+            written = write_train(folder, corpus, outputs, settings, language=language, **drawn)
+        else:
+            written = {split: write_tokens(folder, corpus, outputs[split], settings, split)}
+        for name, counts in written.items():
+            log.info("%s.%s: %s", language, name, ", ".join(f"{what} {count}" for what, count in counts.items()))
 
 
 def write_tokens(folder: Path, corpus: Path, output: Path, settings: Reading, split: str) -> dict[str, int]:

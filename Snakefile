@@ -24,9 +24,12 @@ include: "rules/measures.smk"
 include: "rules/items.smk"
 
 
+logger.addFilter(explain)
+
+
 onstart:
     if not workflow.touch:
-        fail_without_network(workflow.dag)
+        check_start(workflow.dag)
 
 
 onerror:

@@ -3,7 +3,6 @@
 import os
 import sys
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -18,9 +17,11 @@ from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
+from crosslens.hints import SHOWN, missing_command, missing_mirrors, unknown_target
 from crosslens.jobs import Jobs, calm
 from crosslens.kinds import kinds
 from crosslens.papers.paper import MODEL_FILES, papers
+from crosslens.scales import scales
 
 try:
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
@@ -91,6 +92,9 @@ def corpora_that(condition):
 
 # A calm display in the place of Snakemake's; its own log in .snakemake/log stays whole.
 JOBS = Jobs()
+if workflow.exec_mode == ExecMode.DEFAULT:
+    for warning in missing_mirrors(CONFIG.mirror):
+        logger.warning(warning)
 if workflow.exec_mode == ExecMode.DEFAULT and not workflow.output_settings.dryrun:
     logger.addHandler(JOBS)
     for handler in logger.handlers:

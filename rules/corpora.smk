@@ -4,7 +4,7 @@
 rule corpus:
     """Read the official files of a corpus, all languages and splits, regardless of their kind."""
     input:
-        lambda wildcards: corpus_sources(CONFIG.corpora[wildcards.corpus]),
+        lambda wildcards: OFFICIAL.of_corpus(CONFIG.corpora[wildcards.corpus]),
     output:
         directory(f"{RESULTS}/corpora/{{corpus}}"),
     log:
@@ -19,7 +19,7 @@ rule corpus:
     params:
         code=lambda wildcards: code("corpus", f"corpora/{CONFIG.corpora[wildcards.corpus].READER}"),
         reader=lambda wildcards: CONFIG.corpora[wildcards.corpus].READER,
-        parts=lambda wildcards: corpus_parts(CONFIG.corpora[wildcards.corpus]),
+        parts=lambda wildcards: OFFICIAL.parts(CONFIG.corpora[wildcards.corpus]),
         settings=lambda wildcards: corpus_settings(CONFIG.corpora[wildcards.corpus]),
         looked_up=looked_up,
         environment=environment("corpora"),
@@ -32,7 +32,7 @@ rule corpus:
 rule paragraphs:
     """Sample a language's paragraphs and split them by page."""
     input:
-        lambda wildcards: dump(CONFIG.corpora[wildcards.corpus], wildcards.language),
+        lambda wildcards: OFFICIAL.dump(CONFIG.corpora[wildcards.corpus], wildcards.language),
     output:
         train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
         validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",
@@ -63,7 +63,7 @@ rule paragraphs:
 rule typology:
     """Extract the configured languages from WALS."""
     input:
-        lambda wildcards: typology_files(CONFIG.corpora[wildcards.corpus]),
+        lambda wildcards: OFFICIAL.of_corpus(CONFIG.corpora[wildcards.corpus]),
     output:
         f"{RESULTS}/corpora/{{corpus}}/typology.parquet",
     log:

@@ -4,7 +4,7 @@
 rule tokenizer:
     """Store what of an encoder needs no weights: its tokenizer, trimmed to texts or learnt from them, and its configuration."""
     input:
-        hub=lambda wildcards: encoder_files(CONFIG.encoders[wildcards.encoder], "DESCRIPTION"),
+        hub=lambda wildcards: OFFICIAL.of_encoder(CONFIG.encoders[wildcards.encoder], "DESCRIPTION"),
         texts=lambda wildcards: vocabulary_files(wildcards, corpus_outputs),
     output:
         directory(f"{RESULTS}/tokenizers/{{encoder}}"),
@@ -28,7 +28,7 @@ rule tokenizer:
 rule encoder:
     """Store an encoder in a folder that transformers can load."""
     input:
-        hub=lambda wildcards: encoder_files(CONFIG.encoders[wildcards.encoder], "WEIGHTS"),
+        hub=lambda wildcards: OFFICIAL.of_encoder(CONFIG.encoders[wildcards.encoder], "WEIGHTS"),
         tokenizer=f"{RESULTS}/tokenizers/{{encoder}}",
     output:
         directory(f"{RESULTS}/encoders/{{encoder}}"),

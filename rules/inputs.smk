@@ -14,93 +14,39 @@ def corpus_outputs(corpus):
     return [f"{RESULTS}/corpora/{corpus}"] if whole else corpus_files(corpus)
 
 
-def official_file(source, path):
-    """Addresses of an official file, and what is known about it."""
-    known = SOURCES[source]
-    return {
-        "urls": known.urls_of(path),
-        "sha256": known.sha256_of(path),
-        "size": known.bytes_of(path),
-        "manual": known.manual,
-        "mirror": known.mirror,
-    }
-
-
-def corpus_parts(corpus):
-    """Archive -> LANG.SPLIT -> patterns of its members; under "", official files that lie in no archive."""
-    parts = {}
-    for language, split in corpus.stored():
-        source, archive = corpus.distribution([split])
-        folder, files = f"{RESULTS}/sources/{source}", corpus.files_of(language, split)
-        if not archive:
-            files = [f"{folder}/{file}" for pattern in files for file in SOURCES[source].matching(pattern)]
-        parts.setdefault(f"{folder}/{archive}" if archive else "", {})[f"{language}.{split}"] = files
-    return parts
-
-
-def corpus_texts(corpus):
-    """Language -> archive of the documents that a corpus lists by id."""
-    archives = {language: corpus.texts_of(language) for language in corpus.languages}
-    return {language: f"{RESULTS}/sources/{'/'.join(archive)}" for language, archive in archives.items() if archive}
-
-
-def corpus_sources(corpus):
-    """Official files of a corpus, each once."""
-    parts = corpus_parts(corpus)
-    unarchived = chain.from_iterable(parts.get("", {}).values())
-    return list(dict.fromkeys([*filter(None, parts), *unarchived, *corpus_texts(corpus).values()]))
-
-
-def typology_files(corpus):
-    """The tables of WALS."""
-    return [f"{RESULTS}/sources/{corpus.source}/{corpus.folder}/{table}.csv" for table in corpus.TABLES]
-
-
-def dump(corpus, language):
-    """A language's dump, or the sample of it."""
-    source = f"{corpus.source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else corpus.source
-    return f"{RESULTS}/sources/{source}/{corpus.file_of(language)}"
-
-
-def encoder_files(settings, files):
-    """Official files of an encoder from the hub: those of a kind."""
-    if settings.source != "hub":
-        return []
-    return [f"{RESULTS}/sources/hub/{settings.id}/{settings.revision}/{file}" for file in getattr(settings, files)]
-
-
 def all_official_files():
     """All files that are fetched for the configured studies, regardless of the requested targets."""
+    encoders = [CONFIG.encoders[name] for name in sorted({recipe.encoder for _, recipe in RECIPES.values()})]
     read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
-    read |= {corpus for draws in DRAWS.values() for corpus in draws.corpora}
-    all_files = []
-    for encoder in [CONFIG.encoders[name] for name in sorted({recipe.encoder for _, recipe in RECIPES.values()})]:
-        read |= {*encoder.corpora}
-        all_files += [*encoder_files(encoder, "DESCRIPTION"), *encoder_files(encoder, "WEIGHTS")]
-    for corpus in [corpus for name, corpus in CONFIG.corpora.items() if name in read]:
-        if isinstance(corpus, OfficialCorpus):
-            all_files += corpus_sources(corpus)
-            continue
-        for language in corpus.languages:
-            index = f"{RESULTS}/sources/{corpus.source}/{corpus.file_of(language).removesuffix('.xml.bz2')}-index.txt.bz2"
-            all_files += [*([index] if corpus.blocks else []), dump(corpus, language)]
-    return [file for file in dict.fromkeys(all_files) if not file.startswith(f"{RESULTS}/sources/phrasebook/")]
+    read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
+    return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders)
 
 
-def fail_without_network(dag):
-    """Stop before the first job where files are to be fetched and cannot be."""
+def check_start(dag):
+    """Stop before the first job where no job can be submitted, or files are to be fetched and cannot be."""
     from crosslens.sources.offline import out_of_reach  # not at the top: only a run asks, planning does not
 
     fetched = [job.output[0] for job in dag.needrun_jobs() if job.rule.name in ("fetch", "dump_sample")]
-    message = out_of_reach([os.path.relpath(file, f"{RESULTS}/sources") for file in fetched], SOURCES, CONFIG.mirror)
+    message = missing_command(workflow.executor_plugin.name) or out_of_reach(
+        [os.path.relpath(file, f"{RESULTS}/sources") for file in fetched], SOURCES, CONFIG.mirror
+    )
     if message:
         raise WorkflowError(message)
+
+
+def explain(record):
+    """Say more, where Snakemake finds no rule for a target."""
+    if getattr(record, "exception", "") == "MissingRuleException":
+        files = [f"{RESULTS}/{place}{SHOWN[item.form]}" for place, (_, _, item) in ITEMS.items()]
+        known = [*(rule.name for rule in workflow.rules), *files]
+        record.msg += f"\n{unknown_target(record.msg, known, RESULTS, scales(ROOT))}"
+    return True
 
 
 def corpus_settings(corpus):
     """What determines a corpus's rows, apart from its files and its reader's code."""
     reading = corpus.model_dump(include=corpus.READS)
-    return {"limits": corpus.limits, "seed": corpus.seed, "texts": corpus_texts(corpus), **reading}
+    return {"limits": corpus.limits, "seed": corpus.seed, "texts": OFFICIAL.texts(corpus), **reading}
 
 
 def token_settings(wildcards):

@@ -1,8 +1,10 @@
 # Official files from a mirror, the network or the phrasebook, under sources/ID/.
 
+from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
 
 SOURCES = load_sources()
+OFFICIAL = Layout(f"{RESULTS}/sources", SOURCES)
 for name, corpus in CONFIG.corpora.items():
     for source in sorted(corpus.sources() - set(SOURCES)):
         key = next(key for key in ("source", "train_source", "texts_source") if getattr(corpus, key, None) == source)
@@ -23,11 +25,12 @@ rule fetch:
     wildcard_constraints:
         source=FETCHED,
         path=".+",
+    retries: 0  # it has tried every server already
     conda:
         "../envs/corpora.yaml"
     params:
         code=code("fetch"),
-        settings=lambda wildcards: official_file(wildcards.source, wildcards.path),
+        settings=lambda wildcards: OFFICIAL.facts(wildcards.source, wildcards.path),
         environment=environment("corpora"),
     message:
         "Fetch {wildcards.path} of {wildcards.source}"
@@ -47,11 +50,12 @@ rule dump_sample:
         source=FETCHED,
         dump=".+",
         blocks=r"\d+",
+    retries: 0
     conda:
         "../envs/corpora.yaml"
     params:
         code=code("dump_sample"),
-        settings=lambda wildcards: official_file(wildcards.source, f"{wildcards.dump}.xml.bz2"),
+        settings=lambda wildcards: OFFICIAL.facts(wildcards.source, f"{wildcards.dump}.xml.bz2"),
         environment=environment("corpora"),
     message:
         "Fetch {wildcards.blocks} blocks of {wildcards.dump}"

@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
-from crosslens.status import Item, main, outlook, scales, status, table
+from crosslens.status import Item, built, main, outlook, status, table
 from rich.console import Console
 
 REPOSITORY = Path(__file__).parents[1]
@@ -53,13 +53,13 @@ def test_it_reads_well():
 def test_scales_are_those_of_which_anything_is_built(tmp_path, capsys):
     for name in ("config.yaml", "demo", "laptop", "slurm", "envs"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
-    assert scales(tmp_path) == {}
+    assert built(tmp_path) == {}
     with pytest.raises(SystemExit, match="nothing is built yet; make demo"):
         main([], tmp_path)
     (tmp_path / "results/demo/models").mkdir(parents=True)
-    assert scales(tmp_path) == {"demo": ("demo", tmp_path / "results/demo")}
+    assert built(tmp_path) == {"demo": ("demo", "results/demo")}
     (tmp_path / "results/sources").mkdir()
-    assert scales(tmp_path).keys() == {"demo", "published"}
+    assert built(tmp_path).keys() == {"demo", "published"}
     with pytest.raises(SystemExit, match="expected one of demo, published, found laptop"):
         main(["laptop"], tmp_path)
 
@@ -67,3 +67,17 @@ def test_scales_are_those_of_which_anything_is_built(tmp_path, capsys):
 def test_other_text_is_refused():
     with pytest.raises(ValueError, match="--summary"):
         status("Error: unknown rule\n", "r")
+
+
+def test_a_broken_configuration_is_named_with_its_line(tmp_path):
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo/config.yaml").write_text("configfile: [demo/overlay.yaml]\n")
+    for text, fault in {
+        "seeds: [0, 1\nresults: results/demo\n": ":2:8: expected YAML, found a fault while parsing a flow sequence",
+        "results: results/demo\n\tseeds: [0]\n": ":2:1: expected YAML, found a fault while scanning for the next token",
+        "- results\n": ": expected keys and values in YAML, found list",
+    }.items():
+        (tmp_path / "demo/overlay.yaml").write_text(text)
+        with pytest.raises(SystemExit) as ended:
+            main([], tmp_path)
+        assert str(ended.value).startswith(f"status: {tmp_path}/demo/overlay.yaml{fault}")

@@ -43,7 +43,7 @@ class Jobs(logging.Handler):
         self.names: dict[int, tuple[str, str]] = {}  # job -> rule, what it does
         self.running: dict[int, float] = {}  # job -> when it began
         self.took: dict[str, list[float]] = defaultdict(list)  # rule -> seconds of its finished jobs
-        self.failed: list[tuple[str, list[str]]] = []  # what the job does, logs
+        self.failed: dict[str, list[str]] = {}  # what the job does -> logs, once however often it was tried
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take note of an event, and print a line where a job has ended."""
@@ -58,7 +58,7 @@ class Jobs(logging.Handler):
                 self._finished(record.job_id)  # type: ignore[attr-defined]
             case "job_error":
                 _, what = self.names.get(record.jobid, ("", _what(record)))  # type: ignore[attr-defined]
-                self.failed.append((what, [str(log) for log in record.log]))  # type: ignore[attr-defined]
+                self.failed[what] = [str(log) for log in record.log]  # type: ignore[attr-defined]
                 self._print(f"FAILED: {what}; the reason is repeated at the end")
 
     def _finished(self, job: int) -> None:
@@ -88,7 +88,7 @@ class Jobs(logging.Handler):
     def summary(self) -> None:
         """Say of each failed job why it failed and where its log is."""
         self._print(f"\n{len(self.failed) or 'No'} job{'s' * (len(self.failed) != 1)} failed.")
-        for what, logs in self.failed:
+        for what, logs in self.failed.items():
             reasons = [reason for log in logs if (reason := _reason(Path(log)))]
             self._print(f"- {what}\n    {reasons[0] if reasons else 'it left no log'}\n    log: {', '.join(logs) or 'none'}")
 

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-import yaml
 from rich.console import Console
 from rich.table import Table
+
+from crosslens.errors import DataError
+from crosslens.hints import SHOWN
+from crosslens.scales import Scale, scales
 
 WHY = {
     "params changed": "settings or code changed",
@@ -18,7 +21,6 @@ WHY = {
     "updated input files": "newer inputs",
 }
 UPSTREAM = "something that it is made of"  # changed; nothing of its own did
-SHOWN = {"table": ".csv", "figure": ".svg"}  # rule -> ending of what it makes first
 
 
 @dataclass(frozen=True)
@@ -39,20 +41,10 @@ class Status:
     causes: Mapping[str, Counter[str]]
 
 
-def scales(root: Path) -> dict[str, tuple[str, Path]]:
-    """Scale -> its profile and results folder, of all profiles whose results folder holds anything built."""
-    found = {}
-    for path in sorted(root.glob("*/config.yaml")):
-        profile = yaml.safe_load(path.read_text("utf-8"))
-        if not isinstance(profile, dict) or not {"configfile", "executor"} & profile.keys():
-            continue
-        results = "results"
-        for file in profile.get("configfile", []):
-            results = yaml.safe_load((root / file).read_text("utf-8")).get("results", results)
-        if any((root / results / stage).is_dir() for stage in ("sources", "corpora", "models")):
-            name = "published" if results == "results" else PurePath(results).name
-            found[name] = path.parent.name, root / results
-    return found
+def built(root: Path) -> dict[str, Scale]:
+    """Scales by name, of those whose results folder holds anything built."""
+    stages = ("sources", "corpora", "models")
+    return {each.name: each for each in scales(root) if any((root / each.results / stage).is_dir() for stage in stages)}
 
 
 def status(summary: str, results: str) -> Status:
@@ -100,7 +92,10 @@ def outlook(scale: str, its: Status) -> str:
 
 def main(names: list[str], root: Path = Path()) -> None:
     """Ask Snakemake about each scale and print the table."""
-    known = scales(root)
+    try:
+        known = built(root)
+    except DataError as error:
+        sys.exit(f"status: {error}")
     if unknown := set(names) - known.keys():
         expected = f"one of {', '.join(known)}" if known else "a scale of which anything is built"
         sys.exit(f"status: expected {expected}, found {', '.join(sorted(unknown))}")
@@ -109,11 +104,10 @@ def main(names: list[str], root: Path = Path()) -> None:
     found: dict[str, Status] = {}
     failed = False
     for name in names or known:
-        profile, results = known[name]
-        command = [sys.executable, "-m", "snakemake", "--profile", profile, "demo_all", "--summary"]
+        command = [sys.executable, "-m", "snakemake", "--profile", known[name].profile, "demo_all", "--summary"]
         result = subprocess.run(command, capture_output=True, text=True, cwd=root)
         if result.returncode == 0:
-            found[name] = status(result.stdout, str(results.relative_to(root)))
+            found[name] = status(result.stdout, known[name].results)
         else:
             failed = True
             print(f"status: {name}: {' '.join(command[1:])} failed:\n{result.stderr}", file=sys.stderr)

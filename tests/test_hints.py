@@ -1,0 +1,40 @@
+"""What is said beside Snakemake's own messages."""
+
+from crosslens.hints import missing_command, missing_mirrors, unknown_target
+from crosslens.scales import Scale
+
+SCALES = [Scale("slurm", "results"), Scale("demo", "results/demo"), Scale("laptop", "results/laptop")]
+FILES = ["table1.csv", "table2.csv", "figure3.svg", "muller2021/table1.csv"]
+
+
+def hint(target, results="results/demo"):
+    said = f"No rule to produce {target} (if you use input functions make sure that they don't raise unexpected exceptions)."
+    return unknown_target(said, ["demo", "all", *(f"{results}/{file}" for file in FILES)], results, SCALES)
+
+
+def test_unknown_targets():
+    for target, expected in {
+        "results/demo/tabel1.csv": "Did you mean results/demo/table1.csv or ",
+        "demoo": "Did you mean demo?",
+        "table1": "Give the whole path: results/demo/table1.csv",
+        "figure3.svg": "Give the whole path: results/demo/figure3.svg",
+        "results/table2.csv": "It belongs to the published scale: add --profile slurm, or ask for results/demo/table2.csv, which",
+        "results/laptop/figure3.svg": "It belongs to the laptop scale: add --profile laptop, or ask for results/demo/figure3.svg",
+        "results/laptop/models/x": "It belongs to the laptop scale: add --profile laptop.",
+        "something/else": "`make status` lists",
+    }.items():
+        assert hint(target).startswith(expected), target
+    assert hint("results/demo/table1.csv", "results").startswith("It belongs to the demo scale: add --profile demo, or ask for")
+
+
+def test_a_cluster_needs_sbatch(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert missing_command("local") is None and "login node" in missing_command("slurm")
+    (tmp_path / "sbatch").touch(0o755)
+    assert missing_command("slurm") is None
+
+
+def test_a_mirror_that_does_not_exist(tmp_path):
+    assert missing_mirrors([str(tmp_path), f"{tmp_path}/other"]) == [
+        f"mirror: expected a folder, found none at {tmp_path}/other; files are downloaded where no other mirror has them"
+    ]

@@ -1,0 +1,48 @@
+"""What Snakemake's own messages leave out: unknown targets, and what a run lacks, said before its first job."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from crosslens.scales import Scale
+
+SHOWN = {"table": ".csv", "figure": ".svg"}  # what a table and a figure make first: the file to ask for
+
+
+def unknown_target(said: str, known: Sequence[str], results: str, scales: Iterable[Scale]) -> str:
+    """What helps where Snakemake has said "No rule to produce TARGET ...".
+
+    known: rules, and files of tables and figures; results: the folder of this call's.
+    """
+    target = said.partition("No rule to produce ")[2].partition(" (")[0]
+    longest_first = sorted(scales, key=lambda scale: -len(scale.results))
+    of = next((scale for scale in longest_first if target.startswith(f"{scale.results}/")), None)
+    here = f"{results}/{target.removeprefix(f'{of.results}/')}" if of else ""
+    if of and of.results != results and (here in known or of.results != "results"):
+        other = f", or ask for {here}, which this profile makes" if here in known else ""
+        return f"It belongs to the {of.name} scale: add --profile {of.profile}{other}."
+    names = {Path(file).name: file for file in reversed(known)} | {Path(file).stem: file for file in reversed(known)}
+    if target in names:
+        return f"Give the whole path: {names[target]}"
+    near = get_close_matches(target, known, n=3)
+    return f"Did you mean {' or '.join(near)}?" if near else "`make status` lists all tables and figures."
+
+
+def missing_command(executor: str | None) -> str | None:
+    """The message for a cluster profile on a machine from which no job can be submitted."""
+    if executor != "slurm" or shutil.which("sbatch"):
+        return None
+    return (
+        "sbatch: command not found, so no job can be submitted: start this on a login node of the cluster, load its SLURM "
+        "module, or run here with --executor local --cores N"
+    )
+
+
+def missing_mirrors(mirrors: Iterable[str]) -> list[str]:
+    """A warning for each folder under `mirror:` that does not exist."""
+    return [
+        f"mirror: expected a folder, found none at {mirror}; files are downloaded where no other mirror has them"
+        for mirror in mirrors
+        if not Path(mirror).is_dir()
+    ]

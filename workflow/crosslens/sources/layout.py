@@ -1,0 +1,71 @@
+"""Where official files lie below the results, and which of them corpora and encoders are made of."""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from crosslens.config.corpora import Corpus, OfficialCorpus, ParagraphCorpus
+from crosslens.config.encoders import Encoder
+from crosslens.sources.registry import Source
+
+
+class Layout(NamedTuple):
+    """folder: SOURCE/PATH of every official file lies below it. sources: the table of sources."""
+
+    folder: str
+    sources: Mapping[str, Source]
+
+    def facts(self, source: str, path: str) -> dict[str, Any]:
+        """Addresses of an official file, and what is known about it: arguments of `fetch`."""
+        known = self.sources[source]
+        facts = {"urls": known.urls_of(path), "sha256": known.sha256_of(path), "size": known.bytes_of(path)}
+        return facts | {"manual": known.manual, "mirror": known.mirror}
+
+    def parts(self, corpus: OfficialCorpus) -> dict[str, dict[str, list[str]]]:
+        """Archive -> LANG.SPLIT -> patterns of its members; under "", official files that lie in no archive."""
+        parts: dict[str, dict[str, list[str]]] = {}
+        for language, split in corpus.stored():
+            source, archive = corpus.distribution([split])
+            folder, files = f"{self.folder}/{source}", corpus.files_of(language, split)
+            if not archive:
+                files = [f"{folder}/{file}" for pattern in files for file in self.sources[source].matching(pattern)]
+            parts.setdefault(f"{folder}/{archive}" if archive else "", {})[f"{language}.{split}"] = files
+        return parts
+
+    def texts(self, corpus: OfficialCorpus) -> dict[str, str]:
+        """Language -> archive of the documents that a corpus lists by id."""
+        archives = {language: corpus.texts_of(language) for language in corpus.languages}
+        return {language: f"{self.folder}/{'/'.join(archive)}" for language, archive in archives.items() if archive}
+
+    def of_corpus(self, corpus: Corpus) -> list[str]:
+        """What a corpus is made of: its official files, each once, the tables of WALS, or dumps and their indices."""
+        if isinstance(corpus, OfficialCorpus):
+            parts = self.parts(corpus)
+            unarchived = chain.from_iterable(parts.get("", {}).values())
+            return list(dict.fromkeys([*filter(None, parts), *unarchived, *self.texts(corpus).values()]))
+        if isinstance(corpus, ParagraphCorpus):
+            return list(chain.from_iterable((*self._index(corpus, code), self.dump(corpus, code)) for code in corpus.languages))
+        return [f"{self.folder}/{corpus.source}/{corpus.folder}/{table}.csv" for table in corpus.TABLES]
+
+    def dump(self, corpus: ParagraphCorpus, language: str) -> str:
+        """A language's dump, or the sample of it."""
+        source = f"{corpus.source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else corpus.source
+        return f"{self.folder}/{source}/{corpus.file_of(language)}"
+
+    def _index(self, corpus: ParagraphCorpus, language: str) -> list[str]:
+        """The index from which a sample of a dump's blocks is drawn."""
+        file = corpus.file_of(language).removesuffix(".xml.bz2")
+        return [f"{self.folder}/{corpus.source}/{file}-index.txt.bz2"] if corpus.blocks else []
+
+    def of_encoder(self, encoder: Encoder, *kinds: str) -> list[str]:
+        """Official files of an encoder from the hub; kinds: DESCRIPTION, WEIGHTS."""
+        if encoder.source != "hub":
+            return []
+        files = chain.from_iterable(getattr(encoder, kind) for kind in kinds)
+        return [f"{self.folder}/hub/{encoder.id}/{encoder.revision}/{file}" for file in files]
+
+    def fetched(self, corpora: Iterable[Corpus], encoders: Iterable[Encoder]) -> list[str]:
+        """All files that are not generated, each once."""
+        of_encoders = (self.of_encoder(encoder, "DESCRIPTION", "WEIGHTS") for encoder in encoders)
+        files = chain(chain.from_iterable(of_encoders), chain.from_iterable(map(self.of_corpus, corpora)))
+        return [file for file in dict.fromkeys(files) if not file.startswith(f"{self.folder}/phrasebook/")]

@@ -36,7 +36,7 @@ demo demo-all:
 	@echo "The tables and figures are in results/demo/; all of them on one page, with captions: $(REPORT)"
 
 test: install ## Run the test suite
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-demo: install ## Test the findings that hold on the demo, over three seeds (15 min)
 	$(BIN)/python -m pytest -m demo tests/demo

@@ -8,6 +8,7 @@ import random
 import re
 import unicodedata
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -601,7 +602,7 @@ def test_real_dumps(row: dict[str, str]) -> None:
 @needs_mirror
 @pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
 def test_real_dumps_the_fast_way(row: dict[str, str]) -> None:
-    for each in pages(MIRROR / "wikipedia" / row["path"]):
+    for each in islice(pages(MIRROR / "wikipedia" / row["path"]), 0, None, 4):
         assert long_paragraphs(each.text, 30) == [text for text in paragraphs(each.text) if len(text) >= 30], each.title
 
 

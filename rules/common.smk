@@ -17,7 +17,7 @@ from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
-from crosslens.hints import SHOWN, missing_command, missing_mirrors, unknown_target
+from crosslens.hints import SHOWN, missing_command, unknown_target, warnings
 from crosslens.jobs import Jobs, calm
 from crosslens.kinds import kinds
 from crosslens.papers.paper import MODEL_FILES, papers
@@ -93,7 +93,7 @@ def corpora_that(condition):
 # A calm display in the place of Snakemake's; its own log in .snakemake/log stays whole.
 JOBS = Jobs()
 if workflow.exec_mode == ExecMode.DEFAULT:
-    for warning in missing_mirrors(CONFIG.mirror):
+    for warning in warnings(config, CONFIG):
         logger.warning(warning)
 if workflow.exec_mode == ExecMode.DEFAULT and not workflow.output_settings.dryrun:
     logger.addHandler(JOBS)

@@ -1,6 +1,11 @@
 """What is said beside Snakemake's own messages."""
 
-from crosslens.hints import missing_command, missing_mirrors, unknown_target
+import platform
+from pathlib import Path
+
+import yaml
+from crosslens.config.whole import load
+from crosslens.hints import missing_command, unknown_target, warnings
 from crosslens.scales import Scale
 
 SCALES = [Scale("slurm", "results"), Scale("demo", "results/demo"), Scale("laptop", "results/laptop")]
@@ -34,7 +39,20 @@ def test_a_cluster_needs_sbatch(tmp_path, monkeypatch):
     assert missing_command("slurm") is None
 
 
-def test_a_mirror_that_does_not_exist(tmp_path):
-    assert missing_mirrors([str(tmp_path), f"{tmp_path}/other"]) == [
-        f"mirror: expected a folder, found none at {tmp_path}/other; files are downloaded where no other mirror has them"
-    ]
+def test_a_mirror_that_does_not_exist_and_an_encoder_without_a_package(values, tmp_path, monkeypatch):
+    values = values | {"mirror": [str(tmp_path), f"{tmp_path}/other"]}
+    no_mirror = f"mirror: expected a folder, found none at {tmp_path}/other; files are downloaded where no other mirror has them"
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    demo = yaml.safe_load((Path(__file__).parents[1] / "demo/overlay.yaml").read_text())["encoders"]
+    values["encoders"] = values["encoders"] | demo
+    config = load(values)
+    assert warnings(values, config) == [no_mirror] and config.encoders["e5-small"].source == "packaged"
+    for system, machine in (("Darwin", "arm64"), ("Linux", "aarch64"), ("Darwin", "x86_64")):
+        monkeypatch.setattr(platform, "system", lambda system=system: system)
+        monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
+        config = load(values)
+        fetched = config.encoders["e5-small"]
+        assert (fetched.source, fetched.id, fetched.corpora) == ("hub", demo["e5-small"]["id"], demo["e5-small"]["corpora"])
+        said, encoder = warnings(values, config)
+        assert said == no_mirror and encoder.startswith("encoders.e5-small: no package for this platform, so intfloat/")

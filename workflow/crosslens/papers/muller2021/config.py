@@ -125,6 +125,14 @@ class Muller2021(PaperSection):
         for domain, corpus in self.domains().items():
             config.expect_corpus(f"{here}.{DOMAINS[domain]}", corpus, "entities" if domain == "entities" else "treebank")
         config.expect_corpus(f"{here}.parallel", self.parallel, "treebank")
+        blocks = config.encoders[self.encoder].blocks()
+        for key, sets in {"pairs": self.pairs, "sets": self.sets, "similarity.sets": self.similarity.sets}.items():
+            above = [layer for layers in sets if not isinstance(layers, str) for layer in layers if blocks and layer > blocks]
+            if above:
+                raise ValueError(
+                    f"{here}.{key}: expected block numbers up to {blocks}, which encoders.{self.encoder} has, found {above[0]}: "
+                    "name the blocks of this encoder"
+                )
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
             trained = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}

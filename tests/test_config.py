@@ -165,7 +165,20 @@ CASES = {
     "language that the phrasebook does not write": (
         "phrasebook.languages",
         ["de", "en"],
-        "corpora.udpos.languages: tr not in phrasebook.languages: add them there or remove them here",
+        "phrasebook.languages: expected ar, es, fr, hi, tr too, read by corpora.udpos.languages, corpora.xnli.languages, "
+        "corpora.wikipedia.languages, corpora.wili.languages, corpora.muller2021_ud.languages, corpora.pud.languages, "
+        "corpora.wikiann.languages, corpora.wals.languages: add them here or remove them there",
+    ),
+    "language that the phrasebook does not have": (
+        "phrasebook.languages",
+        ["de", "sw"],
+        "{key}: sw not among the phrasebook's languages (ar, de, en, es, fi, fr, hi, id, it, ja, pl, pt, ru, tr, zh): "
+        "docs/new-language.md says how to write one; other languages need real data, for instance at the laptop scale",
+    ),
+    "blocks that an encoder does not have": (
+        "papers.muller2021.pairs",
+        [[1], [2, 3]],
+        "{key}: expected block numbers up to 2, which encoders.random has, found 3: name the blocks of this encoder",
     ),
     "source language without training data": (
         f"{PAPER}.source_language",

@@ -72,7 +72,7 @@ class Config(Section):
             if missing:
                 codes = ", ".join(sorted(set().union(*missing.values())))
                 raise ValueError(
-                    f"{', '.join(missing)}: {codes} not in phrasebook.{other}: add there, or remove from all of these"
+                    f"phrasebook.{other}: expected {codes} too, read by {', '.join(missing)}: add them here or remove them there"
                 )
         return self
 

@@ -126,8 +126,9 @@ class Muller2021(PaperSection):
             config.expect_corpus(f"{here}.{DOMAINS[domain]}", corpus, "entities" if domain == "entities" else "treebank")
         config.expect_corpus(f"{here}.parallel", self.parallel, "treebank")
         blocks = config.encoders[self.encoder].blocks()
-        for key, sets in {"pairs": self.pairs, "sets": self.sets, "similarity.sets": self.similarity.sets}.items():
-            above = [layer for layers in sets if not isinstance(layers, str) for layer in layers if blocks and layer > blocks]
+        numbered = [layers for layers in self.sets if not isinstance(layers, str)]
+        for key, sets in {"pairs": self.pairs, "sets": numbered, "similarity.sets": self.similarity.sets}.items():
+            above = [layer for layers in sets for layer in layers if blocks and layer > blocks]
             if above:
                 raise ValueError(
                     f"{here}.{key}: expected block numbers up to {blocks}, which encoders.{self.encoder} has, found {above[0]}: "

@@ -1,11 +1,13 @@
 """What is built, stale (and why) or missing, by table and figure: `make status`, or python -m crosslens.status [SCALE ...]."""
 
 import csv
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path, PurePath
 
 from rich.console import Console
@@ -20,16 +22,26 @@ WHY = {
     "set of input files changed": "different inputs than before",
     "updated input files": "newer inputs",
 }
+NODE = re.compile(r'\s*(?P<job>\d+)\[label = "(?P<rule>\w+)(\\nitem: (?P<item>[^"]*))?.*style="(?P<style>[^"]*)"')
+EDGE = re.compile(r"\s*(\d+) -> (\d+)")
+ALL = "demo_all"  # the rule that builds every item
 UPSTREAM = "something that it is made of"  # changed; nothing of its own did
 
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure. state: built, stale, missing; why: it is stale, or when it was built."""
+    """A table or figure. state: built, stale, missing; why: it is stale, or when it was built; jobs: what it takes, by rule."""
 
     name: str
     state: str
     why: str
+    jobs: Counter[str]
+
+    def __str__(self) -> str:
+        """Its state in words."""
+        if self.state == "built":
+            return f"built {self.why}"
+        return f"{self.state}{f' because of {self.why}' * bool(self.why)}: {_counted(self.jobs)}"
 
 
 @dataclass(frozen=True)
@@ -47,36 +59,67 @@ def built(root: Path) -> dict[str, Scale]:
     return {each.name: each for each in scales(root) if any((root / each.results / stage).is_dir() for stage in stages)}
 
 
-def status(summary: str, results: str) -> Status:
-    """Items and jobs, from what `snakemake --summary` prints; results: the folder that items lie in."""
-    lines = summary.splitlines()
+def status(summary: str, dag: str, results: str) -> Status:
+    """Items and jobs, from what `snakemake --summary` and `--dag` print; results: the folder that items lie in."""
+    lines, jobs = summary.splitlines(), _planned(dag)
     header = next((i for i, line in enumerate(lines) if line.startswith("output_file\t")), None)
     if header is None:
         raise ValueError("expected the output of `snakemake --summary`, found no line that begins with 'output_file'")
-    items, jobs, causes = [], defaultdict[str, set[str]](set), defaultdict[str, set[tuple[str, str]]](set)
+    items, causes = [], defaultdict[str, set[tuple[str, str]]](set)
     for row in csv.DictReader(lines[header:], delimiter="\t", quoting=csv.QUOTE_NONE):
         path, rule, missing = PurePath(row["output_file"]), row["rule"], row["date"] == "-"
-        job = row["log-file(s)"] if row["log-file(s)"] not in ("", "-") else row["output_file"]  # a job has one log
         # The plan decides. The status also knows of changes that rerun nothing here, such as a comment in a script.
         planned = row["plan"] != "no update"
-        if planned:
-            jobs[rule].add(job)
         if planned and row["status"] in WHY:
-            causes[WHY[row["status"]]].add((rule, job))
+            causes[WHY[row["status"]]].add((rule, row["log-file(s)"] or row["output_file"]))  # a job has one log
         if path.suffix == SHOWN.get(rule):
+            name = str(path.with_suffix("").relative_to(results))
             state = ("missing" if missing else "stale") if planned else "built"
-            why = {"built": row["date"], "missing": ""}.get(state) or WHY.get(row["status"], UPSTREAM) * (state == "stale")
-            items.append(Item(str(path.with_suffix("").relative_to(results)), state, why))
+            why = {"built": _day(row["date"]), "missing": ""}.get(state, WHY.get(row["status"], UPSTREAM))
+            items.append(Item(name, state, why, jobs.get(name, Counter())))
     counted = {why: Counter(rule for rule, _ in concerned) for why, concerned in causes.items()}
-    return Status(sorted(items, key=lambda item: item.name), Counter({rule: len(its) for rule, its in jobs.items()}), counted)
+    return Status(sorted(items, key=lambda item: item.name), jobs[""], counted)
+
+
+def _planned(dag: str) -> dict[str, Counter[str]]:
+    """Table or figure -> jobs that are to run for it, by rule, from what `snakemake --dag` prints; under "", all jobs."""
+    rules: dict[int, str] = {}  # of jobs that are to run
+    items: dict[int, str] = {}
+    inputs = defaultdict[int, set[int]](set)
+    for line in dag.splitlines():
+        if node := NODE.match(line):
+            if "dashed" not in node["style"] and node["rule"] != ALL:
+                rules[int(node["job"])] = node["rule"]
+            if node["rule"] in SHOWN:
+                items[int(node["job"])] = node["item"]
+        elif edge := EDGE.match(line):
+            inputs[int(edge[2])].add(int(edge[1]))
+    planned = {"": Counter(rules.values())}
+    for job, name in items.items():
+        found, ahead = {job}, {job}
+        while ahead := set().union(*(inputs[each] for each in ahead)) - found:
+            found |= ahead
+        planned[name] = Counter(rules[each] for each in found & rules.keys())
+    return planned
+
+
+def _counted(jobs: Counter[str]) -> str:
+    trainings = sum(count for rule, count in jobs.items() if rule.startswith("train"))
+    parts = ((jobs.total(), "job"), (trainings, "training"))
+    return " with ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in parts if count)
+
+
+def _day(date: str) -> str:
+    """Snakemake's date, shorter."""
+    return f"{datetime.strptime(date, '%a %b %d %H:%M:%S %Y'):%Y-%m-%d %H:%M}" if date != "-" else ""
 
 
 def table(found: Mapping[str, Status]) -> Table:
     """One table for all scales."""
-    shown = Table("scale", "table or figure", "state", "built on, or stale because of")
+    shown = Table("scale", "table or figure", "state, and what it would take")
     for scale, its in found.items():
         for i, item in enumerate(its.items):
-            shown.add_row(scale if i == 0 else "", item.name, item.state, item.why)
+            shown.add_row(scale if i == 0 else "", item.name, str(item))
         shown.add_section()
     return shown
 
@@ -104,13 +147,14 @@ def main(names: list[str], root: Path = Path()) -> None:
     found: dict[str, Status] = {}
     failed = False
     for name in names or known:
-        command = [sys.executable, "-m", "snakemake", "--profile", known[name].profile, "demo_all", "--summary"]
-        result = subprocess.run(command, capture_output=True, text=True, cwd=root)
-        if result.returncode == 0:
-            found[name] = status(result.stdout, known[name].results)
-        else:
+        command = [sys.executable, "-m", "snakemake", "--profile", known[name].profile, ALL]
+        asked = [subprocess.run([*command, way], capture_output=True, text=True, cwd=root) for way in ("--summary", "--dag")]
+        wrong = next((result for result in asked if result.returncode), None)
+        if wrong:
             failed = True
-            print(f"status: {name}: {' '.join(command[1:])} failed:\n{result.stderr}", file=sys.stderr)
+            print(f"status: {name}: {' '.join(wrong.args[1:])} failed:\n{wrong.stderr}", file=sys.stderr)
+        else:
+            found[name] = status(asked[0].stdout, asked[1].stdout, known[name].results)
     console = Console()
     console.print(table(found))
     for name, its in found.items():

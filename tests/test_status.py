@@ -53,7 +53,7 @@ def test_tables_and_figures_with_reasons_and_what_they_would_take():
         Item("figure2", "built", "2026-11-21 11:26", Counter()),
         Item("figure3", "missing", "", Counter(figure=1)),
         Item("muller2021/table3", "stale", "different inputs than before", Counter(table=1)),
-        Item("table1", "stale", "something that it is made of", Counter(table=1, measure=1, train_without_weights=1)),
+        Item("table1", "stale", "changes upstream", Counter(table=1, measure=1, train_without_weights=1)),
     ]
     assert found.jobs == {"table": 2, "measure": 1, "train_without_weights": 1, "figure": 1}
     assert found.causes == {"settings or code changed": {"train": 1}, "different inputs than before": {"table": 1}}
@@ -66,7 +66,7 @@ def test_it_reads_well():
     assert "demo │ figure2 │ built 2026-11-21 11:26" in lines
     assert "│ figure3 │ missing: 1 job" in lines
     assert "│ muller2021/table3 │ stale because of different inputs than before: 1 job" in lines
-    assert "│ table1 │ stale because of something that it is made of: 3 jobs with 1 training" in lines
+    assert "│ table1 │ stale because of changes upstream: 3 jobs with 1 training" in lines
     assert outlook("demo", status(SUMMARY, DAG, "r")) == (
         "demo: 5 jobs to build everything: table 2, measure 1, train_without_weights 1, figure 1. Changed: settings or code "
         "changed (train 1); different inputs than before (table 1)."

@@ -25,7 +25,7 @@ WHY = {
 NODE = re.compile(r'\s*(?P<job>\d+)\[label = "(?P<rule>\w+)(\\nitem: (?P<item>[^"]*))?.*style="(?P<style>[^"]*)"')
 EDGE = re.compile(r"\s*(\d+) -> (\d+)")
 ALL = "demo_all"  # the rule that builds every item
-UPSTREAM = "something that it is made of"  # changed; nothing of its own did
+UPSTREAM = "changes upstream"  # nothing of its own changed
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.whole import load
 from crosslens.fingerprint import Fingerprints, pins
-from crosslens.hints import SHOWN, missing_command, unknown_target, warnings
+from crosslens.hints import SHOWN, missing_command, published_here, unknown_target, warnings
 from crosslens.jobs import Jobs, calm
 from crosslens.kinds import kinds
 from crosslens.papers.paper import MODEL_FILES, papers

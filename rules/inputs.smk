@@ -26,8 +26,11 @@ def check_start(dag):
     """Stop before the first job where no job can be submitted, or files are to be fetched and cannot be."""
     from crosslens.sources.offline import out_of_reach  # not at the top: only a run asks, planning does not
 
+    executor, rules = workflow.executor_plugin.name, [job.rule.name for job in dag.needrun_jobs()]
+    if warning := published_here(executor, RESULTS, rules):
+        logger.warning(warning)
     fetched = [job.output[0] for job in dag.needrun_jobs() if job.rule.name in ("fetch", "dump_sample")]
-    message = missing_command(workflow.executor_plugin.name) or out_of_reach(
+    message = missing_command(executor) or out_of_reach(
         [os.path.relpath(file, f"{RESULTS}/sources") for file in fetched], SOURCES, CONFIG.mirror
     )
     if message:

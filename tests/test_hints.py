@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 from crosslens.config.whole import load
-from crosslens.hints import missing_command, unknown_target, warnings
+from crosslens.hints import missing_command, published_here, unknown_target, warnings
 from crosslens.scales import Scale
 
 SCALES = [Scale("slurm", "results"), Scale("demo", "results/demo"), Scale("laptop", "results/laptop")]
@@ -37,6 +37,15 @@ def test_a_cluster_needs_sbatch(tmp_path, monkeypatch):
     assert missing_command("local") is None and "login node" in missing_command("slurm")
     (tmp_path / "sbatch").touch(0o755)
     assert missing_command("slurm") is None
+
+
+def test_the_published_study_on_one_machine():
+    rules = ["train", "train_trials", "table"]
+    assert "2 trainings" in published_here("local", "results", rules)
+    assert not any(
+        published_here(*of)
+        for of in (("slurm", "results", rules), ("local", "results/demo", rules), ("local", "results", ["table"]))
+    )
 
 
 def test_a_mirror_that_does_not_exist_and_an_encoder_without_a_package(values, tmp_path, monkeypatch):

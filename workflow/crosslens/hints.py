@@ -41,6 +41,17 @@ def missing_command(executor: str | None) -> str | None:
     )
 
 
+def published_here(executor: str | None, results: str, rules: Iterable[str]) -> str | None:
+    """A warning where the trainings of the published study would run on this machine. rules: of the jobs that are to run."""
+    trainings = sum(rule.startswith("train") for rule in rules)
+    if executor != "local" or results != "results" or not trainings:
+        return None
+    return (
+        f"this is the published study: {trainings} trainings of its size on this machine, for which one GPU is a matter of days; "
+        "add --profile demo for the small one, --profile slurm for a cluster"
+    )
+
+
 def warnings(written: Mapping[str, Any], config: Config) -> list[str]:
     """What to say of a configuration before anything runs. written: as it stands in the files.
 

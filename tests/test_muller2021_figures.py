@@ -11,7 +11,7 @@ from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.figures import correlations, similarities
 from crosslens.papers.muller2021.layout import TARGETS, Study
 from crosslens.records import RECORDS
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
 
 NAMES = {"fr": "French", "de": "German", "tr": "Turkish", "id": "Indonesian", "ar": "Arabic", "es": "Spanish", "ru": "Russian"}
@@ -96,14 +96,18 @@ def grid(drawn, columns=4):
 
 
 def names_of(axis):
-    """Names beside an axis -> colour. Column heads are annotations, too, but bold."""
-    return {text.get_text(): text.get_color() for text in axis.texts if text.get_weight() != "bold"}
+    """Names beside an axis -> colour of the line from the name to its curve."""
+    return {text.get_text(): to_hex(text.arrow_patch.get_edgecolor()) for text in axis.texts}
+
+
+def lines_of(axis, dotted=False):
+    """(Colour, curve) of the dotted lines of an axis, or of the others."""
+    return [(to_hex(line.get_color()), line) for line in axis.get_lines() if (line.get_linestyle() == ":") == dotted]
 
 
 def line(row, name, column):
-    """The whole line of the colour of a name."""
-    colour = names_of(row[-1])[name]
-    (curve,) = [curve for curve in row[column].get_lines() if curve.get_color() == colour and curve.get_linestyle() == "-"]
+    """The curve of the colour of a name."""
+    (curve,) = [curve for colour, curve in lines_of(row[column]) if colour == names_of(row[-1])[name]]
     return curve
 
 
@@ -116,7 +120,8 @@ def band(row, name, column):
 
 
 def row_names(drawn, columns=4):
-    return [row[0].get_title(loc="left") for row in grid(drawn, columns)]
+    """Names of rows stand above the label of the axis."""
+    return [row[0].get_ylabel().rpartition("\n")[0] for row in grid(drawn, columns)]
 
 
 def assert_line(row, name, column, expected):
@@ -195,7 +200,7 @@ def test_the_band_of_a_single_seed_is_its_jackknife_interval(seeds, label, recip
 def test_dotted_lines_are_the_mean_similarities_of_shuffled_pairs(records, figures):
     (row,) = grid(figures["figure1"])
     for definition, column in COLUMN.items():
-        dotted = {curve.get_color(): curve.get_ydata() for curve in row[column].get_lines() if curve.get_linestyle() == ":"}
+        dotted = {colour: curve.get_ydata() for colour, curve in lines_of(row[column], dotted=True)}
         assert len(dotted) == 5
         for label, recipe in (("NER", tuned("ner")), ("untrained", UNTRAINED)):
             assert dotted[names_of(row[-1])[label]] == pytest.approx(mean(records, recipe, "ru", definition, "cka floor"))
@@ -203,7 +208,7 @@ def test_dotted_lines_are_the_mean_similarities_of_shuffled_pairs(records, figur
 
 def test_without_floors_nothing_is_dotted(records):
     drawn = figure("figure1", records[records["measure"] != "cka floor"], NAMES)
-    assert all(curve.get_linestyle() == "-" for axis in drawn.axes for curve in axis.get_lines())
+    assert not any(lines_of(axis, dotted=True) for axis in drawn.axes)
 
 
 def test_pairs_and_seeds_stand_below(figures):
@@ -247,9 +252,7 @@ def test_a_curve_without_values_is_left_out(records):
 def test_an_absent_definition_has_no_column(records):
     drawn = figure("figure5", records[records["definition"] == "debiased"], NAMES)
     assert len(grid(drawn, 1)) == len(TARGETS)
-    assert [text.get_text() for text in drawn.axes[0].texts if text.get_weight() == "bold"] == [
-        HEADINGS["debiased"].replace(" (", "\n(")
-    ]
+    assert drawn.axes[0].get_title(loc="left") == HEADINGS["debiased"].replace(" (", "\n(")
 
 
 def test_further_sets_of_layers_have_curves_of_their_own():

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.figures.style import dark
 from sklearn.neighbors import NearestNeighbors
 from test_workflow import ALL, OVERLAY, REPOSITORY, RESULTS, copy_repository, planned, tiny
 
@@ -34,7 +35,7 @@ def pretend_built(root: Path) -> None:
 
 
 def curves(figure: Path) -> dict[str, list[float]]:
-    """Values of a figure's curves by name, read off its vertical axis; curve and name share a colour."""
+    """Values of a figure's curves by name, read off its vertical axis; a name has its curve's colour, darker."""
     axes = ElementTree.parse(figure).find(f".//{SVG}g[@id='axes_1']")
     assert axes is not None
     ticks = [tick for tick in axes.iter(f"{SVG}g") if tick.get("id", "").startswith("ytick_")]
@@ -45,7 +46,7 @@ def curves(figure: Path) -> dict[str, list[float]]:
         points = list(line.iter(f"{SVG}use")) if line.get("id", "").startswith("line2d_") else []
         if points:
             heights = [float(np.polyval(scale, float(point.get("y", "nan")))) for point in points]
-            values[re.findall("#[0-9a-f]{6}", points[0].get("style", ""))[0]] = heights
+            values[dark(re.findall("#[0-9a-f]{6}", points[0].get("style", ""))[0])] = heights
     names = {text.text or "": re.findall("fill: (#[0-9a-f]{6})", text.get("style", "")) for text in axes.iter(f"{SVG}text")}
     return {name: values[colour[0]] for name, colour in names.items() if colour and colour[0] in values}
 

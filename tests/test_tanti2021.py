@@ -8,23 +8,26 @@ import pandas as pd
 import pytest
 from conftest import NLI
 from crosslens.cells import COLUMNS, Published
+from crosslens.config.base import languages_table
 from crosslens.config.whole import load
 from crosslens.encoding.units import Units
-from crosslens.measures.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM
+from crosslens.figures.style import FAMILY_MARKS, marks
+from crosslens.measures.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM, V_CHANCE
 from crosslens.measures.intervals import mean_interval
 from crosslens.papers.tanti2021.draws import draws
-from crosslens.papers.tanti2021.figures import legend, scattered
+from crosslens.papers.tanti2021.figures import key, scattered
 from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, recipe_name
 from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.papers.tanti2021.records import named
 from crosslens.papers.tanti2021.tables import made
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit
+from matplotlib.colors import to_hex
 
 ROOT = Path(__file__).parents[1]
 TASKS = ("pos", "nli")
 PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RUNS = (*PRINTED, "untrained", "no_adversary", "true_entropy")
-NAMES = {"zh": "Chinese", "de": "German", "en": "English", "tr": "Turkish"}  # of languages, in the order of their marks
+LANGUAGES = {code: languages_table()[code] for code in ("zh", "de", "en", "tr")}
 CONFIGURED = dict.fromkeys(TASKS, RUNS)
 
 
@@ -380,17 +383,16 @@ def drawn_figure(name, labels, points=None):
         for run in PRINTED:
             for item in TABLES["table1"].rows.values():
                 rows += [score(item, run, 0.512 + shift, task=of), score(item, run, 0.934 + shift / 10, ACCURACY, task=of)]
-            rows += [score(item, run, 0.228 + shift, V_PAPER, "clusters", task=of) for item in TABLES["table3"].rows.values()]
+            for item in TABLES["table3"].rows.values():
+                rows += [score(item, run, 0.228 + shift, V_PAPER, "clusters", task=of)]
+                rows += [score(item, run, 0.031 + shift, V_CHANCE, "clusters", task=of)]
     table = pd.concat([part.assign(recipe=recipe) for recipe, part in points.items()])
-    return points, scattered(name, table, pd.DataFrame(rows), NAMES, "A title")
+    return points, scattered(name, table, pd.DataFrame(rows), LANGUAGES, "A title")
 
 
-def titles_of(drawn):
-    return [axis.get_title(loc="left") for axis in drawn.axes if axis.get_title(loc="left")]
-
-
-def legends_of(drawn):
-    return [[text.get_text() for text in axis.get_legend().get_texts()] for axis in drawn.axes if axis.get_legend()]
+def dots_of(axis):
+    """Marks of a panel but the grey ones: the points of each class."""
+    return [dots for dots in axis.collections if not dots.get_rasterized()]
 
 
 @pytest.mark.parametrize(("name", "task", "labels", "captions"), [
@@ -399,32 +401,39 @@ def legends_of(drawn):
     ("figure5", "UDPOS", ("NOUN", "VERB"), ("gradient reversal", "entropy maximisation")),
     ("figure6", "XNLI", NLI, ("gradient reversal", "entropy maximisation")),
 ])  # fmt: skip
-def test_figures_have_six_panels_with_titles(name, task, labels, captions):
+def test_figures_have_six_panels_that_say_what_they_show(name, task, labels, captions):
     points, drawn = drawn_figure(name, labels)
-    kinds = [f"{task} labels"] * 2 + [f"{task} languages"] * 2 + ["Wikipedia languages"] * 2
-    scores_of = "F1 51.2, accuracy 93.4, V 22.8"
-    assert titles_of(drawn) == [f"({'abcdef'[i]}) {kind}, {captions[i % 2]}\n{scores_of}" for i, kind in enumerate(kinds)]
-    shown = [sum(len(marks.get_offsets()) for marks in axis.collections) for axis in drawn.axes if axis.get_title(loc="left")]
+    words, label = ("words", "part of speech") if task == "UDPOS" else ("pairs", "inference label")
+    seen = [f"{words} by {label}"] * 2 + [f"{words} by language"] * 2 + ["paragraphs by language"] * 2
+    heads = ["task"] * 2 + ["language"] * 4
+    assert [axis.get_title(loc="left") for axis in drawn.axes] == [
+        f"({'abcdef'[i]}) {captions[i % 2]}: {seen[i]}\nV 22.8 (chance 3.1); {heads[i]} head: accuracy 93.4, F1 51.2"
+        for i in range(6)
+    ]
     of = [points[recipe_name(FIGURES[name][0], run)] for run in FIGURES[name][1]]
-    assert shown == [int((of[i % 2]["corpus"] == corpus).sum()) for i, corpus in enumerate(["target"] * 4 + ["wiki"] * 2)]
-    assert drawn._suptitle.get_text() == "A title"
-    assert sorted(legends_of(drawn)[0]) == sorted(labels)
-    assert [sorted(names) for names in legends_of(drawn)[1:]] == [["Chinese", "English", "German"]] * 2  # none in Turkish
+    for i, axis in enumerate(drawn.axes):
+        there = of[i % 2][of[i % 2]["corpus"] == ("wiki" if i > 3 else "target")]
+        classes = sorted(labels) if i < 2 else ["en", "de", "zh"]  # none in Turkish
+        expected = there.groupby("label" if i < 2 else "language").size()[classes]
+        assert [len(dots.get_offsets()) for dots in dots_of(axis)] == expected.tolist()
+    assert drawn.get_suptitle() == "A title"
+    assert [text.get_text() for text in drawn.axes[0].texts] == sorted(labels)
+    assert [[text.get_text() for text in axis.texts] for axis in drawn.axes[2:]] == [["English", "German", "Chinese"]] * 4
 
 
-def colours(drawn, row):
-    axis = [axis for axis in drawn.axes if axis.get_legend()][row]
-    handles = axis.get_legend().legend_handles
-    return {line.get_label(): (line.get_color(), line.get_marker()) for line in handles}
-
-
-def test_figure_2_has_the_marks_of_the_other_figures():
-    drawn = legend(NAMES, TASKS, "Legends")
-    languages, upos, inference = legends_of(drawn)
-    assert languages == [*NAMES.values()]
-    assert upos == sorted(LABELS["pos"]) and inference == sorted(LABELS["nli"])
-    assert len(set(colours(drawn, 0).values())) == 4 and len(set(colours(drawn, 1).values())) == 17
-    for name, labels, row in (("figure3", ("NOUN", "VERB"), 1), ("figure4", NLI, 2)):
-        _, other = drawn_figure(name, labels)
-        assert colours(other, 0).items() <= colours(drawn, row).items()
-        assert colours(other, 1).items() <= colours(drawn, 0).items()
+def test_relatives_are_neighbours_with_the_marks_of_figure_2():
+    drawn = key(LANGUAGES, TASKS, "Key")
+    languages, upos, inference = (
+        {line.get_label(): (line.get_color(), line.get_marker()) for line in axis.get_legend().legend_handles}
+        for axis in drawn.axes
+    )
+    assert languages == {
+        "Germanic: English, German": FAMILY_MARKS["Germanic"],
+        "Altaic: Turkish": FAMILY_MARKS["Altaic"],
+        "Sino-Tibetan: Chinese": FAMILY_MARKS["Sino-Tibetan"],
+    }
+    assert upos == marks(sorted(LABELS["pos"])) and inference == marks(sorted(LABELS["nli"]))
+    _, other = drawn_figure("figure3", ("NOUN", "VERB"))
+    colours = [[to_hex(dots.get_facecolor()[0]) for dots in dots_of(axis)] for axis in other.axes]
+    assert colours[0] == [to_hex(upos[label][0]) for label in ("NOUN", "VERB")]
+    assert colours[2] == [FAMILY_MARKS[name][0] for name in ("Germanic", "Germanic", "Sino-Tibetan")]

@@ -1,4 +1,4 @@
-"""Panels of curves by layer, with bands; each curve is named at its end, beside the last panel of a row."""
+"""Panels of curves by layer, or over another number, with bands; each is named at its end, beside the last panel of a row."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -14,16 +14,16 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 from scipy.optimize import isotonic_regression
 
-from crosslens.figures.style import STYLE
+from crosslens.figures.style import SMALL, STYLE, WIDTH, dark
 
-SMALL = 7  # points: names of curves, note
+LAYERS = "layer (0: embeddings)"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values by layer and their band, each (k,), layers rising; nan: no value, or no band, at a layer."""
+    """Values by layer, or over another number, and their band, each (k,), x rising; nan: no value, or no band, there."""
 
-    layers: np.ndarray
+    x: np.ndarray
     values: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -46,41 +46,44 @@ class Curve:
 
     @property
     def end(self) -> tuple[float, float]:
-        """Layer and value of the last point."""
+        """Last point, x and value."""
         last = np.flatnonzero(np.isfinite(self.values))[-1]
-        return float(self.layers[last]), float(self.values[last])
+        return float(self.x[last]), float(self.values[last])
 
 
 def panels(
-    grid: Mapping[str, Mapping[str, Sequence[Curve]]], title: str, note: str, *, ylabel: str, ylim: tuple[float, float]
+    grid: Mapping[str, Mapping[str, Sequence[Curve]]],
+    title: str,
+    note: str,
+    *,
+    ylabel: str,
+    ylim: tuple[float, float],
+    xlabel: str = LAYERS,
 ) -> Figure:
     """Row -> column -> curves: panels that share axes, rows and columns named unless there is one; a title above, a note below.
 
     Rows and columns without a curve are left out. ylim: of the values; the lower end gives way to lower ones. Bands are cut off
     at the ends.
-    """
+    """  # fmt: skip
     rows = [row for row, panels in grid.items() if any(panels.values())]
     columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
     values = np.concatenate([curve.values for row in grid.values() for curves in row.values() for curve in curves])
     low, high = min(ylim[0], float(np.nanmin(values))), ylim[1]
     margin = 0.03 * (high - low)
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
-        width = 1.75 * len(columns) + 1.1
-        figure = Figure((width, 1.45 * len(rows) + 1.0), layout="constrained")
+        width = WIDTH if len(columns) > 1 else WIDTH / 2
+        figure = Figure((width, 1.25 * len(rows) + (1.1 if len(rows) > 1 else 1.9)), layout="constrained")
         axes = figure.subplots(len(rows), len(columns), squeeze=False, sharex=True, sharey=True)
         axes[0, 0].set_ylim(low - margin, high + margin)
         axes[0, 0].xaxis.set_major_locator(MaxNLocator(6, integer=True))
         for line, row in zip(axes, rows, strict=True):
             for axis, column in zip(line, columns, strict=True):
                 _draw(axis, grid[row][column])
-            line[0].set_ylabel(ylabel)
-            if len(rows) > 1:
-                line[0].set_title(row, loc="left")
+            line[0].set_ylabel(f"{row}\n{ylabel}" if len(rows) > 1 else ylabel)
         for axis, column in zip(axes[0], columns, strict=True):
-            above = 16 if len(rows) > 1 else 4
-            axis.annotate(column, (0, 1), (0, above), "axes fraction", "offset points", weight="bold", annotation_clip=False)
+            axis.set_title(column, loc="left")
         for axis in axes[-1]:
-            axis.set_xlabel("layer (0: embeddings)")
+            axis.set_xlabel(xlabel)
         figure.suptitle(textwrap.fill(title, int(13.5 * width), break_on_hyphens=False), fontsize=9, x=0.01, ha="left")
         figure.supxlabel(textwrap.fill(note, int(18.5 * width)), fontsize=SMALL, x=0.01, ha="left")
         names = [_name(line[-1], grid[row]) for line, row in zip(axes, rows, strict=True)]
@@ -91,14 +94,14 @@ def panels(
 
 
 def _draw(axis: Axes, curves: Sequence[Curve]) -> None:
+    """Lines above bands above the grid, whichever curve they are of."""
     axis.grid(axis="y", color="#E5E5E5", linewidth=0.5)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
     for curve in curves:
         if np.isfinite(curve.low).any():
-            colour = str(curve.look["color"])
-            axis.fill_between(curve.layers, curve.low, curve.high, fc=(colour, 0.14), ec=(colour, 0.45), linewidth=0.4)
-        axis.plot(curve.layers, curve.values, **curve.look)  # type: ignore[arg-type]
+            axis.fill_between(curve.x, curve.low, curve.high, color=str(curve.look["color"]), alpha=0.09, linewidth=0, zorder=1)
+        axis.plot(curve.x, curve.values, **curve.look)  # type: ignore[arg-type]
 
 
 def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> list[Annotation]:
@@ -107,7 +110,7 @@ def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> list[Annotation]:
     return [
         axis.annotate(
             name, curve.end, (1.08, curve.end[1]), textcoords=axis.get_yaxis_transform(), annotation_clip=False,
-            fontsize=SMALL, color=str(curve.look["color"]), va="center",
+            fontsize=SMALL, color=dark(str(curve.look["color"])), va="center",
             # relpos: from the name's left end, so that a line crosses no other name
             arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": str(curve.look["color"]), "linewidth": 0.5, "shrinkA": 0,
                         "shrinkB": 0},

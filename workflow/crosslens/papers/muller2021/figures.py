@@ -38,8 +38,8 @@ class Encoder(NamedTuple):
 
 
 CONTROLS = (
-    Encoder(PRETRAINED, "pretrained", {"color": "#000000", "linewidth": 1.0}),
-    Encoder(UNTRAINED, "untrained", {"color": "#707070", "linewidth": 0.6}),
+    Encoder(PRETRAINED, "pretrained", {"color": "#000000", "linewidth": 1.1}),
+    Encoder(UNTRAINED, "untrained", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),
 )
 
 
@@ -132,7 +132,7 @@ def _curves(tables: Similarities, encoder: Encoder, language: str, definition: s
     """Mean over seeds with its band, and that of shuffled pairs; none where there are no values."""
     curves, place = [], (encoder.recipe, language, definition)
     if (floors := tables.get((FLOOR, *place))) is not None:
-        dotted = {"color": encoder.look["color"], "linestyle": ":", "linewidth": 0.7}
+        dotted = {"color": encoder.look["color"], "linestyle": ":", "linewidth": 0.6, "alpha": 0.6, "zorder": 1}
         curves.append(Curve.of(floors.groupby("layer")[["value"]].mean(), dotted))
     if (values := tables.get((CKA, *place))) is not None:
         curves.append(Curve.over_seeds(values, encoder.look, encoder.name))

@@ -45,18 +45,19 @@ encoder's dropout, classes absent from the truth, the adversary, the scale of th
 and with fine-tuning; for adversaries, without and with one. See docs/findings.md.
 
 How to read it: which part of the difference is due to the encoder, and which to the measure?""",
-    "figure2": "Of figures 3 to 6. Related languages are neighbours.",
+    "figure2": "Marks of figures 3 to 6. Colours show families of languages (WALS); each language is named above its small map.",
 }
-SCATTERED = """t-SNE of sampled hidden states, one column per model. From top to bottom: the task's texts by label, the same by
-language, paragraphs by language.
+SCATTERED = """t-SNE of sampled hidden states, one column per model. From top to bottom: the task's texts by label; the same points by
+language, in a small map for each, where those of all languages are grey; paragraphs by language.
 
 The sample is that of appendix B: at most {points} points per label and language (the paper: {printed}), {paragraphs} paragraphs
-per language (the paper: 100). F1 and V-measure in the headings are those of tables 1 to 3 under the paper's definition; accuracy
-is over words, pairs or paragraphs. Scores are means over the seeds {seeds}, unless the configuration sets others for a training;
-the points are from seed {first}.
+per language (the paper: 100). F1 and V-measure in the headings are those of tables 1 to 3 under the paper's definition, chance is
+V-measure against shuffled truth, and accuracy is over words, pairs or paragraphs. Scores are means over the seeds {seeds}, unless
+the configuration sets others for a training; the points are from seed {first}.
 
-How to read it: do points group by label or by language? t-SNE preserves neighbourhoods, not distances: rely on V-measure, which
-is computed on the full vectors, and on accuracy."""
+How to read it: do points group by label or by language? Where states do not show the language, its points are spread over its
+small map like the grey ones. t-SNE preserves neighbourhoods, not distances: rely on V-measure, which is computed on the full
+vectors, and on accuracy."""
 DEFINITIONS = """Definitions. The paper's: macro F1 as computed by the authors' code. For UDPOS that is an F1 of chunks of equal
 tags whose first letter is removed, so that one wrong word can make a whole sentence wrong and 33 languages become 15 classes; for
 XNLI, classes that are predicted but never true count as 0, which sets the ceiling shown in a separate row. Published values

@@ -1,4 +1,4 @@
-"""tanti2021: figure 2, the legends, and figures 3 to 6, t-SNE of hidden states by label and by language."""
+"""tanti2021: figure 2, the key, and figures 3 to 6, t-SNE of hidden states by label and by language."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,73 +7,70 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from crosslens.cells import where
-from crosslens.figures.scatter import Panel, Row, legends, panels
-from crosslens.measures.definitions import ACCURACY
+from crosslens.figures.scatter import Panel, Row, keys, panels
+from crosslens.figures.style import FAMILY_MARKS, families, marks
+from crosslens.measures.definitions import ACCURACY, V_CHANCE
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PANELS, PAPER, TASKS, V_PAPER, recipe_name
+from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PANELS, PAPER, V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
 
-UNITS = {"pos": "words", "nli": "pairs and paragraphs"}
-HEADINGS = {"pos": "UPOS", "nli": "inference"}
+UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "inference label")}
 CAPTION = (
-    "t-SNE of the states that the heads read, for sampled {units}; one column per model. In percent: F1, macro F1 as computed by "
-    "the authors' code ({paper}); accuracy; V, V-measure of k-means on the full vectors, mean over runs. Seeds of the scores: "
-    "{seeds}; of the points: {seed}."
+    "t-SNE of the states that the heads read, one column per model. Panels by language: a small map for each, its points in the "
+    "colour of its family (figure 2), those of all languages in grey. In percent: V, V-measure of k-means on the full vectors "
+    "(chance: against shuffled truth), mean over runs; accuracy and F1 of the head that predicts what the panel shows, F1 as "
+    "computed by the authors' code ({paper}). Seeds of the scores: {seeds}; of the points: {seed}."
 )
-LEGEND_CAPTION = (
-    "Legend for figures 3 to 6. Languages are ordered by family, so that related languages are neighbours; neighbours differ in "
-    "colour."
-)
+KEY_CAPTION = "Of figures 3 to 6. Families as in WALS; circles: branches of Indo-European, triangles: other families."
+
+Languages = Mapping[str, Mapping[str, str]]  # code -> name, family and genus of all languages of the study
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: title; languages, code -> name, all of the study in order; tasks; wiki, the corpus of paragraphs."""
+    """A figure. settings: title; languages; tasks; wiki, the corpus of paragraphs."""
     if name == "figure2":
-        return legend(settings["languages"], settings["tasks"], settings["title"])
+        return key(settings["languages"], settings["tasks"], settings["title"])
     points = pd.concat([pd.read_parquet(path) for _, _, path in inputs.by_seed("projection")])
     points["corpus"] = points["corpus"].map(lambda corpus: "wiki" if corpus == settings["wiki"] else "target")
     scores = named(inputs.records("classification", "clusters"), settings["wiki"])
     return scattered(name, points, scores, settings["languages"], settings["title"])
 
 
-def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: Mapping[str, str], title: str) -> Figure:
-    """Six panels.
-
-    points: recipe, corpus (target, wiki), x, y, label, language; scores: `named` records; languages: see `legend`.
-    """
+def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: Languages, title: str) -> Figure:
+    """Six panels. points: recipe, corpus (target, wiki), x, y, label, language; scores: `named` records."""
     task, runs = FIGURES[name]
+    units, label = UNITS[task]
+    of = families(languages)
+    names = {code: languages[code]["name"] for code in of}
     rows, letters = [], iter("abcdef")
-    for clusters, kind in PANELS.items():
-        corpus = "wiki" if clusters == "language, wiki" else "target"
-        item, by = ("task", "label") if clusters == "labels" else (clusters, "language")
+    for clusters in PANELS:
+        corpus, seen = ("wiki", "paragraphs") if clusters == "language, wiki" else ("target", units)
+        item, by, head = ("task", "label", "task") if clusters == "labels" else (clusters, "language", "language")
         drawn = []
         for run in runs:
             here = where(points, recipe=recipe_name(task, run), corpus=corpus)
-            shown = ((item, PAPER), (item, ACCURACY), (clusters, V_PAPER))
+            shown = ((clusters, V_PAPER), (clusters, V_CHANCE), (item, ACCURACY), (item, PAPER))
             values = [_percent(where(scores, recipe=recipe_name(task, run), item=of, definition=how)) for of, how in shown]
-            heading = f"({next(letters)}) {kind.format(TASKS[task])}, {CAPTIONS[run]}"
-            scored = "F1 {}, accuracy {}, V {}".format(*values)
+            heading = f"({next(letters)}) {CAPTIONS[run]}: {seen} by {label if by == 'label' else 'language'}"
+            scored = "V {} (chance {}); {head} head: accuracy {}, F1 {}".format(*values, head=head)
             drawn.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), f"{heading}\n{scored}"))
-        classes = {value for panel in drawn for value in panel.classes}
-        names, above = (languages, "language") if by == "language" else (_labels(task), HEADINGS[task])
-        rows.append(Row(drawn, names, above, classes))
+        if by == "label":
+            rows.append(Row(drawn, {tag: tag for tag in sorted(LABELS[task])}, marks(sorted(LABELS[task]))))
+        else:
+            rows.append(Row(drawn, names, {code: FAMILY_MARKS[family] for code, family in of.items()}, apart=True))
     seeds = sorted({int(seed) for seed in scores["seed"].dropna()})
     paper = "chunks of bare tags, compare accuracy" if task == "pos" else "classes predicted but never true count as 0"
-    caption = CAPTION.format(units=UNITS[task], paper=paper, seeds=", ".join(map(str, seeds)), seed=seeds[0])
+    caption = CAPTION.format(paper=paper, seeds=", ".join(map(str, seeds)), seed=seeds[0])
     return panels(rows, title, caption)
 
 
-def legend(languages: Mapping[str, str], tasks: Sequence[str], title: str) -> Figure:
-    """Figure 2: the marks of languages and, for each task, of its labels.
-
-    languages: code -> name, all of the study, in order, so that each has the same mark in every figure.
-    """
-    rows = [Row((), languages, "language"), *(Row((), _labels(task), HEADINGS[task]) for task in tasks)]
-    return legends(rows, title, LEGEND_CAPTION)
-
-
-def _labels(task: str) -> dict[str, str]:
-    return {label: label for label in sorted(LABELS[task])}
+def key(languages: Languages, tasks: Sequence[str], title: str) -> Figure:
+    """Figure 2: the marks of families, with their languages, and of each task's labels."""
+    members: dict[str, list[str]] = {}
+    for code, family in families(languages).items():
+        members.setdefault(family, []).append(languages[code]["name"])
+    columns = {"languages": {f"{family}: {', '.join(names)}": FAMILY_MARKS[family] for family, names in members.items()}}
+    return keys(columns | {UNITS[task][1]: marks(sorted(LABELS[task])) for task in tasks}, title, KEY_CAPTION)
 
 
 def _percent(records: pd.DataFrame) -> str:

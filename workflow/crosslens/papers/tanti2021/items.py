@@ -124,16 +124,13 @@ def _figure(name: str, config: Config) -> Item:
 
 def _drawn(name: str, config: Config) -> dict[str, Any]:
     paper, table = section(config), languages_table()
-    codes = config.corpora[paper.language_corpus].languages
-    # Relatives side by side, so that their marks are neighbours.
-    codes = sorted(codes, key=lambda code: (table[code]["family"], table[code]["name"]))
-    if name == "figure2":
-        title = "Figure 2 of tanti2021: legends"
-    else:
-        title = f"Figure {name.removeprefix('figure')} of tanti2021 with {paper.encoder}"
+    number, shows = TITLES[name]
     return {
-        "title": title,
-        "languages": {code: table[code]["name"] for code in codes},
+        "title": f"{number}: {shows} (tanti2021, {paper.encoder})",
+        "languages": {
+            code: {field: table[code][field] for field in ("name", "family", "genus")}
+            for code in config.corpora[paper.language_corpus].languages
+        },
         "tasks": list(paper.tasks),
         "wiki": paper.language_corpus,
     }

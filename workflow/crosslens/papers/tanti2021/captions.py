@@ -47,8 +47,8 @@ and with fine-tuning; for adversaries, without and with one. See docs/findings.m
 How to read it: which part of the difference is due to the encoder, and which to the measure?""",
     "figure2": "Marks of figures 3 to 6. Colours show families of languages (WALS); each language is named above its small map.",
 }
-SCATTERED = """t-SNE of sampled hidden states, one column per model. From top to bottom: the task's texts by label; the same points by
-language, in a small map for each, where those of all languages are grey; paragraphs by language.
+SCATTERED = """t-SNE of sampled hidden states, one column per model. From top to bottom: the task's texts by label; the same
+points by language, in a small map for each, where those of all languages are grey; paragraphs by language.
 
 The sample is that of appendix B: at most {points} points per label and language (the paper: {printed}), {paragraphs} paragraphs
 per language (the paper: 100). F1 and V-measure in the headings are those of tables 1 to 3 under the paper's definition, chance is

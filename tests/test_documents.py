@@ -2,6 +2,7 @@
 
 import re
 
+import pandas as pd
 import pytest
 from crosslens.cells import line, table
 from crosslens.documents import ROOT, Tables, main
@@ -144,3 +145,24 @@ def test_the_adversaries_of_the_documents_trained_and_their_tasks_were_learned(s
     )
     assert under > alone - 10
     assert under > untrained + 10
+
+
+def test_the_readme_shows_what_the_laptop_found():
+    """Its table, and no commands or documents that are not there."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = pd.read_csv(ROOT / "docs/results/laptop/table1.csv").query("column.str.startswith('UDPOS')")
+    cells = table.set_index(["row", "definition", "column"])
+    shown = re.findall(r"^\|([^|]+)\| ([\d.]+) \| ([\d.]+) \| ([\d.]*) ?\| ([\d.]*) ?\|$", text, re.MULTILINE)
+    expected = [
+        ("Target task", "accuracy, mean of the other languages"),
+        ("Lang. ID (Target)", "paper: macro F1 (UDPOS: chunks of bare tags; XNLI: with stray classes)"),
+        ("Lang. ID (Target)", "accuracy"),
+        ("Lang. ID (Target)", "accuracy, converged probe trained on the same corpus"),
+    ]
+    assert len(shown) == len(expected)
+    for (_, *numbers), place in zip(shown, expected, strict=True):
+        runs = [cells.loc[(*place, f"UDPOS {run}")] for run in ("Init.", "Fine-T.")]
+        values = [run["here"] for run in runs] + [run["published"] for run in runs if place[1].startswith("paper")]
+        assert [float(number) for number in numbers if number] == pytest.approx(values, abs=0.051), place
+    for link in re.findall(r"\]\((?!http)([^)#]+)", text):
+        assert (ROOT / link).exists(), link

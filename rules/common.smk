@@ -20,6 +20,7 @@ from crosslens.fingerprint import Fingerprints, pins
 from crosslens.hints import SHOWN, missing_command, published_here, unknown_target, warnings
 from crosslens.jobs import Jobs, calm
 from crosslens.kinds import kinds
+from crosslens.logs import COMMAND, called
 from crosslens.papers.paper import MODEL_FILES, papers
 from crosslens.scales import scales
 
@@ -93,6 +94,7 @@ def corpora_that(condition):
 # A calm display in the place of Snakemake's; its own log in .snakemake/log stays whole.
 JOBS = Jobs()
 if workflow.exec_mode == ExecMode.DEFAULT:
+    os.environ[COMMAND] = called(sys.argv[1:])  # for logs and records
     for warning in warnings(config, CONFIG):
         logger.warning(warning)
 if workflow.exec_mode == ExecMode.DEFAULT and not workflow.output_settings.dryrun:

@@ -27,26 +27,52 @@ def clock(monkeypatch):
     return now
 
 
-def test_first_lines_tell_what_ran(tmp_path, capsys):
+def test_first_lines_tell_what_ran(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv(logs.COMMAND, logs.called(["demo", "--profile", "demo", "--cores", "2"]))
     path = tmp_path / "deep" / "tokens.log"
-    log = logs.start(str(path), title="tokens of UD", seed=7)
+    log = logs.start(str(path), "results/demo/tokens/e5/whole/udpos", seed=7)
     logging.getLogger("crosslens.tokens").warning("a short sentence")
     log.info("counted")
-    text = path.read_text()
-    for wanted in ("tokens of UD", "command: ", "versions: python 3.", "numpy ", "crosslens ", "host ", "seed 7"):
+    first, *lines = path.read_text().splitlines()
+    assert first.endswith("INFO command: snakemake --profile demo results/demo/tokens/e5/whole/udpos")
+    text = "\n".join(lines)
+    for wanted in ("versions: python 3.", "numpy ", "crosslens ", "host ", "seed 7"):
         assert wanted in text
-    assert text.index("tokens of UD") < text.index("command") < text.index("counted")
+    assert text.index("seed 7") < text.index("counted")
     assert capsys.readouterr().err == "WARNING: a short sentence\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "command"),
+    [
+        (["--profile", "slurm", "results/a.csv", "-n", "--jobs", "4"], {}, "snakemake --profile slurm T"),
+        (["-c2", "--profile=demo"], {"SNAKEMAKE_PROFILE": "slurm"}, "snakemake --profile demo T"),
+        (["all"], {"SNAKEMAKE_PROFILE": "slurm"}, "snakemake --profile slurm T"),
+        (["--cores", "1"], {}, "snakemake T"),
+        # What follows several values would be taken for one more.
+        (["--config", "seeds=[0, 1]", "threads=2", "--", "all"], {}, "snakemake --config 'seeds=[0, 1]' threads=2 -- T"),
+        (["--configfile", "config.yaml", "my.yaml", "--cores", "1"], {}, "snakemake --configfile config.yaml my.yaml -- T"),
+        (["-d", "there", "-s", "Snakefile", "all"], {}, "snakemake --snakefile Snakefile --directory there T"),
+    ],
+)
+def test_the_command_of_a_file_has_what_decides_it(monkeypatch, arguments, environment, command):
+    monkeypatch.setenv(logs.COMMAND, logs.called(arguments, environment))
+    assert logs.command("T") == command
+
+
+def test_outside_a_run_there_is_no_command(monkeypatch):
+    monkeypatch.delenv(logs.COMMAND, raising=False)
+    assert logs.command("results/table1.csv") is None
 
 
 def test_starting_again_writes_a_new_file_and_leaves_the_old_one_alone(tmp_path):
     first, second = tmp_path / "1.log", tmp_path / "2.log"
-    logs.start(str(first), title="one")
+    logs.start(str(first), "one")
     before = first.read_text()
-    logs.start(str(second), title="two").info("hello")
+    logs.start(str(second), "two").info("hello")
     assert first.read_text() == before
     assert second.read_text().count("hello") == 1
-    logs.start(None, title="no file").info("nowhere")
+    logs.start(None, "no file").info("nowhere")
 
 
 def test_versions_come_without_importing(monkeypatch):
@@ -114,7 +140,7 @@ def test_peak_memory_is_in_bytes():
 
 def fails(tmp_path, line):
     """Log and stderr of a script that starts a log and then fails."""
-    script = f"from crosslens import logs\nfrom crosslens.errors import DataError\nlogs.start('a.log', title='t')\n{line}\n"
+    script = f"from crosslens import logs\nfrom crosslens.errors import DataError\nlogs.start('a.log', 't')\n{line}\n"
     environment = os.environ | {"PYTHONPATH": str(Path(logs.__file__).parents[1])}
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert result.returncode == 1

@@ -1,10 +1,12 @@
 """Trials that share a job: the files are those of trainings alone, a stopped job goes on, and nothing else is taken for them."""
 
+import json
 import logging
 import shutil
 
 import pandas as pd
 import pytest
+from crosslens.logs import COMMAND
 from crosslens.recipes import Edit
 from crosslens.training import loop, search
 from test_training import recipe
@@ -61,6 +63,7 @@ def results(folder):
 )
 def test_each_trial_is_what_it_is_alone(given, tmp_path, monkeypatch, objective, changes, shared):
     """And under an encoder that stays as it is the states of any texts are computed once."""
+    monkeypatch.setenv(COMMAND, "snakemake")
     computed, states = [], loop.hidden_states
     monkeypatch.setattr(loop, "hidden_states", lambda model, *texts: (computed.append(len(texts[0])), states(model, *texts))[1])
     made = trials(objective, **changes)
@@ -74,6 +77,9 @@ def test_each_trial_is_what_it_is_alone(given, tmp_path, monkeypatch, objective,
             "history.csv",
             "record.json",
         }
+        assert (
+            json.loads((tmp_path / "together" / name / "record.json").read_text())["command"] == f"snakemake {tmp_path}/together"
+        )
     assert len(computed) == len(together) * (3 if shared else 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "encoder", "together", "tokens"]
 

@@ -1,5 +1,6 @@
 """The training loop on a tiny random encoder: what each objective moves, micro-batches, exact resume."""
 
+import json
 import logging
 import math
 import os
@@ -20,6 +21,7 @@ from crosslens.encoding.batches import collate, sorted_batches
 from crosslens.encoding.states import unit_states
 from crosslens.encoding.units import Units
 from crosslens.errors import DataError
+from crosslens.logs import COMMAND
 from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, LinearHead, Phase, Recipe, Score, Stage, Term
 from crosslens.states.run import load_trained_encoder
 from crosslens.streams import stream
@@ -869,7 +871,8 @@ def test_nothing_is_written_when_training_fails(bench, tokens, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("objective", ["frozen", "finetuned"])
-def test_files_of_a_training(bench, tokens, tmp_path, objective):
+def test_files_of_a_training(bench, tokens, tmp_path, monkeypatch, objective):
+    monkeypatch.setenv(COMMAND, "snakemake")
     of = recipe(objective)
     paths = files_of_run(bench, tokens, tmp_path, of)
     trained = loop(bench, of).run()
@@ -881,6 +884,7 @@ def test_files_of_a_training(bench, tokens, tmp_path, objective):
     texts = bench.texts(TEST)
     assert [row["id"] for row in rows] == texts.ids * 2
     assert np.array_equal(np.concatenate([row["gold"] for row in rows if row["head"] == TASK]), texts.labels[TASK])
+    assert json.loads(paths["record"].read_text())["command"] == f"snakemake {paths['record']}"
     # The encoder's weights are kept only where they changed, and read back alike.
     again = load_trained_encoder(bench.encoder_folder, paths["model"])
     assert same(weights(again), weights(trained.model.encoder))

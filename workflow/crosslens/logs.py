@@ -8,7 +8,8 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ from crosslens.errors import DataError
 T = TypeVar("T")
 PACKAGES = ("numpy", "pyarrow", "torch", "transformers")  # whose versions can move a number
 EVERY = 10.0  # seconds between two lines of progress
+COMMAND = "CROSSLENS_COMMAND"  # environment variable: how Snakemake was called (`called`); jobs inherit it, on a cluster too
 PEAK_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes that ru_maxrss counts in
 
 
@@ -43,8 +45,32 @@ def revision() -> str | None:
         return None
 
 
-def start(log_path: str | None, *, title: str, seed: int | None = None) -> logging.Logger:
-    """Send the library's log to a rule's file, and warnings to stderr too; the first lines say how to reproduce the run."""
+def called(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
+    """A call of Snakemake without its targets, and without the options that decide only how it runs."""
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--profile", default=environment.get("SNAKEMAKE_PROFILE"))
+    parser.add_argument("--snakefile", "-s")
+    parser.add_argument("--directory", "-d")
+    parser.add_argument("--configfile", "--configfiles", nargs="+")
+    parser.add_argument("--config", "-C", nargs="*")
+    known, _ = parser.parse_known_args(arguments)
+    words = ["snakemake"]
+    for option, value in vars(known).items():
+        if value:
+            words += [f"--{option}", *([value] if isinstance(value, str) else value)]
+    return shlex.join([*words, *["--"][: bool(known.configfile or known.config)]])  # a target is not one more file or value
+
+
+def command(made: str | os.PathLike[str]) -> str | None:
+    """The command that makes a file again; None outside a run of the workflow."""
+    return f"{call} {shlex.quote(os.fspath(made))}" if (call := os.environ.get(COMMAND)) else None
+
+
+def start(log_path: str | None, made: str, *, seed: int | None = None) -> logging.Logger:
+    """Send the library's log to a rule's file, and warnings to stderr too; the first lines say how to reproduce the run.
+
+    made: what the rule makes, or the first of it.
+    """
     log = logging.getLogger("crosslens")
     for handler in list(log.handlers):
         log.removeHandler(handler)
@@ -62,8 +88,7 @@ def start(log_path: str | None, *, title: str, seed: int | None = None) -> loggi
         log.addHandler(file)
     sys.excepthook = _report
     threads = os.environ.get("OMP_NUM_THREADS", "not set")
-    log.info("%s", title)
-    log.info("command: %s", shlex.join(sys.orig_argv))
+    log.info("command: %s", command(made) or shlex.join(sys.orig_argv))
     log.info("versions: %s, crosslens %s", ", ".join(map(" ".join, versions().items())), revision() or "(unversioned)")
     host = ", SLURM job ".join(filter(None, (platform.node(), os.environ.get("SLURM_JOB_ID"))))
     log.info("host %s, %s cores, OMP_NUM_THREADS %s, seed %s", host, os.cpu_count(), threads, seed)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from crosslens.files import sha256, written
-from crosslens.logs import revision, versions
+from crosslens.logs import command, revision, versions
 from crosslens.records import write_json
 from crosslens.trainings import trainings
 
@@ -24,7 +24,7 @@ def write_table(made: pd.DataFrame, path: str | Path, settings: Mapping[str, Any
 
 
 def write_record(made: str | Path, settings: Mapping[str, Any], records: Iterable[str | Path] = ()) -> None:
-    """Write the record of a table or figure, FILE.json: what it is, its settings, the records of the trainings behind it.
+    """Write the record of a table or figure, FILE.json: command, settings, the records of the trainings behind it.
 
     Digests of data that several trainings read stand once, beside the trainings.
     """
@@ -40,6 +40,7 @@ def write_record(made: str | Path, settings: Mapping[str, Any], records: Iterabl
         {
             "file": made.name,
             "sha256": sha256(made),
+            "command": command(made),
             "crosslens": revision(),
             "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "versions": versions(PACKAGES),

@@ -7,7 +7,7 @@ from crosslens import logs
 from crosslens.corpora.official import write_corpus
 
 settings = snakemake.params.settings
-log = logs.start(snakemake.log[0], title=f"corpus {snakemake.wildcards.corpus}", seed=settings["seed"])
+log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
 # Not an import at the top: the reader is one of several, and the rule's fingerprint takes in just this one.
 reader = import_module(f"crosslens.corpora.{snakemake.params.reader}")
 write_corpus(reader, snakemake.params.parts, Path(snakemake.output[0]), log, **settings)

@@ -6,6 +6,6 @@ from crosslens import logs
 from crosslens.config.draws import Draws
 from crosslens.draws.files import write
 
-logs.start(snakemake.log[0], title=f"draws {snakemake.wildcards.draws}")
+logs.start(snakemake.log[0], snakemake.output[0])
 settings = Draws.model_validate(snakemake.params.settings)
 write(settings, {Path(folder).name: Path(folder) for folder in snakemake.input.tokens}, Path(snakemake.output[0]))

@@ -7,7 +7,7 @@ from crosslens.sources.fetch import in_mirrors, parts
 from crosslens.sources.wikipedia import sample
 
 wildcards, settings = snakemake.wildcards, snakemake.params.settings
-log = logs.start(snakemake.log[0], title=f"sample of {wildcards.dump}", seed=wildcards.seed)
+log = logs.start(snakemake.log[0], snakemake.output[0], seed=wildcards.seed)
 mirror = in_mirrors(snakemake.config.get("mirror", []), settings["mirror"])
 file = f"{wildcards.source}/{wildcards.dump}.xml.bz2"
 with parts(file, urls=settings["urls"], mirror=mirror, manual=settings["manual"]) as dump:

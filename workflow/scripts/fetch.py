@@ -6,7 +6,7 @@ from crosslens import logs
 from crosslens.sources.fetch import fetch, in_mirrors
 
 wildcards = snakemake.wildcards
-log = logs.start(snakemake.log[0], title=f"fetch {wildcards.path} of {wildcards.source}")
+log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = dict(snakemake.params.settings)
 # Where a copy is looked for is no setting: the bytes are verified, and another mirror must not rerun everything.
 mirror = in_mirrors(snakemake.config.get("mirror", []), settings.pop("mirror"))

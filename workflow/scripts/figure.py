@@ -8,7 +8,7 @@ from crosslens.figures.save import save
 from crosslens.papers.inputs import inputs
 from crosslens.provenance import write_record
 
-logs.start(snakemake.log[0], title=snakemake.wildcards.item)
+logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
 save(module.figure(settings["item"], inputs(settings, snakemake.input), settings["settings"]), Path(snakemake.output.figure))

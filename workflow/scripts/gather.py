@@ -5,5 +5,5 @@ from pathlib import Path
 from crosslens import logs
 from crosslens.records import gather
 
-logs.start(snakemake.log[0], title=f"records of {snakemake.wildcards.paper}")
+logs.start(snakemake.log[0], snakemake.output[0])
 gather(snakemake.input, Path(snakemake.output[0]))

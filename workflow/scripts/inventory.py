@@ -7,7 +7,7 @@ from crosslens import logs
 from crosslens.corpora.inventory import inventory
 from crosslens.files import written
 
-log = logs.start(snakemake.log[0], title="inventory of corpora")
+log = logs.start(snakemake.log[0], snakemake.output[0])
 table = inventory([Path(path) for path in snakemake.params.files], snakemake.params.settings)
 with written(Path(snakemake.output[0])) as temporary:
     pyarrow.csv.write_csv(table, temporary)

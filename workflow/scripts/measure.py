@@ -8,7 +8,7 @@ from crosslens.measures.given import Given
 from crosslens.trainings import trainings
 
 kind, params = snakemake.wildcards.kind, snakemake.params
-logs.start(snakemake.log[0], title=f"{kind} of {snakemake.wildcards.recipe}")
+logs.start(snakemake.log[0], snakemake.output[0])
 # Not an import at the top: the kind is one of several, and the rule's fingerprint takes in just this one.
 module = import_module(f"crosslens.measures.{kind}")
 tokens = {Path(folder).name: Path(folder) for folder in snakemake.input.get("tokens", [])}

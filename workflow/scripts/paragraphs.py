@@ -9,7 +9,7 @@ from crosslens.corpora.sampling import write_paragraphs
 def main(snakemake):
     """Read the rule's object, write one file a split."""
     wildcards, settings = snakemake.wildcards, snakemake.params.settings
-    log = logs.start(snakemake.log[0], title=f"paragraphs of {wildcards.language} in {wildcards.corpus}", seed=settings["seed"])
+    log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
     outputs = {split: Path(path) for split, path in snakemake.output.items()}
     found = write_paragraphs(
         Path(snakemake.input[0]), outputs, language=wildcards.language, processes=snakemake.threads, **settings

@@ -6,7 +6,7 @@ from crosslens import logs
 from crosslens.phrasebook.write import Sizes, write_sources
 
 settings = dict(snakemake.params.settings)
-log = logs.start(snakemake.log[0], title="phrasebook", seed=settings["seed"])
+log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
 languages, seed = settings.pop("languages"), settings.pop("seed")
 sizes = Sizes(**settings | {"train_languages": tuple(settings["train_languages"])})
 write_sources(Path(snakemake.params.folder), languages, seed, sizes)

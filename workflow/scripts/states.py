@@ -8,7 +8,7 @@ from crosslens.encoding.units import Units
 from crosslens.states.run import run
 
 settings = snakemake.params.settings
-log = logs.start(snakemake.log[0], title=f"states of {snakemake.wildcards.recipe}", seed=int(snakemake.wildcards.seed))
+log = logs.start(snakemake.log[0], snakemake.output[0], seed=int(snakemake.wildcards.seed))
 run(
     Path(snakemake.input.encoder),
     next(map(Path, snakemake.input.model), None),

@@ -7,7 +7,7 @@ from crosslens.config.encoders import Encoder
 from crosslens.encoders.describe import describe
 from pydantic import TypeAdapter
 
-log = logs.start(snakemake.log[0], title=f"tokenizer of {snakemake.wildcards.encoder}")
+log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
 hub = next((Path(path).parent for path in snakemake.input.hub), None)
 describe(settings, [Path(path) for path in snakemake.params.texts], Path(snakemake.output[0]), log, hub)

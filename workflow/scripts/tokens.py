@@ -6,7 +6,7 @@ from crosslens import logs
 from crosslens.config.readings import Reading
 from crosslens.tokens.tokenise import write_corpus_tokens
 
-log = logs.start(snakemake.log[0], title=f"tokens of {snakemake.wildcards.corpus} for {snakemake.wildcards.encoder}")
+log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 files = zip(map(tuple, settings["parts"]), map(Path, snakemake.params.files), strict=True)
 reading, output = Reading.model_validate(settings["reading"]), Path(snakemake.output[0])

@@ -7,7 +7,7 @@ from crosslens.recipes import Recipe
 from crosslens.training.run import run
 
 recipe, seed = Recipe.model_validate(snakemake.params.settings), int(snakemake.wildcards.seed)
-log = logs.start(snakemake.log[0], title=f"train {recipe.name}", seed=seed)
+log = logs.start(snakemake.log[0], snakemake.output[0], seed=seed)
 run(
     recipe,
     seed,

@@ -7,7 +7,7 @@ from crosslens.recipes import Recipe
 from crosslens.training.search import search
 
 seed = int(snakemake.wildcards.seed)
-log = logs.start(snakemake.log[0], title=f"train {snakemake.wildcards.recipe}", seed=seed)
+log = logs.start(snakemake.log[0], snakemake.output[0], seed=seed)
 search(
     [Recipe.model_validate(trial) for trial in snakemake.params.trials],
     seed,

@@ -19,7 +19,7 @@ import torch
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts, load
 from crosslens.files import sha256, written
-from crosslens.logs import versions
+from crosslens.logs import command, versions
 from crosslens.recipes import LANGUAGE, TASK, Data, ParserHead, Recipe
 from crosslens.records import write_json
 from crosslens.training.loop import Features, Loop, Trained
@@ -87,10 +87,11 @@ def run(
     threads: int,
     log: logging.Logger,
     features: Features | None = None,
+    made: Path | None = None,
 ) -> None:
     """Train a recipe with one seed; write predictions, the epochs' history, weights that it keeps, and last a record to a folder.
 
-    tokens: corpus -> its folder of tokens. features: see Loop.
+    tokens: corpus -> its folder of tokens. features: see Loop. made: what the command in the record names; None: the record.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -114,6 +115,7 @@ def run(
         {
             "recipe": recipe.settings(),
             "seed": seed,
+            "command": command(made or folder / "record.json"),
             "encoder": json.loads((encoder / "source.json").read_text("utf-8")),
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine(),
             "host": socket.gethostname(),

@@ -44,7 +44,7 @@ def search(
             continue
         # Heads on an encoder that stays as it is read the same states in every trial.
         features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), {})
-        run(trial, seed, encoder, tokens, folder, threads=threads, log=log, features=features)
+        run(trial, seed, encoder, tokens, folder, threads=threads, log=log, features=features, made=output)
     shutil.rmtree(output, ignore_errors=True)
     begun.replace(output)
     for other in output.parent.glob(f".{output.name}.begun-*"):

@@ -8,9 +8,6 @@ min_version("9.16")
 configfile: "config.yaml"
 
 
-report: "workflow/report/workflow.rst"
-
-
 include: "rules/common.smk"
 include: "rules/inputs.smk"
 include: "rules/sources.smk"
@@ -36,12 +33,13 @@ onerror:
     JOBS.summary()
 
 
-# fetch and dump_sample are local because compute nodes often have no network.
+# fetch and dump_sample are local because compute nodes often have no network, pages because they take a second.
 localrules:
     all,
     demo,
     fetch,
     dump_sample,
+    page,
     prefetch,
 
 

@@ -13,6 +13,7 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "workflow"))
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"), os.environ.get("PYTHONPATH")))))
 
+from crosslens.about import About
 from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table, nearest
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.whole import load
@@ -22,7 +23,7 @@ from crosslens.jobs import Jobs, calm
 from crosslens.kinds import kinds
 from crosslens.logs import COMMAND, called
 from crosslens.papers.paper import MODEL_FILES, papers
-from crosslens.scales import scales
+from crosslens.scales import read_yaml, scales
 
 try:
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
@@ -43,8 +44,6 @@ ITEMS = {paper.path(name): (paper, name, item) for paper in PAPERS for name, ite
 # Snakemake matches recipe patterns against every file, so they are short; `asked` reports unknown names.
 ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
 KEPT = "|".join(name for name, (_, recipe) in RECIPES.items() if recipe.keeps_weights) or "none"
-config["captions"] = {place: item.caption for place, (_, _, item) in ITEMS.items()}  # for report/item.rst
-config["about"] = {paper.key: paper.about for paper in PAPERS}  # for report/workflow.rst
 
 
 wildcard_constraints:

@@ -222,32 +222,39 @@ def paper_measures(paper):
     return sorted({file for need in measured for file in need_files(need)})
 
 
-def shown(path):
-    """Mark an item for the report. A caption must be a path: item.rst inserts the text from `config["captions"]`."""
+def regular_items(paper):
+    """Items of a paper by name, without those that show searches."""
+    return {name: item for other, name, item in ITEMS.values() if other is paper and not item.searched}
 
-    def labels(wildcards):
-        _, _, item = ITEMS[wildcards.item]
-        form = Path(path).suffix[1:]
-        return {"item": item.title, "shows": item.shows, "type": "to read" if form == "html" else form}
 
-    return report(
-        path,
-        caption=f"{ROOT}/workflow/report/item.rst",
-        category=lambda wildcards: ITEMS[wildcards.item][0].key,
-        labels=labels,
-    )
+def page_items(wildcards):
+    """Tables and figures on a page."""
+    paper, items = PAGES[wildcards.page]
+    return [f"{RESULTS}/{paper.path(name)}{SHOWN[item.form]}" for name, item in items.items()]
+
+
+@cache
+def about():
+    """What pages say of this scale, next to the published study."""
+    return About(CONFIG, load(read_yaml(ROOT / "config.yaml")), SOURCES, lambda name: asked(name)[1], DRAWS, KINDS)
+
+
+def page_settings(wildcards):
+    """What a page says of its items."""
+    return about().page(*PAGES[wildcards.page], report=wildcards.page not in ITEMS)
 
 
 def targets(*keys, searched=False):
-    """Files of the items of papers: the regular ones, or those that show searches."""
-    endings = {"table": ("csv", "html"), "figure": ("svg",)}
+    """Files of the items of papers: the regular ones and their reports, or those that show searches."""
     files = [
-        f"{RESULTS}/{place}.{ending}"
+        f"{RESULTS}/{place}{ending}"
         for place, (paper, _, item) in ITEMS.items()
         if paper.key in keys and item.searched == searched
-        for ending in endings[item.form]
+        for ending in (SHOWN[item.form], ".html")
     ]
-    return files if searched else files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in PAPERS if paper.key in keys]
+    chosen = [paper for paper in PAPERS if paper.key in keys and not searched]
+    files += [f"{RESULTS}/{paper.path('report')}.html" for paper in chosen]
+    return files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in chosen]
 
 
 def kinds_that_read(*sources):

@@ -1,13 +1,16 @@
-# Tables, figures and records of every paper: ITEM.csv and its page ITEM.html, ITEM.svg and .png, scores/PAPER.parquet.
+# Tables, figures and records of every paper: ITEM.csv, or ITEM.svg and .png, and its page ITEM.html; report.html, a page of all
+# items; scores/PAPER.parquet.
+
+PAGES = {place: (paper, {name: item}) for place, (paper, name, item) in ITEMS.items()}
+PAGES |= {paper.path("report"): (paper, regular_items(paper)) for paper in PAPERS}
 
 
 rule table:
-    """Build a table with the published values next to ours, and its HTML page."""
+    """Build a table with the published values next to ours."""
     input:
         unpack(item_inputs),
     output:
-        table=shown(f"{RESULTS}/{{item}}.csv"),
-        page=shown(f"{RESULTS}/{{item}}.html"),
+        table=f"{RESULTS}/{{item}}.csv",
         record=f"{RESULTS}/{{item}}.csv.json",
     log:
         f"{LOGS}/{{item}}.csv.log",
@@ -18,7 +21,6 @@ rule table:
     params:
         code=item_code,
         settings=item_settings,
-        title=lambda wildcards: "{0.title}: {0.shows}".format(ITEMS[wildcards.item][2]),
         environment=environment("measures"),
     message:
         "Make {wildcards.item}"
@@ -31,7 +33,7 @@ rule figure:
     input:
         unpack(item_inputs),
     output:
-        figure=shown(f"{RESULTS}/{{item}}.svg"),
+        figure=f"{RESULTS}/{{item}}.svg",
         picture=f"{RESULTS}/{{item}}.png",
         record=f"{RESULTS}/{{item}}.svg.json",
     log:
@@ -48,6 +50,31 @@ rule figure:
         "Draw {wildcards.item}"
     script:
         "../workflow/scripts/figure.py"
+
+
+rule page:
+    """Write a page to read, in one file: of a table or figure, or of all those of a paper, its report."""
+    input:
+        shown=lambda wildcards: page_items(wildcards),
+        records=lambda wildcards: [f"{file}.json" for file in page_items(wildcards)],
+        template="workflow/crosslens/page.html.j2",
+        terms="resources/terms.yaml",
+    output:
+        report(f"{RESULTS}/{{page}}.html", category=lambda wildcards: PAGES[wildcards.page][0].key),
+    log:
+        f"{LOGS}/{{page}}.html.log",
+    wildcard_constraints:
+        page="|".join(PAGES),
+    conda:
+        "../envs/figures.yaml"
+    params:
+        code=code("page"),
+        settings=page_settings,
+        environment=environment("figures"),
+    message:
+        "Lay out {wildcards.page}"
+    script:
+        "../workflow/scripts/page.py"
 
 
 rule scores:

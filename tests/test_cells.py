@@ -1,4 +1,4 @@
-"""Cells of tables, the published ones beside them, and the page of a table."""
+"""Cells of tables, the published ones beside them, and the dictionary of both."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from crosslens.cells import COLUMNS, Published, cell, line, table
 from crosslens.measures import definitions
-from crosslens.pages import page
 from crosslens.records import RECORDS
 
 
@@ -57,27 +56,10 @@ def test_published_cells_by_metric_and_lost_ones():
     assert published.get("table1", "DE", "REF") is None
 
 
-def test_the_page_of_a_table_lays_cells_out_as_printed(tmp_path):
-    lines = [
-        line("EN->X", "REF", "F1", "F1", {"here": 64.1, "low": 63, "high": 65, "sd": 0.5, "seeds": 5}, 64.17, "mean of 7; odd"),
-        line("EN->X", "delta <1>", "F1", "F1", {"here": -5.5, "seeds": 5}, remark="mean of 7"),
-        line("EN->EN", "REF", "F1", "F1", {"here": 83.3, "seeds": 1}),
-    ]
-    table(lines, "p", "table1").to_csv(tmp_path / "table.csv", index=False)
-    made = page(tmp_path / "table.csv", "Table & more")
-    assert "<h1>Table &amp; more</h1>" in made and "http" not in made
-    assert "<tr><th>row</th><th>REF</th><th>delta &lt;1&gt;</th><th>remark</th></tr>" in made  # one metric, one definition
-    assert made.count("<tr>") == 3
-    assert "64.1<small>63.0 to 65.0</small><small>sd 0.5, seeds 5</small><span" in made
-    assert '<span class="published">paper 64.17 (difference -0.07)</span>' in made
-    assert '<td class="number">-5.5<small>seeds 5</small></td><td class="text">mean of 7; odd</td></tr>' in made
-    assert '<td class="number">83.3<small>seeds 1</small></td><td class="number"></td><td class="number"></td></tr>' in made
-
-
 def test_the_dictionary_names_every_column_and_definition():
     """docs/tables.md."""
     text = (Path(__file__).parents[1] / "docs/tables.md").read_text(encoding="utf-8")
-    tables, records, rest = re.split("^## (?:Records|Definitions)", text, flags=re.MULTILINE)
+    tables, records, rest = re.split("^## (?:Records|Definitions)", text, flags=re.MULTILINE, maxsplit=2)
     for part, columns in ((tables, COLUMNS), (records, RECORDS.names)):
         named = [name for row in re.findall(r"^\| ([a-z, ]+) \|", part, re.MULTILINE) for name in row.split(", ")]
         assert sorted(named) == sorted(["column", *columns])

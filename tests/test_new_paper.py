@@ -75,6 +75,9 @@ def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(tmp_path):
         "Measure translation of pires2019/pretrained, seed 0",
         "Make pires2019/table2",
         "Draw pires2019/figure3",
+        "Lay out pires2019/table2",
+        "Lay out pires2019/figure3",
+        "Lay out pires2019/report",
         "Gather the records of pires2019",
     ])  # fmt: skip
     said = tiny(root, "-n", f"{RESULTS}/measures/clusters/pires2019/pos/en/seed0.parquet", works=False)

@@ -62,7 +62,7 @@ ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # o
 RECIPE = "tanti2021/pos/gradient_reversal"
 TRIALS = "tanti2021/pos/frozen/trials00"
 LANGUAGES = ("de", "en", "tr")
-ALL = ("demo_all", *(f"{RESULTS}/{name}.csv" for name in SEARCHES))
+ALL = ("demo_all", *(f"{RESULTS}/{name}.html" for name in SEARCHES))
 
 
 def copy_repository(root: Path) -> Path:
@@ -118,10 +118,16 @@ def training(task: str, run: str) -> list[str]:
 
 
 def made(*names: str) -> list[str]:
-    """Jobs of tables, figures, and the file of all records."""
-    return [f"{'Draw' if 'figure' in name else 'Make'} {name}" for name in names if name != "scores"] + (
-        ["Gather the records of tanti2021"] if "scores" in names else []
-    )
+    """Jobs of tables, figures and the pages that show them, and of the file of all records."""
+    items = [name for name in names if name != "scores"]
+    jobs = [f"{'Draw' if 'figure' in name else 'Make'} {name}" for name in items] + pages(*items)
+    return jobs + ["Gather the records of tanti2021"] * ("scores" in names)
+
+
+def pages(*items: str) -> list[str]:
+    """Jobs of the pages of items, and of the reports that show those that are no searches."""
+    reports = {f"{name.rpartition('/')[0]}/report".lstrip("/") for name in items if name not in SEARCHES}
+    return [f"Lay out {page}" for page in [*items, *reports]]
 
 
 def counts(said: str) -> dict[str, int]:
@@ -178,9 +184,12 @@ def test_builds_every_table_and_figure_and_is_done(built):
             table = pd.read_csv(item)
             place = {"paper": "muller2021" if "/" in name else "tanti2021", "item": name.rpartition("/")[2]}
             assert tuple(table.columns) == COLUMNS and all(set(table[key]) == {value} for key, value in place.items()), name
-    for ending, names in (("html", tables), ("png", figures)):
+        assert record["command"] == f"snakemake --profile tests/workflow {item.relative_to(built)}"
+    for ending, names in (("html", (*tables, *figures, "report", "muller2021/report")), ("png", figures)):
         found = {str(path.relative_to(built / RESULTS).with_suffix("")) for path in (built / RESULTS).rglob(f"*.{ending}")}
-        assert found - {"report"} == set(names)
+        assert found == set(names)
+    log = (built / RESULTS / "logs/models" / RECIPE / "seed0.log").read_text()
+    assert f"command: snakemake --profile tests/workflow {RESULTS}/models/{RECIPE}/seed0/" in log.splitlines()[0]
     for task, runs in RUNS.items():
         models = built.glob(f"{RESULTS}/models/tanti2021/{task}/*/seed0/model.safetensors")
         assert {path.parts[-3] for path in models} == set(runs)
@@ -227,7 +236,7 @@ def test_words_and_file_times_rerun_nothing(built):
             library / "config/readings.py", ('128, description="maximum leng', '128, description="in other words, maximum leng')
         ),
         changed(library / "corpora/pairs.py", ('"""Sentence pairs of natural', '"""Pairs of sentences of natural')),
-        changed(library / "pages.py", ("STYLE = ", "# a comment\n\nSTYLE = ")),
+        changed(library / "pages.py", ("def _decimals", "# a comment\n\n\ndef _decimals")),
     ):
         for file in (*built.glob("workflow/scripts/*.py"), *built.glob("resources/**/*.csv")):
             os.utime(file)
@@ -377,7 +386,9 @@ def test_another_trial_or_value_reruns_no_other_job(built, edit, job, items):
 @pytest.mark.parametrize(
     ("module", "edit", "jobs"),
     [
-        ("pages.py", ("<h1>", "<h2>"), made(*TABLES, *OTHER_TABLES)),
+        ("pages.py", ('"notes": list', '"remarks": list'), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
+        ("page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
+        ("papers/tanti2021/captions.py", ("how far does", "how much does"), pages("table1")),
         ("figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
         (
             "papers/muller2021/tables.py",
@@ -386,7 +397,7 @@ def test_another_trial_or_value_reruns_no_other_job(built, edit, job, items):
         ),
         ("papers/tanti2021/sizes.py", ('"equal"', '"the same"'), made("dataset_sizes")),
         ("papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
-        ("papers/tanti2021/items.py", ('"Table 1"', '"Table I"'), made("table1")),
+        ("papers/tanti2021/items.py", ('"Table 1"', '"Table I"'), pages("table1")),
     ],
 )
 def test_code_of_an_item_reruns_what_it_makes(built, module, edit, jobs):

@@ -1,86 +1,169 @@
-"""A table as it is printed: a row for the cells that share row, metric and definition; as a page of HTML to read."""
+"""Pages to read, in HTML and complete in themselves: one of each table and figure, and a report of all those of a paper."""
 
 import csv
-from collections.abc import Mapping, Sequence
-from html import escape
+import json
+import re
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-ROW = ("row", "metric", "definition")
-DETAILS = ("sd", "seeds", "n")
-INSIDE = ("low", "high", "published", "difference", *DETAILS)  # of a cell, beside its value
-REMARK = "remark"
+import yaml
+from jinja2 import Environment, StrictUndefined
+from markdown_it import MarkdownIt
 
-STYLE = """
-body { font: 14px/1.4 Helvetica, Arial, sans-serif; color: #222; background: #fff; margin: 1.5em; }
-table { border-collapse: collapse; }
-th { position: sticky; top: 0; background: #d6e8f4; text-align: left; vertical-align: bottom; }
-th, td { padding: 0.3em 0.7em; border-bottom: 1px solid #ddd; }
-td { vertical-align: top; max-width: 32em; }
-.text { min-width: 7em; }
-.number { text-align: right; white-space: nowrap; }
-.published { color: #b34e00; display: block; }
-small { color: #666; display: block; }
-"""
+TEMPLATE = Path(__file__).with_name("page.html.j2")
+Terms = Mapping[str, Any]  # resources/terms.yaml
 
 
-def page(path: Path, title: str) -> str:
-    """The page of a table; columns such as `X low` and `X published` go into the cells of X."""
-    columns, rows = read(path)
-    inside = {f"{name} {end}" for name in columns for end in INSIDE}
-    hidden = _hidden(rows)
-    shown = [name for name in columns if name not in inside | hidden]
-    head = "".join(f"<th>{escape(name)}</th>" for name in shown)
-    body = "\n".join(f"<tr>{''.join(_cell(row, name) for name in shown)}</tr>" for row in rows)
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
-        f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
-        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</body>\n</html>\n"
-    )
+def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, command: str | None, template: Path = TEMPLATE) -> str:
+    """A page of one or several items.
+
+    settings: of crosslens.about. files: what each item is made of, ITEM.csv or ITEM.svg, in the order of the settings; its record
+    lies beside it. command: which makes the page.
+    """
+    items = [_item(item, file, terms["names"].get(settings["paper"], {}), terms["definitions"])
+             for item, file in zip(settings["items"], files, strict=True)]  # fmt: skip
+    definitions = {name: meaning for item in items for name, meaning in item["definitions"].items()}
+    jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    markdown = MarkdownIt("commonmark", {"html": False})
+    jinja.filters["markdown"] = markdown.render
+    jinja.filters["inline"] = markdown.renderInline
+    given = {**settings, "items": items, "definitions": definitions, "command": command}
+    return jinja.from_string(template.read_text("utf-8")).render(given)
 
 
-def read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows of a table (crosslens.cells) as it is printed, as text; remarks on a row's cells are joined at its end."""
-    with path.open(newline="", encoding="utf-8") as stream:
+def read_terms(path: Path) -> Terms:
+    """The meanings of names: `definitions`, name -> meaning, and `names`, paper -> name -> meaning."""
+    found: Terms = yaml.safe_load(path.read_text("utf-8"))
+    return found
+
+
+def _item(settings: Mapping[str, Any], file: Path, names: Mapping[str, str], definitions: Mapping[str, str]) -> dict[str, Any]:
+    """What the template needs of a table or a figure."""
+    record = json.loads(file.with_name(f"{file.name}.json").read_text("utf-8"))
+    links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
+    item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
+    if file.suffix == ".svg":
+        return item | {"image": b64encode(file.read_bytes()).decode(), "names": {}, "definitions": {}}
+    with file.open(newline="", encoding="utf-8") as stream:
         cells = list(csv.DictReader(stream))
-    heads: dict[str, None] = {}
-    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    return item | {"table": table(cells, settings["decimals"], settings["comparable"]), **meanings(cells, names, definitions)}
+
+
+def table(cells: Sequence[Mapping[str, str]], decimals: int | None, comparable: bool) -> dict[str, Any]:
+    """Cells (crosslens.cells, as text) laid out as printed: corner, columns, groups of lines that share a heading, notes.
+
+    decimals: of our values; None: as they are, but for scores, which rest on n units. comparable: whether differences from the
+    published scores are shown. Lines are grouped by row where the rows come one after the other, otherwise by metric and
+    definition; remarks become numbered notes.
+    """
+    columns = list(dict.fromkeys(cell["column"] for cell in cells))
+    lines: dict[tuple[str, str, str], dict[str, Mapping[str, str]]] = defaultdict(dict)
     for cell in cells:
-        key = tuple(cell[name] for name in ROW)
-        row = rows.setdefault(key, dict(zip(ROW, key, strict=True)))
-        values = {cell["column"]: cell["here"]} | {f"{cell['column']} {end}": cell[end] for end in INSIDE}
-        heads |= dict.fromkeys(values)
-        row |= values
-        remarks = [*row.get(REMARK, "").split("; "), *cell[REMARK].split("; ")]
-        row[REMARK] = "; ".join(filter(None, dict.fromkeys(remarks)))
-    columns = [*ROW, *heads, REMARK]
-    return columns, [{name: row.get(name, "") for name in columns} for row in rows.values()]
+        lines[cell["row"], cell["metric"], cell["definition"]][cell["column"]] = cell
+    printed = max((_decimals(cell["published"]) for cell in cells), default=0) if decimals is not None else None
+    several = len({cell["seeds"] for cell in cells if cell["here"] and cell["seeds"]}) > 1
+    ways = {cell["definition"] or cell["metric"] for cell in cells}
+    notes: dict[str, int] = {}
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for key, (heading, name, detail) in zip(lines, _headings(list(lines)), strict=True):
+        shown: list[dict[str, Any] | None] = []
+        for column in columns:
+            if column not in lines[key]:
+                shown.append(None)
+                continue
+            cell = lines[key][column]
+            places = 2 if decimals is None and cell["n"] else decimals
+            shown.append({
+                "here": _number(cell["here"], places),
+                "details": _details(cell, places, several) if cell["here"] else [],
+                "published": _number(cell["published"], printed),
+                "difference": _number(cell["difference"], decimals, sign=True) if comparable and decimals is not None else "",
+                "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
+            })  # fmt: skip
+        groups[heading].append({"name": name, "detail": detail, "cells": shown})
+    return {"corner": "".join(ways) if len(ways) == 1 else "", "columns": columns, "groups": groups, "notes": list(notes)}
 
 
-def _hidden(rows: Sequence[Mapping[str, str]]) -> set[str]:
-    """Of metric and definition, what says nothing: the same in all rows, or a repetition."""
-    hidden = {name for name in ROW[1:] if len({row[name] for row in rows}) < 2}
-    return hidden | ({"metric"} if all(row["metric"] in row["definition"] for row in rows) else set())
+def _details(cell: Mapping[str, str], decimals: int | None, several: bool) -> list[str]:
+    """What stands below a value. several: whether the numbers of seeds differ in the table."""
+    low, high = (_number(cell[end], decimals) for end in ("low", "high"))
+    spread = [f"sd {_number(cell['sd'], decimals)}"] if cell["sd"] else []
+    spread += [f"seeds {cell['seeds']}"] if several else []
+    details = [
+        f"{low} to {high}" if low and high else "",
+        ", ".join(spread),
+        f"n {_number(cell['n'], None)}" if cell["n"] else "",
+    ]
+    return list(filter(None, details))
 
 
-def _cell(row: Mapping[str, str], name: str) -> str:
-    value, low, high, published = row.get(name, ""), *(row.get(f"{name} {end}") for end in ("low", "high", "published"))
-    kind = "number" if not value or _is_number(value) else "text"
-    lines = [escape(value)]
-    if low and high:
-        lines.append(f"<small>{escape(low)} to {escape(high)}</small>")
-    details = [f"{end} {found}" for end in DETAILS if (found := row.get(f"{name} {end}"))]
-    if details:
-        lines.append(f"<small>{escape(', '.join(details))}</small>")
-    if published:
-        difference = row.get(f"{name} difference")
-        apart = f" (difference {escape(difference)})" if difference else ""
-        lines.append(f'<span class="published">paper {escape(published)}{apart}</span>')
-    return f'<td class="{kind}">{"".join(lines)}</td>'
+def _headings(lines: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Of each line (row, metric, definition): heading of its group, or '', its name, and what else is said of it."""
+
+    def runs(keys: Sequence[object]) -> int:
+        return sum(before != after for before, after in zip([None, *keys], keys, strict=False))
+
+    metrics = {metric for _, metric, _ in lines}
+    apart = len(metrics) > 1 and not any(metric in definition for _, metric, definition in lines if definition)
+
+    def ways(metric: str, definition: str) -> list[str]:
+        """What distinguishes the way of computing from the others: definition, metric."""
+        shown = [definition] if len({line[2] for line in lines}) > 1 else []
+        return shown + [metric] * (len(metrics) > 1 and metric not in definition)
+
+    by_row, by_way = runs([row for row, _, _ in lines]), runs([line[1:] for line in lines])
+    found = []
+    for row, metric, definition in lines:
+        names = ways(metric, definition)
+        if by_row == by_way == len(lines) or not names:
+            found.append(("", row, ", ".join(names)))
+        elif by_way < by_row:
+            found.append((", ".join(names), row, ""))
+        elif apart and len(names) > 1:
+            found.append((f"{row} · {metric}", definition, ""))
+        else:
+            found.append((row, names[0], ", ".join(names[1:])))
+    return found
 
 
-def _is_number(text: str) -> bool:
+def meanings(
+    cells: Sequence[Mapping[str, str]], names: Mapping[str, str], definitions: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
+    """The terms that occur in a table, in the order of the terms: `names` of rows, columns and metrics, and `definitions`."""
+    computed, other = set(), {cell[column] for cell in cells for column in ("row", "column", "metric")}
+    for definition in {cell["definition"] for cell in cells}:
+        parts = _longest(name for name in definitions if re.search(rf"(^|[:;] ){re.escape(name)}($|[:;] )", definition))
+        computed |= parts
+        for part in parts:
+            definition = definition.replace(part, "")
+        other.add(definition)
+    named = {name for text in other for name in _longest(name for name in names if name in text)}
+    return {
+        "names": {name: meaning for name, meaning in names.items() if name in named},
+        "definitions": {name: meaning for name, meaning in definitions.items() if name in computed},
+    }
+
+
+def _longest(names: Iterable[str]) -> set[str]:
+    """The names that are no part of another one."""
+    every = set(names)
+    return {name for name in every if not any(name in other for other in every - {name})}
+
+
+def _decimals(number: str) -> int:
+    return len(number.partition(".")[2].rstrip("0"))
+
+
+def _number(text: str, decimals: int | None, sign: bool = False) -> str:
+    """A number to so many decimals, or as it is; anything else unchanged."""
     try:
-        float(text)
+        value = float(text)
     except ValueError:
-        return False
-    return True
+        return text
+    plus = "+" * sign
+    if decimals is None or (value and not round(value, decimals)):  # the latter must not become zero
+        return f"{value:{plus},.0f}" if value.is_integer() else f"{value:{plus}g}"
+    return f"{value:{plus}.{decimals}f}"

@@ -32,13 +32,13 @@ class Item:
     """A table or a figure.
 
     module: of the paper's folder, whose function `table` or `figure` makes the item. settings: what decides it beside its needs,
-    as plain values. corpora: keys of the corpora whose tokens it reads; draws: names of those that it reads. caption: of the
-    report.
+    as plain values. corpora: keys of the corpora whose tokens it reads; draws: names of those that it reads. caption: for
+    its page and the report, in Markdown.
     """
 
     form: Literal["table", "figure"]
     title: str  # as the paper calls it: Table 1
-    shows: str  # in a line
+    shows: str  # in a line, without the paper at hand
     caption: str
     module: str
     needs: tuple[Need, ...] = ()
@@ -46,6 +46,7 @@ class Item:
     corpora: tuple[str, ...] = ()
     draws: tuple[str, ...] = ()
     tokenizer: bool = False  # whether it reads what is known of the encoder without its weights
+    decimals: int | None = 2  # of the numbers on its page; None: counts and hyperparameters, as they are
     searched: bool = False  # whether it shows a search, whose trainings are no part of the tables'
 
 
@@ -59,7 +60,7 @@ class Paper:
     """
 
     key: str
-    about: str  # for the report's first page
+    about: str  # citation and content, for pages and the report, in Markdown
     headline: bool = False  # its items lie at the top of the results, those of others in a folder of their key
     recipes: Callable[[Config], Mapping[str, Recipe]]
     trials: Callable[[Config], Mapping[str, Sequence[Recipe]]] = lambda config: {}

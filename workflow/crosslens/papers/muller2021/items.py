@@ -12,23 +12,23 @@ from crosslens.papers.paper import Item, Need
 
 KINDS = {"parsing": "attachment", "pos": "classification", "ner": "spans"}  # task -> kind of its scores
 TITLES = {
-    "table1": ("Table 1", "Re-initialised layers: in-language and across languages"),
-    "table2": ("Table 2", "Re-initialised layers: across domains"),
-    "table3": ("Table 3", "Hyperparameters"),
-    "table3_search": ("Table 3 by search", "Grid search"),
-    "table4": ("Table 4", "Is similarity correlated with transfer?"),
-    "table5": ("Table 5", "Re-initialised layers: single, pairs, triples, quarters, all"),
-    "table6": ("Table 6", "Parsing by language"),
-    "table7": ("Table 7", "Part-of-speech tagging by language"),
-    "table8": ("Table 8", "Named entities by language"),
-    "figure1": ("Figure 1", "Similarity by layer, before and after fine-tuning"),
-    "figure2": ("Figure 2", "Similarity with re-initialised lower layers, named entities"),
-    "figure3": ("Figure 3", "Correlation of similarity and transfer by layer"),
-    "figure4": ("Figure 4", "Similarity by layer, named entities, by language"),
-    "figure5": ("Figure 5", "Similarity by layer, other languages"),
-    "figure6": ("Figure 6", "Similarity with re-initialised lower layers, parsing"),
-    "figure7": ("Figure 7", "Similarity with re-initialised lower layers, tagging"),
-    "figure8": ("Figure 8", "Similarity with re-initialised lower layers, named entities, by language"),
+    "table1": ("Table 1", "What re-initialising layers costs, in the language of training and across languages"),
+    "table2": ("Table 2", "What re-initialising layers costs, across domains"),
+    "table3": ("Table 3", "Hyperparameters of the reference trainings"),
+    "table3_search": ("Table 3 by search", "Grid search, the best set of each task first"),
+    "table4": ("Table 4", "Correlation over languages of the similarity with English and transfer from English"),
+    "table5": ("Table 5", "Scores by language with single layers, pairs, triples, quarters or all re-initialised"),
+    "table6": ("Table 6", "What re-initialising layers costs in parsing, by language"),
+    "table7": ("Table 7", "What re-initialising layers costs in part-of-speech tagging, by language"),
+    "table8": ("Table 8", "What re-initialising layers costs in named-entity recognition, by language"),
+    "figure1": ("Figure 1", "Similarity of English and Russian sentences by layer, before and after fine-tuning"),
+    "figure2": ("Figure 2", "Similarity of English and Russian sentences with re-initialised layers, named-entity recognition"),
+    "figure3": ("Figure 3", "Correlation of the similarity with English and transfer from English, by layer"),
+    "figure4": ("Figure 4", "Similarity with English by layer and language, named-entity recognition"),
+    "figure5": ("Figure 5", "Similarity with English by layer and language, before and after fine-tuning"),
+    "figure6": ("Figure 6", "Similarity with English by language, with re-initialised layers, parsing"),
+    "figure7": ("Figure 7", "Similarity with English by language, with re-initialised layers, part-of-speech tagging"),
+    "figure8": ("Figure 8", "Similarity with English by language, with re-initialised layers, named-entity recognition"),
 }
 
 
@@ -53,9 +53,10 @@ def _item(name: str, config: Config) -> Item:
             needs.append(Need("similarity", recipe, seeds))
     settings: dict[str, Any] = {"study": study(config)}
     if name.startswith("figure"):
-        return _made(name, config, "figures", needs=tuple(needs), settings=settings | {"layers": compared})
+        return _made(name, "figures", needs=tuple(needs), settings=settings | {"layers": compared})
     settings |= {"recipes": names, "further": further}
-    return _made(name, config, "tables", needs=tuple(needs), settings=settings, tokenizer=True)
+    decimals = 3 if name == "table4" else 2
+    return _made(name, "tables", needs=tuple(needs), settings=settings, tokenizer=True, decimals=decimals)
 
 
 def _hyperparameters(config: Config) -> Item:
@@ -63,16 +64,16 @@ def _hyperparameters(config: Config) -> Item:
     tasks = {recipe_name(task, "en", REF): task for task in paper.tasks}
     needs = tuple(Need(kind, recipe, tuple(paper.seeds)) for kind in ("record", "history") for recipe in tasks)
     settings = {"tasks": tasks, "grid": paper.search.model_dump()}
-    return _made("table3", config, "hyperparameters", needs=needs, settings=settings)
+    return _made("table3", "hyperparameters", needs=needs, settings=settings, decimals=None)
 
 
 def _search(config: Config) -> Item:
     jobs = trials(config)
     shown = {each.name: {"task": each.task, "source": each.source} | each.trial for job in jobs.values() for each in job}
     needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
-    return _made("table3_search", config, "hyperparameters", needs=needs, settings={"trials": shown}, searched=True)
+    return _made("table3_search", "hyperparameters", needs=needs, settings={"trials": shown}, decimals=None, searched=True)
 
 
-def _made(name: str, config: Config, module: str, **fields: Any) -> Item:
+def _made(name: str, module: str, **fields: Any) -> Item:
     form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
-    return Item(form, *TITLES[name], captions.caption(name, config), module, **fields)
+    return Item(form, *TITLES[name], captions.caption(name), module, **fields)

@@ -1,4 +1,4 @@
-"""tanti2021: captions for the report, below an item's title."""
+"""tanti2021: captions of pages and the report, below an item's title. Names in tables are explained in resources/terms.yaml."""
 
 from crosslens.config.whole import Config
 from crosslens.papers.tanti2021.config import section
@@ -6,20 +6,18 @@ from crosslens.papers.tanti2021.layout import FIGURES
 
 TEXTS = {
     "table1": """The target task, and language identification (Lang. ID) by a head that is trained on paragraphs with the
-encoder frozen and tested on the task's texts (Target) and on paragraphs (Wiki). Init.: the pretrained encoder; Fine-T.:
-fine-tuned for the task. Our controls: Untrained is Init. with random weights; Spelling alone uses no encoder, only characters.
+encoder frozen and tested on the task's texts (Target) and on paragraphs (Wiki).
 
 How to read it: how far does Lang. ID fall from Init. to Fine-T. under the paper's definition, and does it fall as far in
 accuracy and with the converged probes? Where a probe still identifies the language, it is still represented in the states.""",
-    "table2": """The rows of table 1 after gradient reversal (Grad.) and entropy maximisation (Ent.). Our controls, where
-configured: No adversary is trained with the same learning rates but without one; True entropy maximises the entropy itself, not
-equation 1. Adversary (Wiki validation): the accuracy, on held-out paragraphs, of the language head that the encoder is trained
-against, before the encoder is updated, after the last epoch, and at its best.
+    "table2": """The rows of table 1 after gradient reversal (Grad.) and entropy maximisation (Ent.), and of the language head
+that the encoder is trained against (Adversary).
 
 How to read it: does Lang. ID fall below Fine-T. of table 1, under each definition, and what does this cost the target task? An
 adversary that never learnt to distinguish the languages is no evidence.""",
-    "table3": """Agreement of k-means clusters of sampled hidden states with labels and with languages: 1 if clusters and classes
-coincide. k is the number of {clusters}. The published values of Init. and Fine-T. are from the captions of figures 3 and 4.
+    "table3": """Agreement of k-means clusters of sampled hidden states with labels and with languages: 100 if clusters and
+classes coincide. k is the number of {clusters}. The published values of Init. and Fine-T. are from the captions of figures 3
+and 4.
 
 How to read it: do states group by label after training, and by language before? V-measure rises with k, so compare it with its
 value against shuffled truth, which is its chance level, and with adjusted mutual information, whose chance level is 0.""",
@@ -27,7 +25,7 @@ value against shuffled truth, which is its chance level, and with adjusted mutua
 
 How to read it: is the fine-tuned model as good as it is known to be? XTREME's F1 is a different metric on a different UD
 version.""",
-    "table4": "The grid of the random search, next to the printed one.",
+    "table4": "The grid of the random search, next to the printed one; each row is a hyperparameter.",
     "table5": """Hyperparameters of each training, next to the printed ones.
 
 How to read it: where does this scale depart from the paper? A smaller encoder with fewer steps needs other learning rates.""",
@@ -58,16 +56,8 @@ the configuration sets others for a training; the points are from seed {first}.
 How to read it: do points group by label or by language? Where states do not show the language, its points are spread over its
 small map like the grey ones. t-SNE preserves neighbourhoods, not distances: rely on V-measure, which is computed on the full
 vectors, and on accuracy."""
-DEFINITIONS = """Definitions. The paper's: macro F1 as computed by the authors' code. For UDPOS that is an F1 of chunks of equal
-tags whose first letter is removed, so that one wrong word can make a whole sentence wrong and 33 languages become 15 classes; for
-XNLI, classes that are predicted but never true count as 0, which sets the ceiling shown in a separate row. Published values
-correspond to this definition only. The other definitions score words (UDPOS) or pairs and paragraphs (XNLI). Converged probes are
-logistic regressions on the same states, with a penalty chosen on a fifth of the training sentences; a remark names those whose
-gradient did not fall below {tolerance}. On random labels they show what a probe can memorise. Texts and words truncated at the
-maximum number of subwords are counted in rows of their own; truncated words are not scored."""
-CELLS = """In percent. Below each value: n, the number of units (words, pairs, paragraphs) on which it is based, and its 95 %
-interval: Student's t over the seeds of a training or, with a single seed, {within}. Seeds: {seeds}, unless the configuration sets
-others for a training."""
+CELLS = """In percent. Below each value: its 95 % interval, Student's t over the seeds of a training or, with a single seed,
+{within}; and n, the number of units (words, pairs, paragraphs) on which it is based."""
 
 
 def caption(name: str, config: Config) -> str:
@@ -75,11 +65,9 @@ def caption(name: str, config: Config) -> str:
     paper, most = section(config), section(config).clustering.language_clusters
     tasks = [FIGURES[name][0]] if name in FIGURES else list(paper.tasks)
     parts = [TEXTS.get(name, SCATTERED)]
-    parts += [DEFINITIONS] * (name in ("table1", "table2"))
     parts += [CELLS] * (name in ("table1", "table2", "table3", "footnote6", "findings"))
-    text = "\n\n".join(parts).format(
+    return "\n\n".join(parts).format(
         clusters=f"labels, or {most} for languages" if most else "labels or of languages",
-        tolerance=paper.probe.tolerance,
         within="over the k-means runs" if name == "table3" else "a bootstrap over the sentences",
         points=paper.task(tasks[0]).points_per_label,
         printed=50 if tasks[0] == "nli" else 10,
@@ -87,8 +75,3 @@ def caption(name: str, config: Config) -> str:
         seeds=", ".join(map(str, config.seeds)),
         first=config.seeds[0],
     )
-    corpora = [*(paper.task(task).corpus for task in tasks), paper.language_corpus]
-    notes = {corpus: getattr(config.corpora[corpus], "note", None) for corpus in corpora}
-    shown = [] if name in ("table4", "table5", "figure2") else notes.items()
-    parts = [text, *(f"Note on {corpus}: {note}." for corpus, note in shown if note)]
-    return "\n\n".join([*parts, f"Encoder: {paper.encoder}. The paper uses mBERT."])

@@ -15,20 +15,20 @@ from crosslens.papers.tanti2021.recipes import trials
 
 COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # by findings.csv
 TITLES = {
-    "table1": ("Table 1", "Task and language, before and after fine-tuning"),
-    "table2": ("Table 2", "Task and language, trained against the language"),
-    "table3": ("Table 3", "V-measure of hidden states"),
-    "table4": ("Table 4", "Grid of hyperparameters"),
-    "table5": ("Table 5", "Hyperparameters used"),
-    "table5_search": ("Table 5 by search", "Trials of the random search"),
-    "footnote6": ("Footnote 6", "Fine-tuned model under commonly reported scores"),
-    "dataset_sizes": ("Appendices A and B", "Sizes of splits and samples"),
-    "findings": ("Findings", "What explains the fall of language identification"),
-    "figure2": ("Figure 2", "Legend of languages and labels"),
-    "figure3": ("Figure 3", "UDPOS, before and after fine-tuning"),
-    "figure4": ("Figure 4", "XNLI, before and after fine-tuning"),
-    "figure5": ("Figure 5", "UDPOS, trained against the language"),
-    "figure6": ("Figure 6", "XNLI, trained against the language"),
+    "table1": ("Table 1", "Part-of-speech tagging and inference: task and language, before and after fine-tuning"),
+    "table2": ("Table 2", "Part-of-speech tagging and inference: task and language, after training against the language"),
+    "table3": ("Table 3", "Clusters of hidden states: do they follow labels or languages?"),
+    "table4": ("Table 4", "Hyperparameter values that are searched"),
+    "table5": ("Table 5", "Hyperparameters of each training"),
+    "table5_search": ("Table 5 by search", "Trials of the random search, the best of each experiment first"),
+    "footnote6": ("Footnote 6", "The fine-tuned encoder under commonly reported scores"),
+    "dataset_sizes": ("Appendices A and B", "Sizes of the splits and of the samples that are plotted and clustered"),
+    "findings": ("Findings", "What explains the fall of language identification after fine-tuning"),
+    "figure2": ("Figure 2", "Legend for figures 3 to 6: marks of languages and labels"),
+    "figure3": ("Figure 3", "Hidden states of part-of-speech tagging, before and after fine-tuning"),
+    "figure4": ("Figure 4", "Hidden states of natural language inference, before and after fine-tuning"),
+    "figure5": ("Figure 5", "Hidden states of part-of-speech tagging, after training against the language"),
+    "figure6": ("Figure 6", "Hidden states of natural language inference, after training against the language"),
 }
 
 
@@ -39,8 +39,8 @@ def items(config: Config) -> dict[str, Item]:
     made["findings"] = _findings(config)
     grid = paper.search.model_dump(exclude={"experiments", "trials", "trials_per_job", "seed"})
     used = {task: {run: paper.run(task, run).model_dump() for run in PAPER_RUNS} for task in paper.tasks}
-    made["table4"] = _item("table4", config, "search", settings={"search": grid})
-    made["table5"] = _item("table5", config, "search", settings={"tasks": used})
+    made["table4"] = _item("table4", config, "search", settings={"search": grid}, decimals=None)
+    made["table5"] = _item("table5", config, "search", settings={"tasks": used}, decimals=None)
     if paper.search.experiments:
         made["table5_search"] = _search(config)
     made["dataset_sizes"] = _sizes(config)
@@ -100,7 +100,7 @@ def _search(config: Config) -> Item:
         shown[trial.name] = {"task": task, "run": run, "trial": trial.name.rpartition("/")[2]} | trial.trial
     needs = tuple(Need("classification", job, (config.seeds[0],)) for job in jobs)
     settings = {"trials": shown, "select_by": paper.training.select_by, "wiki": paper.language_corpus}
-    return _item("table5_search", config, "search", needs=needs, settings=settings, searched=True)
+    return _item("table5_search", config, "search", needs=needs, settings=settings, decimals=None, searched=True)
 
 
 def _sizes(config: Config) -> Item:
@@ -112,7 +112,8 @@ def _sizes(config: Config) -> Item:
         "draws": {task: {"name": name} | draws(config)[name].model_dump(include={"corpora"}) for task, name in drawn.items()},
         "drop_unknown": config.readings[paper.reading].drop_unknown,
     }
-    return _item("dataset_sizes", config, "sizes", corpora=tuple(corpora), draws=tuple(drawn.values()), settings=settings)
+    reads = {"corpora": tuple(corpora), "draws": tuple(drawn.values())}
+    return _item("dataset_sizes", config, "sizes", settings=settings, decimals=None, **reads)
 
 
 def _figure(name: str, config: Config) -> Item:

@@ -1,0 +1,335 @@
+"""Pages to read: how a table is laid out, what its names mean, and what is said of encoder, seeds and corpora."""
+
+import csv
+import re
+from copy import deepcopy
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+from crosslens.about import About
+from crosslens.cells import line, table
+from crosslens.config.whole import load
+from crosslens.figures.save import save
+from crosslens.kinds import kinds
+from crosslens.logs import COMMAND
+from crosslens.measures import definitions
+from crosslens.pages import meanings, page, read_terms
+from crosslens.pages import table as laid_out
+from crosslens.papers.paper import papers
+from crosslens.provenance import write_record, write_table
+from crosslens.sources.registry import load as load_sources
+from matplotlib.figure import Figure
+
+REPOSITORY = Path(__file__).parents[1]
+TERMS = read_terms(REPOSITORY / "resources/terms.yaml")
+LINES = [
+    line("EN->X", "REF", "F1", "F1", {"here": 64.1, "low": 63, "high": 65, "sd": 0.5, "seeds": 5, "n": 1234}, 64.17, "few; odd"),
+    line("EN->X", "delta <1>", "F1", "F1", {"here": -5.5, "seeds": 5}, -5.0, remark="few"),
+    line("EN->EN", "REF", "F1", "F1", {"here": 83.3, "seeds": 5}),
+    line("EN->DE", "REF", "F1", "F1", {"here": None, "seeds": 0}, 70, remark="no score"),
+]
+
+
+def cells(lines, folder):
+    """Lines as a page reads them."""
+    table(lines, "muller2021", "table8").to_csv(folder / "table.csv", index=False)
+    with (folder / "table.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_cells_have_fixed_decimals_and_numbered_notes(tmp_path):
+    found = laid_out(cells(LINES, tmp_path), 2, comparable=True)
+    assert (found["corner"], found["columns"], found["notes"]) == ("F1", ["REF", "delta <1>"], ["few", "odd", "no score"])
+    assert list(found["groups"]) == [""]  # one metric and definition: a line is a row
+    first, second, third = found["groups"][""]
+    assert [each["name"] for each in (first, second, third)] == ["EN->X", "EN->EN", "EN->DE"]
+    reference, delta = first["cells"]
+    assert reference == {"here": "64.10", "details": ["63.00 to 65.00", "sd 0.50", "n 1,234"], "published": "64.17",
+                         "difference": "-0.07", "notes": [1, 2]}  # fmt: skip
+    assert (delta["here"], delta["published"], delta["difference"], delta["notes"]) == ("-5.50", "-5.00", "-0.50", [1])
+    assert second["cells"][1] is None and second["cells"][0]["details"] == []
+    assert third["cells"][0] == {"here": "", "details": [], "published": "70.00", "difference": "", "notes": [3]}
+
+
+def test_differences_are_shown_of_scores_that_can_be_compared(tmp_path):
+    for decimals, comparable in ((2, False), (None, True)):
+        groups = laid_out(cells(LINES, tmp_path), decimals, comparable)["groups"]
+        assert {cell["difference"] for each in groups[""] for cell in each["cells"] if cell} == {""}
+
+
+@pytest.mark.parametrize(
+    ("number", "n", "decimals", "shown"),
+    [
+        (0.0004, 5, 3, "0.0004"),  # not 0.000
+        (0, 5, 3, "0.000"),
+        (12345, None, None, "12,345"),
+        (1e-6, None, None, "1e-06"),
+        (0.02, None, None, "0.02"),
+        (60.6, 540, None, "60.60"),  # a score among settings
+    ],
+)
+def test_numbers(tmp_path, number, n, decimals, shown):
+    made = laid_out(cells([line("r", "c", "m", "d", {"here": number, "n": n})], tmp_path), decimals, False)
+    assert made["groups"][""][0]["cells"][0]["here"] == shown
+
+
+def test_numbers_of_seeds_are_said_where_they_differ(tmp_path):
+    lines = [line("r", column, "m", "d", {"here": 1, "seeds": seeds}) for column, seeds in (("a", 1), ("b", 3))]
+    (only,) = laid_out(cells(lines, tmp_path), 2, False)["groups"][""]
+    assert [cell["details"] for cell in only["cells"]] == [["seeds 1"], ["seeds 3"]]
+
+
+@pytest.mark.parametrize(
+    ("keys", "headings"),
+    [
+        # rows one after the other, each under several definitions; a metric that the definition does not name is said too
+        ([("A", "F1", "macro F1"), ("A", "share", "cut"), ("B", "F1", "macro F1"), ("B", "share", "cut")],
+         [("A", "macro F1", ""), ("A", "cut", "share"), ("B", "macro F1", ""), ("B", "cut", "share")]),
+        # definitions one after the other, each of several rows
+        ([("A", "LAS", "LAS"), ("B", "LAS", "LAS"), ("A", "F1", "F1"), ("B", "F1", "F1")],
+         [("LAS", "A", ""), ("LAS", "B", ""), ("F1", "A", ""), ("F1", "B", "")]),
+        # metrics that have nothing to do with the definitions
+        ([("A", "rho", "linear"), ("A", "p", "linear"), ("A", "rho", "RBF"), ("A", "p", "RBF")],
+         [("A · rho", "linear", ""), ("A · p", "linear", ""), ("A · rho", "RBF", ""), ("A · p", "RBF", "")]),
+        # each row under a definition of its own
+        ([("A", "F1", "F1"), ("B", "accuracy", "accuracy")], [("", "A", "F1"), ("", "B", "accuracy")]),
+    ],
+)  # fmt: skip
+def test_lines_are_grouped_by_what_they_share(tmp_path, keys, headings):
+    lines = [line(row, "c", metric, definition, {"here": i}) for i, (row, metric, definition) in enumerate(keys)]
+    groups = laid_out(cells(lines, tmp_path), 2, False)["groups"]
+    found = [(heading, each["name"], each["detail"]) for heading, group in groups.items() for each in group]
+    assert sorted(found) == sorted(headings) and list(groups) == list(dict.fromkeys(heading for heading, _, _ in headings))
+
+
+# --- what names mean ------------------------------------------------------------------------------------------------------
+
+
+def test_a_definition_of_several_parts_is_explained_part_by_part():
+    def explained(definition):
+        return set(
+            meanings([{"row": "", "column": "", "metric": "", "definition": definition}], {"rate": "r"}, known)["definitions"]
+        )
+
+    known = dict.fromkeys(("F1", "F1 strict", "paper: F1 (chunks; stray)", "centred", "targets", "targets and English"), "")
+    assert explained("F1") == {"F1"} and explained("macro F1") == set() and explained("F1 strict") == {"F1 strict"}
+    assert explained("the rate: paper: F1 (chunks; stray)") == {"paper: F1 (chunks; stray)"}
+    assert explained("centred; targets and English") == {"centred", "targets and English"}
+
+
+def test_names_are_explained_by_the_longest_terms_that_they_contain():
+    names = {"Init.": "a", "Init. sd": "b", "UDPOS": "c", "EN->": "d", "no": "e"}
+    rows = [{"row": "EN->X", "column": "UDPOS Init. sd", "metric": "", "definition": "no: F1"}]
+    assert meanings(rows, names, {"F1": "f"}) == {"names": {"Init. sd": "b", "UDPOS": "c", "EN->": "d", "no": "e"},
+                                                  "definitions": {"F1": "f"}}  # fmt: skip
+
+
+def test_every_name_in_tables_is_explained():
+    tables = [path for path in sorted((REPOSITORY / "docs/results").rglob("*.csv")) if path.stem != "dataset_sizes"]
+    assert len(tables) > 10
+    blank = dict.fromkeys(("row", "column", "metric", "definition"), "")
+    for path in tables:
+        with path.open(newline="", encoding="utf-8") as stream:
+            rows = list(csv.DictReader(stream))
+        for kind in ("row", "column", "definition"):
+            for name in {row[kind] for row in rows if row[kind]}:
+                found = meanings([blank | {kind: name}], TERMS["names"][rows[0]["paper"]], TERMS["definitions"])
+                assert found["names"] or found["definitions"], f"{path}: {kind} {name!r}"
+
+
+def test_every_definition_of_a_measure_has_a_meaning():
+    assert {value for name, value in vars(definitions).items() if name.isupper()} - TERMS["definitions"].keys() == set()
+    assert TERMS["names"].keys() <= {paper.key for paper in papers()}
+
+
+# --- encoder, seeds, corpora ----------------------------------------------------------------------------------------------
+
+E5 = {"source": "packaged", "id": "intfloat/multilingual-e5-small", "revision": "f" * 40}
+
+
+def about(values, changes):
+    """Of the published study with other values; changes: key.key -> value."""
+    changed = deepcopy(values)
+    for place, value in changes.items():
+        *parents, last = place.split(".")
+        section = changed
+        for key in parents:
+            section = section[key]
+        section[last] = value
+    config = load(changed)
+    recipes, draws = {}, {}
+    for paper in papers():
+        recipes |= paper.recipes(config) | {name: first for name, (first, *_) in paper.trials(config).items()}
+        draws |= paper.draws(config)
+    return About(config, load(values), load_sources(), recipes.__getitem__, draws, kinds())
+
+
+def settings(found, place):
+    """Of the page of an item."""
+    key, name = place.split("/")
+    paper = next(paper for paper in papers() if paper.key == key)
+    return found.page(paper, {name: paper.items(found.config)[name]}, report=False)
+
+
+def test_the_published_study_is_comparable_with_itself(values):
+    found = about(values, {})
+    for paper in papers():
+        whole = found.page(paper, paper.items(found.config), report=True)
+        assert whole["apart"] == [] and all(item["comparable"] for item in whole["items"])
+    table1 = settings(found, "tanti2021/table1")
+    assert table1["facts"]["Encoder"] == "mbert: google-bert/bert-base-multilingual-cased, revision 3f076fdb1ab6"
+    assert table1["facts"]["Seeds"] == "0" and table1["facts"]["Scale"] == "published, in results"
+    assert list(table1["corpora"]) == ["udpos", "wikipedia", "xnli"]
+    assert table1["corpora"]["xnli"].startswith("MultiNLI 1.0 and XNLI 1.0; 14 languages: ar, bg, ")
+    assert list(settings(found, "muller2021/table7")["corpora"]) == ["muller2021_ud", "pud"]
+    assert "pud" not in settings(found, "muller2021/table8")["corpora"]
+    assert "pud" in settings(found, "muller2021/figure8")["corpora"]  # whose states are compared
+    assert settings(found, "tanti2021/table5")["corpora"] == settings(found, "tanti2021/figure2")["corpora"] == {}
+
+
+DEPARTURES = {  # what changes -> which items say so, and how
+    "encoder": ({"encoders.mbert": E5}, {"tanti2021/table1", "muller2021/table8"},
+                f"the encoder is {E5['id']} (quantised to 4 bits), not google-bert/bert-base-multilingual-cased"),
+    "source": ({"corpora.xnli.source": "xnli-mt"}, {"tanti2021/table1", "tanti2021/figure4"}, "the corpus xnli differs"),
+    "languages": ({"corpora.wikiann.languages": ["en", "de"], "corpora.wikiann.source_languages": ["en"],
+                   "papers.muller2021.source_languages": ["en"]}, {"muller2021/table8"}, "the corpus wikiann differs"),
+    "limits": ({"corpora.udpos.limits": {"train": 9}}, {"tanti2021/table1", "tanti2021/dataset_sizes"},
+               "the corpus udpos differs"),
+}  # fmt: skip
+ITEMS = ("tanti2021/table1", "tanti2021/figure4", "tanti2021/table5", "tanti2021/dataset_sizes", "muller2021/table8")
+
+
+@pytest.mark.parametrize("change", DEPARTURES)
+def test_what_departs_from_the_published_study_is_said_where_it_counts(values, change):
+    changes, places, reason = DEPARTURES[change]
+    found = about(values, changes)
+    said = {place: "; ".join(settings(found, place)["apart"]) for place in ITEMS}
+    assert all(said[place].startswith(reason) for place in places)
+    assert settings(found, "tanti2021/table5")["apart"] == []  # printed hyperparameters do not rest on an encoder
+    others = {place for place in ITEMS if place.partition("/")[0] != next(iter(places)).partition("/")[0]}
+    assert change == "encoder" or all(said[place] == "" for place in others)
+
+
+def test_seeds_and_corpora_are_told_with_those_of_the_published_study(values):
+    languages = ["en", "de", "cy"]
+    limits = {"train": 1200, "test": 20}
+    found = about(values, {
+        "corpora.wikiann.languages": languages, "corpora.wikiann.source_languages": ["en"], "corpora.wikiann.limits": limits,
+        "corpora.wikiann.source": "panx", "corpora.wikiann.note": "a note", "papers.muller2021.source_languages": ["en"],
+        "papers.muller2021.seeds": [3],
+    })  # fmt: skip
+    table8 = settings(found, "muller2021/table8")
+    assert table8["facts"]["Seeds"] == "3 (the published study: 0, 1, 2, 3, 4)"
+    assert table8["corpora"]["wikiann"] == (
+        "WikiANN as prepared by XTREME (PAN-X) instead of WikiANN (PAN-X); 2 of the paper's 17 languages and 1 more: en, de, cy; "
+        "at most 1,200 train texts a language; at most 20 test texts a language; a note"
+    )
+
+
+def test_another_distribution_of_the_same_corpus_is_no_other_corpus(values):
+    found = about(values, {"corpora.udpos.source": "ud-2.7-archive", "corpora.udpos.archive": "ud-treebanks-v2.7.tgz"})
+    assert settings(found, "tanti2021/table1")["apart"] == []
+
+
+def test_a_study_that_config_yaml_lacks_is_not_comparable(values):
+    without = deepcopy(values)
+    without["papers"]["muller2021"] = None
+    found = about(values, {})
+    found = About(found.config, load(without), found.sources, found.recipe, found.draws, found.kinds)
+    assert settings(found, "muller2021/table8")["apart"] == ["config.yaml does not have this study"]
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------------
+
+
+class Structure(HTMLParser):
+    """Elements that are open, texts, ids and addresses of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.sources, self.headings = [], set(), [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        if tag not in ("meta", "br", "img"):
+            self.open.append(tag)
+        self.ids |= {given["id"]} if "id" in given else set()
+        self.links += [given["href"]] if "href" in given else []
+        self.sources += [given["src"]] if "src" in given else []
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("h1", "h2"):
+            self.headings.append(data)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two items with their records."""
+    monkeypatch.setenv(COMMAND, "snakemake --profile demo")
+    monkeypatch.chdir(tmp_path)
+    write_table(table(LINES, "muller2021", "table8"), Path("table8.csv"), {})
+    save(Figure(), Path("figure8.svg"))
+    write_record("figure8.svg", {})
+    return tmp_path
+
+
+def written(found, folder, *names, report=False):
+    paper = next(paper for paper in papers() if paper.key == "muller2021")
+    items = {name: paper.items(found.config)[name] for name in names}
+    files = [folder / f"{name}.{'csv' if name.startswith('table') else 'svg'}" for name in names]
+    return page(found.page(paper, items, report), files, TERMS, "snakemake all")
+
+
+def test_a_page_stands_alone(values, folder):
+    text = written(about(values, {"encoders.mbert": E5}), folder, "table8")
+    found = Structure(text)
+    assert found.open == [] and found.headings[0].startswith("Table 8. What re-initialising layers costs in named-entity")
+    assert found.links == ["table8.csv", "table8.csv.json"] and "://" not in text and "<script" not in text
+    for wanted in (
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        "These numbers are not comparable with the paper's: the encoder is intfloat/multilingual-e5-small (quantised to 4 bits)",
+        "In percent; beside REF, the differences to it in points.",  # the caption
+        "<dt>REF</dt><dd>no layer is re-initialised before fine-tuning</dd>",
+        "<dt>F1</dt><dd>F1 of named entities",
+        "<code>snakemake --profile demo table8.csv</code>",
+        "<em>First align, then predict</em>",
+        "delta &lt;1&gt;",
+        "<b>64.10</b><sup>1,2</sup>",
+        '<span class="published">paper 64.17</span>',
+    ):
+        assert wanted in text, wanted
+    assert "(-0.07)" not in text
+    comparable = written(about(values, {}), folder, "table8")
+    assert "not comparable" not in comparable and '<span class="published">paper 64.17 (-0.07)</span>' in comparable
+
+
+def test_a_report_has_contents_and_whatever_it_shows_in_one_file(values, folder):
+    text = written(about(values, {}), folder, "table8", "figure8", report=True)
+    found = Structure(text)
+    inside = {link.removeprefix("#") for link in found.links if link.startswith("#")}
+    assert {"table8", "figure8", "definitions", "made", "data"} == inside and inside <= found.ids
+    assert {link for link in found.links if link[0] != "#"} == {
+        "table8.csv", "table8.csv.json", "figure8.svg", "figure8.png", "figure8.svg.json"
+    }  # fmt: skip
+    assert [source.partition(",")[0] for source in found.sources] == ["data:image/svg+xml;base64"] and "://" not in text
+    assert found.headings[0] == "Tables and figures of muller2021" and text.index("First align") < text.index("Contents")
+    assert re.search(r"Grid search.*\(<code>results/muller2021/table3_search.html</code>\)", text)  # not shown, but named
+    order = [text.index(f'<section id="{name}">') for name in ("table8", "figure8")]
+    assert order == sorted(order) and order[-1] < text.index('<h2 id="data">')
+
+
+def test_terms_are_yaml_without_a_name_twice():
+    """A second entry would silently replace the first."""
+    text = (REPOSITORY / "resources/terms.yaml").read_text("utf-8")
+    found = yaml.compose(text)
+    parts = [found, *(node for _, node in found.value), *(node for _, node in found.value[1][1].value)]
+    for part in parts:
+        keys = [key.value for key, _ in part.value]
+        assert len(keys) == len(set(keys))

@@ -45,7 +45,7 @@ test-slurm: install ## Run three jobs on a real SLURM started on this machine (D
 lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakefmt --check Snakefile workflow/Snakefile rules
 	$(SNAKEMAKE) --lint
 	$(BIN)/mypy
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs --check
@@ -55,7 +55,7 @@ lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check genera
 format: install ## Format Python and rule files
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
-	$(BIN)/snakefmt Snakefile rules
+	$(BIN)/snakefmt Snakefile workflow/Snakefile rules
 
 docs: install ## Regenerate docs/config.md, the JSON schema, docs/data.md and the documents of docs/templates
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs

@@ -1,11 +1,24 @@
 # Five studies of multilingual encoders. docs/design.md gives an overview; rules/ has one file per step.
 
+import os
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 min_version("9.16")
 
+# The repository, as seen from the working directory, which is another one where this is used as a module (docs/module.md).
+HERE = workflow.current_basedir
+if HERE.is_local:
+    ROOT = Path(os.path.relpath(HERE.get_path_or_uri(secret_free=True)))
+else:  # github(...): Snakemake keeps a clone without files, and scripts import the library from them
+    CLONE = HERE.hosted_repo.repo
+    ROOT = Path(".snakemake/crosslens", CLONE.commit(HERE.ref).hexsha)
+    if not ROOT.is_dir():
+        CLONE.git.worktree("add", "--force", "--detach", ROOT.resolve(), ROOT.name)
 
-configfile: "config.yaml"
+
+configfile: str(ROOT / "config.yaml")
 
 
 include: "rules/common.smk"
@@ -21,7 +34,18 @@ include: "rules/measures.smk"
 include: "rules/items.smk"
 
 
-logger.addFilter(explain)
+JOBS = Jobs()
+# What a run shows is the main workflow's: as a module, this changes nothing of it. Snakemake's own log in .snakemake/log stays whole.
+if workflow.modifier.is_main_snakefile():
+    logger.addFilter(explain)
+    if workflow.exec_mode == ExecMode.DEFAULT:
+        for warning in warnings(config, CONFIG):
+            logger.warning(warning)
+        if not workflow.output_settings.dryrun:
+            logger.addHandler(JOBS)
+            for handler in logger.handlers:
+                if handler.name == "DefaultStreamHandler":
+                    handler.addFilter(calm)
 
 
 onstart:
@@ -31,16 +55,6 @@ onstart:
 
 onerror:
     JOBS.summary()
-
-
-# fetch and dump_sample are local because compute nodes often have no network, pages because they take a second.
-localrules:
-    all,
-    demo,
-    fetch,
-    dump_sample,
-    page,
-    prefetch,
 
 
 rule all:

@@ -3,15 +3,14 @@
 import os
 import sys
 from functools import cache
-from pathlib import Path
 
 from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
-ROOT = Path(workflow.basedir)
 # Scripts import the library from workflow/; in a conda environment only sys.path reaches them.
-sys.path.insert(0, str(ROOT / "workflow"))
-os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (str(ROOT / "workflow"), os.environ.get("PYTHONPATH")))))
+LIBRARY = str(ROOT.resolve() / "workflow")
+sys.path.insert(0, LIBRARY)
+os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (LIBRARY, os.environ.get("PYTHONPATH")))))
 
 from crosslens.about import About
 from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table, nearest
@@ -90,14 +89,5 @@ def corpora_that(condition):
     return "|".join(name for name, corpus in CONFIG.corpora.items() if condition(corpus)) or "none"
 
 
-# A calm display in the place of Snakemake's; its own log in .snakemake/log stays whole.
-JOBS = Jobs()
 if workflow.exec_mode == ExecMode.DEFAULT:
     os.environ[COMMAND] = called(sys.argv[1:])  # for logs and records
-    for warning in warnings(config, CONFIG):
-        logger.warning(warning)
-if workflow.exec_mode == ExecMode.DEFAULT and not workflow.output_settings.dryrun:
-    logger.addHandler(JOBS)
-    for handler in logger.handlers:
-        if handler.name == "DefaultStreamHandler":
-            handler.addFilter(calm)

@@ -185,7 +185,7 @@ def item_inputs(wildcards):
     return {
         "needs": [file for need in item.needs for file in need_files(need)],
         "records": list(records),
-        "published": f"resources/published/{paper.key}.csv",
+        "published": str(ROOT / f"resources/published/{paper.key}.csv"),
         "tokens": tokens_of(section.encoder, section.reading, item.corpora),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
         "tokenizer": [f"{RESULTS}/tokenizers/{section.encoder}"] if item.tokenizer else [],

@@ -57,14 +57,15 @@ rule page:
     input:
         shown=lambda wildcards: page_items(wildcards),
         records=lambda wildcards: [f"{file}.json" for file in page_items(wildcards)],
-        template="workflow/crosslens/page.html.j2",
-        terms="resources/terms.yaml",
+        template=str(ROOT / "workflow/crosslens/page.html.j2"),
+        terms=str(ROOT / "resources/terms.yaml"),
     output:
         report(f"{RESULTS}/{{page}}.html", category=lambda wildcards: PAGES[wildcards.page][0].key),
     log:
         f"{LOGS}/{{page}}.html.log",
     wildcard_constraints:
         page="|".join(PAGES),
+    localrule: True  # it takes a second
     conda:
         "../envs/figures.yaml"
     params:

@@ -12,8 +12,7 @@ for name, corpus in CONFIG.corpora.items():
             f"corpora.{name}.{key}: expected an entry of resources/sources.yaml, found '{source}'{nearest(source, SOURCES)}"
         )
 HUB = {"hub"} if any(encoder.source == "hub" for encoder in CONFIG.encoders.values()) else set()
-FETCHED = HUB.union(*(corpus.sources() for corpus in CONFIG.corpora.values())) - {"phrasebook"}
-FETCHED = "|".join(sorted(FETCHED)) or "none"
+FETCHED = "|".join(sorted(HUB.union(*(corpus.sources() for corpus in CONFIG.corpora.values())) - {"phrasebook"})) or "none"
 
 
 rule fetch:
@@ -26,6 +25,7 @@ rule fetch:
         source=FETCHED,
         path=".+",
     retries: 0  # it has tried every server already
+    localrule: True  # compute nodes often have no network
     conda:
         "../envs/corpora.yaml"
     params:
@@ -51,6 +51,7 @@ rule dump_sample:
         dump=".+",
         blocks=r"\d+",
     retries: 0
+    localrule: True
     conda:
         "../envs/corpora.yaml"
     params:
@@ -79,9 +80,9 @@ if "prefetch" in sys.argv:  # also reported in a dry run, where hooks such as on
 rule phrasebook:
     """Generate the phrasebook's corpora in their official formats."""
     input:
-        tables=sorted(str(path.relative_to(ROOT)) for path in (ROOT / "resources/phrasebook").glob("**/*.csv")),
-        languages="resources/languages.csv",
-        frames=sorted(str(path.relative_to(ROOT)) for path in (ROOT / "resources/phrasebook").glob("*/frames.txt")),
+        tables=sorted(map(str, (ROOT / "resources/phrasebook").glob("**/*.csv"))),
+        languages=str(ROOT / "resources/languages.csv"),
+        frames=sorted(map(str, (ROOT / "resources/phrasebook").glob("*/frames.txt"))),
     output:
         [f"{RESULTS}/sources/phrasebook/{file}" for file in CONFIG.phrasebook.files()],
     log:

@@ -635,7 +635,7 @@ def test_lint(built):
 
 
 def test_format_of_rules(built):
-    command_ = [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "rules"]
+    command_ = [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow/Snakefile", "rules"]
     result = subprocess.run(command_, cwd=REPOSITORY, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
 

@@ -5,19 +5,16 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all provenance test test-demo test-slurm lint format docs status clean
+.PHONY: help install demo demo-all provenance test test-demo test-slurm test-registry lint format docs lock status clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-# Reinstalled only when the lock file changes. On a GPU machine, see the comment at the top of requirements.lock.
+# Reinstalled only when the lock file changes. For another build of torch, see the comment at the top of requirements.lock.
 .venv/installed: requirements.lock
 	@case "$(CURDIR)" in *" "*) echo "$(CURDIR): expected a folder without spaces in its path; move the clone to one" >&2; exit 1;; esac
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON): expected Python 3.11 or later, found" \
-		"$$($(PYTHON) --version 2>&1); name another one: make install PYTHON=python3.11" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "Installing the packages of requirements.lock into .venv (about 1.5 GB; some minutes)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@echo "Installing the packages of requirements.lock into .venv (a download of 0.6 GB, or of 3 GB where torch comes with CUDA; some minutes)"
+	@envs/install.sh .venv $(PYTHON)
 	@touch $@
 
 install: .venv/installed ## Install the locked versions into .venv
@@ -42,6 +39,9 @@ test-demo: install ## Test the findings that hold on the demo, over three seeds 
 test-slurm: install ## Run three jobs on a real SLURM started on this machine (Debian, root)
 	timeout -k 10 600 $(BIN)/python -m pytest -m slurm tests/cluster
 
+test-registry: install ## Resolve the locks for each Python and platform, from the package index (a minute)
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m pytest -m registry
+
 lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -61,6 +61,9 @@ docs: install ## Regenerate docs/config.md, the JSON schema, docs/data.md and th
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.sources.docs
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.documents
+
+lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python envs/lock.py $(PACKAGES)
 
 status: install ## Show what is built, stale or missing at each scale
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.status

@@ -65,9 +65,9 @@ def environment(path: Path) -> dict[str, str | None]:
 
 
 def lock(path: Path) -> dict[str, str | None]:
-    """What the lock pins."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip() and line[0] != "#"]
-    return pinned(lines, path.name)
+    """What the lock pins: lines that begin with a name; hashes are indented."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return pinned([line.removesuffix("\\") for line in lines if line[:1].isalnum()], path.name)
 
 
 def lacking(root: Path, script: str, conda: str, fingerprints: Fingerprints) -> list[str]:

@@ -5,7 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all provenance test test-demo test-slurm test-registry lint format docs lock status clean
+.PHONY: help install demo demo-all provenance test test-demo test-slurm test-registry lint format docs lock site status clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,19 @@ docs: install ## Regenerate docs/config.md, the JSON schema, docs/data.md and th
 
 lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python envs/lock.py $(PACKAGES)
+
+# What pages consist of, and the files that they link to.
+PAGES := README.md CHANGELOG.md CONTRIBUTING.md config.yaml config demo laptop slurm envs docs resources/phrasebook/README.md
+
+build/site-tools/installed: docs/site/requirements.lock
+	@$(PYTHON) -m venv --clear build/site-tools
+	@build/site-tools/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
+
+site: build/site-tools/installed ## Build the documentation as a web site, links checked: build/site/index.html
+	@rm -rf build/pages && mkdir -p build/pages
+	@git ls-files -z --cached --others --exclude-standard $(PAGES) | xargs -0 tar cf - | tar xf - -C build/pages
+	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 
 status: install ## Show what is built, stale or missing at each scale
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.status

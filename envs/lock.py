@@ -1,4 +1,4 @@
-"""Write requirements.lock and its kin from pyproject.toml, with uv: `make lock`, or python envs/lock.py [PACKAGE ...].
+"""Write the locks from pyproject.toml, with uv: `make lock`, or python envs/lock.py [PACKAGE ...].
 
 Versions stay as they are, except those of the packages that are named; what the project asks for anew takes its newest.
 """
@@ -36,6 +36,9 @@ HEADS = {
 # All of requirements.lock, and what torch built for CUDA needs besides. Written by `make lock`.
 -r requirements.lock
 """,
+    "docs/site/requirements.lock": """\
+# What `make site` builds the documentation's web site with. Written by `make lock`.
+""",
 }
 
 
@@ -43,7 +46,7 @@ def held(file: Path, freed: set[str]) -> Iterator[str]:
     """The versions of a lock, but for the freed packages."""
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else []:
         if line[:1].isalnum():
-            requirement = Requirement(line.removesuffix("\\").partition(";")[0])
+            requirement = Requirement(line.removesuffix("\\"))
             if canonicalize_name(requirement.name) not in freed:
                 yield str(requirement)
 
@@ -86,9 +89,10 @@ def main(freed: set[str]) -> None:
     """Write the locks."""
     constraints = list(itertools.chain(*(held(ROOT / name, freed) for name in HEADS)))
     entries = [entry(line) for line in resolve(constraints, "--all-extras")]
-    for name, head in HEADS.items():
-        own = [text for text in entries if text.startswith(CUDA) == (name == "requirements-cuda.lock")]
-        (ROOT / name).write_text(head + "\n" + "\n".join(own) + "\n", encoding="utf-8")
+    cuda = [text for text in entries if text.startswith(CUDA)]
+    site = [entry(line) for line in resolve(constraints, "--only-group", "site")]
+    for name, own in zip(HEADS, ([text for text in entries if text not in cuda], cuda, site), strict=True):
+        (ROOT / name).write_text(HEADS[name] + "\n" + "\n".join(own) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

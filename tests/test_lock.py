@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from test_environments import REPOSITORY, lock
 
 INSTALL = REPOSITORY / "envs/install.sh"
@@ -59,6 +61,18 @@ def test_markers_are_written_as_short_as_they_can_be():
         "python_version < '3.12'": 'python_version < "3.12"',
     }
     assert {marker: script.simple(Marker(marker)) for marker in expected} == expected
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-cuda.lock", "docs/site/requirements.lock"])
+def test_a_new_lock_holds_the_versions_of_the_old_one(name):
+    script, names = load_lock_script(), lock(REPOSITORY / name)
+    held = [Requirement(text) for text in script.held(REPOSITORY / name, set())]
+    assert {canonicalize_name(requirement.name) for requirement in held} == names.keys()
+    assert [requirement for requirement in held if len(requirement.specifier) != 1] == []
+    twice = [requirement for requirement in held if sum(other.name == requirement.name for other in held) > 1]
+    assert all(requirement.marker for requirement in twice)  # one version for each Python
+    freed = next(iter(names))
+    assert freed not in {canonicalize_name(Requirement(text).name) for text in script.held(REPOSITORY / name, {freed})}
 
 
 def install(folder: Path, **said: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:

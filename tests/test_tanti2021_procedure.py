@@ -1,6 +1,6 @@
 """tanti2021: what a training does, against the authors' released code (mtanti/mbert-language-specificity at 7b64d0a).
 
-docs/design.md, "The authors' procedure, point by point", names the test of each of its lines.
+docs/tanti2021.md, "The authors' procedure, point by point", names the test of each of its lines.
 """
 
 import logging
@@ -299,7 +299,7 @@ def test_batches_do_not_depend_on_lengths(bench, config):
 
 
 def test_tests_that_the_table_names_exist():
-    named = re.findall(r"(test_\w+)::(test_\w+)", (ROOT / "docs" / "design.md").read_text("utf-8"))
+    named = re.findall(r"(test_\w+)::(test_\w+)", (ROOT / "docs" / "tanti2021.md").read_text("utf-8"))
     files = {file: (ROOT / "tests" / f"{file}.py").read_text("utf-8") for file, _ in named}
     assert len(named) > 30
     assert [f"{file}::{name}" for file, name in named if f"def {name}(" not in files[file]] == []

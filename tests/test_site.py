@@ -1,0 +1,86 @@
+"""The documentation: links, the site's table of contents, and what pages say of commands. `make site` builds it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+COPIED = re.search(r"^PAGES := (.+)$", MAKEFILE, re.MULTILINE)[1].split()  # what the site consists of
+PAGES = sorted(
+    page.relative_to(REPOSITORY).as_posix()
+    for name in COPIED
+    for page in ([REPOSITORY / name] if name.endswith(".md") else sorted((REPOSITORY / name).glob("**/*.md")))
+)
+
+
+def text_of(page: str | Path) -> str:
+    """A page without its code."""
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    return re.sub(r"`[^`\n]+`", "`code`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def headings(page: str | Path) -> set[str]:
+    """Anchors of a page, as GitHub makes them."""
+    found = re.findall(r"^#+ (.+)$", (REPOSITORY / page).read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def broken(page: str) -> list[str]:
+    """Links of a page that lead nowhere, or to something that the site does not have."""
+    wrong = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+        if re.match(r"https?://", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (REPOSITORY / page).parent.joinpath(name).resolve() if name else REPOSITORY / page
+        here = target.relative_to(REPOSITORY)
+        on_site = any(here.as_posix() == copied or Path(copied) in here.parents for copied in COPIED)
+        if not target.is_file() or not on_site or (anchor and anchor not in headings(here)):
+            wrong.append(f"{page}: {link}")
+    return wrong
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_pages_of_the_site(page):
+    assert broken(page) == []
+
+
+def test_a_wrong_link_is_seen(tmp_path, monkeypatch):
+    links = "[a](docs/a.md#one-two) [b](docs/b.md) [c](docs/a.md#three) [d](tests/x.py)\n"
+    for name, text in {"README.md": links, "docs/a.md": "# One, two\n", "tests/x.py": ""}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr("test_site.REPOSITORY", tmp_path)
+    assert broken("README.md") == ["README.md: docs/b.md", "README.md: docs/a.md#three", "README.md: tests/x.py"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lists_begin_after_an_empty_line(page):
+    """Else the site shows them as text, unlike GitHub."""
+    lines = text_of(page).splitlines()
+    item = re.compile(r"\s*(?:[-*]|\d+\.) ")
+    pairs = zip(lines, lines[1:], strict=False)
+    begun = [(before, line) for before, line in pairs if item.match(line) and not item.match(before)]
+    assert [line for before, line in begun if before.strip() and before[0] != " "] == []
+
+
+def test_every_page_is_in_the_table_of_contents():
+    listed = re.findall(r": (\S+\.md)$", (REPOSITORY / "docs/site/mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == PAGES
+
+
+def test_every_command_of_make_is_documented():
+    there = set(re.findall(r"^([a-z-]+):.*##", MAKEFILE, re.MULTILINE)) - {"help"}
+    text = (REPOSITORY / "docs/commands.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `make ([a-z-]+)", text, re.MULTILINE)) == there
+
+
+def test_papers_are_described_alike():
+    from crosslens.papers import KEYS
+
+    described = [re.findall(r"^## (.+)$", (REPOSITORY / f"docs/{key}.md").read_text("utf-8"), re.MULTILINE) for key in KEYS]
+    common = ["What is trained", "How to run it", "What it costs", "What we found", "The authors' procedure, point by point"]
+    common += ["What is left open", "What cannot be matched", "Where to find the code"]
+    assert [[heading for heading in found if heading in common] for found in described] == [common] * len(KEYS)

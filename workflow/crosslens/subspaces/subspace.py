@@ -1,0 +1,95 @@
+"""What every method of finding language subspaces results in."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Directions of a d-dimensional space in which languages differ, the most telling first.
+
+    A method finds at most `rank` of them, of whatever follows in `basis` see `completed`. States are read along `filters` and
+    written along `patterns`, filters' patterns = identity; both are the basis where a method knows only orthogonal directions.
+    """
+
+    method: str
+    languages: tuple[str, ...]  # of which it was fitted, sorted
+    eigenvalues: np.ndarray  # (rank,) falling: of what the method maximises
+    basis: np.ndarray  # (d, k) orthonormal; the first r columns span what the first r filters span
+    filters: np.ndarray  # (d, rank)
+    patterns: np.ndarray  # (d, rank)
+    centre: np.ndarray  # (d,) mean of what it was fitted on
+
+    @classmethod
+    def orthogonal(
+        cls, method: str, languages: tuple[str, ...], eigenvalues: np.ndarray, basis: np.ndarray, centre: np.ndarray
+    ) -> Self:
+        """Of orthonormal directions (d, rank)."""
+        basis = upright(basis)
+        return cls(method, languages, eigenvalues, basis, basis, basis, centre)
+
+    @classmethod
+    def oblique(
+        cls, method: str, languages: tuple[str, ...], eigenvalues: np.ndarray, filters: np.ndarray, patterns: np.ndarray,
+        centre: np.ndarray,
+    ) -> Self:  # fmt: skip
+        """Of filters and patterns (d, rank); the basis is that of the filters, by Gram and Schmidt."""
+        signs = _signs(filters)
+        basis = upright(np.linalg.qr(filters)[0])
+        return cls(method, languages, eigenvalues, basis, filters * signs, patterns * signs, centre)
+
+    @property
+    def rank(self) -> int:
+        """Directions that the method determines."""
+        return len(self.eigenvalues)
+
+    @property
+    def explained(self) -> np.ndarray:
+        """Share of each eigenvalue in the sum of the positive ones, (rank,); 0 for negative ones."""
+        positive = np.maximum(self.eigenvalues, 0)
+        shares: np.ndarray = positive / positive.sum()
+        return shares
+
+    def completed(self, covariance: np.ndarray | None = None, *, seed: int = 0) -> Self:
+        """The same with d orthonormal columns; what is beyond the rank is orthogonal to it and chosen by a rule.
+
+        covariance None: uniformly random directions, drawn anew for each seed. No method prefers any of them, and so any two
+        windows beyond the rank are alike but for chance. covariance (d, d), say of the states within languages: its principal
+        axes among them, by falling variance. What rounding leaves of an eigendecomposition is neither.
+        """
+        width, known = self.basis.shape[0], self.basis[:, : self.rank]
+        draws = np.random.default_rng(seed).standard_normal((width, width - self.rank))
+        rest, triangle = np.linalg.qr(draws - known @ (known.T @ draws))
+        rest = rest * np.sign(np.diag(triangle))  # uniform under rotations, which a QR without this is not
+        rest -= known @ (known.T @ rest)
+        if covariance is not None:
+            rest = upright(rest @ np.linalg.eigh(rest.T @ covariance @ rest)[1][:, ::-1])
+        return replace(self, basis=np.hstack([known, rest]))
+
+    def coordinates(self, states: np.ndarray, *, centred: bool) -> np.ndarray:
+        """States (m, d) along the orthonormal basis, (m, k), as they are or around the centre."""
+        along: np.ndarray = (states - self.centre * centred) @ self.basis
+        return along
+
+    def transform(self, states: np.ndarray) -> np.ndarray:
+        """States (m, d) as the method reads them, (m, rank): around the centre, along the filters."""
+        along: np.ndarray = (states - self.centre) @ self.filters
+        return along
+
+    def erase(self, states: np.ndarray, first: int | None = None) -> np.ndarray:
+        """States (m, d) without what the first filters read of them, None: all; their mean stays at the centre."""
+        rest: np.ndarray = states - self.transform(states)[:, :first] @ self.patterns[:, :first].T
+        return rest
+
+
+def upright(columns: np.ndarray) -> np.ndarray:
+    """The same directions, each with its largest component positive: a decomposition leaves signs open."""
+    turned: np.ndarray = columns * _signs(columns)
+    return turned
+
+
+def _signs(columns: np.ndarray) -> np.ndarray:
+    largest = np.abs(columns).argmax(0)
+    return np.where(columns[largest, np.arange(columns.shape[1])] < 0, -1.0, 1.0)

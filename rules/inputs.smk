@@ -88,6 +88,12 @@ def recipe_tokens(recipe):
     return tokens_of(recipe.encoder, recipe.reading, [corpus for corpus, _, _ in recipe.files()])
 
 
+def recipe_artefact(recipe):
+    """The measure of another recipe's states that a training reads, if it does."""
+    found = recipe.artefact
+    return [f"{RESULTS}/measures/{found.kind}/{found.recipe}/seed{found.seed}.parquet"] if found else []
+
+
 def drawn_tokens(draws):
     """Folders of tokens from which words are drawn."""
     return tokens_of(draws.encoder, draws.reading, draws.corpora)

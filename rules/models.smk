@@ -6,6 +6,7 @@ rule train:
     input:
         encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
         tokens=lambda wildcards: recipe_tokens(asked(wildcards.recipe)[1]),
+        artefact=lambda wildcards: recipe_artefact(asked(wildcards.recipe)[1]),
     output:
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
         predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",

@@ -1044,8 +1044,8 @@ def test_sorted_batches_are_a_partition_within_the_budget(n):
 # --- on a CPU --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("segments", [False, True])
-def test_texts_that_lie_end_to_end_have_the_states_and_gradients_of_padded_ones(bench, segments):
+@pytest.mark.parametrize(("segments", "layers"), [(False, []), (True, []), (False, [0, 1])])
+def test_texts_that_lie_end_to_end_have_the_states_and_gradients_of_padded_ones(bench, segments, layers):
     texts = bench.texts(Data(corpus="pairs", split="test", languages=LANGUAGES), "text")
     batch = collate(texts, np.arange(cpu.GROUP + 3)[::-1], 0, segments)  # two groups in attention
     assert batch.attention_mask is not None and (batch.token_types is not None) == segments
@@ -1054,9 +1054,11 @@ def test_texts_that_lie_end_to_end_have_the_states_and_gradients_of_padded_ones(
         encoder = bench.encoder(dropout=0.0).train()
         if packed:
             cpu.prepare(encoder)
-            states = cpu.packed_states(encoder, batch)
+            states = cpu.packed_states(encoder, batch, layers)
         else:
-            (states,) = unit_states(encoder, batch, Units(unit="text", segments=segments)).values()
+            states = unit_states(encoder, batch, Units(unit="text", segments=segments), layers)
+        assert list(states) == [f"layer_{layer}" for layer in (*layers, 2)]
+        states = torch.stack(list(states.values()))
         (states**2).sum().backward()
         found.append((states.detach(), [parameter.grad for parameter in encoder.parameters() if parameter.grad is not None]))
     (padded, gradients), (end_to_end, others) = found

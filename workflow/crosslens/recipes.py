@@ -27,6 +27,7 @@ class Data(Section):
     corpus: str
     split: Split
     languages: tuple[str, ...]
+    capped_by: str | None = None  # a language: of each at most its texts / number of languages, drawn at random for each seed
 
     def files(self) -> list[tuple[str, str, str]]:
         """(corpus, language, split) of each file."""
@@ -34,6 +35,30 @@ class Data(Section):
 
 
 Layer = Annotated[int, Field(ge=0)]  # 0 is the embedding output
+
+
+class Artefact(Section):
+    """Of another recipe's states, a measure that is no table of records, such as `subspaces`, which a training reads."""
+
+    kind: str
+    recipe: str
+    seed: int
+
+
+class Penalty(Section):
+    """Keeps hidden states near those of a frozen anchor within the subspaces of an artefact: L-DAR (liang2021).
+
+    Added to a term's loss: weight times the sum over layers of the mean over labelled units of |(E - F) Q w|, where E are the
+    states, F the anchor's, Q the first directions of the layer's subspace and w their shares of the first ones' eigenvalues.
+    See crosslens.training.anchor.
+    """
+
+    weight: float
+    layers: tuple[Layer, ...]
+    dimensions: int
+    beyond_rank: bool = False  # whether directions beyond the subspace's rank count among `dimensions`
+    method: str = "densray"
+    anchor: Literal["pretrained", "released"] = "pretrained"
 
 
 class Term(Section):
@@ -45,6 +70,7 @@ class Term(Section):
     weight: float = 1.0
     layer: Layer | None = None  # whose states the head is given; None: those that it reads
     reversal: float | None = None  # the gradient into the encoder is multiplied by -reversal
+    penalty: Penalty | None = None  # added to it, where the encoder is trained
     divided_twice: bool = False  # the mean is divided by the number of labelled units once more (muller2021's sibling code)
 
 
@@ -102,7 +128,11 @@ class Stage(Section):
     def loss_columns(self, phase: int) -> list[str]:
         """Columns of the history for the losses of a phase's terms, which are numbered throughout the stage."""
         first = sum(len(before.terms) for before in self.phases[:phase])
-        return [f"loss {i} {term.head} {term.loss}" for i, term in enumerate(self.phases[phase].terms, first)]
+        return [
+            f"loss {i} {term.head} {name}"
+            for i, term in enumerate(self.phases[phase].terms, first)
+            for name in ([term.loss, "penalty"] if term.penalty else [term.loss])
+        ]
 
 
 class Edit(Section):
@@ -129,11 +159,20 @@ class _Head(Section):
         return {"kind": self.kind, **fields(self)}
 
 
+class Projection(Section):
+    """A state's coordinates on directions of an artefact from the number `first` on (liang2021, figure 4)."""
+
+    first: Annotated[int, Field(ge=0)]
+    method: str = "densray"
+    random: bool = False  # on as many random directions, orthonormal, drawn for each seed
+
+
 class LinearHead(_Head):
     """Dropout and one linear layer; see crosslens.training.heads.linear."""
 
     kind: Literal["linear"] = "linear"
     learns: Literal["task", "language"] = TASK
+    projection: Projection | None = None  # of the state that it reads
 
 
 class ParserHead(_Head):
@@ -164,6 +203,7 @@ class Recipe(Section):
     encoder: str
     reading: str  # of its texts: how they become tokens
     units: Units = Units()
+    artefact: Artefact | None = None  # whose directions penalties and projections name
     edit: Edit = Edit()
     heads: dict[str, Head]
     stages: tuple[Stage, ...]
@@ -176,9 +216,17 @@ class Recipe(Section):
     epsilon: float = 1e-8  # of AdamW
     clip: float | None = None
     select_by: Literal["paper", "token", "accuracy", "spans", "las"] = "token"
+    encoder_dropout: bool = True  # while it is trained
     encoder_dropout_when_frozen: bool = False
     length_pools: bool = False  # batches of texts of similar length
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = "float32"
+
+    @model_validator(mode="after")
+    def _penalties_reach_the_encoder(self) -> Self:
+        for phase in (phase for stage in self.stages for phase in stage.phases):
+            if ENCODER not in phase.update and any(term.penalty for term in phase.terms):
+                raise ValueError(f"{self.name}: expected a penalty in phases that update the encoder alone, found one elsewhere")
+        return self
 
     @model_validator(mode="after")
     def _one_set_of_labels(self) -> Self:
@@ -201,6 +249,11 @@ class Recipe(Section):
         So a new field with a default leaves the settings of every recipe as they are.
         """
         return self.model_dump(mode="json", exclude_defaults=True)
+
+    def penalties(self) -> list[Penalty]:
+        """Those of all terms, each once."""
+        terms = [term for stage in self.stages for phase in stage.phases for term in phase.terms]
+        return list(dict.fromkeys(term.penalty for term in terms if term.penalty))
 
     def trains_encoder(self) -> bool:
         """Whether any stage updates the encoder."""

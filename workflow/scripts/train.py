@@ -16,4 +16,5 @@ run(
     Path(snakemake.output.record).parent,
     threads=snakemake.threads,
     log=log,
+    artefact=next(map(Path, snakemake.input.artefact), None),
 )

@@ -18,11 +18,11 @@ class Reading(Section):
         description="null: a longer text is truncated; otherwise it is split into windows of whole words, each with so many "
         "subwords of the preceding one as context: 64 (wu2019, whose maximum is 129), 0 (XTREME)",
     )
-    labelled_piece: Literal["first", "first_visible", "word_starts"] = Field(
+    labelled_piece: Literal["first", "first_visible", "word_starts", "every"] = Field(
         "first",
         description="which subword carries a word's label: the first; the first that is not a bare word-boundary marker (which "
         "Unigram and byte-level vocabularies put before words of unspaced scripts); every subword that starts a word for the "
-        "tokenizer (authors' code)",
+        "tokenizer (authors' code); every: each subword (liang2021, which measures subwords)",
     )
     drop_unknown: bool = Field(True, description="drop texts with unknown subwords, and count them (tanti2021, section 2)")
 

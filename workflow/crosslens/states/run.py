@@ -41,12 +41,13 @@ def run(
     """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once.
 
     weights: of a training; None: the encoder as it is. drawn: folder of drawn words, CORPUS/LANG.parquet; tokens: corpus -> its
-    folder, from which they were drawn. layers: beside what heads read. precision: of the forward pass; stored: float16 or
-    float32.
+    folder, from which they were drawn. layers: beside what heads read, where a draw does not ask for all. precision: of the
+    forward pass; stored: float16 or float32.
     """
     torch.set_num_threads(threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = load_trained_encoder(encoder, weights, pooler=units.state == "pooler", dtype=DTYPES[precision]).to(device)
+    every = range(int(model.config.num_hidden_layers) + 1)  # type: ignore[union-attr, arg-type]
     files = [(corpus, language) for corpus, draw in draws.corpora.items() for language in draw.languages]
     for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
         table, parts = pq.read_table(drawn / corpus / f"{language}.parquet", schema=SCHEMA), []
@@ -56,7 +57,8 @@ def run(
             if draws.corpora[corpus].means:
                 parts.append(text_means(model, texts))
             else:
-                parts.append(extract(model, texts, rows, layers, units))
+                chosen = every if draws.corpora[corpus].all_layers else layers
+                parts.append(extract(model, texts, rows, chosen, units))
         states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         states_files.write(table.drop_columns("row"), states, output / corpus / f"{language}.parquet", stored)
 

@@ -96,7 +96,7 @@ def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, 
         elif open_word and labelled_piece == "first_visible":
             labelled[-1] = (word, position)
             open_word = piece in BARE_MARKS
-        elif labelled_piece == "word_starts" and not piece.startswith("##"):
+        elif labelled_piece == "every" or (labelled_piece == "word_starts" and not piece.startswith("##")):
             labelled.append((word, position))
     return labelled
 

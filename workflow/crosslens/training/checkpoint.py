@@ -2,7 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,20 @@ def load(path: Path, key: str) -> Checkpoint | None:
         states.setdefault(int(number), {})[field_name] = value
     optimiser = {"state": states, "param_groups": state["optimiser"]["groups"]}
     return Checkpoint(Position(**state["position"]), parts["weights"], parts["best"], optimiser, parts["random"])
+
+
+@contextmanager
+def sigterm_handled(stop: Callable[..., None]) -> Iterator[None]:
+    """SIGTERM calls `stop`, and what it did before at the end."""
+    try:
+        previous = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        previous = None
+    try:
+        yield
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
 
 
 def remove(path: Path) -> None:

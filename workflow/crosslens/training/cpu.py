@@ -122,8 +122,8 @@ def packs(encoder: nn.Module, batch: Batch) -> bool:
     return prepared and batch.attention_mask is not None
 
 
-def packed_states(encoder: nn.Module, batch: Batch) -> torch.Tensor:
-    """Last hidden states of the labelled words, (n_words, d).
+def packed_states(encoder: nn.Module, batch: Batch, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
+    """Hidden states of the labelled words, `layer_I` -> (n_words, d): those of `layers`, and as the last column the last layer's.
 
     Nothing is padded outside attention, and there each text only to the longest of its group, texts sorted by length.
     """
@@ -135,11 +135,17 @@ def packed_states(encoder: nn.Module, batch: Batch) -> torch.Tensor:
     first = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
     positions = (torch.arange(inside.shape[1]) + first).expand(inside.shape)[inside]
     types = {} if batch.token_types is None else {"token_type_ids": batch.token_types[order][inside][None]}
-    output = encoder(input_ids=batch.input_ids[order][inside][None], position_ids=positions[None], packed=groups, **types)
+    top = int(config.num_hidden_layers)
+    below = [layer for layer in layers if layer < top]
+    output = encoder(
+        input_ids=batch.input_ids[order][inside][None], position_ids=positions[None], packed=groups,
+        output_hidden_states=bool(below), **types,
+    )  # fmt: skip
     starts = torch.empty_like(lengths)
     starts[order] = lengths[order].cumsum(0) - lengths[order]
-    states: torch.Tensor = output.last_hidden_state[0][starts[batch.rows] + batch.columns]
-    return states
+    words = starts[batch.rows] + batch.columns
+    chosen = {f"layer_{layer}": output.hidden_states[layer][0][words] for layer in below}
+    return chosen | {f"layer_{top}": output.last_hidden_state[0][words]}
 
 
 def resolve_precision(asked: str, device: torch.device) -> str:

@@ -1,10 +1,9 @@
 """The training loop: one for every objective, composed of stages, phases and terms (crosslens.recipes)."""
 
 import logging
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +18,9 @@ from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.logs import Progress
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
+from crosslens.subspaces.files import Subspace
 from crosslens.training import checkpoint, cpu, edit, optimiser
+from crosslens.training.anchor import Anchor
 from crosslens.training.batches import random_batches
 from crosslens.training.checkpoint import Checkpoint, Position
 from crosslens.training.model import EncoderWithHeads
@@ -47,6 +48,7 @@ class Trained:
 class Loop:
     """One training. `texts` holds the data of `recipe.data()`; weights come from `encoder`.
 
+    subspaces: by method and layer, those that the recipe's penalties and projections name.
     features: filled and read by trainings that leave the encoder as it is and differ neither in it nor in texts.
     """
 
@@ -58,6 +60,7 @@ class Loop:
         *,
         seed: int,
         log: logging.Logger,
+        subspaces: Mapping[tuple[str, int], Subspace] | None = None,
         features: Features | None = None,
         checkpoints: Path | None = None,
         checkpoint_seconds: float = 300.0,
@@ -76,8 +79,11 @@ class Loop:
         edit.apply(encoder, recipe.edit, seed)
         if self.device.type == "cpu":
             cpu.prepare(encoder)
-        model = EncoderWithHeads(encoder, recipe.heads, recipe.units, dropout=recipe.dropout, init_sd=recipe.init_sd)
+        self.subspaces, options = subspaces or {}, {"dropout": recipe.dropout, "init_sd": recipe.init_sd}
+        model = EncoderWithHeads(encoder, recipe.heads, recipe.units, self.subspaces, **options)
         self.model = model.to(self.device)
+        anchors = {penalty: Anchor(encoder, penalty, recipe.units, self.subspaces, seed) for penalty in recipe.penalties()}
+        self.anchors = {penalty: anchor.to(self.device) for penalty, anchor in anchors.items()}
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
         self.best: dict[str, torch.Tensor] = {}  # weights of the stage's best epoch, of what it trains
@@ -88,7 +94,7 @@ class Loop:
         """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one."""
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
-        with self._sigterm_noticed():
+        with checkpoint.sigterm_handled(self.stop) if self.checkpoints else nullcontext():
             resumed = checkpoint.load(self.checkpoints, self.key) if self.checkpoints else None
             for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
                 self.train_stage(number, resumed)
@@ -173,12 +179,13 @@ class Loop:
         ]  # fmt: skip
 
     def step(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
-        """One update from some texts of each term; returns the terms' mean losses, in nats a labelled unit.
+        """One update from some texts of each term; returns the terms' mean losses, in nats a labelled unit, and penalties.
 
         Raises FloatingPointError, and updates nothing, where one is not a number.
         """
         losses = self.gradients(phase, chosen)
-        for term, texts, loss in zip(phase.terms, chosen, losses, strict=True):
+        owners = [pair for pair in zip(phase.terms, chosen, strict=True) for _ in range(2 if pair[0].penalty else 1)]
+        for (term, texts), loss in zip(owners, losses, strict=True):
             if not np.isfinite(loss):
                 ids = ", ".join(self.texts[term.data].ids[text] for text in texts[:5])
                 stage, at = self.recipe.stages[self.position.stage], self.position
@@ -196,12 +203,14 @@ class Loop:
     def gradients(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
         """Gradients of what a phase updates, and nothing else's, from some texts of each term; returns the terms' mean losses.
 
+        After the loss of a term with a penalty comes the mean distance from the anchor.
+
         When memory runs out, again with micro-batches of half the size.
         """
         while True:
             try:
                 self._ready(phase)
-                return [self._backward(term, texts) for term, texts in zip(phase.terms, chosen, strict=True)]
+                return [loss for pair in zip(phase.terms, chosen, strict=True) for loss in self._backward(*pair)]
             except torch.OutOfMemoryError:
                 size = min(self.largest, max(map(len, chosen)))
                 if size == 1:
@@ -218,43 +227,52 @@ class Loop:
         """
         self.model.zero_grad(set_to_none=True)  # an earlier stage's too: the clipped norm is over all
         self.model.train()
-        self.model.encoder.train(ENCODER in phase.update or self.recipe.encoder_dropout_when_frozen)
-        self.model.encoder.requires_grad_(ENCODER in phase.update)
+        trained = ENCODER in phase.update
+        self.model.encoder.train(self.recipe.encoder_dropout if trained else self.recipe.encoder_dropout_when_frozen)
+        self.model.encoder.requires_grad_(trained)
         if phase.frozen_blocks is not None:
             for module in edit.lowest(self.model.encoder, phase.frozen_blocks):
                 module.requires_grad_(False)
         for name in self.recipe.heads:
             self.model.head(name).requires_grad_(name in phase.update)
 
-    def _backward(self, term: Term, chosen: np.ndarray) -> float:
-        """Add a term's gradient, in micro-batches where memory is short; returns its mean loss."""
+    def _backward(self, term: Term, chosen: np.ndarray) -> list[float]:
+        """Add a term's gradient, in micro-batches where memory is short; returns its mean loss, and its penalty if it has one."""
         texts, head = self.texts[term.data], self.model.head(term.head)
         words = max(int((texts.labels[head.counts][texts.word_rows(chosen)] != IGNORED).sum()), 1)
         parts = np.array_split(chosen, -(-len(chosen) // self.largest))
-        return sum(self._backward_part(term, part, words, len(chosen)) for part in parts)
+        return [sum(each) for each in zip(*(self._backward_part(term, part, words, len(chosen)) for part in parts), strict=True)]
 
-    def _backward_part(self, term: Term, chosen: np.ndarray, words: int, sentences: int) -> float:
+    def _backward_part(self, term: Term, chosen: np.ndarray, words: int, sentences: int) -> list[float]:
         """The same of some of a batch's texts; words that count and sentences: of the whole batch."""
         texts, head = self.texts[term.data], self.model.head(term.head)
-        states = self._states(term, chosen)
+        states, distances = self._states(term, chosen)
         if term.reversal is not None:
             states = reverse_gradient(states, term.reversal)
         rows = texts.word_rows(chosen)
         labels = {kind: torch.from_numpy(values[rows]).to(self.device) for kind, values in texts.labels.items()}
         sizes = torch.from_numpy(np.diff(texts.word_offsets)[chosen])
         loss = head.term_loss(term, states, sizes, labels, words=words, sentences=sentences)
-        torch.autograd.backward(self.scaler.scale(term.weight * loss))
-        return float(loss.detach())
+        total, losses = term.weight * loss, [float(loss.detach())]
+        if term.penalty and distances is not None:
+            penalty = distances[labels[head.counts] != IGNORED].sum() / words
+            total, losses = total + term.penalty.weight * penalty, [*losses, float(penalty.detach())]
+        torch.autograd.backward(self.scaler.scale(total))
+        return losses
 
-    def _states(self, term: Term, chosen: np.ndarray) -> torch.Tensor:
-        """What a term's head reads of some texts, (n_words, d) float32."""
+    def _states(self, term: Term, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """What a term's head reads of some texts, (n_words, d) float32; distances (n_words,) where it has a penalty."""
         texts, layer = self.texts[term.data], self._layer(term)
         if self.cached:
-            return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device)
+            return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device), None
         half = HALVES.get(self.precision)
         with torch.autocast(self.device.type, half) if half else nullcontext():
             batch = collate(texts, chosen, self.model.padding, self.recipe.units.segments)
-            return self.model.hidden_states(batch, layer).float()
+            if not term.penalty:
+                return self.model.hidden_states(batch, layer).float(), None
+            moved = self.model.states(batch, [*term.penalty.layers, *([] if layer is None else [layer])])
+            read = list(moved.values())[-1] if layer is None else moved[f"layer_{layer}"]
+            return read.float(), self.anchors[term.penalty](moved, batch)
 
     def _layer(self, term: Term) -> int | None:
         return self.recipe.heads[term.head].layer if term.layer is None else term.layer
@@ -319,25 +337,14 @@ class Loop:
                 f"{self.recipe.name} seed {self.seed}: stopped on request; the next run resumes from {self.checkpoints}"
             )
 
-    @contextmanager
-    def _sigterm_noticed(self) -> Iterator[None]:
-        """SIGTERM lets the step in progress end and stops there, if a checkpoint can be written."""
-
-        def stop(*_: Any) -> None:
-            self.stopping = True
-
-        try:
-            previous = signal.signal(signal.SIGTERM, stop) if self.checkpoints else None
-        except ValueError:  # not in the main thread
-            previous = None
-        try:
-            yield
-        finally:
-            if previous is not None:
-                signal.signal(signal.SIGTERM, previous)
+    def stop(self, *_: Any) -> None:
+        """Let the step in progress end, and stop there with a checkpoint."""
+        self.stopping = True
 
     @cached_property
     def key(self) -> str:
         """What a checkpoint of this training is known by; asked for before the first step."""
         settings = [self.recipe.settings(), self.precision, self.seed]
-        return checkpoint.digest(settings, self.texts.values(), self.model.encoder.state_dict())
+        arrays = [array for subspace in self.subspaces.values() for array in (subspace.directions, subspace.eigenvalues)]
+        read = self.model.encoder.state_dict() | {f"subspace {i}": torch.from_numpy(array) for i, array in enumerate(arrays)}
+        return checkpoint.digest(settings, self.texts.values(), read)

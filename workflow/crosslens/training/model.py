@@ -14,6 +14,7 @@ from crosslens.errors import DataError
 from crosslens.files import written
 from crosslens.recipes import Head
 from crosslens.streams import stream
+from crosslens.subspaces.files import Subspace
 from crosslens.training import cpu
 from crosslens.training.heads import head
 from crosslens.training.heads.build import build
@@ -27,6 +28,7 @@ class EncoderWithHeads(nn.Module):
         encoder: nn.Module,
         heads: Mapping[str, Head],
         units: Units | None = None,
+        subspaces: Mapping[tuple[str, int], Subspace] | None = None,
         *,
         dropout: float = 0.1,
         init_sd: float = 0.02,
@@ -36,7 +38,8 @@ class EncoderWithHeads(nn.Module):
         self.units = units or Units()
         if self.units.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
             raise DataError("segments: expected an encoder with two token types, found one without: set segments to false")
-        self.heads = build(heads, self.hidden_size, dropout=dropout, sd=init_sd)
+        top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+        self.heads = build(heads, self.hidden_size, top, dropout=dropout, sd=init_sd, subspaces=subspaces or {})
 
     @property
     def hidden_size(self) -> int:
@@ -48,17 +51,17 @@ class EncoderWithHeads(nn.Module):
         """Piece id that fills a batch."""
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
+    def states(self, batch: Batch, layers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """States of the labelled units at layers, column name -> (n_words, d); the last column are those that the units name."""
+        return states(self.encoder, batch, self.units, layers, packed=self.training)
+
     def hidden_states(self, batch: Batch, layer: int | None = None) -> torch.Tensor:
         """States of the labelled units at a layer, (n_words, d); None: those that the units name.
 
         Raises DataError where the layer is out of range.
         """
-        if layer is not None:
-            return unit_states(self.encoder, batch, self.units, [layer])[f"layer_{layer}"]
-        if self.training and self.units.state == "hidden" and cpu.packs(self.encoder, batch):
-            return cpu.packed_states(self.encoder, batch)
-        (states,) = unit_states(self.encoder, batch, self.units).values()
-        return states
+        found = self.states(batch, [] if layer is None else [layer])
+        return list(found.values())[-1] if layer is None else found[f"layer_{layer}"]
 
     def head(self, name: str) -> head.Head:
         """A head by name."""
@@ -73,6 +76,15 @@ class EncoderWithHeads(nn.Module):
     def weights(self, *, with_encoder: bool = True) -> dict[str, torch.Tensor]:
         """All weights by name, or those of the heads alone; not copies."""
         return {name: value for name, value in self.state_dict().items() if with_encoder or not name.startswith("encoder.")}
+
+
+def states(
+    encoder: nn.Module, batch: Batch, units: Units, layers: Sequence[int] = (), *, packed: bool = False
+) -> dict[str, torch.Tensor]:  # fmt: skip
+    """`unit_states`; packed: without padding where that is quicker, as in training."""
+    if packed and units.state == "hidden" and cpu.packs(encoder, batch):
+        return cpu.packed_states(encoder, batch, layers)
+    return unit_states(encoder, batch, units, layers)
 
 
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:

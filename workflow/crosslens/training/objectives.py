@@ -43,4 +43,15 @@ def entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return (log_p.exp() * log_p).sum()
 
 
+def subspace_distance(moved: torch.Tensor, anchored: torch.Tensor, directions: torch.Tensor) -> torch.Tensor:
+    """|(E - F) Q w| of each state, (n,): moved E and anchored F (n, d), directions Q w (d, k).
+
+    liang2021's L-DAR: the norm is not squared (run_tag_LDAR.py, lines 74-78). Its gradient at a difference of 0 is 0, as
+    vector_norm has it; that of sqrt(sum of squares) would be nan, and where the anchor is the encoder as the training starts,
+    every difference is 0 at the first step.
+    """
+    distances: torch.Tensor = torch.linalg.vector_norm((moved - anchored) @ directions, dim=1)
+    return distances
+
+
 LOSSES = {"cross_entropy": cross_entropy, "uniformity": uniformity, "entropy": entropy}

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
@@ -22,6 +23,8 @@ from crosslens.files import sha256, written
 from crosslens.logs import command, versions
 from crosslens.recipes import LANGUAGE, TASK, Data, ParserHead, Recipe
 from crosslens.records import write_json
+from crosslens.streams import stream
+from crosslens.subspaces import files as subspaces
 from crosslens.training.loop import Features, Loop, Trained
 from crosslens.training.model import save
 
@@ -42,11 +45,27 @@ PREDICTIONS = pa.schema(
 )
 
 
-def load_data(recipe: Recipe, files: Mapping[FileKey, Path]) -> dict[Data, Texts]:
-    """Texts of every Data of a recipe."""
+def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[Data, Texts]:
+    """Texts of every Data of a recipe; seed: of those drawn where a Data is capped."""
     labels = recipe.labels(TASK), recipe.labels(LANGUAGE)
     trees = any(isinstance(head, ParserHead) for head in recipe.heads.values())
-    return {data: load([files[key] for key in data.files()], *labels, recipe.units.unit, trees) for data in recipe.data()}
+    loaded = {data: load([files[key] for key in data.files()], *labels, recipe.units.unit, trees) for data in recipe.data()}
+    return {data: capped(texts, data, seed) if data.capped_by else texts for data, texts in loaded.items()}
+
+
+def capped(texts: Texts, data: Data, seed: int) -> Texts:
+    """Of each language at most as many texts as `capped_by` has divided by the number of languages, drawn at random.
+
+    liang2021's mixed sources (run_tag_LDAR_miltisource.py, lines 657-664): a shorter source enters whole, since random_split
+    takes a negative second length.
+    """
+    languages = np.array(texts.languages)
+    share = int((languages == data.capped_by).sum()) // len(data.languages)
+    chosen = []
+    for language in data.languages:
+        generator = np.random.default_rng(stream(seed, "cap", data.split, language))
+        chosen.append(np.sort(generator.permutation(np.flatnonzero(languages == language))[:share]))
+    return texts.take(np.concatenate(chosen))
 
 
 def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trained) -> pa.Table:
@@ -71,8 +90,8 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
 
 def write_history(history: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write rows that need not have the same columns as CSV. Without pandas, which each training would wait for."""
-    with open(path, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(dict.fromkeys(chain.from_iterable(history))), lineterminator="\n")
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(chain.from_iterable(history))), lineterminator="\n")
         writer.writeheader()
         writer.writerows(history)
 
@@ -86,23 +105,25 @@ def run(
     *,
     threads: int,
     log: logging.Logger,
+    artefact: Path | None = None,
     features: Features | None = None,
     made: Path | None = None,
 ) -> None:
     """Train a recipe with one seed; write predictions, the epochs' history, weights that it keeps, and last a record to a folder.
 
-    tokens: corpus -> its folder of tokens. features: see Loop. made: what the command in the record names; None: the record.
+    tokens: corpus -> its folder of tokens. artefact: what the recipe's artefact is, subspaces. features: see Loop. made: what the
+    command in the record names; None: the record.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
     files = {key: tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for key in recipe.files()}
-    texts = load_data(recipe, files)
+    texts = load_data(recipe, files, seed)
     for data, part in texts.items():
         log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",
                  data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
     loop = Loop(
         recipe, texts, load_encoder(encoder, pooler=recipe.units.state == "pooler"), seed=seed, log=log, features=features,
-        checkpoints=folder / "checkpoint.safetensors",
+        subspaces=subspaces.read(artefact) if artefact else None, checkpoints=folder / "checkpoint.safetensors",
     )  # fmt: skip
     trained = loop.run()
     with written(folder / "predictions.parquet") as temporary:
@@ -122,7 +143,7 @@ def run(
             "threads": threads,
             "precision": loop.precision,
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),
-            "data_sha256": {os.fspath(path): sha256(path) for path in files.values()},
+            "data_sha256": {os.fspath(path): sha256(path) for path in [*files.values(), *([artefact] if artefact else [])]},
             "seconds": round(time.monotonic() - started, 1),
         },
         folder / "record.json",

@@ -2,22 +2,42 @@
 
 from collections.abc import Mapping
 
+import torch
 from torch import nn
 
 from crosslens import recipes
+from crosslens.errors import DataError
+from crosslens.subspaces.files import Subspace
 from crosslens.training.heads.head import Head
 from crosslens.training.heads.linear import Linear
 from crosslens.training.heads.parser import Parser
 
 
-def build(heads: Mapping[str, recipes.Head], size: int, *, dropout: float, sd: float) -> nn.ModuleDict:
-    """Heads by name, on states of a size; dropout, sd: of linear ones."""
+def build(
+    heads: Mapping[str, recipes.Head], size: int, top: int, *, dropout: float, sd: float,
+    subspaces: Mapping[tuple[str, int], Subspace],
+) -> nn.ModuleDict:  # fmt: skip
+    """Heads by name, on states of a size; top: last layer; dropout, sd: of linear ones; subspaces: by method and layer."""
 
     def made(settings: recipes.Head) -> Head:
         match settings:
             case recipes.LinearHead():
-                return Linear(size, settings, dropout=dropout, sd=sd)
+                layer = top if settings.layer is None else settings.layer
+                return Linear(size, settings, dropout=dropout, sd=sd, directions=_directions(settings, layer, size, subspaces))
             case recipes.ParserHead():
                 return Parser(size, settings)
 
     return nn.ModuleDict({name: made(settings) for name, settings in heads.items()})
+
+
+def _directions(
+    settings: recipes.LinearHead, layer: int, size: int, subspaces: Mapping[tuple[str, int], Subspace]
+) -> torch.Tensor | None:  # fmt: skip
+    """Those that a linear head projects on, (d, k); zeros where they are random and to be drawn, None where there are none."""
+    if (projection := settings.projection) is None:
+        return None
+    if projection.first >= size:
+        raise DataError(f"projection: expected a first direction below {size}, found {projection.first}: remove fewer directions")
+    if projection.random:
+        return torch.zeros(size, size - projection.first)
+    return torch.from_numpy(subspaces[projection.method, layer].directions[:, projection.first :].copy())

@@ -11,10 +11,18 @@ from crosslens.training.objectives import LOSSES
 
 
 class Linear(Head, nn.Sequential):
-    """A linear head, whose first weights are N(0, sd), its bias 0."""
+    """A linear head, whose first weights are N(0, sd), its bias 0; of states' coordinates on directions where there are any."""
 
-    def __init__(self, size: int, settings: LinearHead, *, dropout: float, sd: float):
-        super().__init__(nn.Dropout(dropout), nn.Linear(size, len(settings.labels)))
+    directions: torch.Tensor | None
+
+    def __init__(
+        self, size: int, settings: LinearHead, *, dropout: float, sd: float, directions: torch.Tensor | None = None
+    ):  # fmt: skip
+        """directions: (size, k), orthonormal; see `recipes.Projection`."""
+        width = size if directions is None else directions.shape[1]
+        super().__init__(nn.Dropout(dropout), nn.Linear(width, len(settings.labels)))
+        self.register_buffer("directions", directions, persistent=False)
+        self.random = settings.projection is not None and settings.projection.random
         self.learns = self.counts = settings.learns
         self.layer, self.sd = settings.layer, sd
 
@@ -24,6 +32,16 @@ class Linear(Head, nn.Sequential):
         with torch.no_grad():
             linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, self.sd, generator=generator))
             linear.bias.zero_()
+            if self.random and self.directions is not None:
+                size, kept = self.directions.shape
+                drawn = torch.empty(size, size, dtype=torch.float64).normal_(generator=generator)
+                self.directions.copy_(torch.linalg.qr(drawn).Q[:, :kept])
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Logits, (n, labels)."""
+        read = states if self.directions is None else states @ self.directions
+        logits: torch.Tensor = nn.Sequential.forward(self, read)  # type: ignore[no-untyped-call]
+        return logits
 
     def term_loss(
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],

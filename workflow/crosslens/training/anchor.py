@@ -1,0 +1,71 @@
+"""L-DAR: how far hidden states have moved from a frozen anchor's within language subspaces (liang2021)."""
+
+import copy
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from crosslens.encoding.batches import Batch
+from crosslens.encoding.units import Units
+from crosslens.errors import DataError
+from crosslens.recipes import Edit, Penalty
+from crosslens.streams import stream
+from crosslens.subspaces.files import Subspace
+from crosslens.training import edit
+from crosslens.training.model import states
+from crosslens.training.objectives import subspace_distance
+
+
+class Anchor(nn.Module):
+    """A frozen copy of an encoder, and the directions of each layer within which states are compared with its states.
+
+    pretrained: the encoder as the training starts from it, without dropout: what the paper describes. Then the distance is 0 at
+    the first step if the encoder's own dropout is off. released: what the released code comes to (run_tag_LDAR.py; likewise
+    run_tag_LDAR_miltisource.py). Its anchor, a second BertModel (line 91), has names that no checkpoint of BERT has, so that the
+    weights drawn in line 92 stay; line 93 puts it in evaluation mode, which line 219 undoes at each step, so that it has dropout.
+    """
+
+    def __init__(
+        self, encoder: nn.Module, penalty: Penalty, units: Units, subspaces: Mapping[tuple[str, int], Subspace], seed: int
+    ):
+        """subspaces: by method and layer. Raises DataError where a layer of the penalty has none."""
+        super().__init__()
+        self.encoder, self.units, self.penalty = copy.deepcopy(encoder), units, penalty
+        self.encoder.requires_grad_(False)
+        if penalty.anchor == "released":
+            edit.apply(self.encoder, Edit(layers="all", embeddings=True), stream(seed, "anchor"))
+        self.encoder.train(penalty.anchor == "released")
+        for layer in penalty.layers:
+            if (subspace := subspaces.get((penalty.method, layer))) is None:
+                known = sorted(number for method, number in subspaces if method == penalty.method)
+                raise DataError(
+                    f"penalty: expected layers that {penalty.method} was fitted to ({known}), found {layer}: remove it"
+                )
+            self.register_buffer(f"directions_{layer}", weighted(subspace, penalty), persistent=False)
+
+    def forward(self, moved: Mapping[str, torch.Tensor], batch: Batch) -> torch.Tensor:
+        """Sum over the penalty's layers of the distances of a batch's states from the anchor's, (n_words,).
+
+        moved: column name -> (n_words, d). Without padding where that is quicker, as the trained encoder's states are computed.
+        """
+        with torch.no_grad():
+            anchored = states(self.encoder, batch, self.units, self.penalty.layers, packed=True)
+        distances = []
+        for layer in self.penalty.layers:
+            one, other, directions = moved[f"layer_{layer}"], anchored[f"layer_{layer}"], self.get_buffer(f"directions_{layer}")
+            with torch.autocast(one.device.type, enabled=False):
+                distances.append(subspace_distance(one.float(), other.float(), directions))
+        return torch.stack(distances).sum(0)
+
+
+def weighted(subspace: Subspace, penalty: Penalty) -> torch.Tensor:
+    """Q w, (d, k): a layer's first directions, each times its share of their eigenvalues (run_tag_LDAR.py, lines 77 and 98-101).
+
+    k: `dimensions`, and at most the subspace's rank unless directions beyond it count too. The paper's 105 are two more than the
+    n - 1 directions that the centred centroids of its n = 104 languages have.
+    """
+    available = len(subspace.eigenvalues) if penalty.beyond_rank else subspace.rank
+    k = min(penalty.dimensions, available)
+    shares = subspace.eigenvalues[:k] / subspace.eigenvalues[:k].sum()
+    return torch.from_numpy(subspace.directions[:, :k] * shares.astype("float32"))

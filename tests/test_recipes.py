@@ -1,5 +1,6 @@
 """Recipes: their settings, their heads, whose weights are kept."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -43,6 +44,20 @@ def test_a_new_field_with_a_default_changes_no_settings(every):
     assert Later.model_validate(every[0].settings() | {"repetitions": 2}).settings() == every[0].settings() | {"repetitions": 2}
 
 
+@pytest.mark.parametrize(
+    ("paper", "digest"),
+    [
+        ("tanti2021", "d607c6cbbc378565a59acaaae5cf8e9a28e8711ae0e79e1065c3a13e739bd6bb"),
+        ("muller2021", "91e33e7a9ac04d5872c986ab163a1b1fb8987063817691ef3aa7b50fb7ab66b9"),
+    ],
+)
+def test_settings_stay_as_they_are(config, paper, digest):
+    """Golden, since other settings rerun every training of the published study."""
+    (found,) = papers((paper,))
+    made = [*found.recipes(config).values(), *(trial for job in found.trials(config).values() for trial in job)]
+    assert hashlib.sha256(json.dumps([recipe.settings() for recipe in made]).encode()).hexdigest() == digest
+
+
 def test_settings_say_the_kind_of_a_head_and_what_differs_from_the_default():
     of = plain({TASK: ParserHead(labels=RELATIONS, arc=64), LANGUAGE: LinearHead(labels=("de", "en"), learns=LANGUAGE)})
     assert of.settings() == {
@@ -72,7 +87,7 @@ def test_fields_say_what_names_show(every):
         paper, *rest = recipe.name.split("/")
         assert recipe.paper == paper
         assert (recipe.task, bool(recipe.trial)) == (rest[0] if len(rest) > 1 else None, rest[-1].startswith("trial"))
-        if paper == "muller2021":
+        if paper in ("muller2021", "liang2021"):
             assert recipe.source == (rest[1] if recipe.task else None)
         else:
             assert recipe.source == "en"

@@ -54,7 +54,7 @@ class Penalty(Section):
     """
 
     weight: float
-    layers: tuple[Layer, ...]
+    layers: tuple[Layer, ...] | Literal["all"] = "all"  # all: every block's
     dimensions: int
     beyond_rank: bool = False  # whether directions beyond the subspace's rank count among `dimensions`
     method: str = "densray"

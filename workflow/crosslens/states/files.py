@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crosslens.draws.files import SCHEMA, Drawn
@@ -38,6 +39,21 @@ def read(folder: str | Path, layer: int | None = None) -> States:
     table = pa.concat_tables([pq.read_table(path, columns=[*NAMES, stored]) for path in paths]).combine_chunks()
     column = table[stored].combine_chunks()
     return States.of(table, vectors=column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size))
+
+
+def layers(folder: Path) -> list[int]:
+    """Layers of which a corpus has states, rising."""
+    names = pq.read_schema(next(iter(sorted(folder.glob("*.parquet"))))).names
+    return sorted(int(name.removeprefix("layer_")) for name in names if name.startswith("layer_"))
+
+
+def read_random(path: Path, layer: int, split: str) -> np.ndarray:
+    """States at a layer of the evenly drawn words of a split in a language's file, (n, d) float32."""
+    name = f"layer_{layer}"
+    chosen = (pc.field("split") == split) & pc.field("random")
+    column = pq.read_table(path, columns=[name], filters=chosen)[name].combine_chunks()
+    found: np.ndarray = column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size)
+    return found
 
 
 def read_by_heads(names: Sequence[str]) -> str:

@@ -31,18 +31,21 @@ class Anchor(nn.Module):
     ):
         """subspaces: by method and layer. Raises DataError where a layer of the penalty has none."""
         super().__init__()
-        self.encoder, self.units, self.penalty = copy.deepcopy(encoder), units, penalty
+        self.encoder, self.units = copy.deepcopy(encoder), units
         self.encoder.requires_grad_(False)
         if penalty.anchor == "released":
             edit.apply(self.encoder, Edit(layers="all", embeddings=True), stream(seed, "anchor"))
         self.encoder.train(penalty.anchor == "released")
-        for layer in penalty.layers:
+        top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+        self.layers = tuple(range(1, top + 1)) if penalty.layers == "all" else penalty.layers
+        for layer in self.layers:
             if (subspace := subspaces.get((penalty.method, layer))) is None:
                 known = sorted(number for method, number in subspaces if method == penalty.method)
                 raise DataError(
                     f"penalty: expected layers that {penalty.method} was fitted to ({known}), found {layer}: remove it"
                 )
-            self.register_buffer(f"directions_{layer}", weighted(subspace, penalty), persistent=False)
+            directions = weighted(subspace, penalty).to(next(encoder.parameters()).device)
+            self.register_buffer(f"directions_{layer}", directions, persistent=False)
 
     def forward(self, moved: Mapping[str, torch.Tensor], batch: Batch) -> torch.Tensor:
         """Sum over the penalty's layers of the distances of a batch's states from the anchor's, (n_words,).
@@ -50,9 +53,9 @@ class Anchor(nn.Module):
         moved: column name -> (n_words, d). Without padding where that is quicker, as the trained encoder's states are computed.
         """
         with torch.no_grad():
-            anchored = states(self.encoder, batch, self.units, self.penalty.layers, packed=True)
+            anchored = states(self.encoder, batch, self.units, self.layers, packed=True)
         distances = []
-        for layer in self.penalty.layers:
+        for layer in self.layers:
             one, other, directions = moved[f"layer_{layer}"], anchored[f"layer_{layer}"], self.get_buffer(f"directions_{layer}")
             with torch.autocast(one.device.type, enabled=False):
                 distances.append(subspace_distance(one.float(), other.float(), directions))

@@ -82,8 +82,7 @@ class Loop:
         self.subspaces, options = subspaces or {}, {"dropout": recipe.dropout, "init_sd": recipe.init_sd}
         model = EncoderWithHeads(encoder, recipe.heads, recipe.units, self.subspaces, **options)
         self.model = model.to(self.device)
-        anchors = {penalty: Anchor(encoder, penalty, recipe.units, self.subspaces, seed) for penalty in recipe.penalties()}
-        self.anchors = {penalty: anchor.to(self.device) for penalty, anchor in anchors.items()}
+        self.anchors = {each: Anchor(encoder, each, recipe.units, self.subspaces, seed) for each in recipe.penalties()}
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
         self.best: dict[str, torch.Tensor] = {}  # weights of the stage's best epoch, of what it trains
@@ -270,9 +269,10 @@ class Loop:
             batch = collate(texts, chosen, self.model.padding, self.recipe.units.segments)
             if not term.penalty:
                 return self.model.hidden_states(batch, layer).float(), None
-            moved = self.model.states(batch, [*term.penalty.layers, *([] if layer is None else [layer])])
+            anchor = self.anchors[term.penalty]
+            moved = self.model.states(batch, [*anchor.layers, *([] if layer is None else [layer])])
             read = list(moved.values())[-1] if layer is None else moved[f"layer_{layer}"]
-            return read.float(), self.anchors[term.penalty](moved, batch)
+            return read.float(), anchor(moved, batch)
 
     def _layer(self, term: Term) -> int | None:
         return self.recipe.heads[term.head].layer if term.layer is None else term.layer

@@ -1,0 +1,621 @@
+"""liang2021: L-DAR in the training loop, heads that read part of a state, sources that are mixed; its recipes and tables."""
+
+import json
+import logging
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import torch
+from conftest import LANGUAGES, UPOS
+from crosslens import records as records_of
+from crosslens.cells import Published
+from crosslens.config.base import ConfigError
+from crosslens.config.draws import Draw, Draws
+from crosslens.config.whole import load
+from crosslens.draws.files import write as write_draws
+from crosslens.encoding.units import Units
+from crosslens.errors import DataError
+from crosslens.measures import subspaces as measured
+from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1
+from crosslens.measures.given import Given
+from crosslens.papers.liang2021 import figures, recipes, tables
+from crosslens.papers.liang2021.items import items
+from crosslens.papers.liang2021.layout import BY_LANGUAGE, ITEMS, PRETRAINED, PRINTED, Study
+from crosslens.papers.liang2021.paper import PAPER, draws, measures
+from crosslens.recipes import ENCODER, TASK, Data, LinearHead, Penalty, Phase, Projection, Recipe, Term
+from crosslens.states import files as states_files
+from crosslens.states.run import run as store_states
+from crosslens.subspaces import files
+from crosslens.subspaces.files import Subspace
+from crosslens.tokens.tokenise import labelled_pieces
+from crosslens.training.anchor import Anchor, weighted
+from crosslens.training.objectives import subspace_distance
+from crosslens.training.run import capped
+from pydantic import ValidationError
+from test_tokens import wordpiece
+from test_training import LABEL, OBJECTIVES, TRAIN, assert_same, interrupted, loop, recipe, steps_in_all
+
+ROOT = Path(__file__).parents[1]
+LAYERS, SIZE = (1, 2), 32
+RANK = 5
+
+
+@pytest.fixture(scope="module")
+def subspaces():
+    """Random orthonormal directions of every layer, eigenvalues falling to 0 at the rank."""
+    found = {}
+    for layer in range(3):
+        generator = np.random.default_rng(layer)
+        directions = np.linalg.qr(generator.normal(size=(SIZE, SIZE)))[0].astype(np.float32)
+        eigenvalues = np.r_[np.sort(generator.uniform(1, 9, RANK))[::-1], np.zeros(SIZE - RANK)]
+        mean = np.zeros(SIZE, np.float32)
+        found["densray", layer] = Subspace([*"abcdef"], RANK, mean, eigenvalues, eigenvalues / eigenvalues.sum(), directions)
+    return found
+
+
+def penalised(weight=0.5, epochs=2, **changes) -> Recipe:
+    """The first stage of test_training's recipe with a penalty and without dropout, unless `changes` say otherwise."""
+    options = {name: changes.pop(name) for name in list(changes) if name in Recipe.model_fields}
+    penalty = Penalty(weight=weight, **{"dimensions": 3} | changes)
+    phase = Phase(terms=(LABEL.model_copy(update={"penalty": penalty}),), update=(ENCODER, TASK))
+    of = recipe(phases=(phase,), epochs=epochs, **{"dropout": 0.0, "encoder_dropout": False, "init_sd": 0.2} | options)
+    return of.model_copy(update={"stages": of.stages[:1], "scores": of.scores[:1]})
+
+
+def moved(trainer, scale=0.02):
+    """The loop's encoder, a little away from where it was."""
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in trainer.model.encoder.parameters():
+            parameter += scale * torch.randn(parameter.shape, generator=generator)
+
+
+def states_one_by_one(encoder, texts, chosen):
+    """Hidden states of the labelled words of some texts at every layer, (layers, n_words, d), a text at a time."""
+    found = []
+    for text in chosen:
+        pieces = texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]]
+        positions = texts.positions[texts.word_offsets[text] : texts.word_offsets[text + 1]]
+        hidden = encoder(input_ids=torch.tensor(pieces[None].astype(np.int64)), output_hidden_states=True).hidden_states
+        found.append(torch.stack([layer[0, torch.tensor(positions)] for layer in hidden]))
+    return torch.cat(found, 1)
+
+
+# The penalty.
+
+
+@pytest.mark.parametrize(
+    ("layers", "dimensions", "beyond"), [("all", 3, False), ((1,), 3, False), ((0, 2), 99, False), ((2,), 9, True)]
+)
+def test_the_penalty_is_that_of_a_direct_computation(bench, subspaces, layers, dimensions, beyond):
+    """Sum over layers of the mean over words of sqrt(sum over directions of (w (E q - F q))^2)."""
+    trainer = loop(bench, penalised(layers=layers, dimensions=dimensions, beyond_rank=beyond), subspaces=subspaces)
+    moved(trainer)
+    (phase,), chosen = trainer.recipe.stages[0].phases, np.arange(9)
+    _, penalty = trainer.gradients(phase, [chosen])
+    texts, k = trainer.texts[TRAIN], min(dimensions, SIZE if beyond else RANK)
+    with torch.inference_mode():
+        here, there = (states_one_by_one(each, texts, chosen) for each in (trainer.model.encoder.eval(), bench.encoder()))
+    expected = 0.0
+    for layer in LAYERS if layers == "all" else layers:
+        subspace = subspaces["densray", layer]
+        difference = (here[layer] - there[layer]).double().numpy() @ subspace.directions[:, :k].astype(float)
+        shares = subspace.eigenvalues[:k] / subspace.eigenvalues[:k].sum()
+        assert shares.sum() == pytest.approx(1)
+        expected += np.sqrt(((difference * shares) ** 2).sum(1)).mean()
+    assert penalty == pytest.approx(expected, rel=1e-4) and penalty > 0.01
+
+
+def test_words_without_a_label_are_not_penalised(bench, subspaces):
+    trainer = loop(bench, penalised(), subspaces=subspaces)
+    moved(trainer)
+    (phase,) = trainer.recipe.stages[0].phases
+    texts = trainer.texts[TRAIN]
+    first = texts.word_rows(np.arange(4))
+    labels = texts.labels[TASK].copy()
+    labels[first] = -100
+    trainer.texts = {TRAIN: replace(texts, labels=texts.labels | {TASK: labels})}
+    assert trainer.gradients(phase, [np.arange(9)]) == pytest.approx(trainer.gradients(phase, [np.arange(4, 9)]), rel=1e-5)
+
+
+def test_the_loss_is_the_tasks_and_the_weighted_penalty(bench, subspaces):
+    """Gradients are linear in the weight, and those of the head are the task's alone."""
+    found = {}
+    for weight in (1e-9, 0.5, 1.0):
+        trainer = loop(bench, penalised(weight), subspaces=subspaces)
+        moved(trainer)
+        trainer.model.initialise_heads((TASK,), 0)
+        losses = trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(8)])
+        named = trainer.model.named_parameters()
+        found[weight] = losses, {name: value.grad for name, value in named if value.grad is not None}
+    (losses, none), (_, half), (_, whole) = found.values()
+    assert all(other == pytest.approx(losses) for other, _ in found.values())
+    assert all(torch.allclose(half[name], (none[name] + whole[name]) / 2, atol=1e-6) for name in none)
+    changed = [name for name in none if not torch.allclose(none[name], whole[name], atol=1e-6)]
+    assert len(changed) > 10 and all(name.startswith("encoder.") for name in changed)
+
+
+def test_the_penalty_is_0_at_the_start_and_its_gradient_is_finite(bench, subspaces):
+    trainer = loop(bench, penalised(), subspaces=subspaces)
+    _, penalty = trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(8)])
+    assert penalty == 0
+    gradients = [parameter.grad for parameter in trainer.model.parameters() if parameter.grad is not None]
+    assert gradients and all(torch.isfinite(gradient).all() for gradient in gradients)
+
+
+def test_gradients_of_the_distance(subspaces):
+    directions = weighted(subspaces["densray", 1], Penalty(weight=1, dimensions=3)).double()
+    generator = torch.Generator().manual_seed(0)
+    anchored = torch.randn(4, SIZE, dtype=torch.float64, generator=generator)
+    apart = torch.randn(4, SIZE, dtype=torch.float64, generator=generator).requires_grad_()
+    assert torch.autograd.gradcheck(lambda states: subspace_distance(states, anchored, directions), apart)
+    same = anchored.clone().requires_grad_()
+    subspace_distance(same, anchored, directions).sum().backward()
+    assert (same.grad == 0).all()
+
+
+def test_the_released_anchor_is_another_encoder_with_dropout(bench, subspaces):
+    """Its weights are BERT's initial ones: another penalty at each step, 0 at none."""
+    trainer = loop(bench, penalised(anchor="released"), subspaces=subspaces)
+    phase = trainer.recipe.stages[0].phases[0]
+    (_, first), (_, second) = (trainer.gradients(phase, [np.arange(8)]) for _ in range(2))
+    assert first > 0.1 and second > 0.1 and first != second
+    (anchor,) = trainer.anchors.values()
+    own = trainer.model.encoder.state_dict()
+    drawn = [(name, value) for name, value in anchor.encoder.state_dict().items() if name.endswith("query.weight")]
+    assert drawn and all(
+        not torch.equal(value, own[name]) and value.std() == pytest.approx(0.02, rel=0.1) for name, value in drawn
+    )
+    assert anchor.encoder.training and not any(parameter.requires_grad for parameter in anchor.parameters())
+
+
+def test_dropout_of_the_encoder_can_be_off(bench, subspaces):
+    phase = penalised().stages[0].phases[0]
+    for dropout, penalties in ((False, 1), (True, 2)):
+        trainer = loop(bench, penalised(encoder_dropout=dropout), subspaces=subspaces)
+        found = {trainer.gradients(phase, [np.arange(8)])[1] for _ in range(2)}
+        assert len(found) == penalties and (found == {0.0}) != dropout
+
+
+def test_a_stronger_penalty_keeps_states_nearer(bench, subspaces):
+    last = {weight: loop(bench, penalised(weight, epochs=3), subspaces=subspaces).run().history[-1] for weight in (1e-9, 20.0)}
+    column = "loss 0 task penalty"
+    assert 0 < last[20.0][column] < 0.5 * last[1e-9][column]
+
+
+def test_the_history_has_the_penalty_of_each_epoch(bench, subspaces):
+    history = loop(bench, penalised(), subspaces=subspaces).run().history
+    assert [name for name in history[1] if name.startswith("loss")] == ["loss 0 task cross_entropy", "loss 0 task penalty"]
+    assert 0 < history[1]["loss 0 task penalty"] < history[2]["loss 0 task penalty"]
+
+
+def test_the_encoder_runs_once_a_step(bench, subspaces, monkeypatch):
+    trainer = loop(bench, penalised(), subspaces=subspaces)
+    calls = []
+    monkeypatch.setattr(trainer.model.encoder, "forward", _counted(trainer.model.encoder.forward, calls))
+    trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(8)])
+    assert len(calls) == 1
+
+
+def _counted(forward, calls):
+    def counted(*arguments, **options):
+        calls.append(1)
+        return forward(*arguments, **options)
+
+    return counted
+
+
+def test_micro_batches_add_up_to_the_batch(bench, subspaces):
+    found = []
+    for largest in (10**9, 2):
+        trainer = loop(bench, penalised(), subspaces=subspaces)
+        moved(trainer)
+        trainer.model.initialise_heads((TASK,), 0)
+        trainer.largest = largest
+        losses = trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(7)])
+        found.append((losses, [parameter.grad for parameter in trainer.model.parameters() if parameter.grad is not None]))
+    (whole, gradients), (parts, others) = found
+    assert parts == pytest.approx(whole, abs=1e-5)
+    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(gradients, others, strict=True))
+
+
+@pytest.mark.parametrize(("anchor", "dropout"), [("pretrained", False), ("released", True)])
+def test_resume_is_exact(bench, subspaces, tmp_path, anchor, dropout):
+    of = penalised(anchor=anchor, encoder_dropout=dropout)
+    whole = loop(bench, of, subspaces=subspaces).run()
+    for stop in (1, steps_in_all(bench, recipe()) // 3, 11):
+        interrupted(bench, of, tmp_path / "checkpoint", stop, subspaces=subspaces)
+        assert_same(whole, loop(bench, of, subspaces=subspaces, checkpoints=tmp_path / "checkpoint").run())
+
+
+def test_a_checkpoint_of_other_subspaces_is_not_resumed(bench, subspaces):
+    of, other = penalised(), {key: replace(each, eigenvalues=2.0**each.eigenvalues) for key, each in subspaces.items()}
+    assert loop(bench, of, subspaces=subspaces).key != loop(bench, of, subspaces=other).key
+    assert loop(bench, of, subspaces=subspaces).key == loop(bench, of, subspaces=dict(subspaces)).key
+
+
+def test_a_penalty_needs_subspaces_and_an_encoder_that_learns(bench, subspaces):
+    with pytest.raises(DataError, match=r"penalty: expected layers that densray was fitted to \(\[0, 2\]\), found 1: remove it"):
+        some = {key: each for key, each in subspaces.items() if key[1] != 1}
+        Anchor(bench.encoder(), Penalty(weight=1, dimensions=3), Units(), some, 0)
+    term = Term(head=TASK, data=TRAIN, penalty=Penalty(weight=1, dimensions=3))
+    with pytest.raises(ValidationError, match="expected a penalty in phases that update the encoder alone, found one elsewhere"):
+        recipe(phases=(Phase(terms=(term,), update=(TASK,)),))
+
+
+# Heads that read part of a state.
+
+
+def projected(random=False, first=4, phases=OBJECTIVES["finetuned"], **changes):
+    head = LinearHead(labels=UPOS, projection=Projection(first=first, random=random))
+    of = recipe(phases=phases, **{"new_heads": (TASK,), "dropout": 0.0} | changes)
+    return of.model_copy(update={"heads": {TASK: head}, "stages": of.stages[:1], "scores": of.scores[:1]})
+
+
+def test_a_head_reads_the_directions_from_a_number_on(bench, subspaces):
+    trainer = loop(bench, projected(), subspaces=subspaces)
+    trainer.model.initialise_heads((TASK,), 0)
+    head, states = trainer.model.head(TASK).eval(), torch.randn(6, SIZE)
+    kept = torch.from_numpy(subspaces["densray", 2].directions[:, 4:].copy())
+    assert torch.allclose(head(states), states @ kept @ head[1].weight.T, atol=1e-5) and head[1].weight.shape == (17, SIZE - 4)
+    removed = torch.from_numpy(subspaces["densray", 2].directions[:, :4].copy())
+    assert torch.allclose(head(states + torch.randn(6, 4) @ removed.T), head(states), atol=1e-5)
+
+
+def test_random_directions_are_orthonormal_and_drawn_for_each_seed(bench):
+    trainer = loop(bench, projected(random=True))
+    head, drawn = trainer.model.head(TASK), []
+    for seed in (0, 0, 1):
+        trainer.model.initialise_heads((TASK,), seed)
+        drawn.append(head.directions.clone())
+        assert torch.allclose(drawn[-1].T @ drawn[-1], torch.eye(SIZE - 4), atol=1e-5)
+    assert torch.equal(drawn[0], drawn[1]) and not torch.allclose(drawn[0], drawn[2], atol=0.1)
+
+
+@pytest.mark.parametrize(("objective", "random"), [("frozen", False), ("finetuned", True)])
+def test_resume_is_exact_with_a_projection(bench, subspaces, tmp_path, objective, random):
+    of = projected(random, phases=OBJECTIVES[objective])
+    whole = loop(bench, of, subspaces=subspaces).run()
+    interrupted(bench, of, tmp_path / "checkpoint", 5, subspaces=subspaces)
+    assert_same(whole, loop(bench, of, subspaces=subspaces, checkpoints=tmp_path / "checkpoint").run())
+
+
+def test_more_directions_than_there_are_cannot_be_removed(bench, subspaces):
+    with pytest.raises(DataError, match="projection: expected a first direction below 32, found 32: remove fewer directions"):
+        loop(bench, projected(first=32), subspaces=subspaces)
+
+
+def test_heads_on_a_frozen_encoder_learn_what_they_learn_alone(bench, config):
+    """They share a phase: no clipped norm, and a rate that is the same for all."""
+    frozen = recipes.recipes(config)["liang2021/pos/en/frozen"]
+    assert frozen.clip is None and len(frozen.stages[0].phases) == 1 and not frozen.trains_encoder()
+    one, other = (LABEL.model_copy(update={"head": name}) for name in ("task a", "task b"))
+    heads = {name: LinearHead(labels=UPOS, projection=Projection(first=3, random=True)) for name in ("task a", "task b")}
+
+    def trained(terms):
+        names = tuple(term.head for term in terms)
+        of = recipe(phases=(Phase(terms=terms, update=names),), new_heads=names, select_head="task a", clip=None, dropout=0.0)
+        of = of.model_copy(update={"heads": {name: heads[name] for name in names}, "stages": of.stages[:1], "scores": ()})
+        return loop(bench, of).run().model.head("task a")[1].weight
+
+    assert torch.equal(trained((one,)), trained((one, other)))
+
+
+# Mixed sources, subwords, states, subspaces.
+
+
+def test_of_each_source_at_most_its_share_of_the_firsts(bench):
+    """A smaller source enters whole."""
+    data = Data(corpus="sentences", split="train", languages=("en", "de", "zh"), capped_by="en")
+    texts = bench.texts(data)
+    few = np.flatnonzero([language != "de" or number % 6 == 0 for number, language in enumerate(texts.languages)])
+    texts = texts.take(few)
+    before, found = pd.Series(texts.languages).value_counts(), capped(texts, data, 0)
+    assert before.to_dict() == {"en": 48, "zh": 48, "de": 8}
+    assert pd.Series(found.languages).value_counts().to_dict() == {"en": 16, "zh": 16, "de": 8}
+    assert len(set(found.ids)) == 40 and set(found.ids) < set(texts.ids)
+    assert capped(texts, data, 0).ids == found.ids != capped(texts, data, 1).ids
+    assert tables.capped(before, ["en", "de", "zh"]) == pd.Series(found.languages).value_counts().to_dict()
+
+
+def test_every_subword_has_a_label_of_its_own():
+    encoding = wordpiece().encode(["well-known", "playing"], is_pretokenized=True)
+    every = [position for position, word in enumerate(encoding.word_ids) if word is not None]
+    assert [position for _, position in labelled_pieces(encoding, "every")] == every
+    assert len(every) > len(labelled_pieces(encoding, "word_starts"))
+
+
+@pytest.fixture(scope="module")
+def stored(bench, tokens, tmp_path_factory) -> Path:
+    """States of drawn words at all layers, though the configuration asks for none."""
+    folder = tmp_path_factory.mktemp("states")
+    words = Draw(languages=LANGUAGES, random_words={"train": 60, "test": 20}, all_layers=True)
+    drawn = Draws(encoder="tiny", reading="subwords", unit="word", corpora={"sentences": words})
+    write_draws(drawn, {"sentences": tokens / "sentences"}, folder / "draws")
+    store_states(
+        bench.encoder_folder, None, folder / "draws", {"sentences": tokens / "sentences"}, folder / "states", draws=drawn,
+        layers=[], units=Units(), precision="float32", stored="float32", threads=1,
+        log=logging.getLogger("crosslens.tests"),
+    )  # fmt: skip
+    return folder / "states"
+
+
+def test_states_of_all_layers_where_a_draw_asks_for_them(stored):
+    assert states_files.layers(stored / "sentences") == [0, 1, 2]
+    path = stored / "sentences" / "de.parquet"
+    whole, split = states_files.read(stored / "sentences", 1), states_files.read_random(path, 1, "train")
+    assert split.shape == (60, SIZE)
+    assert np.array_equal(split, whole.vectors[(whole.languages == "de") & (whole.splits == "train")])
+
+
+def test_subspaces_are_measured_and_read_back(stored, tmp_path):
+    """Of every layer, from train alone; directions of the centred centroids come first."""
+    given = Given(stored, 0, {})
+    rows = list(measured.measure(given, corpus="sentences", split="train", methods=["densray"]))
+    records_of.write([{"recipe": "r", "seed": 0} | row for row in rows], tmp_path / "s.parquet", {"paper": "p"}, measured.SCHEMA)
+    found = files.read(tmp_path / "s.parquet")
+    assert list(found) == [("densray", layer) for layer in range(3)]
+    for (_, layer), subspace in found.items():
+        paths = sorted((stored / "sentences").glob("*.parquet"))
+        centroids = np.array([states_files.read_random(path, layer, "train").mean(0, dtype=float) for path in paths])
+        assert subspace.languages == [*LANGUAGES] and subspace.rank == 2
+        assert subspace.directions.shape == (SIZE, SIZE)
+        assert np.allclose(subspace.directions.T @ subspace.directions, np.eye(SIZE), atol=1e-4)
+        assert (np.diff(subspace.eigenvalues) <= 1e-12).all() and subspace.eigenvalues[2] < 1e-6 * subspace.eigenvalues[0]
+        centred = centroids - centroids.mean(0)
+        inside = subspace.directions[:, :2]
+        assert np.allclose(centred @ inside @ inside.T, centred, atol=1e-4)
+
+
+# The paper's recipes.
+
+
+@pytest.fixture(scope="module")
+def made(config):
+    return recipes.recipes(config)
+
+
+def test_published_settings(config, made):
+    """The paper's and run_tag_LDAR.py's: 8 batches of 4 a step, rate 2e-5, norm 1, no warm-up, linear decay, 2 epochs."""
+    trained = [of for of in made.values() if of.stages]
+    assert len(trained) == 2 * 2 * 10 + 2 * (1 + 2 * 6) and len(config.papers.liang2021.seeds) == 5
+    of = made["liang2021/pos/en/mbert"]
+    (stage,) = of.stages
+    assert (stage.epochs, stage.batch, stage.encoder_rate, stage.head_rate, stage.keep) == (2, 32, 2e-5, 2e-5, "last")
+    assert (of.clip, of.warmup, of.decay, of.weight_decay, of.epsilon, of.init_sd) == (1.0, 0.0, "linear", 0.0, 1e-8, 0.02)
+    assert (of.dropout, of.encoder_dropout, of.penalties(), of.artefact) == (0.1, True, [], None)
+    reading = config.readings[of.reading]
+    assert (reading.maximum, reading.windows, reading.labelled_piece) == (128, 0, "first")
+    assert not any(each.keeps_weights for each in trained)
+
+
+def test_l_dars_settings(made):
+    """5e-3 on blocks 1 to 12, 105 directions, without dropout (run_tag_LDAR.py, line 84); groups at 2e-2."""
+    of = made["liang2021/ner/en_de_zh/ldar"]
+    assert of.penalties() == [Penalty(weight=5e-3, layers="all", dimensions=105)]
+    assert (of.dropout, of.encoder_dropout) == (0.0, False)
+    assert of.artefact.model_dump() == {"kind": "subspaces", "recipe": PRETRAINED, "seed": 42}
+    groups = {name: made[f"liang2021/pos/en/{name}"].penalties()[0] for name in PRINTED if name.startswith("ldar_")}
+    assert {name: (each.weight, each.layers) for name, each in groups.items()} == {
+        f"ldar_{first}-{first + 3}": (2e-2, tuple(range(first, first + 4))) for first in (1, 5, 9)
+    }
+    matched = [made[f"liang2021/pos/en/matched_{first}-{first + 3}"].penalties()[0] for first in (1, 5, 9)]
+    assert all(each.weight * len(each.layers) == pytest.approx(12 * 5e-3) for each in matched)
+    released, control = made["liang2021/pos/en/ldar_released"], made["liang2021/pos/en/no_dropout"]
+    assert (released.penalties()[0].anchor, released.penalties()[0].beyond_rank) == ("released", True)
+    assert (control.penalties(), control.dropout, control.encoder_dropout) == ([], 0.0, False)
+
+
+def test_sources_are_english_or_three_languages_with_a_cap(made):
+    for task in ("pos", "ner"):
+        (english,), (mixed,) = ({term.data for term in made[f"liang2021/{task}/{each}/ldar"].stages[0].phases[0].terms}
+                                for each in ("en", "en_de_zh"))  # fmt: skip
+        assert (english.languages, english.capped_by) == (("en",), None)
+        assert (mixed.languages, mixed.capped_by) == (("en", "de", "zh"), "en")
+
+
+def test_what_figure_4_trains(made):
+    frozen = made["liang2021/ner/en/frozen"]
+    first = [0, 50, 100, 200, 300, 400, 500, 600, 700]
+    assert [head.projection.first for head in frozen.heads.values()] == 2 * first
+    assert [head.projection.random for head in frozen.heads.values()] == 9 * [False] + 9 * [True]
+    tuned, random = (made[f"liang2021/ner/en/without100{end}"] for end in ("", "_random"))
+    assert (tuned.artefact.kind, random.artefact) == ("subspaces", None) and tuned.trains_encoder()
+
+
+def test_every_training_is_needed_by_an_item_and_every_need_is_a_training(config, made):
+    shown = items(config)
+    assert list(shown) == [*ITEMS]
+    needed = {need.recipe: need.kind for item in shown.values() for need in item.needs}
+    assert set(needed) == {name for name, of in made.items() if of.stages}
+    for name, kind in needed.items():
+        assert kind in measures(made[name], config), name
+    tables_1_and_6 = ({need.recipe for need in shown[name].needs} for name in ("table1", "table6"))
+    assert set.__lt__(*tables_1_and_6)
+
+
+def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
+    ((name, drawn),) = draws(config).items()
+    (words,) = drawn.corpora.values()
+    assert config.readings[drawn.reading].labelled_piece == "every" and words.all_layers
+    assert words.random_words == {"train": 10000, "test": 5000} and len(words.languages) == 104
+    assert PAPER.drawn(made[PRETRAINED], config) == name and PAPER.drawn(made["liang2021/pos/en/ldar"], config) is None
+    assert measures(made[PRETRAINED], config) == {
+        "subspaces": {"corpus": "wikipedia_mbert", "split": "train", "methods": ["densray"]}
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("sources", [["de"]], "sources: expected [en] first, on which tables 2 and 4 and figure 4 are based, found ['de']"),
+        ("sources", [["en"], ["en", "fr"]], "papers.liang2021.tasks.pos: corpora.udpos_xtreme has no training data for fr"),
+        ("models", {"ldar": {"weight": 1}}, "models: expected 'mbert', with which the others are compared, found none: add it"),
+        ("text_corpus", "pud", "papers.liang2021.text_corpus: expected a corpus of kind 'paragraphs'"),
+        ("text_reading", "whole", "papers.liang2021.text_reading: expected a reading with labelled_piece: every, found first"),
+    ],
+)
+def test_a_wrong_configuration_is_told(values, key, value, message):
+    changed = json.loads(json.dumps(values))
+    changed["papers"]["liang2021"][key] = value
+    with pytest.raises(ConfigError, match=r"^config.yaml: ") as caught:
+        load(changed)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+# Tables and the figure.
+
+LANGUAGES_SCORED = ("en", "de", "zh", "af", "tl")
+STUDY = Study(
+    tasks={"pos": "tags", "ner": "names"},
+    languages={"tags": LANGUAGES_SCORED, "names": ("en", "de", "zh", "th")},
+    sources=[["en"], ["en", "de", "zh"]],
+    models={"mbert": False, "ldar": False, "no_dropout": False, "ldar_1-4": True},
+)
+SENTENCES = {"tags": {"en": 100, "de": 90, "zh": 20}, "names": {"en": 30, "de": 30, "zh": 30}}
+
+
+@pytest.fixture(scope="module")
+def published():
+    return Published.read(ROOT / "resources/published/liang2021.csv")
+
+
+def score(recipe, language, seed, definition):
+    """A made-up score in percent, another for each recipe, language, seed and definition."""
+    return 50 + sum(map(ord, f"{recipe}{language}{definition}")) % 40 + seed
+
+
+def frame(rows):
+    """Records of test sets as read from files: what a row does not say is null."""
+    shared = {"split": "test", "measure": "score", "low": 0.1, "high": 0.9, "n": 7}
+    return pd.DataFrame([{name: (shared | row).get(name) for name in records_of.RECORDS.names} for row in rows])
+
+
+@pytest.fixture(scope="module")
+def records():
+    rows = []
+    for (task, corpus), mixed, model, seed in product(STUDY.tasks.items(), (0, 1), STUDY.models, range(3)):
+        recipe = STUDY.recipe(task, mixed, model)
+        for language, definition in product(STUDY.languages[corpus], tables.DEFINITIONS[task]):
+            place = {"recipe": recipe, "seed": seed, "corpus": corpus, "language": language, "definition": definition}
+            rows.append(place | {"value": score(recipe, language, seed, definition) / 100})
+    return frame(rows)
+
+
+@pytest.fixture(scope="module")
+def built(records, published):
+    return {name: tables.made(name, records, published, STUDY, SENTENCES) for name in ITEMS if name.startswith("table")}
+
+
+def at(table, row, column, definition=None):
+    found = table[(table["row"] == row) & (table["column"] == column)]
+    found = found if definition is None else found[found["definition"] == definition]
+    assert len(found) == 1, (row, column)
+    return found.iloc[0]
+
+
+def test_every_printed_cell_stands_in_its_table(built, published):
+    for name, table in built.items():
+        printed = published.table[published.table["item"] == name]
+        places = {
+            (row, column): float(value)
+            for row, column, value in zip(printed["row"], printed["column"], printed["value"], strict=True)
+        }
+        shown = table[table["published"].notna() & ~table["row"].str.contains(" - ")]
+        assert {(line["row"], line["column"]): line["published"] for _, line in shown.iterrows()} == places
+
+
+@pytest.mark.parametrize("name", BY_LANGUAGE)
+def test_a_score_is_its_languages_mean_over_seeds(built, name):
+    task, mixed = BY_LANGUAGE[name]
+    recipe, definition = STUDY.recipe(task, mixed, "ldar"), tables.DEFINITIONS[task][0]
+    line = at(built[name], "L-DAR", "de", definition)
+    expected = np.mean([score(recipe, "de", seed, definition) for seed in range(3)])
+    assert (line["here"], line["seeds"], line["n"]) == (pytest.approx(expected), 3, 7)
+    languages = STUDY.languages[STUDY.tasks[task]]
+    average = at(built[name], "L-DAR", "avg", definition)
+    assert average["here"] == pytest.approx(np.mean([score(recipe, each, 1, definition) for each in languages]), abs=0.01)
+    assert f"mean of {len(languages)} languages, {33 if task == 'pos' else 40} in the paper" in average["remark"]
+    missing = at(built[name], "L-DAR", "yo", definition)
+    assert np.isnan(missing["here"]) and missing["published"] > 0
+
+
+def test_accuracy_stands_beside_chunks(built):
+    line = at(built["table2"], "mBERT", "af", ACCURACY)
+    assert line["here"] == pytest.approx(score("liang2021/pos/en/mbert", "af", 1, ACCURACY)) and np.isnan(line["published"])
+    assert at(built["table2"], "mBERT", "af", CHUNK_MICRO_F1)["published"] == 86.7
+
+
+def test_means_are_over_sources_others_and_all(built):
+    recipe = STUDY.recipe("pos", 1, "mbert")
+    groups = {"Train": ("en", "de", "zh"), "Zero-S.": ("af", "tl"), "All": LANGUAGES_SCORED}
+    for group, languages in groups.items():
+        expected = np.mean([score(recipe, language, 1, CHUNK_MICRO_F1) for language in languages])
+        for name in ("table1", "table6"):
+            line = at(built[name], "Multi-Src. mBERT", f"PoS {group}", CHUNK_MICRO_F1)
+            assert line["here"] == pytest.approx(expected, abs=0.01)
+    assert at(built["table1"], "Multi-Src. mBERT", "PoS Train", CHUNK_MICRO_F1)["remark"] == ""
+    assert "2 languages, 30 in" in at(built["table1"], "Multi-Src. mBERT", "PoS Zero-S.", CHUNK_MICRO_F1)["remark"]
+
+
+def test_differences_are_paired_by_seed(built, records, published):
+    """The made-up scores differ by the same in every seed, so that a paired interval has no width."""
+    line = at(built["table2"], "L-DAR - mBERT", "de")
+    one, other = (score(STUDY.recipe("pos", 0, model), "de", 0, CHUNK_MICRO_F1) for model in ("mbert", "ldar"))
+    assert line["here"] == line["low"] == line["high"] == pytest.approx(other - one) and line["metric"] == "points"
+    assert line["published"] == pytest.approx(published.value("table2", "L-DAR", "de") - published.value("table2", "mBERT", "de"))
+    assert tables.CONTROL in line["remark"]
+    assert np.isnan(at(built["table2"], "L-DAR - no dropout", "de")["published"])
+    assert (
+        not built["table2"]["row"].str.contains("Δ").any()
+        and (built["table6"]["row"] == "Single-Src. L-DAR Δ_{1-4} - mBERT").any()
+    )
+
+
+def test_training_sentences_stand_in_the_tables(built):
+    for name, expected in {
+        "table2": {"en": 100},
+        "table3": {"en": 33, "de": 33, "zh": 20},
+        "table5": {"en": 10, "de": 10, "zh": 10},
+    }.items():
+        lines = built[name][built[name]["row"] == tables.TEXTS]
+        assert dict(zip(lines["column"], lines["here"], strict=True)) == expected
+
+
+def test_printed_cells_stand_alone_where_nothing_is_configured(records, published):
+    few = replace(STUDY, tasks={"pos": "tags"}, sources=[["en"]])
+    for name in ("table1", "table3", "table4", "table5", "table6"):
+        table = tables.made(name, records, published, few, SENTENCES)
+        assert table["published"].notna().sum() >= (published.table["item"] == name).sum()
+        assert name in ("table1", "table6") or table["here"].isna().all()
+
+
+def test_figure_4_has_a_curve_for_language_and_for_random_directions(config, records):
+    removals = recipes.removals(config)
+    study = Study(**recipes.study(config))
+    rows = []
+    for task, part in [(task, part) for task, parts in removals.items() for part in parts]:
+        place = {"recipe": part["recipe"], "item": part["head"], "corpus": study.tasks[task], "definition": CHUNK_MICRO_F1}
+        for language, seed in product(("en", "de", "fr"), (0, 1)):
+            value = 0.9 - part["first"] / 1000 - (language == "en") + 0.01 * seed
+            rows.append(place | {"language": language, "seed": seed, "value": value})
+    drawn = figures.removal(frame(rows), study, removals)
+    axes = drawn.axes
+    assert [axis.get_title(loc="left") for axis in axes[:2]] == [figures.FROZEN, figures.TUNED]
+    for axis, first in zip(axes, 2 * [config.papers.liang2021.removal.first, config.papers.liang2021.removal.tuned], strict=True):
+        random, language = axis.get_lines()
+        for line in (random, language):
+            assert line.get_xdata().tolist() == first
+            assert line.get_ydata() == pytest.approx([0.905 - each / 1000 for each in first])
+    with pytest.raises(DataError, match=r"^figure4: expected scores of heads"):
+        figures.removal(records, study, removals)
+
+
+def test_the_schema_of_subspaces_is_no_record():
+    assert {"layer", "method", "directions"} <= {*measured.SCHEMA.names} - {*records_of.RECORDS.names} | {"layer"}
+    assert measured.SCHEMA.field("directions").type == pa.list_(pa.list_(pa.float32()))

@@ -1,0 +1,152 @@
+"""liang2021: which models are trained, and how."""
+
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
+from crosslens.config.training import (
+    Clip,
+    Decay,
+    LengthPools,
+    NotNegative,
+    Positive,
+    Precision,
+    Seeds,
+    Warmup,
+    WeightDecay,
+)
+from crosslens.papers.liang2021.layout import BASELINE
+
+if TYPE_CHECKING:
+    from crosslens.config.whole import Config
+
+Layers = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+First = Annotated[int, Field(ge=0)]
+TaskName = Literal["pos", "ner"]
+
+
+class Training(Section):
+    """Settings that all trainings share; XTREME's, where the paper names none."""
+
+    epochs: Count = Field(2, description="number of epochs")
+    batch: Count = Field(32, description="sentences per step; the authors accumulated 8 times 4")
+    rate: Rate = Field(2e-5, description="learning rate of encoder and head")
+    head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
+    warmup: Warmup = 0.0
+    decay: Decay = "linear"
+    weight_decay: WeightDecay = 0.0
+    epsilon: Positive = Field(1e-8, description="of AdamW")
+    clip: Clip = 1.0
+    dropout: Share = Field(0.1, description="before the head, in models with dropout")
+    init_sd: Positive = Field(0.02, description="standard deviation of the heads' initial weights")
+    keep: Literal["best", "last"] = Field(
+        "last", description="epoch tested: last (authors' code), best by the sources' validation sets"
+    )
+    length_pools: LengthPools = False
+    precision: Precision = "float32"
+
+
+class LiangTask(Section):
+    """One of the two tasks."""
+
+    corpus: str = Field(description="key of corpora with training data: treebanks, or entities for ner")
+
+
+class Model(Section):
+    """One way to fine-tune the encoder: a row of the tables."""
+
+    weight: NotNegative = Field(0.0, description="of L-DAR's penalty on each of its layers; 0: none")
+    layers: Layers | Literal["all"] = Field("all", description="layers of the penalty, 0: embeddings; all: every block")
+    anchor: Literal["pretrained", "released"] = Field(
+        "pretrained",
+        description="what states are kept near to: the pretrained encoder without dropout (paper), or a randomly initialised one "
+        "with dropout, as the released code runs it",
+    )
+    beyond_rank: bool = Field(
+        False, description="true: dimensions beyond the rank n - 1 count too, which are arbitrary (authors' code)"
+    )
+    dropout: bool = Field(False, description="dropout in the encoder and before the head; off under L-DAR (paper)")
+
+
+class Removal(Section):
+    """Figure 4: heads that read states without their first directions."""
+
+    first: list[First] = Field(
+        [0, 50, 100, 200, 300, 400, 500, 600, 700], description="numbers of removed directions, of the frozen encoder's states"
+    )
+    tuned: list[First] = Field([0, 50, 100, 200, 400, 600], description="the same where the encoder is fine-tuned")
+    rate: Rate = Field(1e-3, description="learning rate of heads on the frozen encoder")
+
+
+class Liang2021(PaperSection):
+    """Locating language-specific information in contextualized embeddings (Liang, Dufter and Schütze 2021)."""
+
+    seeds: Seeds = Field([42, 43, 44, 45, 46], min_length=1, description="seeds; the tables rest on one run, by default with 42")
+    text_corpus: str = Field(description="key of corpora: paragraphs whose subwords' states determine the language subspaces")
+    text_reading: str = Field(description="key of readings that label every subword")
+    fit_words: Count = Field(10000, description="random subwords of train per language from which subspaces are determined")
+    probe_words: Count = Field(5000, description="random subwords of test per language for probes")
+    dimensions: Count = Field(105, description="directions of L-DAR's penalty, at most the rank n - 1 of n languages")
+    sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
+        [["en"], ["en", "de", "zh"]],
+        min_length=1,
+        description="sets of source languages: English alone, then mixed ones, with at most as many sentences of each as a share "
+        "of the first language's",
+    )
+    tasks: dict[TaskName, LiangTask] = Field(min_length=1, description="the paper's tasks")
+    models: dict[str, Model | None] = Field(min_length=1, description="by name; null omits one", json_schema_extra=or_null)
+    removal: Removal = Field(Removal(), description="figure 4")
+    training: Training = Field(Training(), description="settings that all trainings share")
+    bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
+
+    @model_validator(mode="after")
+    def _compared(self) -> Self:
+        if self.models.get(BASELINE) is None:
+            raise ValueError(f"models: expected '{BASELINE}', with which the others are compared, found none: add it")
+        if self.sources[0] != ["en"]:
+            raise ValueError(
+                f"sources: expected [en] first, on which tables 2 and 4 and figure 4 are based, found {self.sources[0]}"
+            )
+        if len(self.sources) > 2:
+            raise ValueError(f"sources: expected [en] and at most one mixed set, found {len(self.sources)} sets")
+        return self
+
+    def configured(self) -> dict[str, Model]:
+        """Models that are not null."""
+        return {name: model for name, model in self.models.items() if model is not None}
+
+    def check(self, config: "Config") -> None:
+        """See PaperSection."""
+        here = "papers.liang2021"
+        config.expect_corpus(f"{here}.text_corpus", self.text_corpus, "paragraphs")
+        if self.text_reading not in config.readings:
+            raise ValueError(f"{here}.text_reading: expected one of {', '.join(config.readings)}, found '{self.text_reading}'")
+        if (labelled := config.readings[self.text_reading].labelled_piece) != "every":
+            raise ValueError(f"{here}.text_reading: expected a reading with labelled_piece: every, found {labelled}")
+        for task, settings in self.tasks.items():
+            config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
+            trained = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
+            missing = [language for language in dict.fromkeys(sum(self.sources, [])) if language not in trained]
+            if missing:
+                raise ValueError(
+                    f"{here}.tasks.{task}: corpora.{settings.corpus} has no training data for {', '.join(missing)}: add files "
+                    f"for train there, or remove it from {here}.sources"
+                )
+        blocks = config.encoders[self.encoder].blocks()
+        for name, model in self.configured().items():
+            above = [layer for layer in model.layers if blocks and layer > blocks] if model.layers != "all" else []
+            if above:
+                raise ValueError(
+                    f"{here}.models.{name}.layers: expected layers up to {blocks}, which encoders.{self.encoder} has, found "
+                    f"{above[0]}: name the layers of this encoder"
+                )
+
+
+PAPER_SECTION = Liang2021
+
+
+def section(config: "Config") -> Liang2021:
+    """The paper's part of a configuration in which it is not null."""
+    found: Liang2021 = config.paper("liang2021")  # type: ignore[assignment]
+    return found

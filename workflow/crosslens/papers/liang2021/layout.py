@@ -1,0 +1,82 @@
+"""liang2021: names in its tables, and what each shows.
+
+Liang, Dufter and Schütze (2021), Locating language-specific information in contextualized embeddings.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, F1, F1_STRICT
+
+PAPER = "liang2021"
+PRETRAINED, SUBWORDS = "liang2021/pretrained", "liang2021/subwords"
+BASELINE, LDAR, NO_DROPOUT = "mbert", "ldar", "no_dropout"
+
+TASKS = {"pos": "PoS", "ner": "NER"}
+PRINTED = {
+    BASELINE: "mBERT",
+    LDAR: "L-DAR",
+    "ldar_1-4": "L-DAR Δ_{1-4}",
+    "ldar_5-8": "L-DAR Δ_{5-8}",
+    "ldar_9-12": "L-DAR Δ_{9-12}",
+}
+"""Key of a model -> its row in print; other models are rows of ours, named by their keys."""
+DEFINITIONS = {"pos": (CHUNK_MICRO_F1, ACCURACY), "ner": (F1, F1_STRICT)}
+"""Of a task's scores. The first is the printed one: seqeval's f1_score, of bare tags too (run_tag_LDAR.py, lines 390-392)."""
+BY_LANGUAGE = {"table2": ("pos", 0), "table3": ("pos", 1), "table4": ("ner", 0), "table5": ("ner", 1)}
+"""Table -> task, and whether its training texts are mixed."""
+SOURCES = ("Single-Src.", "Multi-Src.")
+MEANS = ("Train", "Zero-S.", "All")
+ITEMS = {
+    "table1": "L-DAR: means over languages",
+    "table2": "Part-of-speech tagging by language, trained on English",
+    "table3": "Part-of-speech tagging by language, mixed sources",
+    "table4": "Named entities by language, trained on English",
+    "table5": "Named entities by language, mixed sources",
+    "table6": "L-DAR on all layers and on groups of layers",
+    "figure4": "Tagging without the first directions of the language subspace",
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is trained and scored, as configured."""
+
+    tasks: Mapping[str, str]  # task -> corpus
+    languages: Mapping[str, Sequence[str]]  # corpus -> languages of its test sets
+    sources: Sequence[Sequence[str]]  # English alone, then mixed ones
+    models: Mapping[str, bool]  # key -> whether it shows a group of layers
+
+    def recipe(self, task: str, mixed: int, model: str) -> str:
+        """Name of a training."""
+        return recipe_name(task, self.sources[mixed], model)
+
+    def shown(self, table: str) -> list[str]:
+        """Models of a table, in their order: groups of layers in table 6 alone."""
+        return [model for model, group in self.models.items() if table == "table6" or not group]
+
+    def combinations(self, table: str) -> list[tuple[str, int]]:
+        """Tasks and sources of a table, as far as they are configured."""
+        wanted = [BY_LANGUAGE[table]] if table in BY_LANGUAGE else [*BY_LANGUAGE.values()]
+        return [(task, mixed) for task, mixed in wanted if task in self.tasks and mixed < len(self.sources)]
+
+    def groups(self, task: str, mixed: int) -> dict[str, list[str]]:
+        """Languages of the means: the sources, the others, all."""
+        languages, sources = self.languages[self.tasks[task]], self.sources[mixed]
+        train = [language for language in sources if language in languages]
+        return dict(zip(MEANS, (train, [each for each in languages if each not in train], [*languages]), strict=True))
+
+
+def recipe_name(task: str, sources: Sequence[str], model: str) -> str:
+    """liang2021/pos/en/ldar."""
+    return f"{PAPER}/{task}/{'_'.join(sources)}/{model}"
+
+
+def part_name(first: int, random: bool) -> str:
+    """What reads states without their first directions: without100, without100_random."""
+    return f"without{first}{'_random' if random else ''}"
+
+
+def row_name(model: str) -> str:
+    """Row of a model."""
+    return PRINTED.get(model, model.replace("_", " "))

@@ -1,0 +1,62 @@
+"""liang2021: what it trains, measures and shows. See crosslens.papers.paper."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from crosslens.config.draws import Draw, Draws
+from crosslens.config.whole import Config
+from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, CUT_WORDS
+from crosslens.papers.liang2021.config import section
+from crosslens.papers.liang2021.items import items, kind
+from crosslens.papers.liang2021.layout import PRETRAINED, SUBWORDS
+from crosslens.papers.liang2021.recipes import recipes
+from crosslens.papers.paper import Paper
+from crosslens.recipes import TASK, Recipe
+
+
+def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
+    """Of the paper's section; the first for the encoder as it was pretrained."""
+    found = tuple(section(config).seeds)
+    return found if recipe.stages else found[:1]
+
+
+def draws(config: Config) -> dict[str, Draws]:
+    """Random subwords of the text corpus, at all layers: of train for subspaces, of test for probes."""
+    paper = section(config)
+    words = Draw(
+        languages=tuple(config.corpora[paper.text_corpus].languages),
+        random_words={"train": paper.fit_words, "test": paper.probe_words},
+        all_layers=True,
+    )
+    return {SUBWORDS: Draws(encoder=paper.encoder, reading=paper.text_reading, unit="word", corpora={paper.text_corpus: words})}
+
+
+def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
+    """See Paper."""
+    paper = section(config)
+    if recipe.task is None:
+        return {"subspaces": {"corpus": paper.text_corpus, "split": "train", "methods": ["densray"]}}
+    if kind(recipe) == "spans":
+        return {"spans": {"head": TASK, "labels": recipe.labels(TASK), "resamples": paper.bootstrap}}
+    definitions = [CHUNK_MICRO_F1, ACCURACY, CUT_WORDS]
+    return {
+        "classification": {
+            "labels": {name: head.labels for name, head in recipe.heads.items()},
+            "definitions": dict.fromkeys(recipe.heads, definitions),
+            "resamples": paper.bootstrap,
+        }
+    }
+
+
+PAPER = Paper(
+    key="liang2021",
+    about="Liang, Dufter and Schütze (2021), *Locating language-specific information in contextualized embeddings*: directions "
+    "along which the hidden states of languages differ; tagging without them; and L-DAR, which keeps an encoder's states where "
+    "they were within these directions while it is fine-tuned.",
+    recipes=recipes,
+    seeds=seeds,
+    draws=draws,
+    drawn=lambda recipe, config: SUBWORDS if recipe.name == PRETRAINED else None,
+    measures=measures,
+    items=items,
+)

@@ -1,0 +1,155 @@
+"""The trainings of liang2021: L-DAR and what it is compared with, and heads that read part of a state; layers count from 0."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crosslens.config.base import Split
+from crosslens.config.whole import Config
+from crosslens.labels import ENTITIES, UPOS
+from crosslens.papers.liang2021.config import Liang2021, Model, TaskName, section
+from crosslens.papers.liang2021.layout import PAPER, PRETRAINED, part_name, recipe_name
+from crosslens.recipes import (
+    ENCODER,
+    TASK,
+    Artefact,
+    Data,
+    LinearHead,
+    Penalty,
+    Phase,
+    Projection,
+    Recipe,
+    Score,
+    Stage,
+    Term,
+)
+
+LABELS = {"pos": UPOS, "ner": tuple(tag for tag in ENTITIES if not tag.endswith("-MISC"))}
+SELECT = {"pos": "accuracy", "ner": "spans"}
+FROZEN = "frozen"
+
+
+def recipes(config: Config) -> dict[str, Recipe]:
+    """Trainings by name, such as liang2021/pos/en/ldar, and the encoder as it was pretrained."""
+    paper = section(config)
+    made = [
+        Recipe(
+            name=PRETRAINED, paper=PAPER, encoder=paper.encoder, reading=paper.reading, heads={}, stages=(), scores=(),
+            init_sd=paper.training.init_sd, dropout=paper.training.dropout,
+        )
+    ]  # fmt: skip
+    for task in paper.tasks:
+        for sources in paper.sources:
+            made += [_model(name, task, sources, model, config) for name, model in paper.configured().items()]
+        made += [_frozen(task, config), *(_tuned(task, *part, config) for part in _parts(paper.removal.tuned))]
+    return {recipe.name: recipe for recipe in made}
+
+
+def study(config: Config) -> dict[str, Any]:
+    """What is trained and scored, as the fields of layout.Study."""
+    paper = section(config)
+    tasks = {str(task): settings.corpus for task, settings in paper.tasks.items()}
+    return {
+        "tasks": tasks,
+        "languages": {corpus: config.corpora[corpus].languages for corpus in tasks.values()},
+        "sources": paper.sources,
+        "models": {name: bool(model.weight) and model.layers != "all" for name, model in paper.configured().items()},
+    }
+
+
+def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
+    """What figure 4 shows of each task: recipe, head, number of removed directions, and whether they are random ones."""
+    paper, english = section(config), section(config).sources[0]
+    frozen = {task: recipe_name(task, english, FROZEN) for task in paper.tasks}
+    return {
+        task: [
+            *({"recipe": frozen[task], "head": f"{TASK} {part_name(*part)}", "first": part[0], "random": part[1]}
+              for part in _parts(paper.removal.first)),
+            *({"recipe": recipe_name(task, english, part_name(*part)), "head": TASK, "first": part[0], "random": part[1]}
+              for part in _parts(paper.removal.tuned)),
+        ]
+        for task in paper.tasks
+    }  # fmt: skip
+
+
+def _parts(numbers: Sequence[int]) -> list[tuple[int, bool]]:
+    """First direction that is read, and whether directions are random."""
+    return [(first, random) for random in (False, True) for first in numbers]
+
+
+def _model(name: str, task: TaskName, sources: Sequence[str], model: Model, config: Config) -> Recipe:
+    paper = section(config)
+    penalty = Penalty(
+        weight=model.weight,
+        layers="all" if model.layers == "all" else tuple(model.layers),
+        dimensions=paper.dimensions,
+        beyond_rank=model.beyond_rank,
+        anchor=model.anchor,
+    )
+    heads = {TASK: LinearHead(labels=LABELS[task])}
+    # The released code's dropout before the head is the encoder's too (run_tag_LDAR.py, line 89).
+    options: dict[str, Any] = {} if model.dropout else {"dropout": 0.0, "encoder_dropout": False}
+    return _recipe(name, task, sources, heads, config, penalty=penalty if model.weight else None, **options)
+
+
+def _tuned(task: TaskName, first: int, random: bool, config: Config) -> Recipe:
+    head = LinearHead(labels=LABELS[task], projection=Projection(first=first, random=random))
+    return _recipe(part_name(first, random), task, section(config).sources[0], {TASK: head}, config)
+
+
+def _frozen(task: TaskName, config: Config) -> Recipe:
+    """All heads on the frozen encoder at once: they share nothing but its states, and no norm is clipped over all of them."""
+    paper = section(config)
+    parts = {f"{TASK} {part_name(*part)}": Projection(first=part[0], random=part[1]) for part in _parts(paper.removal.first)}
+    heads = {name: LinearHead(labels=LABELS[task], projection=projection) for name, projection in parts.items()}
+    rate = paper.removal.rate
+    return _recipe(FROZEN, task, paper.sources[0], heads, config, frozen=True, rate=rate, head_rate=rate, clip=None)
+
+
+def _recipe(
+    name: str, task: TaskName, sources: Sequence[str], heads: Mapping[str, LinearHead], config: Config, *,
+    penalty: Penalty | None = None, frozen: bool = False, **changes: Any,
+) -> Recipe:  # fmt: skip
+    """A training of some heads, scored in all languages. changes: to the settings that all trainings share."""
+    paper = section(config)
+    settings = paper.training.model_dump() | changes
+    train, validation = (_own(paper, task, split, sources) for split in ("train", "validation"))
+    stage = Stage(
+        name="task",
+        phases=(
+            Phase(
+                terms=tuple(Term(head=head, data=train, penalty=penalty) for head in heads),
+                update=(*([] if frozen else [ENCODER]), *heads),
+            ),
+        ),
+        epochs=settings["epochs"],
+        batch=settings["batch"],
+        encoder_rate=0.0 if frozen else settings["rate"],
+        head_rate=settings["head_rate"] or settings["rate"],
+        new_heads=tuple(heads),
+        select_head=next(iter(heads)),
+        select_data=validation,
+        keep=settings["keep"],
+    )
+    corpus = paper.tasks[task].corpus
+    test = Data(corpus=corpus, split="test", languages=tuple(config.corpora[corpus].languages))
+    reads = penalty or any(head.projection and not head.projection.random for head in heads.values())
+    return Recipe(
+        name=recipe_name(task, sources, name),
+        paper=PAPER,
+        task=task,
+        source="_".join(sources),
+        encoder=paper.encoder,
+        reading=paper.reading,
+        artefact=Artefact(kind="subspaces", recipe=PRETRAINED, seed=paper.seeds[0]) if reads else None,
+        heads=heads,
+        stages=(stage,),
+        scores=tuple(Score(head=head, data=test) for head in heads),
+        select_by=SELECT[task],
+        keeps_weights=False,
+        **{name: value for name, value in settings.items() if name in Recipe.model_fields},
+    )
+
+
+def _own(paper: Liang2021, task: TaskName, split: Split, sources: Sequence[str]) -> Data:
+    capped_by = sources[0] if len(sources) > 1 else None
+    return Data(corpus=paper.tasks[task].corpus, split=split, languages=tuple(sources), capped_by=capped_by)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -619,3 +620,12 @@ def test_figure_4_has_a_curve_for_language_and_for_random_directions(config, rec
 def test_the_schema_of_subspaces_is_no_record():
     assert {"layer", "method", "directions"} <= {*measured.SCHEMA.names} - {*records_of.RECORDS.names} | {"layer"}
     assert measured.SCHEMA.field("directions").type == pa.list_(pa.list_(pa.float32()))
+
+
+def test_the_tests_that_the_procedures_table_names_are_there():
+    """docs/liang2021.md, point by point."""
+    text = (ROOT / "docs/liang2021.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(test_\w+)::(test_\w+)", text))
+    there = {(path.stem, name) for path in (ROOT / "tests").glob("test_*.py")
+             for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.M)}  # fmt: skip
+    assert len(named) > 20 and named <= there, named - there

@@ -49,8 +49,9 @@ def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, An
 
 
 def read(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Records of several files."""
-    found: pd.DataFrame = pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]).to_pandas()
+    """Records of several files, or of none."""
+    tables = [RECORDS.empty_table(), *(pq.read_table(path, schema=RECORDS) for path in paths)]
+    found: pd.DataFrame = pa.concat_tables(tables).to_pandas()
     return found
 
 

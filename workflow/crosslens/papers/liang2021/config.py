@@ -1,8 +1,8 @@
 """liang2021: which models are trained, and how."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
 from crosslens.config.training import (
@@ -94,15 +94,22 @@ class Liang2021(PaperSection):
         description="sets of source languages: English alone, then mixed ones, with at most as many sentences of each as a share "
         "of the first language's",
     )
-    tasks: dict[TaskName, LiangTask] = Field(min_length=1, description="the paper's tasks")
-    models: dict[str, Model | None] = Field(min_length=1, description="by name; null omits one", json_schema_extra=or_null)
+    tasks: dict[TaskName, LiangTask] = Field(
+        min_length=1, description="the paper's tasks; null omits one", json_schema_extra=or_null
+    )
+    models: dict[str, Model] = Field(min_length=1, description="by name; null omits one", json_schema_extra=or_null)
     removal: Removal = Field(Removal(), description="figure 4")
     training: Training = Field(Training(), description="settings that all trainings share")
     bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
 
+    @field_validator("tasks", "models", mode="before")
+    @classmethod
+    def _without_null(cls, named: Any) -> Any:
+        return {name: of for name, of in named.items() if of is not None} if isinstance(named, dict) else named
+
     @model_validator(mode="after")
     def _compared(self) -> Self:
-        if self.models.get(BASELINE) is None:
+        if BASELINE not in self.models:
             raise ValueError(f"models: expected '{BASELINE}', with which the others are compared, found none: add it")
         if self.sources[0] != ["en"]:
             raise ValueError(
@@ -111,10 +118,6 @@ class Liang2021(PaperSection):
         if len(self.sources) > 2:
             raise ValueError(f"sources: expected [en] and at most one mixed set, found {len(self.sources)} sets")
         return self
-
-    def configured(self) -> dict[str, Model]:
-        """Models that are not null."""
-        return {name: model for name, model in self.models.items() if model is not None}
 
     def check(self, config: "Config") -> None:
         """See PaperSection."""
@@ -134,7 +137,7 @@ class Liang2021(PaperSection):
                     f"for train there, or remove it from {here}.sources"
                 )
         blocks = config.encoders[self.encoder].blocks()
-        for name, model in self.configured().items():
+        for name, model in self.models.items():
             above = [layer for layer in model.layers if blocks and layer > blocks] if model.layers != "all" else []
             if above:
                 raise ValueError(

@@ -39,7 +39,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     ]  # fmt: skip
     for task in paper.tasks:
         for sources in paper.sources:
-            made += [_model(name, task, sources, model, config) for name, model in paper.configured().items()]
+            made += [_model(name, task, sources, model, config) for name, model in paper.models.items()]
         made += [_frozen(task, config), *(_tuned(task, *part, config) for part in _parts(paper.removal.tuned))]
     return {recipe.name: recipe for recipe in made}
 
@@ -52,7 +52,7 @@ def study(config: Config) -> dict[str, Any]:
         "tasks": tasks,
         "languages": {corpus: config.corpora[corpus].languages for corpus in tasks.values()},
         "sources": paper.sources,
-        "models": {name: bool(model.weight) and model.layers != "all" for name, model in paper.configured().items()},
+        "models": {name: bool(model.weight) and model.layers != "all" for name, model in paper.models.items()},
     }
 
 

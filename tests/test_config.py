@@ -128,7 +128,7 @@ CASES = {
     "choice": (
         "readings.whole.labelled_piece",
         "fist",
-        "{key}: expected 'first', 'first_visible' or 'word_starts', found 'fist'; did you mean 'first'?",
+        "{key}: expected 'first', 'first_visible', 'word_starts' or 'every', found 'fist'; did you mean 'first'?",
     ),
     "missing": (f"{PAPER}.encoder", GONE, "{key}: expected a value, found none"),
     "missing section": ("papers", GONE, "papers: expected a value, found none"),
@@ -167,7 +167,8 @@ CASES = {
         ["de", "en"],
         "phrasebook.languages: expected ar, es, fr, hi, tr too, read by corpora.udpos.languages, corpora.xnli.languages, "
         "corpora.wikipedia.languages, corpora.wili.languages, corpora.muller2021_ud.languages, corpora.pud.languages, "
-        "corpora.wikiann.languages, corpora.wals.languages: add them here or remove them there",
+        "corpora.wikiann.languages, corpora.udpos_xtreme.languages, corpora.panx.languages, corpora.wals.languages: "
+        "add them here or remove them there",
     ),
     "language that the phrasebook does not have": (
         "phrasebook.languages",
@@ -201,7 +202,7 @@ CASES = {
         f"{POS}.corpus",
         "udpso",
         "{key}: expected one of udpos, xnli, wikipedia, conll2003, mldoc, wili, xnli_translated, muller2021_ud, pud, wikiann, "
-        "cc100, wals, muse, found 'udpso'; did you mean 'udpos'?",
+        "udpos_xtreme, panx, cc100, wals, muse, found 'udpso'; did you mean 'udpos'?",
     ),
     "corpus of another kind, pos": (
         f"{POS}.corpus",

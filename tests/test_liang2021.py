@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 import torch
 from conftest import LANGUAGES, UPOS
@@ -32,7 +31,8 @@ from crosslens.recipes import ENCODER, TASK, Data, LinearHead, Penalty, Phase, P
 from crosslens.states import files as states_files
 from crosslens.states.run import run as store_states
 from crosslens.subspaces import files
-from crosslens.subspaces.files import Subspace
+from crosslens.subspaces.statistics import Statistics
+from crosslens.subspaces.subspace import Subspace
 from crosslens.tokens.tokenise import labelled_pieces
 from crosslens.training.anchor import Anchor, weighted
 from crosslens.training.objectives import subspace_distance
@@ -48,14 +48,14 @@ RANK = 5
 
 @pytest.fixture(scope="module")
 def subspaces():
-    """Random orthonormal directions of every layer, eigenvalues falling to 0 at the rank."""
+    """Random directions of every layer, with falling eigenvalues up to the rank."""
     found = {}
     for layer in range(3):
         generator = np.random.default_rng(layer)
-        directions = np.linalg.qr(generator.normal(size=(SIZE, SIZE)))[0].astype(np.float32)
-        eigenvalues = np.r_[np.sort(generator.uniform(1, 9, RANK))[::-1], np.zeros(SIZE - RANK)]
-        mean = np.zeros(SIZE, np.float32)
-        found["densray", layer] = Subspace([*"abcdef"], RANK, mean, eigenvalues, eigenvalues / eigenvalues.sum(), directions)
+        known = np.linalg.qr(generator.normal(size=(SIZE, RANK)))[0]
+        eigenvalues = np.sort(generator.uniform(1, 9, RANK))[::-1].copy()
+        subspace = Subspace.orthogonal("densray", tuple("abcdef"), eigenvalues, known, np.zeros(SIZE))
+        found["densray", layer] = subspace.completed(seed=layer)
     return found
 
 
@@ -90,22 +90,20 @@ def states_one_by_one(encoder, texts, chosen):
 # The penalty.
 
 
-@pytest.mark.parametrize(
-    ("layers", "dimensions", "beyond"), [("all", 3, False), ((1,), 3, False), ((0, 2), 99, False), ((2,), 9, True)]
-)
-def test_the_penalty_is_that_of_a_direct_computation(bench, subspaces, layers, dimensions, beyond):
+@pytest.mark.parametrize(("layers", "dimensions"), [("all", 3), ((1,), 3), ((0, 2), 99)])
+def test_the_penalty_is_that_of_a_direct_computation(bench, subspaces, layers, dimensions):
     """Sum over layers of the mean over words of sqrt(sum over directions of (w (E q - F q))^2)."""
-    trainer = loop(bench, penalised(layers=layers, dimensions=dimensions, beyond_rank=beyond), subspaces=subspaces)
+    trainer = loop(bench, penalised(layers=layers, dimensions=dimensions), subspaces=subspaces)
     moved(trainer)
     (phase,), chosen = trainer.recipe.stages[0].phases, np.arange(9)
     _, penalty = trainer.gradients(phase, [chosen])
-    texts, k = trainer.texts[TRAIN], min(dimensions, SIZE if beyond else RANK)
+    texts, k = trainer.texts[TRAIN], min(dimensions, RANK)
     with torch.inference_mode():
         here, there = (states_one_by_one(each, texts, chosen) for each in (trainer.model.encoder.eval(), bench.encoder()))
     expected = 0.0
     for layer in LAYERS if layers == "all" else layers:
         subspace = subspaces["densray", layer]
-        difference = (here[layer] - there[layer]).double().numpy() @ subspace.directions[:, :k].astype(float)
+        difference = (here[layer] - there[layer]).double().numpy() @ subspace.basis[:, :k]
         shares = subspace.eigenvalues[:k] / subspace.eigenvalues[:k].sum()
         assert shares.sum() == pytest.approx(1)
         expected += np.sqrt(((difference * shares) ** 2).sum(1)).mean()
@@ -150,7 +148,7 @@ def test_the_penalty_is_0_at_the_start_and_its_gradient_is_finite(bench, subspac
 
 
 def test_gradients_of_the_distance(subspaces):
-    directions = weighted(subspaces["densray", 1], Penalty(weight=1, dimensions=3)).double()
+    directions = weighted(subspaces["densray", 1], 3).double()
     generator = torch.Generator().manual_seed(0)
     anchored = torch.randn(4, SIZE, dtype=torch.float64, generator=generator)
     apart = torch.randn(4, SIZE, dtype=torch.float64, generator=generator).requires_grad_()
@@ -262,9 +260,9 @@ def test_a_head_reads_the_directions_from_a_number_on(bench, subspaces):
     trainer = loop(bench, projected(), subspaces=subspaces)
     trainer.model.initialise_heads((TASK,), 0)
     head, states = trainer.model.head(TASK).eval(), torch.randn(6, SIZE)
-    kept = torch.from_numpy(subspaces["densray", 2].directions[:, 4:].copy())
+    kept = torch.from_numpy(subspaces["densray", 2].basis[:, 4:].astype(np.float32))
     assert torch.allclose(head(states), states @ kept @ head[1].weight.T, atol=1e-5) and head[1].weight.shape == (17, SIZE - 4)
-    removed = torch.from_numpy(subspaces["densray", 2].directions[:, :4].copy())
+    removed = torch.from_numpy(subspaces["densray", 2].basis[:, :4].astype(np.float32))
     assert torch.allclose(head(states + torch.randn(6, 4) @ removed.T), head(states), atol=1e-5)
 
 
@@ -356,21 +354,25 @@ def test_states_of_all_layers_where_a_draw_asks_for_them(stored):
 
 def test_subspaces_are_measured_and_read_back(stored, tmp_path):
     """Of every layer, from train alone; directions of the centred centroids come first."""
-    given = Given(stored, 0, {})
-    rows = list(measured.measure(given, corpus="sentences", split="train", methods=["densray"]))
+    rows = list(measured.measure(Given(stored, 0, {}), corpus="sentences", split="train", methods=["densray", "lda"]))
     records_of.write([{"recipe": "r", "seed": 0} | row for row in rows], tmp_path / "s.parquet", {"paper": "p"}, measured.SCHEMA)
     found = files.read(tmp_path / "s.parquet")
-    assert list(found) == [("densray", layer) for layer in range(3)]
-    for (_, layer), subspace in found.items():
-        paths = sorted((stored / "sentences").glob("*.parquet"))
-        centroids = np.array([states_files.read_random(path, layer, "train").mean(0, dtype=float) for path in paths])
-        assert subspace.languages == [*LANGUAGES] and subspace.rank == 2
-        assert subspace.directions.shape == (SIZE, SIZE)
-        assert np.allclose(subspace.directions.T @ subspace.directions, np.eye(SIZE), atol=1e-4)
-        assert (np.diff(subspace.eigenvalues) <= 1e-12).all() and subspace.eigenvalues[2] < 1e-6 * subspace.eigenvalues[0]
-        centred = centroids - centroids.mean(0)
-        inside = subspace.directions[:, :2]
-        assert np.allclose(centred @ inside @ inside.T, centred, atol=1e-4)
+    assert list(found) == [(method, layer) for layer in range(3) for method in ("densray", "lda")]
+    paths = sorted((stored / "sentences").glob("*.parquet"))
+    for (method, layer), subspace in found.items():
+        states = {path.stem: states_files.read_random(path, layer, "train") for path in paths}
+        statistics = Statistics(SIZE)
+        for language, vectors in states.items():
+            statistics.update(vectors, language)
+        expected = measured.METHODS[method](statistics).completed(seed=0)
+        assert (subspace.method, subspace.languages, subspace.rank) == (method, LANGUAGES, 2)
+        for name in ("eigenvalues", "basis", "filters", "patterns", "centre"):
+            assert np.allclose(getattr(subspace, name), getattr(expected, name), atol=1e-5, rtol=1e-4), name
+        assert subspace.basis.shape == (SIZE, SIZE) and subspace.filters.shape == (SIZE, 2)
+        if method == "densray":  # the centred means lie in its first directions
+            means = np.array([vectors.mean(0, dtype=float) for vectors in states.values()])
+            centred, inside = means - means.mean(0), subspace.basis[:, :2]
+            assert np.allclose(centred @ inside @ inside.T, centred, atol=1e-4)
 
 
 # The paper's recipes.
@@ -408,7 +410,7 @@ def test_l_dars_settings(made):
     matched = [made[f"liang2021/pos/en/matched_{first}-{first + 3}"].penalties()[0] for first in (1, 5, 9)]
     assert all(each.weight * len(each.layers) == pytest.approx(12 * 5e-3) for each in matched)
     released, control = made["liang2021/pos/en/ldar_released"], made["liang2021/pos/en/no_dropout"]
-    assert (released.penalties()[0].anchor, released.penalties()[0].beyond_rank) == ("released", True)
+    assert released.penalties()[0] == of.penalties()[0].model_copy(update={"anchor": "released"})
     assert (control.penalties(), control.dropout, control.encoder_dropout) == ([], 0.0, False)
 
 
@@ -615,11 +617,6 @@ def test_figure_4_has_a_curve_for_language_and_for_random_directions(config, rec
             assert line.get_ydata() == pytest.approx([0.905 - each / 1000 for each in first])
     with pytest.raises(DataError, match=r"^figure4: expected scores of heads"):
         figures.removal(records, study, removals)
-
-
-def test_the_schema_of_subspaces_is_no_record():
-    assert {"layer", "method", "directions"} <= {*measured.SCHEMA.names} - {*records_of.RECORDS.names} | {"layer"}
-    assert measured.SCHEMA.field("directions").type == pa.list_(pa.list_(pa.float32()))
 
 
 def test_the_tests_that_the_procedures_table_names_are_there():

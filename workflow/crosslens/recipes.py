@@ -55,8 +55,7 @@ class Penalty(Section):
 
     weight: float
     layers: tuple[Layer, ...] | Literal["all"] = "all"  # all: every block's
-    dimensions: int
-    beyond_rank: bool = False  # whether directions beyond the subspace's rank count among `dimensions`
+    dimensions: int  # at most the subspace's rank
     method: str = "densray"
     anchor: Literal["pretrained", "released"] = "pretrained"
 

@@ -1,34 +1,37 @@
 """Subspaces in which the hidden states of languages differ, by layer and method; an artefact that trainings and probes read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from crosslens.measures.given import Given
-from crosslens.states.files import layers, read_random
+from crosslens.states.files import layers, read_random, width
 from crosslens.subspaces import files
-from crosslens.subspaces.densray import DensRay
+from crosslens.subspaces.densray import centroids, densray
+from crosslens.subspaces.linear import lda, leace
+from crosslens.subspaces.statistics import Statistics
+from crosslens.subspaces.subspace import Subspace
 
 READS = ("states",)
 SCHEMA = files.SCHEMA
 """A row a layer and method in the place of records."""
+METHODS: Mapping[str, Callable[[Statistics], Subspace]] = {
+    "densray": densray,
+    "means": centroids,
+    "lda": lda,
+    "leace": leace,
+}
 
 
 def measure(given: Given, *, corpus: str, split: str, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A row of SCHEMA for each layer that is stored of a corpus, from its evenly drawn words of a split.
+    """A row of SCHEMA for each layer that is stored of a corpus, from its evenly drawn words of a split, and method.
 
-    One language's states at one layer are in memory at a time.
+    One language's states at one layer are in memory at a time. Directions beyond the rank are random ones (`Subspace.completed`).
     """
-    folder = given.folder / corpus
-    paths = sorted(folder.glob("*.parquet"))
-    for layer in layers(folder):
+    paths = sorted((given.folder / corpus).glob("*.parquet"))
+    for layer in layers(given.folder / corpus):
+        statistics = Statistics(width(paths[0], layer))
+        for path in paths:
+            statistics.update(read_random(path, layer, split), path.stem)
         for method in methods:
-            fitter = METHODS[method]()
-            sizes = []
-            for path in paths:
-                states = read_random(path, layer, split)
-                fitter.update(states, path.stem)
-                sizes.append(len(states))
-            yield {"layer": layer, "method": method, "languages": [p.stem for p in paths], "n": sizes} | fitter.fit()
-
-
-METHODS = {"densray": DensRay}
+            subspace = METHODS[method](statistics).completed(seed=given.seed)
+            yield {"layer": layer, "method": method, "n": statistics.sizes.astype(int).tolist()} | files.row(subspace)

@@ -47,6 +47,11 @@ def layers(folder: Path) -> list[int]:
     return sorted(int(name.removeprefix("layer_")) for name in names if name.startswith("layer_"))
 
 
+def width(path: Path, layer: int) -> int:
+    """Dimensions of a file's states at a layer."""
+    return int(pq.read_schema(path).field(f"layer_{layer}").type.list_size)
+
+
 def read_random(path: Path, layer: int, split: str) -> np.ndarray:
     """States at a layer of the evenly drawn words of a split in a language's file, (n, d) float32."""
     name = f"layer_{layer}"

@@ -1,48 +1,45 @@
 """Subspaces of hidden states on disk: measures/subspaces/RECIPE/seedN.parquet, a row a layer and method."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crosslens.subspaces.subspace import Subspace
+
+COLUMNS = pa.list_(pa.list_(pa.float32()))  # of a matrix of d rows
 SCHEMA = pa.schema([
     ("recipe", pa.string()), ("seed", pa.int64()),  # whose states they are of
     ("layer", pa.int64()),  # 0 is the embedding output
     ("method", pa.string()),  # how they were found: a key of measures.subspaces.METHODS
     ("languages", pa.list_(pa.string())), ("n", pa.list_(pa.int64())),  # that were told apart, and the states of each
-    ("rank", pa.int64()),  # how many directions the states determine; those after it are an arbitrary basis of the rest
-    ("mean", pa.list_(pa.float32())),  # (d,) of the states
-    ("eigenvalues", pa.list_(pa.float64())),  # (k,), falling
-    ("explained", pa.list_(pa.float64())),  # (k,), shares of the variance that they explain
-    ("directions", pa.list_(pa.list_(pa.float32()))),  # k directions in this order, of d coordinates each
+    ("eigenvalues", pa.list_(pa.float64())), ("explained", pa.list_(pa.float64())),  # one for each direction up to the rank
+    ("centre", pa.list_(pa.float32())),
+    ("basis", COLUMNS), ("filters", COLUMNS), ("patterns", COLUMNS),
 ])  # fmt: skip
+"""The fields of a Subspace, and its shares of explained variance."""
 
 
-@dataclass(frozen=True)
-class Subspace:
-    """The directions of one layer that a method found."""
-
-    languages: list[str]
-    rank: int
-    mean: np.ndarray  # (d,) float32
-    eigenvalues: np.ndarray  # (k,) float64
-    explained: np.ndarray  # (k,) float64
-    directions: np.ndarray  # (d, k) float32, columns in order
+def row(subspace: Subspace) -> dict[str, Any]:
+    """A subspace as columns of SCHEMA."""
+    matrices = {name: list(getattr(subspace, name).T) for name in ("basis", "filters", "patterns")}
+    vectors = {name: getattr(subspace, name) for name in ("eigenvalues", "explained", "centre")}
+    return {"languages": list(subspace.languages)} | vectors | matrices
 
 
 def read(path: Path) -> dict[tuple[str, int], Subspace]:
-    """The subspaces of a file by method and layer."""
+    """The subspaces of a file by method and layer, in the order of the file."""
     found = {}
-    for row in pq.ParquetFile(path).iter_batches(batch_size=1):
-        column = {name: row[name] for name in row.schema.names}
-        flat = column["directions"].flatten()
-        directions = np.array(flat.flatten()).reshape(len(flat), -1)
-        found[column["method"][0].as_py(), column["layer"][0].as_py()] = Subspace(
-            languages=column["languages"][0].as_py(),
-            rank=column["rank"][0].as_py(),
-            directions=directions.T,
-            **{name: np.array(column[name].flatten()) for name in ("mean", "eigenvalues", "explained")},
-        )
+    for batch in pq.ParquetFile(path).iter_batches(batch_size=1):
+        method, layer = batch["method"][0].as_py(), batch["layer"][0].as_py()
+        vectors = {name: np.array(batch[name].flatten()) for name in ("eigenvalues", "centre")}
+        matrices = {name: _matrix(batch[name].flatten(), len(vectors["centre"])) for name in ("basis", "filters", "patterns")}
+        found[method, layer] = Subspace(method=method, languages=tuple(batch["languages"][0].as_py()), **vectors, **matrices)
     return found
+
+
+def _matrix(columns: pa.ListArray, size: int) -> np.ndarray:
+    """(size, k)."""
+    return np.array(columns.flatten()).reshape(-1, size).T

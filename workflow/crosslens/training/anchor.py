@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -11,7 +12,7 @@ from crosslens.encoding.units import Units
 from crosslens.errors import DataError
 from crosslens.recipes import Edit, Penalty
 from crosslens.streams import stream
-from crosslens.subspaces.files import Subspace
+from crosslens.subspaces.subspace import Subspace
 from crosslens.training import edit
 from crosslens.training.model import states
 from crosslens.training.objectives import subspace_distance
@@ -44,7 +45,7 @@ class Anchor(nn.Module):
                 raise DataError(
                     f"penalty: expected layers that {penalty.method} was fitted to ({known}), found {layer}: remove it"
                 )
-            directions = weighted(subspace, penalty).to(next(encoder.parameters()).device)
+            directions = weighted(subspace, penalty.dimensions).to(next(encoder.parameters()).device)
             self.register_buffer(f"directions_{layer}", directions, persistent=False)
 
     def forward(self, moved: Mapping[str, torch.Tensor], batch: Batch) -> torch.Tensor:
@@ -62,13 +63,12 @@ class Anchor(nn.Module):
         return torch.stack(distances).sum(0)
 
 
-def weighted(subspace: Subspace, penalty: Penalty) -> torch.Tensor:
+def weighted(subspace: Subspace, dimensions: int) -> torch.Tensor:
     """Q w, (d, k): a layer's first directions, each times its share of their eigenvalues (run_tag_LDAR.py, lines 77 and 98-101).
 
-    k: `dimensions`, and at most the subspace's rank unless directions beyond it count too. The paper's 105 are two more than the
-    n - 1 directions that the centred centroids of its n = 104 languages have.
+    k: `dimensions`, and at most the rank. The paper's 105 are two more than the n - 1 directions that the centred centroids of
+    its n = 104 languages have; what rounding leaves of the last two eigenvalues makes their shares 0 in any case.
     """
-    available = len(subspace.eigenvalues) if penalty.beyond_rank else subspace.rank
-    k = min(penalty.dimensions, available)
-    shares = subspace.eigenvalues[:k] / subspace.eigenvalues[:k].sum()
-    return torch.from_numpy(subspace.directions[:, :k] * shares.astype("float32"))
+    eigenvalues = subspace.eigenvalues[:dimensions]
+    directions = subspace.basis[:, : len(eigenvalues)] * (eigenvalues / eigenvalues.sum())
+    return torch.from_numpy(directions.astype(np.float32))

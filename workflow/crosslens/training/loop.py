@@ -18,7 +18,7 @@ from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.logs import Progress
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
-from crosslens.subspaces.files import Subspace
+from crosslens.subspaces.subspace import Subspace
 from crosslens.training import checkpoint, cpu, edit, optimiser
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import random_batches
@@ -345,6 +345,6 @@ class Loop:
     def key(self) -> str:
         """What a checkpoint of this training is known by; asked for before the first step."""
         settings = [self.recipe.settings(), self.precision, self.seed]
-        arrays = [array for subspace in self.subspaces.values() for array in (subspace.directions, subspace.eigenvalues)]
+        arrays = [array for subspace in self.subspaces.values() for array in (subspace.basis, subspace.eigenvalues)]
         read = self.model.encoder.state_dict() | {f"subspace {i}": torch.from_numpy(array) for i, array in enumerate(arrays)}
         return checkpoint.digest(settings, self.texts.values(), read)

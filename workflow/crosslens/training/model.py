@@ -14,7 +14,7 @@ from crosslens.errors import DataError
 from crosslens.files import written
 from crosslens.recipes import Head
 from crosslens.streams import stream
-from crosslens.subspaces.files import Subspace
+from crosslens.subspaces.subspace import Subspace
 from crosslens.training import cpu
 from crosslens.training.heads import head
 from crosslens.training.heads.build import build

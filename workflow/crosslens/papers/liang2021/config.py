@@ -63,9 +63,6 @@ class Model(Section):
         description="what states are kept near to: the pretrained encoder without dropout (paper), or a randomly initialised one "
         "with dropout, as the released code runs it",
     )
-    beyond_rank: bool = Field(
-        False, description="true: dimensions beyond the rank n - 1 count too, which are arbitrary (authors' code)"
-    )
     dropout: bool = Field(False, description="dropout in the encoder and before the head; off under L-DAR (paper)")
 
 

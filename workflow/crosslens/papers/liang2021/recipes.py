@@ -82,7 +82,6 @@ def _model(name: str, task: TaskName, sources: Sequence[str], model: Model, conf
         weight=model.weight,
         layers="all" if model.layers == "all" else tuple(model.layers),
         dimensions=paper.dimensions,
-        beyond_rank=model.beyond_rank,
         anchor=model.anchor,
     )
     heads = {TASK: LinearHead(labels=LABELS[task])}

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import nn
 
 from crosslens import recipes
 from crosslens.errors import DataError
-from crosslens.subspaces.files import Subspace
+from crosslens.subspaces.subspace import Subspace
 from crosslens.training.heads.head import Head
 from crosslens.training.heads.linear import Linear
 from crosslens.training.heads.parser import Parser
@@ -40,4 +41,4 @@ def _directions(
         raise DataError(f"projection: expected a first direction below {size}, found {projection.first}: remove fewer directions")
     if projection.random:
         return torch.zeros(size, size - projection.first)
-    return torch.from_numpy(subspaces[projection.method, layer].directions[:, projection.first :].copy())
+    return torch.from_numpy(subspaces[projection.method, layer].basis[:, projection.first :].astype(np.float32))

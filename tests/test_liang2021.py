@@ -573,7 +573,7 @@ def test_differences_are_paired_by_seed(built, records, published):
     assert line["here"] == line["low"] == line["high"] == pytest.approx(other - one) and line["metric"] == "points"
     assert line["published"] == pytest.approx(published.value("table2", "L-DAR", "de") - published.value("table2", "mBERT", "de"))
     assert tables.CONTROL in line["remark"]
-    assert np.isnan(at(built["table2"], "L-DAR - no dropout", "de")["published"])
+    assert np.isnan(at(built["table2"], "L-DAR - mBERT, no dropout", "de")["published"])
     assert (
         not built["table2"]["row"].str.contains("Δ").any()
         and (built["table6"]["row"] == "Single-Src. L-DAR Δ_{1-4} - mBERT").any()

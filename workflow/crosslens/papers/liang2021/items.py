@@ -1,6 +1,6 @@
 """liang2021: its tables and figures, each with what it needs and how the report describes it."""
 
-from typing import Any
+from typing import Any, Literal
 
 from crosslens.config.whole import Config
 from crosslens.papers.liang2021 import captions
@@ -26,20 +26,18 @@ def _table(name: str, config: Config) -> Item:
     configured, shown = recipes(config), Study(**study(config))
     names = [shown.recipe(*combination, model) for combination in shown.combinations(name) for model in shown.shown(name)]
     corpora = tuple(dict.fromkeys(shown.tasks[task] for task, _ in shown.combinations(name)))
-    needs = [Need(kind(configured[recipe]), recipe, tuple(section(config).seeds)) for recipe in names]
-    return _made(name, "table", config, "tables", needs, study(config), corpora)
+    needs = tuple(Need(kind(configured[recipe]), recipe, tuple(section(config).seeds)) for recipe in names)
+    return _made(name, "tables", needs=needs, settings=study(config), corpora=corpora)
 
 
 def _figure(config: Config) -> Item:
     shown = removals(config)
     names = dict.fromkeys(part["recipe"] for parts in shown.values() for part in parts)
-    needs = [Need("classification", recipe, tuple(section(config).seeds)) for recipe in names]
-    return _made("figure4", "figure", config, "figures", needs, {"study": study(config), "removals": shown}, ())
+    needs = tuple(Need("classification", recipe, tuple(section(config).seeds)) for recipe in names)
+    return _made("figure4", "figures", needs=needs, settings={"study": study(config), "removals": shown})
 
 
-def _made(
-    name: str, form: Any, config: Config, module: str, needs: list[Need], settings: dict[str, Any], corpora: tuple[str, ...]
-) -> Item:  # fmt: skip
+def _made(name: str, module: str, **fields: Any) -> Item:
+    form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
     title = f"{form.capitalize()} {name.removeprefix(form)}"
-    caption = captions.caption(name, config)
-    return Item(form, title, ITEMS[name], caption, module, needs=tuple(needs), settings=settings, corpora=corpora)
+    return Item(form, title, ITEMS[name], captions.caption(name), module, **fields)

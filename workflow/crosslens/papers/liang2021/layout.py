@@ -20,7 +20,15 @@ PRINTED = {
     "ldar_5-8": "L-DAR Δ_{5-8}",
     "ldar_9-12": "L-DAR Δ_{9-12}",
 }
-"""Key of a model -> its row in print; other models are rows of ours, named by their keys."""
+"""Key of a model -> its row in print."""
+OURS = {
+    NO_DROPOUT: "mBERT, no dropout",
+    "ldar_released": "L-DAR, released anchor",
+    "matched_1-4": "L-DAR Δ_{1-4}, matched",
+    "matched_5-8": "L-DAR Δ_{5-8}, matched",
+    "matched_9-12": "L-DAR Δ_{9-12}, matched",
+}
+"""Likewise of rows that are not printed; others are named by their keys."""
 DEFINITIONS = {"pos": (CHUNK_MICRO_F1, ACCURACY), "ner": (F1, F1_STRICT)}
 """Of a task's scores. The first is the printed one: seqeval's f1_score, of bare tags too (run_tag_LDAR.py, lines 390-392)."""
 BY_LANGUAGE = {"table2": ("pos", 0), "table3": ("pos", 1), "table4": ("ner", 0), "table5": ("ner", 1)}
@@ -28,13 +36,13 @@ BY_LANGUAGE = {"table2": ("pos", 0), "table3": ("pos", 1), "table4": ("ner", 0),
 SOURCES = ("Single-Src.", "Multi-Src.")
 MEANS = ("Train", "Zero-S.", "All")
 ITEMS = {
-    "table1": "L-DAR: means over languages",
-    "table2": "Part-of-speech tagging by language, trained on English",
-    "table3": "Part-of-speech tagging by language, mixed sources",
-    "table4": "Named entities by language, trained on English",
-    "table5": "Named entities by language, mixed sources",
-    "table6": "L-DAR on all layers and on groups of layers",
-    "figure4": "Tagging without the first directions of the language subspace",
+    "table1": "What L-DAR gains, means over languages",
+    "table2": "What L-DAR gains in part-of-speech tagging by language, trained on English",
+    "table3": "What L-DAR gains in part-of-speech tagging by language, trained on several languages",
+    "table4": "What L-DAR gains in named-entity recognition by language, trained on English",
+    "table5": "What L-DAR gains in named-entity recognition by language, trained on several languages",
+    "table6": "What L-DAR gains on all layers and on groups of layers",
+    "figure4": "Tagging and named-entity recognition without the first directions of the language subspace",
 }
 
 
@@ -79,4 +87,4 @@ def part_name(first: int, random: bool) -> str:
 
 def row_name(model: str) -> str:
     """Row of a model."""
-    return PRINTED.get(model, model.replace("_", " "))
+    return (PRINTED | OURS).get(model, model)

@@ -28,7 +28,7 @@ from crosslens.papers.liang2021.layout import (
 
 AVERAGE = "avg"
 TEXTS = "training sentences"
-CONTROL = "L-DAR is trained without dropout: compare it with no dropout"
+CONTROL = "L-DAR is trained without dropout and mBERT with it: compare L-DAR with mBERT, no dropout"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:

@@ -139,14 +139,9 @@ def test_the_loss_is_the_tasks_and_the_weighted_penalty(bench, subspaces):
     assert len(changed) > 10 and all(name.startswith("encoder.") for name in changed)
 
 
-<<<<<<< HEAD
-def test_the_penalty_is_0_at_the_start_and_its_gradient_is_finite(bench, subspaces):
-    trainer = loop(bench, penalised(), subspaces=subspaces)
-=======
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_penalty_is_0_at_the_start_and_its_gradient_is_finite(bench, subspaces, precision):
     trainer = loop(bench, penalised(precision=precision), subspaces=subspaces)
->>>>>>> ldar
     _, penalty = trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(8)])
     assert penalty == 0
     gradients = [parameter.grad for parameter in trainer.model.parameters() if parameter.grad is not None]

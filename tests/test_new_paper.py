@@ -20,7 +20,7 @@ def add_paper(root: Path) -> None:
     for folder in ("workflow", "resources"):
         shutil.copytree(SIXTH / folder, root / folder, dirs_exist_ok=True)
     papers, overlay = root / "workflow/crosslens/papers/__init__.py", root / OVERLAY
-    papers.write_text(papers.read_text().replace('"muller2021")', '"muller2021", "pires2019")'))
+    papers.write_text(papers.read_text().replace('")\n', '", "pires2019")\n'))
     overlay.write_text(overlay.read_text() + (SIXTH / "section.yaml").read_text())
 
 

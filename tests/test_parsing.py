@@ -98,7 +98,7 @@ def part_of_batch(texts, settings, which=slice(None), **term):
     sizes = torch.from_numpy(np.diff(of.word_offsets)[chosen])
     states = torch.randn(len(words), 8, generator=torch.Generator().manual_seed(0))
     known, sentences = int((labels[ARC] != IGNORED).sum()), len(chosen)
-    (head,) = build({TASK: settings}, 8, dropout=0.0, sd=0.02).values()
+    (head,) = build({TASK: settings}, 8, 1, dropout=0.0, sd=0.02, subspaces={}).values()
     with torch.no_grad():
         for parameter in head.parameters():
             parameter.normal_(0, 0.3, generator=torch.Generator().manual_seed(1))

@@ -20,7 +20,7 @@ from torch.nn.functional import one_hot, pad
 from crosslens.errors import DataError
 
 LEFT_OUT = -1  # class of an item that a target does not use
-ROUND, MEMORY = 8, 5  # iterations before the curvature is computed anew; steps that L-BFGS remembers
+ROUND, MEMORY = 10, 6  # iterations before the curvature is computed anew; steps that L-BFGS remembers
 LOGITS_ON_A_CPU, LOGITS_ON_A_GPU = 2**20, 2**28  # in memory at once; on a CPU few enough to stay in the cache
 VECTORS_ON_A_CPU, VECTORS_ON_A_GPU = 40, 1024  # of weights, in one product of matrices
 OVERSHOT = 0.5  # a step is shortened where the slope at its end is steeper than this share of that at its start
@@ -108,10 +108,10 @@ def _present(items: Tensor, targets: Tensor) -> Tensor:
     """Whether a target of a group has items of a class, (G, T, k). Raises DataError: see `fit`."""
     if items.ndim != 3 or targets.ndim != 3 or targets.shape[::2] != items.shape[:2]:
         raise DataError(f"probes: expected states (G, n, d) and classes (G, T, n), found {[*items.shape]} and {[*targets.shape]}")
-    k = max(2, int(targets.max()) + 1)
-    present = torch.stack([(targets == number).any(-1) for number in range(k)], -1)
-    if (present.sum(-1) < 2).any():
-        group, target = (present.sum(-1) < 2).nonzero()[0].tolist()
+    present = torch.stack([(targets == number).any(-1) for number in range(max(2, int(targets.max()) + 1))], -1)
+    lacking = (present.sum(-1) < 2).nonzero().tolist()
+    if lacking:
+        group, target = lacking[0]
         raise DataError(f"probes: expected items of at least two classes, group {group}, target {target} has one: leave it out")
     return present
 
@@ -128,7 +128,7 @@ def _products(weights: Tensor, items: Tensor) -> Tensor:
 
 
 def _dots(a: Tensor, b: Tensor) -> Tensor:
-    """Inner product for each regression, of (G, V, T, c, d) or (G, V, T, c, n): (G, V, T)."""
+    """Inner product for each regression, of (G, V, T, c, d): (G, V, T)."""
     products: Tensor = torch.linalg.vecdot(a.flatten(3), b.flatten(3))
     return products
 
@@ -157,7 +157,7 @@ class _Batch:
             self.truth = one_hot(targets.clamp_min(0), k).to(dtype).mT[:, None]  # (G, 1, T, k, n)
         self.ridge = ridge  # (G, V, T, 1, d)
         shape = (len(items), len(sets), *self.truth.shape[2:])
-        self.errors, self.change = items.new_empty(shape), items.new_empty(shape)  # (G, V, T, c, n), written over again
+        self.errors, self.change, self.products = (items.new_empty(shape) for _ in range(3))  # (G, V, T, c, n), written over
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """Of the second class, or of each, in the place of the errors."""
@@ -186,7 +186,7 @@ class _Batch:
         shares.addcmul_(shares, shares, value=-1)
         shares = (shares if self.used is None else shares.mul_(self.used)).mean(-2)  # (G, V, T, n)
         shared = shares.mean((1, 2))
-        gram = (self.items * shared[..., None]).mT @ self.items
+        gram = self.items.mT @ (self.items * shared[..., None])
         precision = torch.finfo(gram.dtype)
         jitter = precision.eps * gram.diagonal(dim1=1, dim2=2).sum(1)
         scales = shares.sum(-1) / shared.sum(-1).clamp_min(precision.tiny)[:, None, None]  # (G, V, T)
@@ -245,7 +245,7 @@ class _Batch:
         lengths = torch.ones_like(slope)
         for _ in range(SHORTENED):
             errors = self.slopes(logits)
-            slope_there = _dots(errors, self.change) + penalty + lengths * growth
+            slope_there = torch.mul(errors, self.change, out=self.products).sum((-2, -1)) + penalty + lengths * growth
             overshot = slope_there > -OVERSHOT * slope
             if not overshot.any():
                 break

@@ -1,0 +1,160 @@
+"""Probes for the language, solved many at a time, against a loop of scikit-learn's LogisticRegression on the same coordinates.
+
+    python benchmarks/probes.py                               made-up states: 13 languages, 3,000 vectors of each, d = 384
+    python benchmarks/probes.py results/laptop                states of a built scale's encoder on its Wikipedia paragraphs
+
+What figures 1 and 3 of liang2021 need of one layer: pairs of languages at [0:x], [x:2x] and x random coordinates, each language
+against the rest at [0:x], x = 1, 10, 20, ... 190, and all pairs at x = 1; DensRay's coordinates, four fifths of the vectors to
+train. The loop solves an even share of the problems of each kind, since it is slow, with its defaults. It multiplies
+matrices with vectors, which a second thread hardly helps and a busy machine hinders: it has one, ours what --threads says.
+On a busy machine `--clock cpu --threads 1` counts the processor's seconds instead of the wall's.
+"""
+
+import argparse
+import itertools
+import statistics
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import common
+import numpy as np
+import torch
+from crosslens.encoders.load import load_encoder
+from crosslens.encoding.texts import load
+from crosslens.encoding.units import Units
+from crosslens.measures.language_identification import contiguous, first, following, language_pairs, one_against_rest
+from crosslens.states.extract import extract
+from crosslens.subspaces.densray import densray
+from crosslens.subspaces.statistics import Statistics
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+TOLERANCE = 1e-5  # ours; scikit-learn stops at 1e-4
+Split = Mapping[str, np.ndarray]
+
+
+def made_up(languages: int, n: int, d: int) -> dict[str, np.ndarray]:
+    """Vectors around means of languages, with what languages share in a falling spectrum."""
+    generator = np.random.default_rng(0)
+    axes = np.linalg.qr(generator.normal(size=(d, d)))[0] * np.exp(-np.arange(d) / (d / 4))
+    means = 0.1 * generator.normal(size=(languages, d))
+    return {f"{i:02}": (mean + generator.normal(size=(n, d)) @ axes.T).astype(np.float32) for i, mean in enumerate(means)}
+
+
+def built(results: Path, n: int) -> dict[str, np.ndarray]:
+    """States of the last layer at words of a scale's paragraphs, at most n a language."""
+    (folder,) = (results / "encoders").iterdir()
+    encoder = load_encoder(folder)
+    found = {}
+    for path in sorted((results / "tokens").glob("*/**/wikipedia/*.train.parquet")):
+        texts = load([path], (), ())
+        texts = texts.take(np.arange(min(len(texts), int(np.searchsorted(texts.word_offsets, n)))))
+        rows = np.arange(min(n, int(texts.word_offsets[-1])))
+        (found[path.name.split(".")[0]],) = extract(encoder, texts, rows, [], Units()).values()
+    return found
+
+
+def coordinates(states: Split) -> tuple[Split, Split]:
+    """Coordinates along DensRay's basis and what is beyond its rank, four fifths of each language and the rest, as float32."""
+    parts: tuple[dict[str, np.ndarray], dict[str, np.ndarray]] = {}, {}
+    sums = Statistics(next(iter(states.values())).shape[1])
+    for number, (language, vectors) in enumerate(states.items()):
+        order = np.random.default_rng(number).permutation(len(vectors))
+        cut = int(0.8 * len(order))
+        parts[0][language], parts[1][language] = vectors[order[:cut]], vectors[order[cut:]]
+        sums.update(parts[0][language], language)
+    basis = densray(sums).completed().basis.astype(np.float32)
+    return {name: part @ basis for name, part in parts[0].items()}, {name: part @ basis for name, part in parts[1].items()}
+
+
+def alone(train: np.ndarray, classes: np.ndarray, test: np.ndarray, truth: np.ndarray) -> float:
+    """Accuracy of one of scikit-learn's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return float(LogisticRegression().fit(train, classes).score(test, truth))
+
+
+def pair_alone(train: Split, test: Split, pair: tuple[str, str], window: np.ndarray) -> float:
+    parts = [np.concatenate([part[name] for name in pair])[:, window] for part in (train, test)]
+    classes = [np.repeat([0, 1], [len(part[name]) for name in pair]) for part in (train, test)]
+    return alone(parts[0], classes[0], parts[1], classes[1])
+
+
+def rest_alone(train: Split, test: Split, language: str, window: np.ndarray) -> float:
+    parts = [np.concatenate(list(part.values()))[:, window] for part in (train, test)]
+    classes = [np.concatenate([np.full(len(part[name]), name == language) for name in part]) for part in (train, test)]
+    return alone(parts[0], classes[0], parts[1], classes[1])
+
+
+def main() -> None:
+    """Time both arms in turn, kind by kind, and compare their accuracies."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("results", type=Path, nargs="?", help="a built scale such as results/laptop; else made-up states")
+    parser.add_argument("--languages", type=int, default=13, help="of made-up states")
+    parser.add_argument("--vectors", type=int, default=3000, help="at most, of each language")
+    parser.add_argument("--width", type=int, default=384, help="of made-up states")
+    parser.add_argument("--pairs", type=int, default=10, help="pairs of languages for the windows of figure 1")
+    parser.add_argument("--looped", type=int, default=15, help="one problem of so many that the loop solves")
+    parser.add_argument("--repeats", type=int, default=3)
+    common.machine_arguments(parser)
+    settings = parser.parse_args()
+    clock = common.set_machine(settings)
+    if settings.results:
+        states = built(settings.results, settings.vectors)
+    else:
+        states = made_up(settings.languages, settings.vectors, settings.width)
+    train, test = coordinates(states)
+    width, names = next(iter(train.values())).shape[1], list(train)
+    generator = np.random.default_rng(0)
+    xs = [1, *range(10, 200, 10)]
+    windows = [window for x in xs for window in (first(x), following(x, width), contiguous(x, width, x, width - x, generator))]
+    pairs = list(itertools.combinations(names, 2))
+    some = [pairs[i] for i in generator.permutation(len(pairs))[: settings.pairs]]
+    prefixes = [first(x) for x in xs]
+    kinds: dict[str, tuple[Callable[[], np.ndarray], list[Callable[[], float]]]] = {
+        "figure 1, pairs": (
+            lambda: language_pairs(train, test, some, windows, tolerance=TOLERANCE).values,
+            [lambda p=p, w=w: pair_alone(train, test, p, w) for p in some for w in windows],  # type: ignore[misc]
+        ),
+        "figure 1, one against the rest": (
+            lambda: one_against_rest(train, test, prefixes, tolerance=TOLERANCE)[1].values,
+            [lambda n=n, w=w: rest_alone(train, test, n, w) for n in names for w in prefixes],  # type: ignore[misc]
+        ),
+        "figure 3, all pairs at x = 1": (
+            lambda: language_pairs(train, test, pairs, [first(1)], tolerance=TOLERANCE).values,
+            [lambda p=p: pair_alone(train, test, p, first(1)) for p in pairs],  # type: ignore[misc]
+        ),
+    }
+    seconds: dict[tuple[str, str], list[float]] = {}
+    accuracies: dict[str, np.ndarray] = {}
+    gaps: dict[str, list[float]] = {}
+    for repeat in range(settings.repeats):
+        for kind, (together, loop) in kinds.items():
+            torch.set_num_threads(settings.threads)
+            with threadpool_limits(1):
+                start = clock()
+                accuracies[kind] = together().ravel()
+                middle = clock()
+                chosen = np.arange(repeat, len(loop), settings.looped)
+                theirs = np.array([loop[i]() for i in chosen])
+                end = clock()
+            seconds.setdefault((kind, "ours"), []).append(middle - start)
+            seconds.setdefault((kind, "loop"), []).append((end - middle) * len(loop) / len(chosen))
+            gaps.setdefault(kind, []).extend(accuracies[kind][chosen] - theirs)
+    print(f"{len(names)} languages, {sum(map(len, train.values()))} vectors to train, {sum(map(len, test.values()))} to test, "
+          f"d = {width}, {common.machine(settings)}")  # fmt: skip
+    for kind, (_, loop) in kinds.items():
+        ours, theirs = (seconds[kind, arm] for arm in ("ours", "loop"))
+        ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
+        print(f"{kind}: {len(loop)} probes, ours {statistics.median(ours):.2f} s, {statistics.median(ratios):.1f} times "
+              f"({min(ratios):.1f} to {max(ratios):.1f}) as fast; mean accuracy {accuracies[kind].mean():.4f}, "
+              f"differences {np.mean(gaps[kind]):+.5f} on average, {np.abs(gaps[kind]).max():.4f} at most")  # fmt: skip
+    totals = [sum(values) for values in zip(*(seconds[kind, "ours"] for kind in kinds), strict=True)]
+    loops = [sum(values) for values in zip(*(seconds[kind, "loop"] for kind in kinds), strict=True)]
+    ratios = [b / a for a, b in zip(totals, loops, strict=True)]
+    print(f"all: {statistics.median(ratios):.1f} times ({min(ratios):.1f} to {max(ratios):.1f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -55,6 +55,13 @@ def test_a_mirror_that_does_not_exist_and_an_encoder_without_a_package(values, t
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     demo = yaml.safe_load((Path(__file__).parents[1] / "demo/overlay.yaml").read_text())["encoders"]
     values["encoders"] = values["encoders"] | demo
+    mine = {"source": "folder", "path": f"{tmp_path}/mine"}
+    values["encoders"] |= {"mine": mine}
+    assert warnings(values, load(values))[1].startswith(
+        f"encoders.mine.path: expected a folder with config.json, found none at {tmp_path}"
+    )
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/config.json").write_text("{}")
     config = load(values)
     assert warnings(values, config) == [no_mirror] and config.encoders["e5-small"].source == "packaged"
     for system, machine in (("Darwin", "arm64"), ("Linux", "aarch64"), ("Darwin", "x86_64")):

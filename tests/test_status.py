@@ -106,3 +106,6 @@ def test_a_broken_configuration_is_named_with_its_line(tmp_path):
         with pytest.raises(SystemExit) as ended:
             main([], tmp_path)
         assert str(ended.value).startswith(f"status: {tmp_path}/demo/overlay.yaml{fault}")
+    (tmp_path / "mine.yaml").write_text("seeds: [0\n")
+    with pytest.raises(SystemExit, match="mine.yaml:2:1: expected YAML, found a fault while parsing a flow sequence"):
+        main([], tmp_path)

@@ -55,7 +55,8 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
 def warnings(written: Mapping[str, Any], config: Config) -> list[str]:
     """What to say of a configuration before anything runs. written: as it stands in the files.
 
-    Mirrors that do not exist, and encoders that are fetched because their package has no wheel for this platform.
+    Mirrors and encoders' folders that do not exist, and encoders that are fetched because their package has no wheel for this
+    platform.
     """
     missing = [
         f"mirror: expected a folder, found none at {mirror}; files are downloaded where no other mirror has them"
@@ -68,4 +69,9 @@ def warnings(written: Mapping[str, Any], config: Config) -> list[str]:
         for name, encoder in config.encoders.items()
         if encoder.source == "hub" and written["encoders"][name]["source"] != "hub"
     ]
-    return missing + fetched
+    absent = [
+        f"encoders.{name}.path: expected a folder with config.json, found none at {encoder.path}; correct it before it is needed"
+        for name, encoder in config.encoders.items()
+        if encoder.source == "folder" and not Path(encoder.path, "config.json").is_file()
+    ]
+    return missing + fetched + absent

@@ -21,7 +21,12 @@ class Scale(NamedTuple):
 
 
 def scales(root: Path) -> list[Scale]:
-    """Scales of all profiles below `root`. Raises DataError, with file and line, where a file is not YAML."""
+    """Scales of all profiles below `root`.
+
+    Raises DataError, with file and line, where one of their files is not YAML, or another in `root`, such as an overlay.
+    """
+    for path in sorted(root.glob("*.yaml")):
+        read_yaml(path)
     found = []
     for path in sorted(root.glob("*/config.yaml")):
         profile = read_yaml(path)

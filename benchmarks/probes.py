@@ -23,10 +23,11 @@ import torch
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import load
 from crosslens.encoding.units import Units
-from crosslens.measures.language_identification import contiguous, first, following, language_pairs, one_against_rest
+from crosslens.measures.language_identification import language_pairs, one_against_rest
 from crosslens.states.extract import extract
 from crosslens.subspaces.densray import densray
 from crosslens.subspaces.statistics import Statistics
+from crosslens.subspaces.windows import contiguous, first, following
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 

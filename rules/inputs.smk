@@ -156,14 +156,15 @@ def measured_seeds(wildcards):
 
 def measured(wildcards):
     """What a measure reads, by its kind."""
-    measure_settings(wildcards)  # rejects a kind that is not requested before its inputs are looked for
+    settings = measure_settings(wildcards)["measure"]  # first: rejects a kind that is not requested
     name, kind = wildcards.recipe, KINDS[wildcards.kind]
-    tokens = {"tokens": recipe_tokens(asked(name)[1])} if kind.tokens else {}
+    beside = {"tokens": recipe_tokens(asked(name)[1])} if kind.tokens else {}
+    beside |= {"typology": corpus_files(settings["typology"])} if kind.typology else {}
     if kind.source == "states":
-        return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | tokens
+        return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | beside
     if kind.source == "draws":
-        return {"draws": f"{RESULTS}/draws/{recipe_draws(name)}"} | tokens
-    return {file: model_files(name, file, seeds(name)) for file in ("predictions", "history")} | tokens
+        return {"draws": f"{RESULTS}/draws/{recipe_draws(name)}"} | beside
+    return {file: model_files(name, file, seeds(name)) for file in ("predictions", "history")} | beside
 
 
 def model_files(name, kind, seeds):

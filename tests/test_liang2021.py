@@ -23,9 +23,9 @@ from crosslens.errors import DataError
 from crosslens.measures import subspaces as measured
 from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1
 from crosslens.measures.given import Given
-from crosslens.papers.liang2021 import figures, recipes, tables
+from crosslens.papers.liang2021 import recipes, removal, tables
 from crosslens.papers.liang2021.items import items
-from crosslens.papers.liang2021.layout import BY_LANGUAGE, ITEMS, PRETRAINED, PRINTED, Study
+from crosslens.papers.liang2021.layout import BY_LANGUAGE, ITEMS, PRINTED, Study, pretrained, untrained
 from crosslens.papers.liang2021.paper import PAPER, draws, measures
 from crosslens.recipes import ENCODER, TASK, Data, LinearHead, Penalty, Phase, Projection, Recipe, Term
 from crosslens.states import files as states_files
@@ -403,7 +403,7 @@ def test_l_dars_settings(made):
     of = made["liang2021/ner/en_de_zh/ldar"]
     assert of.penalties() == [Penalty(weight=5e-3, layers="all", dimensions=105)]
     assert (of.dropout, of.encoder_dropout) == (0.0, False)
-    assert of.artefact.model_dump() == {"kind": "subspaces", "recipe": PRETRAINED, "seed": 42}
+    assert of.artefact.model_dump() == {"kind": "subspaces", "recipe": pretrained("mbert"), "seed": 42}
     groups = {name: made[f"liang2021/pos/en/{name}"].penalties()[0] for name in PRINTED if name.startswith("ldar_")}
     assert {name: (each.weight, each.layers) for name, each in groups.items()} == {
         f"ldar_{first}-{first + 3}": (2e-2, tuple(range(first, first + 4))) for first in (1, 5, 9)
@@ -435,23 +435,27 @@ def test_what_figure_4_trains(made):
 def test_every_training_is_needed_by_an_item_and_every_need_is_a_training(config, made):
     shown = items(config)
     assert list(shown) == [*ITEMS]
-    needed = {need.recipe: need.kind for item in shown.values() for need in item.needs}
-    assert set(needed) == {name for name, of in made.items() if of.stages}
-    for name, kind in needed.items():
+    needed = {(need.recipe, need.kind) for item in shown.values() for need in item.needs}
+    assert {name for name, _ in needed} == set(made)
+    for name, kind in needed:
         assert kind in measures(made[name], config), name
     tables_1_and_6 = ({need.recipe for need in shown[name].needs} for name in ("table1", "table6"))
     assert set.__lt__(*tables_1_and_6)
 
 
 def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
-    ((name, drawn),) = draws(config).items()
-    (words,) = drawn.corpora.values()
-    assert config.readings[drawn.reading].labelled_piece == "every" and words.all_layers
-    assert words.random_words == {"train": 10000, "test": 5000} and len(words.languages) == 104
-    assert PAPER.drawn(made[PRETRAINED], config) == name and PAPER.drawn(made["liang2021/pos/en/ldar"], config) is None
-    assert measures(made[PRETRAINED], config) == {
-        "subspaces": {"corpus": "wikipedia_mbert", "split": "train", "methods": ["densray"]}
-    }
+    """10,000 in each of mBERT's 104 languages from Wikipedia, of XLM-R's 100 from CC-100 (section 4.1)."""
+    found = draws(config)
+    for encoder, corpus, count in (("mbert", "wikipedia_mbert", 104), ("xlmr", "cc100", 100)):
+        drawn = found[PAPER.drawn(made[pretrained(encoder)], config)]
+        ((named, words),) = drawn.corpora.items()
+        assert (drawn.encoder, named, len(words.languages), words.all_layers) == (encoder, corpus, count, True)
+        assert config.readings[drawn.reading].labelled_piece == "every"
+        assert words.random_words == {"train": 10000, "test": 5000}
+        settings = measures(made[pretrained(encoder)], config)
+        assert settings["subspaces"] == {"corpus": corpus, "split": "train", "methods": ["densray"]}
+    assert PAPER.drawn(made["liang2021/pos/en/ldar"], config) is None
+    assert PAPER.drawn(made[untrained("mbert")], config) == PAPER.drawn(made[pretrained("mbert")], config)
 
 
 @pytest.mark.parametrize(
@@ -460,7 +464,15 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
         ("sources", [["de"]], "sources: expected [en] first, on which tables 2 and 4 and figure 4 are based, found ['de']"),
         ("sources", [["en"], ["en", "fr"]], "papers.liang2021.tasks.pos: corpora.udpos_xtreme has no training data for fr"),
         ("models", {"ldar": {"weight": 1}}, "models: expected 'mbert', with which the others are compared, found none: add it"),
-        ("text_corpus", "pud", "papers.liang2021.text_corpus: expected a corpus of kind 'paragraphs'"),
+        ("texts", {"mbert": "pud"}, "papers.liang2021.texts.mbert: expected a corpus of kind 'paragraphs'"),
+        ("texts", {"mbert": "wikipedia_mbert", "bert": "cc100"}, "texts: expected keys of encoders (mbert, xlmr), found 'bert'"),
+        (
+            "texts",
+            {"xlmr": "cc100"},
+            "papers.liang2021.texts: expected a corpus for the paper's encoder, mbert, found none: add it",
+        ),
+        ("probing", {"typology": {"corpus": "pud"}}, "probing.typology.corpus: expected a corpus of kind 'typology'"),
+        ("probing", {"groups": {"languages": {"some": ["en", "xx"]}}}, "groups.languages.some: corpora.wikipedia_mbert lacks xx"),
         ("text_reading", "whole", "papers.liang2021.text_reading: expected a reading with labelled_piece: every, found first"),
     ],
 )
@@ -608,16 +620,16 @@ def test_figure_4_has_a_curve_for_language_and_for_random_directions(config, rec
         for language, seed in product(("en", "de", "fr"), (0, 1)):
             value = 0.9 - part["first"] / 1000 - (language == "en") + 0.01 * seed
             rows.append(place | {"language": language, "seed": seed, "value": value})
-    drawn = figures.removal(frame(rows), study, removals)
+    drawn = removal.removal(frame(rows), study, removals)
     axes = drawn.axes
-    assert [axis.get_title(loc="left") for axis in axes[:2]] == [figures.FROZEN, figures.TUNED]
+    assert [axis.get_title(loc="left") for axis in axes[:2]] == [removal.FROZEN, removal.TUNED]
     for axis, first in zip(axes, 2 * [config.papers.liang2021.removal.first, config.papers.liang2021.removal.tuned], strict=True):
         random, language = axis.get_lines()
         for line in (random, language):
             assert line.get_xdata().tolist() == first
             assert line.get_ydata() == pytest.approx([0.905 - each / 1000 for each in first])
     with pytest.raises(DataError, match=r"^figure4: expected scores of heads"):
-        figures.removal(records, study, removals)
+        removal.removal(records, study, removals)
 
 
 def test_the_tests_that_the_procedures_table_names_are_there():

@@ -5,16 +5,9 @@ import pytest
 import torch
 from crosslens.errors import DataError
 from crosslens.measures import logistic
-from crosslens.measures.language_identification import (
-    band,
-    contiguous,
-    first,
-    following,
-    language_pairs,
-    one_against_rest,
-    scattered,
-)
+from crosslens.measures.language_identification import language_pairs, one_against_rest
 from crosslens.measures.logistic import LEFT_OUT, fit
+from crosslens.subspaces.windows import band, contiguous, first, following, scattered
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 

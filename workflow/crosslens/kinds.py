@@ -1,8 +1,9 @@
 """Kinds of measures: the modules of crosslens/measures that say what they read.
 
-A kind is a module with a line `READS = (...)` and a function `measure`. What it reads comes first: "predictions" (what a training
-left: predictions and history), "states" (stored hidden states) or "draws" (what was drawn for them, which takes no model); after
-it, "tokens" for the tokenised texts beside them. A kind whose rows are not records names their columns in a line `SCHEMA = ...`.
+A kind is a module with a line `READS = (...)` and a function `measure`. What it reads comes first: "predictions" (what a
+training left: predictions and history), "states" (stored hidden states) or "draws" (what was drawn for them, which takes no
+model); after it, "tokens" for the tokenised texts beside them, "typology" for the corpus of that kind that its settings name
+so. A kind whose rows are not records names their columns in a line `SCHEMA = ...`.
 """
 
 import ast
@@ -18,6 +19,7 @@ class Kind:
 
     source: str  # what it reads first
     tokens: bool
+    typology: bool
     records: bool  # whether its rows are records
 
 
@@ -34,5 +36,5 @@ def kinds(folder: Path = FOLDER) -> dict[str, Kind]:
         }
         if "READS" in lines:
             source, *others = ast.literal_eval(lines["READS"])
-            found[path.stem] = Kind(source, "tokens" in others, "SCHEMA" not in lines)
+            found[path.stem] = Kind(source, "tokens" in others, "typology" in others, "SCHEMA" not in lines)
     return found

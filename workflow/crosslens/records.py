@@ -25,6 +25,9 @@ RECORDS = pa.schema(
         ("language", pa.string()),  # 'all' for a value over all languages
         ("split", pa.string()),
         ("layer", pa.int64()),  # 0 is the embedding output
+        ("subspace", pa.string()),  # along whose directions states are read: a method of measures.subspaces
+        ("window", pa.string()),  # which of its coordinates: a kind of subspaces.windows
+        ("x", pa.int64()),  # and the number of them, or where they end
         ("measure", pa.string()),
         ("definition", pa.string()),  # how the number was computed
         ("value", pa.float64()),

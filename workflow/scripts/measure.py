@@ -15,11 +15,12 @@ tokens = {Path(folder).name: Path(folder) for folder in snakemake.input.get("tok
 recipe, inputs = snakemake.wildcards.recipe, snakemake.input
 given = [[(recipe, Path(inputs[name]))] for name in ("states", "draws") if name in inputs.keys()]
 given += [trainings(Path(path), recipe) for path in inputs.get("predictions", [])]
+typology = next(map(Path, inputs.get("typology", [])), None)
 rows = [
     {"recipe": name, "seed": seed} | row
     for seed, folders in zip(params.seeds, given, strict=True)
     for name, folder in folders
-    for row in module.measure(Given(folder, seed, tokens, snakemake.threads), **params.settings["measure"])
+    for row in module.measure(Given(folder, seed, tokens, typology, snakemake.threads), **params.settings["measure"])
 ]
 schema = getattr(module, "SCHEMA", records.RECORDS)
 records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema)

@@ -62,13 +62,13 @@ def panels(
 ) -> Figure:
     """Row -> column -> curves: panels that share axes, rows and columns named unless there is one; a title above, a note below.
 
-    Rows and columns without a curve are left out. ylim: of the values; the lower end gives way to lower ones. Bands are cut off
-    at the ends.
+    Rows and columns without a curve are left out. ylim: of the values; its ends give way to values beyond them; bands are cut
+    off there.
     """  # fmt: skip
     rows = [row for row, panels in grid.items() if any(panels.values())]
     columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
     values = np.concatenate([curve.values for row in grid.values() for curves in row.values() for curve in curves])
-    low, high = min(ylim[0], float(np.nanmin(values))), ylim[1]
+    low, high = min(ylim[0], float(np.nanmin(values))), max(ylim[1], float(np.nanmax(values)))
     margin = 0.03 * (high - low)
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         width = WIDTH if len(columns) > 1 else WIDTH / 2
@@ -79,7 +79,7 @@ def panels(
         for line, row in zip(axes, rows, strict=True):
             for axis, column in zip(line, columns, strict=True):
                 _draw(axis, grid[row][column])
-            line[0].set_ylabel(f"{row}\n{ylabel}" if len(rows) > 1 else ylabel)
+            line[0].set_ylabel("\n".join(filter(None, [row, ylabel])) if len(rows) > 1 else ylabel)
         for axis, column in zip(axes[0], columns, strict=True):
             axis.set_title(column, loc="left")
         for axis in axes[-1]:

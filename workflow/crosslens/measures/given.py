@@ -12,4 +12,5 @@ class Given:
     folder: Path  # of its model (predictions.parquet, history.csv), its states or draws (CORPUS/LANGUAGE.parquet)
     seed: int
     tokens: Mapping[str, Path]  # corpus -> folder of its tokens, for kinds that read them
+    typology: Path | None = None  # features of languages, for kinds that read them
     threads: int = 1

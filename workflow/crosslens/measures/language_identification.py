@@ -1,43 +1,106 @@
 """Language identification from windows of coordinates, by linear probes: liang2021, section 4.1."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from crosslens.measures.coordinates import Read, States, held_out, split_words, subspaces
+from crosslens.measures.definitions import ONE_AGAINST_REST, PAIRS, PAIRS_ONE_DRAW, PAIRS_ONE_FIT, PAIRS_SHUFFLED
+from crosslens.measures.given import Given
 from crosslens.measures.logistic import LEFT_OUT, fit
+from crosslens.states.files import layers
+from crosslens.streams import stream
+from crosslens.subspaces.subspace import Subspace
+from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, Window, windows
 
+READS = ("states",)
 AT_ONCE = 2**25  # coordinates of pairs of languages in memory at once
+BY_LAYER = (FIRST, SCATTERED)
+BY_DIMENSION = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED)
 
 
-def first(x: int) -> np.ndarray:
-    """Window [0:x], the first x coordinates."""
-    return np.arange(x)
+def measure(
+    given: Given, *, corpus: str, methods: Sequence[str], compared: Sequence[str], seeds: Sequence[int], share: float,
+    dimensions: Sequence[int], bands: Sequence[int], layer_dimensions: Sequence[int], band: int, draws: int, pairs: int,
+    rest_words: int, tolerance: float,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Accuracy of linear probes for pairs of languages, for each seed with a fit, pairs, words and random windows of its own.
 
-
-def following(x: int, width: int) -> np.ndarray:
-    """Window [x:2x], cut at the width."""
-    return np.arange(x, min(2 * x, width))
-
-
-def band(x: int, size: int = 10) -> np.ndarray:
-    """Window [x - size:x], as in figure 2."""
-    return np.arange(x - size, x)
-
-
-def contiguous(x: int, width: int, low: int, high: int, generator: np.random.Generator) -> np.ndarray:
-    """A window of x consecutive coordinates that starts at random in [low, high), cut at the width.
-
-    The paper's "random dimensions": the released code starts in [x, width - x) for figure 1 (densray_lda.py, lines 29 and 36)
-    and in [105, width - 10) for figure 2 (LI_figure2.py, line 102), so that the first coordinates are never drawn.
+    At all layers from the first `layer_dimensions` coordinates, and from as many random ones. At the last one from windows of all
+    kinds, at `dimensions` and, of `band` coordinates, at `bands`; of `compared` methods from the first coordinates alone; each
+    language against the rest, with `rest_words` words each; with shuffled labels; and the spread of fits apart from that of pairs
+    and words. share: see `coordinates.subspaces`.
     """
-    start = int(generator.integers(low, high))
-    return np.arange(start, min(start + x, width))
+    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    stored = layers(given.folder / corpus)
+    for layer in stored:
+        fits = subspaces(paths, layer, [*methods, *compared] if layer == stored[-1] else methods, seeds, share)
+        states = held_out(paths, layer)
+        common = {"corpus": corpus, "item": "language", "layer": layer, "measure": "language identification"}
+        for seed in seeds:
+            train, test = split_words(states, seed)
+            chosen = language_pairs_of(states, pairs, seed)
+            for method, subspace in fits[seed].items():
+                if layer < stored[-1]:
+                    shown = windows(BY_LAYER, layer_dimensions, *_size(subspace), size=band, draws=draws, seed=seed)
+                elif method in compared:
+                    shown = windows([FIRST], dimensions, *_size(subspace), size=band, draws=1, seed=seed)
+                else:
+                    xs = sorted({*dimensions, *layer_dimensions})
+                    shown = windows(BY_DIMENSION, xs, *_size(subspace), size=band, draws=draws, seed=seed)
+                    shown += windows([BAND, SCATTERED], [*bands, band], *_size(subspace), size=band, draws=draws, seed=seed)
+                own = common | {"seed": seed, "subspace": method, "definition": PAIRS}
+                read = Read.of(subspace, train, test, _each_once(shown))
+                yield from _identified(read, chosen, tolerance, **own)
+                if layer < stored[-1]:
+                    continue
+                shown = windows([FIRST], dimensions, *_size(subspace), size=band, draws=1, seed=seed)
+                few = Read.of(subspace, *split_words(states, seed, rest_words), shown)
+                found, _ = one_against_rest(few.train, few.test, few.columns, tolerance=tolerance)
+                yield from few.records(found[None], **own | {"definition": ONE_AGAINST_REST})
+                if method in compared:
+                    continue
+                read = Read.of(subspace, shuffled(train, seed), shuffled(test, seed), shown)
+                yield from _identified(read, chosen, tolerance, **own | {"definition": PAIRS_SHUFFLED})
+                read = Read.of(fits[seeds[0]][method], train, test, shown)
+                yield from _identified(read, chosen, tolerance, **own | {"definition": PAIRS_ONE_FIT})
+                read = Read.of(subspace, *split_words(states, seeds[0]), shown)
+                of_first = language_pairs_of(states, pairs, seeds[0])
+                yield from _identified(read, of_first, tolerance, **own | {"definition": PAIRS_ONE_DRAW})
 
 
-def scattered(x: int, width: int, generator: np.random.Generator) -> np.ndarray:
-    """Random coordinates, x of all, without replacement."""
-    return np.sort(generator.choice(width, x, replace=False))
+def _size(subspace: Subspace) -> tuple[int, int]:
+    return len(subspace.basis), subspace.rank
+
+
+def _each_once(shown: Sequence[Window]) -> list[Window]:
+    return list({(window.kind, window.x): window for window in shown}.values())
+
+
+def _identified(
+    read: Read, pairs: Sequence[tuple[str, str]], tolerance: float, **common: Any
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """A record a window, over pairs of languages."""
+    found = language_pairs(read.train, read.test, pairs, read.columns, tolerance=tolerance)
+    ended = {"gradient": float(found.gradients.max()), "converged": bool(found.converged.all())}
+    return read.records(found.values, **common | ended)
+
+
+def language_pairs_of(languages: Sequence[str] | States, count: int, seed: int) -> list[tuple[str, str]]:
+    """At most `count` random pairs, the same at all layers."""
+    every = list(combinations(sorted(languages), 2))
+    order = np.random.default_rng(stream(seed, "pairs")).permutation(len(every))
+    return [every[number] for number in np.sort(order[:count])]
+
+
+def shuffled(states: States, seed: int) -> States:
+    """As many states of each language, drawn from those of all: labels that say nothing."""
+    rows = np.random.default_rng(stream(seed, "shuffle")).permutation(np.concatenate([*states.values()]))
+    parts = np.split(rows, np.cumsum([len(vectors) for vectors in states.values()])[:-1])
+    return dict(zip(states, parts, strict=True))
 
 
 @dataclass(frozen=True)

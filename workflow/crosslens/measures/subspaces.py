@@ -7,7 +7,7 @@ from crosslens.measures.given import Given
 from crosslens.states.files import layers, read_random, width
 from crosslens.subspaces import files
 from crosslens.subspaces.densray import centroids, densray
-from crosslens.subspaces.linear import lda, leace
+from crosslens.subspaces.linear import lda, leace, lsar
 from crosslens.subspaces.statistics import Statistics
 from crosslens.subspaces.subspace import Subspace
 
@@ -19,6 +19,7 @@ METHODS: Mapping[str, Callable[[Statistics], Subspace]] = {
     "means": centroids,
     "lda": lda,
     "leace": leace,
+    "lsar": lambda statistics: lsar(statistics, len(statistics.languages) - 1),
 }
 
 

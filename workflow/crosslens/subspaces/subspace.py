@@ -68,15 +68,20 @@ class Subspace:
             rest = upright(rest @ np.linalg.eigh(rest.T @ covariance @ rest)[1][:, ::-1])
         return replace(self, basis=np.hstack([known, rest]))
 
-    def coordinates(self, states: np.ndarray, *, centred: bool) -> np.ndarray:
-        """States (m, d) along the orthonormal basis, (m, k), as they are or around the centre."""
-        along: np.ndarray = (states - self.centre * centred) @ self.basis
-        return along
-
     def transform(self, states: np.ndarray) -> np.ndarray:
         """States (m, d) as the method reads them, (m, rank): around the centre, along the filters."""
         along: np.ndarray = (states - self.centre) @ self.filters
         return along
+
+    def coordinates(self, states: np.ndarray, columns: np.ndarray | None = None, *, centred: bool) -> np.ndarray:
+        """States (m, d) along the filters and, beyond the rank, along the basis: (m, k), around the centre or as they are.
+
+        columns: numbers of the directions that are wanted, None: all.
+        """
+        directions = np.hstack([self.filters, self.basis[:, self.rank :]])
+        directions = (directions if columns is None else directions[:, columns]).astype(states.dtype)
+        along: np.ndarray = states @ directions
+        return along - self.centre.astype(states.dtype) @ directions if centred else along
 
     def erase(self, states: np.ndarray, first: int | None = None) -> np.ndarray:
         """States (m, d) without what the first filters read of them, None: all; their mean stays at the centre."""

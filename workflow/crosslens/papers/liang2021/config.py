@@ -76,11 +76,71 @@ class Removal(Section):
     rate: Rate = Field(1e-3, description="learning rate of heads on the frozen encoder")
 
 
+Method = Literal["densray", "means", "lda", "leace", "lsar", "inlp"]
+
+
+class Typology(Section):
+    """Linguistic typology: probes for the features of WALS (section 4.2)."""
+
+    corpus: str = Field("wals", description="key of corpora: features of languages")
+    features: Count | None = Field(None, description="number of random features for each seed; null: all")
+    words: Count = Field(1000, description="words per language, four fifths to train probes (the authors' code)")
+    held_out_words: Count = Field(100, description="the same where whole families are held out")
+    folds: Annotated[int, Field(ge=2)] = Field(5, description="parts of the families, each held out once")
+    layer_dimensions: list[Count] = Field([20], description="first coordinates that probes of all layers read (figure 3)")
+
+
+class Similarity(Section):
+    """Language similarity: clusters of languages by their means (section 4.3)."""
+
+    shuffles: Count = Field(100, description="of genera, for the level of chance")
+    layer_dimensions: list[Count] = Field([20], description="first coordinates that are read at all layers (figure 3)")
+
+
+class Groups(Section):
+    """Figure 5: pairs of directions within groups of languages."""
+
+    languages: dict[str, list[Language] | None] = Field(
+        {
+            "Austronesian": ["ceb", "id", "jv", "mg", "min", "ms", "su", "tl", "war"],
+            "Italic": ["an", "ca", "es", "fr", "gl", "ht", "it", "la", "pms", "scn"],
+            "Germanic": ["af", "bar", "de", "en", "fy", "is", "lb", "nds", "nl", "sco"],
+        },
+        description="by name; null omits one",
+    )
+    size: Annotated[int, Field(ge=3)] = Field(10, description="languages of a random group")
+    bands: list[Annotated[int, Field(ge=2)]] = Field([*range(2, 18)], description="where windows of two coordinates end")
+
+
+class Probing(Section):
+    """Figures 1, 2, 3 and 5: what probes read from a subspace's coordinates, and from others."""
+
+    methods: list[Method] = Field(["densray", "lda"], min_length=1, description="subspaces of the figures")
+    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="further ones, shown beside them")
+    share: Share = Field(0.5, description="of fit_words, drawn for each seed")
+    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="numbers of coordinates that probes read")
+    band: Count = Field(10, description="coordinates of a narrow window (figure 2)")
+    bands: list[Count] = Field([*range(10, 201, 10)], description="where narrow windows end")
+    draws: Count = Field(5, description="random windows of a kind, over which a mean is taken")
+    pairs: Count = Field(100, description="random pairs of languages for each seed")
+    rest_words: Count = Field(500, description="words per language where each language is told from the rest")
+    layer_dimensions: list[Count] = Field(
+        [1], description="first coordinates by which languages are told at all layers (figure 3)"
+    )
+    typology: Typology = Field(Typology(), description="typology")
+    similarity: Similarity = Field(Similarity(), description="similarity")
+    groups: Groups = Field(Groups(), description="figure 5")
+    tolerance: Positive = Field(1e-4, description="largest component of a probe's gradient where its fit ends, as scikit-learn's")
+
+
 class Liang2021(PaperSection):
     """Locating language-specific information in contextualized embeddings (Liang, Dufter and Schütze 2021)."""
 
     seeds: Seeds = Field([42, 43, 44, 45, 46], min_length=1, description="seeds; the tables rest on one run, by default with 42")
-    text_corpus: str = Field(description="key of corpora: paragraphs whose subwords' states determine the language subspaces")
+    texts: dict[str, str | None] = Field(
+        description="key of encoders -> key of corpora: paragraphs whose subwords' states determine language subspaces; null "
+        "omits an encoder"
+    )
     text_reading: str = Field(description="key of readings that label every subword")
     fit_words: Count = Field(10000, description="random subwords of train per language from which subspaces are determined")
     probe_words: Count = Field(5000, description="random subwords of test per language for probes")
@@ -96,10 +156,11 @@ class Liang2021(PaperSection):
     )
     models: dict[str, Model] = Field(min_length=1, description="by name; null omits one", json_schema_extra=or_null)
     removal: Removal = Field(Removal(), description="figure 4")
+    probing: Probing = Field(Probing(), description="figures 1, 2, 3 and 5")
     training: Training = Field(Training(), description="settings that all trainings share")
     bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
 
-    @field_validator("tasks", "models", mode="before")
+    @field_validator("tasks", "models", "texts", mode="before")
     @classmethod
     def _without_null(cls, named: Any) -> Any:
         return {name: of for name, of in named.items() if of is not None} if isinstance(named, dict) else named
@@ -116,10 +177,28 @@ class Liang2021(PaperSection):
             raise ValueError(f"sources: expected [en] and at most one mixed set, found {len(self.sources)} sets")
         return self
 
+    @property
+    def text_corpus(self) -> str:
+        """That of the paper's encoder."""
+        return str(self.texts[self.encoder])
+
     def check(self, config: "Config") -> None:
         """See PaperSection."""
         here = "papers.liang2021"
-        config.expect_corpus(f"{here}.text_corpus", self.text_corpus, "paragraphs")
+        for encoder, corpus in self.texts.items():
+            if encoder not in config.encoders:
+                raise ValueError(f"{here}.texts: expected keys of encoders ({', '.join(config.encoders)}), found '{encoder}'")
+            config.expect_corpus(f"{here}.texts.{encoder}", str(corpus), "paragraphs")
+        if self.encoder not in self.texts:
+            raise ValueError(f"{here}.texts: expected a corpus for the paper's encoder, {self.encoder}, found none: add it")
+        config.expect_corpus(f"{here}.probing.typology.corpus", self.probing.typology.corpus, "typology")
+        present = config.corpora[self.text_corpus].languages
+        for name, languages in self.probing.groups.languages.items():
+            if missing := [language for language in languages or [] if language not in present]:
+                raise ValueError(
+                    f"{here}.probing.groups.languages.{name}: corpora.{self.text_corpus} lacks {', '.join(missing)}: name other "
+                    "languages, or set the group to null"
+                )
         if self.text_reading not in config.readings:
             raise ValueError(f"{here}.text_reading: expected one of {', '.join(config.readings)}, found '{self.text_reading}'")
         if (labelled := config.readings[self.text_reading].labelled_piece) != "every":

@@ -1,66 +1,215 @@
-"""liang2021: figure 4, tagging without the first directions of the last layer's language subspace."""
+"""liang2021: figures 1, 2, 3 and 5, what probes read from language subspaces, and a comparison of methods of finding these."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.errors import DataError
-from crosslens.figures.curves import Curve, panels
+from crosslens.figures.curves import LAYERS, Curve, panels
 from crosslens.figures.style import look
-from crosslens.measures.definitions import CHUNK_MICRO_F1
+from crosslens.measures import definitions as scores
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liang2021.layout import TASKS, Study
-from crosslens.recipes import TASK
+from crosslens.papers.liang2021.layout import METHODS
+from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED
 
-LOOKS: Mapping[bool, tuple[str, Mapping[str, str | float]]] = {
-    True: ("random directions", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),
-    False: ("language directions", look(0)),
+Look = Mapping[str, str | float]
+GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
+DOTTED: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": ":"}
+SEEDS = "Bands: range over {} seeds, each with a subspace, words and random directions of its own."
+
+
+class Task(NamedTuple):
+    """A row of a figure: what is asked of the coordinates."""
+
+    row: str
+    measure: str  # kind of measure
+    definition: str
+    item: str
+    control: tuple[str, str, str] | None = None  # name, definition and item of a level without knowledge
+
+
+TASKS = (
+    Task("language\nidentification\n(accuracy)", "language_identification", scores.PAIRS, "language",
+         ("shuffled languages", scores.PAIRS_SHUFFLED, "language")),
+    Task("typology,\nsame languages\n(micro F1)", "typology", scores.FEATURES, "typology",
+         ("shuffled values", scores.FEATURES_SHUFFLED, "typology")),
+    Task("typology,\nfamilies held out\n(micro F1)", "typology", scores.FEATURES_HELD_OUT, "typology",
+         ("shuffled values", scores.FEATURES_HELD_OUT_SHUFFLED, "typology")),
+    Task("similarity,\ngenera\n(V-measure)", "language_similarity", scores.V_CENTRED, "genus",
+         ("shuffled genera", scores.V_CHANCE, "genus")),
+)  # fmt: skip
+WINDOWS: Mapping[str, tuple[str, Look]] = {
+    FIRST: ("first x", look(0)),
+    FOLLOWING: ("next x", look(1)),
+    CONTIGUOUS: ("run of x, random", look(2)),
+    SCATTERED: ("x random ones", look(3)),
 }
-FROZEN, TUNED = "frozen encoder", "fine-tuned encoder"
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: study, the fields of Study; removals, by task: recipe, head, first and random of each training."""
-    return removal(inputs.records(), Study(**settings["study"]), settings["removals"])
+    """A figure. settings: encoders, recipe -> name; untrained, recipe -> that with random weights; methods; compared; band;
+    layer_dimensions, kind of measure -> coordinates.
+    """  # fmt: skip
+    records = inputs.records().dropna(subset=["value"])
+    made = {"figure1": by_dimension, "figure2": by_band, "figure3": by_layer, "figure5": of_groups, "subspaces": of_methods}
+    return made[name](records, settings)
 
 
-def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
-    """A row a task, a column for the frozen and for the fine-tuned encoder: F1 by the number of removed directions.
-
-    records: of classification, head by head. Raises DataError where nothing is left to draw.
-    """
+def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
+    """Figure 1: a row a task, a column an encoder and method; scores at the last layer by the number of directions."""
+    last = _last_layer(records)
     grid: dict[str, dict[str, list[Curve]]] = {}
-    scored = records[(records["definition"] == CHUNK_MICRO_F1) & (records["split"] == "test")]
-    for task, parts in removals.items():
-        targets = [language for language in study.languages[study.tasks[task]] if language not in study.sources[0]]
-        own = scored[scored["language"].isin(targets)]
-        grid[TASKS[task]] = {
-            column: [
+    for task in TASKS:
+        grid[task.row] = {}
+        for recipe, method, column in _columns(settings):
+            own = _of(last, recipe, method)
+            curves: list[Curve] = []
+            for kind, (name, style) in WINDOWS.items():
+                curves += _curve(_asked(own, task, kind), "x", style, name)
+            if task.control:
+                name, definition, item = task.control
+                curves += _curve(own[(own["definition"] == definition) & (own["item"] == item) & (own["window"] == FIRST)],
+                                 "x", GREY, name)  # fmt: skip
+            curves += _level(last, recipe, task, own)
+            grid[task.row][column] = curves
+    title = "What probes learn from x coordinates of the last layer's states along language subspaces"
+    return panels(grid, title, _note(records), ylabel="", ylim=(0, 1), xlabel="number of directions x")
+
+
+def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
+    """Figure 2: scores of narrow windows of the last layer's coordinates, minus those of as many random directions."""
+    last, size = _last_layer(records), settings["band"]
+    controls = {SCATTERED: ("minus random ones", look(0)), BEYOND: ("minus beyond rank", look(1))}
+    grid: dict[str, dict[str, list[Curve]]] = {}
+    for task in TASKS:
+        grid[task.row] = {}
+        for recipe, method, column in _columns(settings):
+            own = _of(last, recipe, method)
+            grid[task.row][column] = [
                 curve
-                for random, (label, style) in LOOKS.items()
-                for curve in _curve(own, [part for part in parts if part["random"] == random
-                                          and (part["head"] == TASK) == (column == TUNED)], label, style)
-            ] for column in (FROZEN, TUNED)
-        }  # fmt: skip
-    if not any(curves for row in grid.values() for curves in row.values()):
-        raise DataError(
-            "figure4: expected scores of heads that read part of a state, found none: configure papers.liang2021.removal"
-        )
-    seeds = scored["seed"].nunique()
-    title = "Tagging in other languages than English without directions of the last layer"
-    note = f"Mean F1 over the languages but English; number of seeds: {seeds}. Bands: range over seeds."
-    return panels(grid, title, note, ylabel="F1", ylim=(0, 1), xlabel="removed directions")
+                for kind, (name, style) in controls.items()
+                for curve in _curve(_minus(_asked(own, task, BAND), _asked(own, task, kind), size), "x", style, name)
+            ]
+    title = f"What probes learn from {size} neighbouring coordinates of the last layer's states, beyond random ones"
+    note = f"Difference to the mean of several random sets of {size} directions: of all, or of those beyond the subspace's rank."
+    return panels(grid, title, f"{note} {_note(records)}", ylabel="", ylim=(-0.1, 0.1), xlabel=f"window of {size} that ends at")
 
 
-def _curve(
-    records: pd.DataFrame, parts: Sequence[Mapping[str, Any]], name: str, style: Mapping[str, str | float]
-) -> list[Curve]:  # fmt: skip
-    """Mean over seeds of the mean over languages, by number of removed directions; none where there are no values."""
-    places = pd.DataFrame([*parts], columns=["recipe", "head", "first", "random"]).rename(
-        columns={"head": "item", "first": "layer"}
+def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
+    """Figure 3: a row a task, a column an encoder, a curve a method; scores from the first directions of each layer."""
+    grid: dict[str, dict[str, list[Curve]]] = {}
+    for task in TASKS:
+        at = records[records["x"] == settings["layer_dimensions"][task.measure]]
+        row = f"{task.row}, x = {settings['layer_dimensions'][task.measure]}"
+        grid[row] = {}
+        for recipe, encoder in settings["encoders"].items():
+            curves = []
+            for number, method in enumerate(settings["methods"]):
+                own = _of(at, recipe, method)
+                curves += _curve(_asked(own, task, FIRST), "layer", look(number), METHODS[method])
+            own = _of(at, recipe, settings["methods"][0])
+            curves += _curve(_asked(own, task, SCATTERED), "layer", GREY, "random directions")
+            control = settings["untrained"].get(recipe)
+            of_control = _of(at, control, settings["methods"][0])
+            curves += _curve(_asked(of_control, task, FIRST), "layer", DOTTED, "untrained encoder")
+            grid[row][encoder] = curves
+    title = "What probes learn from the first x coordinates along language subspaces, by layer"
+    return panels(grid, title, _note(records), ylabel="", ylim=(0, 1), xlabel=LAYERS)
+
+
+def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
+    """Figure 5: a curve a group of languages; accuracy from two directions of the group's own subspace, minus random ones."""
+    curves: list[Curve] = []
+    for number, (name, own) in enumerate(records.groupby("item", sort=False)):
+        bands, beyond = own[own["window"] == BAND], own[own["window"] == BEYOND]
+        style = look(number) if name != "random languages" else {**GREY, "marker": "x", "markersize": 3.0}
+        curves += _curve(_minus(bands, beyond, 2), "x", style, str(name))
+    title = "Identification of languages within groups, from two directions of the group's subspace, beyond random ones"
+    note = f"Difference of accuracies to two directions beyond the subspace's rank; mean over all pairs. {_note(records)}"
+    return panels({"": {"": curves}}, title, note, ylabel="difference of\naccuracies", ylim=(0, 0.1),
+                  xlabel="window of two that ends at")  # fmt: skip
+
+
+def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
+    """All methods on one plot: languages told in pairs, and each from the rest, by the first directions; and random ones."""
+    last = _last_layer(records)
+    recipe = next(iter(settings["untrained"]))
+    rows = {"pairs\n(accuracy)": scores.PAIRS, "each from the rest\n(accuracy)": scores.ONE_AGAINST_REST}
+    grid: dict[str, dict[str, list[Curve]]] = {}
+    for row, definition in rows.items():
+        curves: list[Curve] = []
+        for number, method in enumerate([*settings["methods"], *settings["compared"]]):
+            own = _of(last, recipe, method)
+            chosen = own[(own["definition"] == definition) & (own["window"] == FIRST)]
+            curves += _curve(chosen, "x", look(number), METHODS[method])
+        own = _of(last, recipe, settings["methods"][0])
+        curves += _curve(own[(own["definition"] == definition) & (own["window"] == SCATTERED)], "x", GREY, "random directions")
+        grid[row] = {"": curves}
+    title = "Languages told apart by the first x directions of language subspaces"
+    return panels(grid, title, f"{spread(last, recipe, settings['methods'][0])} {_note(records)}", ylabel="", ylim=(0, 1),
+                  xlabel="number of directions x")  # fmt: skip
+
+
+def spread(records: pd.DataFrame, recipe: str, method: str) -> str:
+    """Standard deviations over seeds, with the fit's part and that of pairs and words apart, in points of accuracy."""
+    own = _of(records, recipe, method)
+    own = own[(own["window"] == FIRST) & own["x"].isin(own[own["definition"] == scores.PAIRS_ONE_FIT]["x"])]
+    deviations = {
+        definition: 100 * own[own["definition"] == definition].groupby("x")["value"].std().mean()
+        for definition in (scores.PAIRS, scores.PAIRS_ONE_DRAW, scores.PAIRS_ONE_FIT)
+    }
+    whole, of_fits, of_draws = deviations.values()
+    if not whole >= 0:
+        return ""
+    return (
+        f"Standard deviation over seeds of {METHODS[method]}'s accuracy on pairs, mean over x: {whole:.2f} points; of fits alone "
+        f"{of_fits:.2f}, of pairs and words alone {of_draws:.2f}."
     )
-    values = records.drop(columns="layer").merge(places, on=["recipe", "item"])
-    means = values.groupby(["layer", "seed"], as_index=False)["value"].mean().assign(low=float("nan"), high=float("nan"))
-    return [Curve.over_seeds(means, style, name)] if len(means) else []
+
+
+def _columns(settings: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Recipe, method and heading of each column."""
+    return [(recipe, method, f"{encoder}, {METHODS[method]}") for recipe, encoder in settings["encoders"].items()
+            for method in settings["methods"]]  # fmt: skip
+
+
+def _last_layer(records: pd.DataFrame) -> pd.DataFrame:
+    return records[records["layer"] == records.groupby("recipe")["layer"].transform("max")]
+
+
+def _of(records: pd.DataFrame, recipe: str | None, method: str) -> pd.DataFrame:
+    return records[(records["recipe"] == recipe) & (records["subspace"] == method)]
+
+
+def _asked(own: pd.DataFrame, task: Task, kind: str) -> pd.DataFrame:
+    """Of an encoder's and a method's records those of a task and a kind of windows."""
+    return own[(own["definition"] == task.definition) & (own["item"] == task.item) & (own["window"] == kind)]
+
+
+def _level(records: pd.DataFrame, recipe: str, task: Task, own: pd.DataFrame) -> list[Curve]:
+    """Of held-out families also what the most frequent value reaches, whatever x."""
+    majority = records[(records["recipe"] == recipe) & (records["definition"] == scores.FEATURES_MAJORITY)]
+    if task.definition != scores.FEATURES_HELD_OUT or majority.empty:
+        return []
+    by_seed = majority.groupby("seed")["value"].first()
+    ends = _asked(own, task, FIRST)["x"].agg(["min", "max"])
+    rows = [{"x": x, "seed": seed, "value": value} for x in ends for seed, value in by_seed.items()]
+    return _curve(pd.DataFrame(rows).assign(low=float("nan"), high=float("nan")), "x", DOTTED, "most frequent value")
+
+
+def _minus(bands: pd.DataFrame, control: pd.DataFrame, x: int) -> pd.DataFrame:
+    """Difference of each seed's values, of all bands to those of a control of the same size; without intervals of one seed."""
+    level = control[control["x"] == x].set_index("seed")["value"]
+    differences = bands["value"] - bands["seed"].map(level)
+    return bands.assign(value=differences, low=float("nan"), high=float("nan")).dropna(subset=["value"])
+
+
+def _curve(records: pd.DataFrame, by: str, style: Look, name: str) -> list[Curve]:
+    """Over seeds, by layer or another column; none where there are no values."""
+    return [Curve.over_seeds(records.assign(layer=records[by]), style, name)] if len(records) else []
+
+
+def _note(records: pd.DataFrame) -> str:
+    counts: Sequence[int] = [records["seed"].nunique()]
+    return SEEDS.format(counts[0]) if counts[0] > 1 else "Bands: 95 % intervals over pairs of languages, or over features."

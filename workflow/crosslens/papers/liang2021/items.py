@@ -5,10 +5,19 @@ from typing import Any, Literal
 from crosslens.config.whole import Config
 from crosslens.papers.liang2021 import captions
 from crosslens.papers.liang2021.config import section
-from crosslens.papers.liang2021.layout import ITEMS, Study
+from crosslens.papers.liang2021.layout import ITEMS, Study, pretrained, untrained
+from crosslens.papers.liang2021.probes import GROUPS, IDENTIFICATION, SIMILARITY, TYPOLOGY
 from crosslens.papers.liang2021.recipes import recipes, removals, study
 from crosslens.papers.paper import Item, Need
 from crosslens.recipes import Recipe
+
+PROBES = {
+    "figure1": (IDENTIFICATION, TYPOLOGY, SIMILARITY),
+    "figure2": (IDENTIFICATION, TYPOLOGY, SIMILARITY),
+    "figure3": (IDENTIFICATION, TYPOLOGY, SIMILARITY),
+    "figure5": (GROUPS,),
+    "subspaces": (IDENTIFICATION,),
+}
 
 
 def kind(recipe: Recipe) -> str:
@@ -19,7 +28,13 @@ def kind(recipe: Recipe) -> str:
 
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
-    return {name: _figure(config) if name == "figure4" else _table(name, config) for name in ITEMS}
+    return {name: _item(name, config) for name in ITEMS}
+
+
+def _item(name: str, config: Config) -> Item:
+    if name in PROBES:
+        return _probes(name, config)
+    return _removal(config) if name == "figure4" else _table(name, config)
 
 
 def _table(name: str, config: Config) -> Item:
@@ -30,14 +45,35 @@ def _table(name: str, config: Config) -> Item:
     return _made(name, "tables", needs=needs, settings=study(config), corpora=corpora)
 
 
-def _figure(config: Config) -> Item:
+def _removal(config: Config) -> Item:
     shown = removals(config)
     names = dict.fromkeys(part["recipe"] for parts in shown.values() for part in parts)
     needs = tuple(Need("classification", recipe, tuple(section(config).seeds)) for recipe in names)
-    return _made("figure4", "figures", needs=needs, settings={"study": study(config), "removals": shown})
+    return _made("figure4", "removal", needs=needs, settings={"study": study(config), "removals": shown})
+
+
+def _probes(name: str, config: Config) -> Item:
+    paper, probing = section(config), section(config).probing
+    encoders = {encoder: pretrained(encoder) for encoder in paper.texts}
+    own, control = encoders[paper.encoder], untrained(paper.encoder)
+    recipes = {"figure5": [own], "subspaces": [own], "figure3": [*encoders.values(), control]}.get(name, [*encoders.values()])
+    settings = {
+        "encoders": {recipe: encoder for encoder, recipe in encoders.items()},
+        "untrained": {own: control},
+        "methods": probing.methods,
+        "compared": probing.compared,
+        "band": probing.band,
+        "layer_dimensions": {
+            "language_identification": probing.layer_dimensions[0],
+            "typology": probing.typology.layer_dimensions[0],
+            "language_similarity": probing.similarity.layer_dimensions[0],
+        },
+    }
+    needs = tuple(Need(kind, recipe, tuple(paper.seeds[:1])) for recipe in recipes for kind in PROBES[name])
+    return _made(name, "figures", needs=needs, settings=settings)
 
 
 def _made(name: str, module: str, **fields: Any) -> Item:
-    form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
-    title = f"{form.capitalize()} {name.removeprefix(form)}"
+    form: Literal["table", "figure"] = "table" if name.startswith("table") else "figure"
+    title = f"{form.capitalize()} {name.removeprefix(form)}" if name.startswith(form) else "Beyond the paper"
     return Item(form, title, ITEMS[name], captions.caption(name), module, **fields)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, F1, F1_STRICT
 
 PAPER = "liang2021"
-PRETRAINED, SUBWORDS = "liang2021/pretrained", "liang2021/subwords"
 BASELINE, LDAR, NO_DROPOUT = "mbert", "ldar", "no_dropout"
+RANDOM_GROUPS = "random languages"
+METHODS = {"densray": "DensRay", "means": "means", "lda": "LDA", "leace": "LEACE", "lsar": "LSAR", "inlp": "INLP"}
 
 TASKS = {"pos": "PoS", "ner": "NER"}
 PRINTED = {
@@ -42,7 +43,12 @@ ITEMS = {
     "table4": "What L-DAR gains in named-entity recognition by language, trained on English",
     "table5": "What L-DAR gains in named-entity recognition by language, trained on several languages",
     "table6": "What L-DAR gains on all layers and on groups of layers",
+    "figure1": "What language subspaces tell of languages, by the number of directions",
+    "figure2": "What narrow windows of directions tell of languages",
+    "figure3": "What language subspaces tell of languages, by layer",
     "figure4": "Tagging and named-entity recognition without the first directions of the language subspace",
+    "figure5": "What pairs of directions tell of languages of one family",
+    "subspaces": "Methods of finding language subspaces, compared",
 }
 
 
@@ -78,6 +84,21 @@ class Study:
 def recipe_name(task: str, sources: Sequence[str], model: str) -> str:
     """liang2021/pos/en/ldar."""
     return f"{PAPER}/{task}/{'_'.join(sources)}/{model}"
+
+
+def untrained(encoder: str) -> str:
+    """Recipe of an encoder with random weights."""
+    return f"{PAPER}/untrained/{encoder}"
+
+
+def pretrained(encoder: str) -> str:
+    """Recipe of an encoder as it was pretrained."""
+    return f"{PAPER}/pretrained/{encoder}"
+
+
+def subwords(encoder: str) -> str:
+    """Name of the words that are drawn for it."""
+    return f"{PAPER}/subwords/{encoder}"
 
 
 def part_name(first: int, random: bool) -> str:

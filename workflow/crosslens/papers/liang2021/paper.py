@@ -8,7 +8,8 @@ from crosslens.config.whole import Config
 from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, CUT_WORDS
 from crosslens.papers.liang2021.config import section
 from crosslens.papers.liang2021.items import items, kind
-from crosslens.papers.liang2021.layout import PRETRAINED, SUBWORDS
+from crosslens.papers.liang2021.layout import subwords
+from crosslens.papers.liang2021.probes import measures as probes
 from crosslens.papers.liang2021.recipes import recipes
 from crosslens.papers.paper import Paper
 from crosslens.recipes import TASK, Recipe
@@ -21,21 +22,26 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 
 def draws(config: Config) -> dict[str, Draws]:
-    """Random subwords of the text corpus, at all layers: of train for subspaces, of test for probes."""
-    paper = section(config)
-    words = Draw(
-        languages=tuple(config.corpora[paper.text_corpus].languages),
-        random_words={"train": paper.fit_words, "test": paper.probe_words},
-        all_layers=True,
-    )
-    return {SUBWORDS: Draws(encoder=paper.encoder, reading=paper.text_reading, unit="word", corpora={paper.text_corpus: words})}
+    """Of each encoder's texts random subwords, at all layers: of train for subspaces, of test for probes."""
+    paper, found = section(config), {}
+    for encoder, corpus in paper.texts.items():
+        words = Draw(
+            languages=tuple(config.corpora[str(corpus)].languages),
+            random_words={"train": paper.fit_words, "test": paper.probe_words},
+            all_layers=True,
+        )
+        found[subwords(encoder)] = Draws(
+            encoder=encoder, reading=paper.text_reading, unit="word", corpora={str(corpus): words}
+        )  # fmt: skip
+    return found
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     """See Paper."""
     paper = section(config)
     if recipe.task is None:
-        return {"subspaces": {"corpus": paper.text_corpus, "split": "train", "methods": ["densray"]}}
+        subspaces = {"corpus": paper.texts[recipe.encoder], "split": "train", "methods": ["densray"]}
+        return {"subspaces": subspaces, **probes(recipe, config)}
     if kind(recipe) == "spans":
         return {"spans": {"head": TASK, "labels": recipe.labels(TASK), "resamples": paper.bootstrap}}
     definitions = [CHUNK_MICRO_F1, ACCURACY, CUT_WORDS]
@@ -56,7 +62,7 @@ PAPER = Paper(
     recipes=recipes,
     seeds=seeds,
     draws=draws,
-    drawn=lambda recipe, config: SUBWORDS if recipe.name == PRETRAINED else None,
+    drawn=lambda recipe, config: subwords(recipe.encoder) if recipe.task is None else None,
     measures=measures,
     items=items,
 )

@@ -7,12 +7,13 @@ from crosslens.config.base import Split
 from crosslens.config.whole import Config
 from crosslens.labels import ENTITIES, UPOS
 from crosslens.papers.liang2021.config import Liang2021, Model, TaskName, section
-from crosslens.papers.liang2021.layout import PAPER, PRETRAINED, part_name, recipe_name
+from crosslens.papers.liang2021.layout import PAPER, part_name, pretrained, recipe_name, untrained
 from crosslens.recipes import (
     ENCODER,
     TASK,
     Artefact,
     Data,
+    Edit,
     LinearHead,
     Penalty,
     Phase,
@@ -29,13 +30,16 @@ FROZEN = "frozen"
 
 
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Trainings by name, such as liang2021/pos/en/ldar, and the encoder as it was pretrained."""
+    """Trainings by name, such as liang2021/pos/en/ldar, encoders as they were pretrained, and one with random weights."""
     paper = section(config)
+    probed = {pretrained(encoder): (encoder, Edit()) for encoder in paper.texts}
+    probed[untrained(paper.encoder)] = (paper.encoder, Edit(layers="all", embeddings=True))
     made = [
         Recipe(
-            name=PRETRAINED, paper=PAPER, encoder=paper.encoder, reading=paper.reading, heads={}, stages=(), scores=(),
+            name=name, paper=PAPER, encoder=encoder, reading=paper.reading, heads={}, stages=(), scores=(), edit=edit,
             init_sd=paper.training.init_sd, dropout=paper.training.dropout,
         )
+        for name, (encoder, edit) in probed.items()
     ]  # fmt: skip
     for task in paper.tasks:
         for sources in paper.sources:
@@ -139,7 +143,7 @@ def _recipe(
         source="_".join(sources),
         encoder=paper.encoder,
         reading=paper.reading,
-        artefact=Artefact(kind="subspaces", recipe=PRETRAINED, seed=paper.seeds[0]) if reads else None,
+        artefact=Artefact(kind="subspaces", recipe=pretrained(paper.encoder), seed=paper.seeds[0]) if reads else None,
         heads=heads,
         stages=(stage,),
         scores=tuple(Score(head=head, data=test) for head in heads),

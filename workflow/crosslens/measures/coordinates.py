@@ -1,0 +1,102 @@
+"""Hidden states of languages along language subspaces that are fitted on other words, for each seed: what linear probes read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crosslens.measures.intervals import mean_interval
+from crosslens.measures.subspaces import METHODS
+from crosslens.states.files import read_random, width
+from crosslens.streams import stream
+from crosslens.subspaces.inlp import inlp
+from crosslens.subspaces.statistics import Statistics
+from crosslens.subspaces.subspace import Subspace
+from crosslens.subspaces.windows import Window
+
+INLP = "inlp"
+INLP_ROUNDS, INLP_WORDS = 2, 300  # rounds of at most n - 1 directions; words of a language that it learns from
+
+States = Mapping[str, np.ndarray]
+"""Language -> (m, d)."""
+
+
+def subspaces(
+    paths: Mapping[str, Path], layer: int, methods: Sequence[str], seeds: Sequence[int], share: float, split: str = "train"
+) -> dict[int, dict[str, Subspace]]:
+    """Seed -> method -> subspace of all d directions, from the evenly drawn words of a split: of each language a random share.
+
+    paths: of each language's states. The released code has half the words, one draw for all seeds and layers (liang2021:
+    densray_lda.py, lines 61-64, and no fit of a second seed, lines 72 and 88); here each seed has a draw of its own, the same at
+    all layers. One language is in memory at a time, and a few words of all for INLP.
+    """
+    sums = {seed: Statistics(width(next(iter(paths.values())), layer)) for seed in seeds}
+    samples: dict[int, dict[str, np.ndarray]] = {seed: {} for seed in seeds}
+    for language, path in paths.items():
+        states = read_random(path, layer, split)
+        for seed in seeds:
+            order = np.random.default_rng(stream(seed, "fit", language)).permutation(len(states))
+            chosen = states[order[: max(1, round(share * len(states)))]]
+            sums[seed].update(chosen, language)
+            if INLP in methods:
+                samples[seed][language] = chosen[:INLP_WORDS]
+    return {
+        seed: {
+            method: (inlp(samples[seed], INLP_ROUNDS) if method == INLP else METHODS[method](sums[seed])).completed(seed=seed)
+            for method in methods
+        }
+        for seed in seeds
+    }
+
+
+def held_out(paths: Mapping[str, Path], layer: int, split: str = "test") -> dict[str, np.ndarray]:
+    """States of the words that no subspace is fitted on, (m, d) float32 each."""
+    return {language: read_random(path, layer, split) for language, path in paths.items()}
+
+
+def split_words(states: States, seed: int, most: int | None = None, share: float = 0.8) -> tuple[States, States]:
+    """Random words of each language to train probes on, and the rest to test them on.
+
+    most: words of a language in all, None: all. share: of the first ones, 8,000 of 10,000 in liang2021, section 4.1.
+    """
+    train, test = {}, {}
+    for language, vectors in states.items():
+        order = np.random.default_rng(stream(seed, "split", language)).permutation(len(vectors))[:most]
+        cut = round(share * len(order))
+        train[language], test[language] = vectors[order[:cut]], vectors[order[cut:]]
+    return train, test
+
+
+@dataclass(frozen=True)
+class Read:
+    """Train and test states along some directions of a subspace, and which columns each draw of each window has there."""
+
+    train: States
+    test: States
+    windows: Sequence[Window]
+    columns: list[np.ndarray]  # of all draws of all windows
+    owners: np.ndarray  # (draws,) number of each draw's window
+
+    @classmethod
+    def of(cls, subspace: Subspace, train: States, test: States, windows: Sequence[Window]) -> "Read":
+        """Along the directions that any window has, around the centre."""
+        draws = [draw for window in windows for draw in window.draws]
+        directions = np.unique(np.concatenate(draws))
+        along = [
+            {language: subspace.coordinates(vectors, directions, centred=True) for language, vectors in part.items()}
+            for part in (train, test)
+        ]
+        owners = np.repeat(np.arange(len(windows)), [len(window.draws) for window in windows])
+        return cls(along[0], along[1], windows, [np.searchsorted(directions, draw) for draw in draws], owners)
+
+    def records(self, values: np.ndarray, **common: Any) -> Iterator[dict[str, Any]]:
+        """A record a window: mean, over items, of the mean of its draws, with Student's t interval. values: (items, draws).
+
+        None where there are no items.
+        """
+        for number, window in enumerate(self.windows if len(values) else ()):
+            value, low, high = mean_interval(values[:, self.owners == number].mean(1))
+            place = {"window": window.kind, "x": window.x, "language": "all", "split": "test", "n": len(values)}
+            yield common | place | {"value": value, "low": low, "high": high}

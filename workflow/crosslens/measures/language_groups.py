@@ -1,0 +1,47 @@
+"""Language identification within groups of languages, from pairs of directions of their own subspace: liang2021, figure 5."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from crosslens.measures.coordinates import Read, held_out, split_words, subspaces
+from crosslens.measures.definitions import PAIRS
+from crosslens.measures.given import Given
+from crosslens.measures.language_identification import language_pairs, language_pairs_of
+from crosslens.states.files import layers
+from crosslens.streams import stream
+from crosslens.subspaces.windows import BAND, BEYOND, SCATTERED, windows
+
+READS = ("states",)
+SIZE = 2  # coordinates in a window
+
+
+def measure(
+    given: Given, *, corpus: str, groups: Mapping[str, Sequence[str]], random: str, size: int, method: str,
+    seeds: Sequence[int], share: float, bands: Sequence[int], draws: int, tolerance: float,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Accuracy over all pairs of a group at the last layer, the group in the place of the item.
+
+    groups: name -> languages. random: name of groups of `size` random languages, others for each seed (the released code has one
+    draw: LI_figure_appendix.py, line 62). bands: where windows of two coordinates end.
+    """
+    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    layer = layers(given.folder / corpus)[-1]
+    states = held_out(paths, layer)
+    common = {"corpus": corpus, "layer": layer, "measure": "language identification", "definition": PAIRS, "subspace": method}
+    for seed in seeds:
+        drawn = np.random.default_rng(stream(seed, "languages")).permutation(sorted(paths))[:size]
+        for name, languages in {**groups, random: sorted(drawn)}.items():
+            fitted = subspaces({language: paths[language] for language in languages}, layer, [method], [seed], share)[seed][
+                method
+            ]
+            train, test = split_words({language: states[language] for language in languages}, seed)
+            place = len(fitted.basis), fitted.rank
+            shown = windows([BAND], bands, *place, size=SIZE, draws=1, seed=seed)
+            shown += windows([BEYOND, SCATTERED], [SIZE], *place, size=SIZE, draws=draws, seed=seed)
+            read = Read.of(fitted, train, test, shown)
+            pairs = language_pairs_of(languages, len(languages) ** 2, seed)
+            found = language_pairs(read.train, read.test, pairs, read.columns, tolerance=tolerance)
+            ended = {"gradient": float(found.gradients.max()), "converged": bool(found.converged.all())}
+            yield from read.records(found.values, **common | ended | {"seed": seed, "item": name})

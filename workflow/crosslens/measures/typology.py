@@ -1,0 +1,205 @@
+"""What probes tell of a language's typology from its words: WALS's features, liang2021, section 4.2.
+
+A probe can learn a feature by learning languages, if it is tested on languages that it was trained on, as the paper tests it.
+So beside that split stands one that holds out whole families, and beside both stand values that were shuffled among languages.
+"""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from crosslens.measures.coordinates import Read, States, held_out, split_words, subspaces
+from crosslens.measures.definitions import (
+    FEATURES,
+    FEATURES_HELD_OUT,
+    FEATURES_HELD_OUT_SHUFFLED,
+    FEATURES_MAJORITY,
+    FEATURES_SHUFFLED,
+)
+from crosslens.measures.given import Given
+from crosslens.measures.intervals import mean_interval
+from crosslens.measures.logistic import LEFT_OUT, fit
+from crosslens.states.files import layers
+from crosslens.streams import stream
+from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, windows
+
+READS = ("states", "typology")
+AT_ONCE = 2**26  # logits of test words in memory at once
+HELD_OUT = (FIRST, SCATTERED)  # windows that are tested on families that were held out
+
+Values = Mapping[str, Mapping[str, int]]
+"""Feature -> language -> value."""
+
+
+def measure(
+    given: Given, *, corpus: str, typology: str, methods: Sequence[str], seeds: Sequence[int], share: float,
+    family: Mapping[str, str], features: int | None, words: int, held_out_words: int, folds: int, dimensions: Sequence[int],
+    bands: Sequence[int], layer_dimensions: Sequence[int], band: int, draws: int, tolerance: float,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Mean micro F1 over features for each seed with a fit, words, features, folds and random windows of its own.
+
+    typology: the corpus of given.typology. features: so many random ones, the same at all layers, None: all. words,
+    held_out_words: of a language, for the first split and for the second. folds: parts of the families, each held out
+    once. Windows as in language_identification; families are held out for those of `HELD_OUT` alone.
+    """
+    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    stored = layers(given.folder / corpus)
+    table = pq.read_table(given.typology, columns=["feature", "language", "value"])
+    known = of_languages(values_of(*(table[name].to_pylist() for name in table.column_names)), paths)
+    for layer in stored:
+        fits = subspaces(paths, layer, methods, seeds, share)
+        states = held_out(paths, layer)
+        for seed, method in ((seed, method) for seed in seeds for method in methods):
+            chosen = drawn(known, features, seed)
+            mixed = shuffled(chosen, seed)
+            parts = folds_of(states, family, folds, seed)
+            subspace = fits[seed][method]
+            place = len(subspace.basis), subspace.rank
+            own: dict[str, Any] = {"corpus": corpus, "seed": seed, "layer": layer, "subspace": method, "item": "typology",
+                                   "measure": "typology"}  # fmt: skip
+            last = layer == stored[-1]
+            kinds = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED) if last else HELD_OUT
+            xs = sorted({*dimensions, *layer_dimensions, band}) if last else layer_dimensions
+            shown = windows(kinds, xs, *place, size=band, draws=draws, seed=seed)
+            shown += windows([BAND], bands, *place, size=band, draws=1, seed=seed) if last else []
+            few = [window for window in shown if window.kind in HELD_OUT]
+            same, other = split_words(states, seed, words), split_words(states, seed, held_out_words)
+            for definition, of, part, these, split in (
+                (FEATURES, chosen, None, shown, same),
+                (FEATURES_SHUFFLED, mixed, None, few, same),
+                (FEATURES_HELD_OUT, chosen, parts, few, other),
+                (FEATURES_HELD_OUT_SHUFFLED, mixed, parts, few, other),
+            ):
+                read = Read.of(subspace, *split, these)
+                found = micro_f1(read, of, part, tolerance)
+                ended = {"gradient": found.gradient, "converged": found.gradient <= tolerance}
+                yield from read.records(found.values, **own | ended | {"definition": definition})
+            if len(guessed := majority(chosen, parts)):
+                value, low, high = mean_interval(guessed)
+                yield own | {"subspace": None, "definition": FEATURES_MAJORITY, "value": value, "low": low, "high": high,
+                             "n": len(guessed), "language": "all", "split": "test"}  # fmt: skip
+
+
+def values_of(features: Sequence[str], languages: Sequence[str], values: Sequence[int]) -> dict[str, dict[str, int]]:
+    """Of rows, by feature and language."""
+    found: dict[str, dict[str, int]] = {}
+    for feature, language, value in zip(features, languages, values, strict=True):
+        found.setdefault(feature, {})[language] = value
+    return found
+
+
+def of_languages(known: Values, languages: Container[str]) -> Values:
+    """Of some languages, features with at least two values among them."""
+    own = {name: {code: value for code, value in values.items() if code in languages} for name, values in known.items()}
+    return {name: values for name, values in own.items() if len(set(values.values())) > 1}
+
+
+def drawn(known: Values, count: int | None, seed: int) -> Values:
+    """So many random features, or all."""
+    names = sorted(known)
+    order = np.random.default_rng(stream(seed, "features")).permutation(len(names))
+    return {names[number]: known[names[number]] for number in np.sort(order[:count])}
+
+
+def shuffled(known: Values, seed: int) -> Values:
+    """The same values, of each feature in another order of its languages."""
+    generator, found = np.random.default_rng(stream(seed, "shuffle")), {}
+    for name, values in known.items():
+        found[name] = dict(zip(values, generator.permutation([*values.values()]).tolist(), strict=True))
+    return found
+
+
+def folds_of(languages: Sequence[str] | States, family: Mapping[str, str], count: int, seed: int) -> list[list[str]]:
+    """Languages in `count` parts or fewer, families whole: large ones first, each to the smallest part."""
+    families: dict[str, list[str]] = {}
+    for language in languages:
+        families.setdefault(family[language], []).append(language)
+    parts: list[list[str]] = [[] for _ in range(min(count, len(families)))]
+    order = np.random.default_rng(stream(seed, "folds")).permutation(sorted(families))
+    for name in sorted(order, key=lambda name: -len(families[name])):
+        min(parts, key=len).extend(families[name])
+    return parts
+
+
+def majority(known: Values, parts: Sequence[Sequence[str]]) -> np.ndarray:
+    """Micro F1 of naming the most frequent value of the languages that are not held out, of features that can be tested so."""
+    found = []
+    for values in known.values():
+        right = total = 0
+        for part in parts:
+            rest = [value for language, value in values.items() if language not in part]
+            tested = [value for language, value in values.items() if language in part and value in rest]
+            total += len(tested)
+            right += sum(value == max(sorted(set(rest)), key=rest.count) for value in tested)
+        found += [right / total] if total else []
+    return np.array(found)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Micro F1 of each feature that can be tested and draw, (features, draws), and the largest gradient where a fit ended."""
+
+    values: np.ndarray
+    gradient: float
+
+
+def micro_f1(read: Read, known: Values, parts: Sequence[Sequence[str]] | None, tolerance: float) -> Found:
+    """Micro F1, the share of words whose value is named, by one multinomial probe a feature and part.
+
+    parts: languages that are held out together, each probe being tested on those words of theirs whose value it was trained on;
+    None: no language is, and probes are tested on other words of the same languages. Features with equally many values are
+    solved together, and so are all parts.
+    """
+    names = list(known)
+    train, test = (np.concatenate([*part.values()]) for part in (read.train, read.test))
+    correct, tested = np.zeros((len(names), len(read.columns))), np.zeros(len(names))
+    gradient = 0.0
+    for numbers in _alike(known):
+        targets = [(number, part) for number in numbers for part in (parts if parts is not None else [()])]
+        of_train, of_test = [], []
+        for number, part in targets:
+            classes = _classes(known[names[number]])
+            seen = {language: number for language, number in classes.items() if language not in part}
+            asked = {language: number for language, number in classes.items() if language in part} if parts is not None else seen
+            of_train.append(_by_word(read.train, seen))
+            of_test.append(_by_word(read.test, {language: value for language, value in asked.items() if value in seen.values()}))
+        two = [len(np.unique(row[row != LEFT_OUT])) > 1 for row in of_train]  # of others nothing can be learnt
+        rows = np.flatnonzero(two)
+        truth = np.array(of_test)[rows]
+        owners = np.array([number for number, _ in targets])[rows]
+        np.add.at(tested, owners, (truth != LEFT_OUT).sum(1))
+        size = max(1, AT_ONCE // (max(1, truth.size) * len(set(known[names[numbers[0]]].values()))))
+        for start in range(0, len(read.columns) if len(rows) else 0, size):
+            some = slice(start, start + size)
+            probes = fit(
+                train[None], np.array(of_train)[rows][None], read.columns[some], penalties=1.0, tolerance=tolerance
+            )  # fmt: skip
+            gradient = max(gradient, float(probes.gradients.max()))
+            named = probes.predict(test[None])[0]  # (draws, targets, words)
+            right = ((named == truth) & (truth != LEFT_OUT)).sum(2)
+            for place, of_draw in enumerate(right, start):
+                np.add.at(correct[:, place], owners, of_draw)
+    complete = tested > 0
+    return Found(correct[complete] / tested[complete, None], gradient)
+
+
+def _alike(known: Values) -> list[list[int]]:
+    """Numbers of features, those with equally many values together."""
+    groups: dict[int, list[int]] = {}
+    for number, values in enumerate(known.values()):
+        groups.setdefault(len(set(values.values())), []).append(number)
+    return list(groups.values())
+
+
+def _classes(values: Mapping[str, int]) -> dict[str, int]:
+    """Language -> number of its value among those that occur."""
+    numbers = {value: number for number, value in enumerate(sorted(set(values.values())))}
+    return {language: numbers[value] for language, value in values.items()}
+
+
+def _by_word(states: States, classes: Mapping[str, int]) -> np.ndarray:
+    """Of each word its language's class, LEFT_OUT where it has none: (words,)."""
+    return np.repeat([classes.get(language, LEFT_OUT) for language in states], [len(vectors) for vectors in states.values()])

@@ -1,0 +1,42 @@
+"""liang2021: what is measured of hidden states for figures 1, 2, 3 and 5, as settings of the kinds of measures."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from crosslens.config.base import languages_table
+from crosslens.config.whole import Config
+from crosslens.papers.liang2021.config import section
+from crosslens.papers.liang2021.layout import RANDOM_GROUPS, pretrained
+from crosslens.recipes import Recipe
+
+IDENTIFICATION, TYPOLOGY, SIMILARITY = "language_identification", "typology", "language_similarity"
+GROUPS = "language_groups"
+
+
+def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
+    """Of an encoder's states; further methods and groups of languages of the paper's own encoder alone."""
+    paper, probing = section(config), section(config).probing
+    main = recipe.name == pretrained(paper.encoder)
+    corpus = str(paper.texts[recipe.encoder])
+    languages = config.corpora[corpus].languages
+    fits = {"corpus": corpus, "seeds": paper.seeds, "share": probing.share, "draws": probing.draws}
+    windows = fits | probing.model_dump(include={"methods", "dimensions", "bands", "band"})
+    table = {language: languages_table()[language] for language in languages}
+    classes = {kind: {language: row[kind] for language, row in table.items()} for kind in ("genus", "family")}
+    typology, similarity = probing.typology, probing.similarity
+    found: dict[str, Mapping[str, Any]] = {
+        IDENTIFICATION: windows
+        | probing.model_dump(include={"pairs", "rest_words", "layer_dimensions", "tolerance"})
+        | {"compared": probing.compared if main else []},
+        TYPOLOGY: windows
+        | typology.model_dump(exclude={"corpus"})
+        | {"typology": typology.corpus, "family": classes["family"], "tolerance": probing.tolerance},
+        SIMILARITY: windows | similarity.model_dump() | {"classes": classes},
+    }
+    if main:
+        groups = {name: of for name, of in probing.groups.languages.items() if of}
+        found[GROUPS] = fits | {
+            "groups": groups, "random": RANDOM_GROUPS, "size": probing.groups.size, "bands": probing.groups.bands,
+            "method": probing.methods[0], "tolerance": probing.tolerance,
+        }  # fmt: skip
+    return found

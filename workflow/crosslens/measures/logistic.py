@@ -5,7 +5,7 @@ intercept not penalised; two classes have one vector of weights, more have one e
 the gradient of that is above the tolerance, which is what scikit-learn compares with `tol`.
 
 Regressions on the same items share products of matrices, whichever columns they use. They descend by L-BFGS, preconditioned by
-the curvature X' S X where a round starts, S averaged over the regressions; the next round is of those that have not converged.
+the curvature X' S X where a round starts, S averaged over the regressions; the next round has those that have not converged.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from torch.nn.functional import one_hot, pad
 from crosslens.errors import DataError
 
 LEFT_OUT = -1  # class of an item that a target does not use
-ROUND, MEMORY = 10, 6  # iterations before the curvature is computed anew; steps that L-BFGS remembers
+ROUND = 6  # iterations of the first round; each is twice as long as the one before, and L-BFGS remembers half of it
 LOGITS_ON_A_CPU, LOGITS_ON_A_GPU = 2**20, 2**28  # in memory at once; on a CPU few enough to stay in the cache
 VECTORS_ON_A_CPU, VECTORS_ON_A_GPU = 40, 1024  # of weights, in one product of matrices
 OVERSHOT = 0.5  # a step is shortened where the slope at its end is steeper than this share of that at its start
@@ -90,12 +90,12 @@ def fit(
     axes = [(range(groups), groups_at_once), (order, sets_at_once), (range(count), targets_at_once)]
     for parts in product(*([axis[i : i + size] for i in range(0, len(axis), size)] for axis, size in axes)):
         g, v, t = (torch.tensor(part) for part in parts)
-        left = iterations
+        left, length = iterations, ROUND
         while len(g) and left > 0:
             batch = _Batch(items[_run(g)], targets[g][:, t], present[g][:, t], [sets[number] for number in v], strength[t])
             place = np.ix_(g.numpy(), v.numpy(), t.numpy())
-            weights[place], gradients[place], done = batch.descend(weights[place], tolerance, min(ROUND, left))
-            left -= done
+            weights[place], gradients[place], done = batch.descend(weights[place], tolerance, min(length, left))
+            left, length = left - done, 2 * length
             late = (gradients[place] > tolerance).cpu()
             g, v, t = g[late.any(2).any(1)], v[late.any(2).any(0)], t[late.any(1).any(0)]
     intercepts = weights[..., 0].clone()
@@ -227,7 +227,7 @@ class _Batch:
             before = gradient, preconditioned
             gradient = self.gradient(errors, weights)
             preconditioned = self.precondition(factors, gradient)
-            steps = [*steps[1 - MEMORY :], _Step.of(step, gradient - before[0], preconditioned - before[1])]
+            steps = [*steps[-max(1, iterations // 2) :], _Step.of(step, gradient - before[0], preconditioned - before[1])]
             largest, done = self.largest(gradient), done + 1
         end = start.clone()
         end[..., self.union] = weights

@@ -1,14 +1,11 @@
 """How well a linear probe that is trained until it converges tells the language of a word (of a text), and its controls."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from crosslens.draws.files import Drawn
@@ -16,6 +13,7 @@ from crosslens.measures.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WIT
 from crosslens.measures.f1 import accuracy, token_counts
 from crosslens.measures.given import Given
 from crosslens.measures.intervals import bootstrap
+from crosslens.measures.logistic import Regressions, fit
 from crosslens.states.files import States, read
 
 READS = ("states",)
@@ -109,28 +107,23 @@ def logistic_probe(
 
     train (n, d), truth (n,) classes, texts (n,) sentence of each word. C is chosen on a fifth of the sentences when there are
     several penalties. A fit has converged where no component of the gradient is above `tolerance`; float64, since in float32 it
-    stops at 1e-5 to 1e-4, and by Newton steps, since states after training are badly conditioned.
+    stops at 1e-5 to 1e-4.
     """
+    states, (names, classes) = train.astype(np.float64), np.unique(truth, return_inverse=True)
 
-    def fit(rows: np.ndarray, penalty: float):  # type: ignore[no-untyped-def]
-        solver = LogisticRegression(C=penalty, solver="newton-cg", max_iter=iterations, tol=tolerance)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it stopped early is in the result
-            return make_pipeline(StandardScaler(), solver).fit(states[rows], truth[rows])
+    def fitted(rows: np.ndarray, strengths: Sequence[float]) -> tuple[StandardScaler, Regressions]:
+        scaler = StandardScaler().fit(states[rows])
+        targets = np.repeat(classes[None, None, rows], len(strengths), 1)
+        inside = scaler.transform(states[rows])[None]
+        return scaler, fit(inside, targets, penalties=strengths, tolerance=tolerance, iterations=iterations)
 
-    states, everything = train.astype(np.float64), np.ones(len(train), bool)
     best = penalties[0]
     if len(penalties) > 1:
         held_out = split_by_text(texts, 0.2, seed)
-        best = max(penalties, key=lambda penalty: fit(~held_out, penalty).score(states[held_out], truth[held_out]))
-    model = fit(everything, best)
-    gradient = _largest_gradient(model[0].transform(states), truth, model[1])
-    return [Fitted(model.predict(test), best, gradient, gradient <= tolerance) for test in tests]
-
-
-def _largest_gradient(states: np.ndarray, truth: np.ndarray, model: LogisticRegression) -> float:
-    """Largest component, in absolute value, of the gradient of mean cross entropy + |weights|^2 / (2 n C); states (n, d)."""
-    errors = model.predict_proba(states) - (truth[:, None] == model.classes_)
-    errors = errors[:, -len(model.coef_) :]  # of two classes one has weights
-    weights = errors.T @ states / len(states) + model.coef_ / (len(states) * model.C)
-    return float(max(np.abs(weights).max(), np.abs(errors.mean(axis=0)).max()))
+        scaler, tried = fitted(~held_out, penalties)
+        right = tried.predict(scaler.transform(states[held_out])[None])[0, 0] == classes[held_out]
+        best = penalties[int(right.mean(1).argmax())]
+    scaler, found = fitted(np.ones(len(train), bool), [best])
+    gradient = float(found.gradients[0, 0, 0])
+    predicted = [names[found.predict(scaler.transform(test.astype(np.float64))[None])[0, 0, 0]] for test in tests]
+    return [Fitted(each, best, gradient, gradient <= tolerance) for each in predicted]

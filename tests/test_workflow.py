@@ -379,7 +379,7 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     random_encoder = re.search(r"random: \{ source: random.*\}", overlay.read_text())[0]
     hub = f"random: {{ source: hub, id: some/encoder, revision: {'a' * 40} }}"
     overlay.write_text(overlay.read_text().replace(random_encoder, hub))
-    tiny(own, *ALL, "--touch")
+    tiny(own, "demo", "--touch")
     assert planned(own, "demo") == []
 
     def follows(task: str) -> list[str]:

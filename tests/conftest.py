@@ -31,11 +31,12 @@ UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCON
 NLI = ("entailment", "neutral", "contradiction")
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
+LONGEST = ("test_workflow", "test_training", "test_wikipedia", "test_new_paper", "test_your_own", "test_phrasebook")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The file whose tests take longest comes first, so that no worker is left with it alone in the end."""
-    items.sort(key=lambda item: item.path.stem != "test_workflow")
+    """The files whose tests take longest come first, so that no worker is left with one alone in the end."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
@@ -58,10 +59,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def snakemake(root: Path, *options: str) -> str:
     """Run Snakemake and return what it said."""
     path = f"{root / 'conda' / 'bin'}:{os.environ['PATH']}"
-    command = ["timeout", "-k", "5", "120", sys.executable, "-m", "snakemake", *options]
-    result = subprocess.run(command, cwd=root, env=os.environ | {"PATH": path}, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return result.stdout + result.stderr
+    status, said = forked.snakemake(options, root, os.environ | {"PATH": path})
+    assert status == 0, said
+    return said
 
 
 def python_of(root: Path) -> str:

@@ -1,8 +1,4 @@
-"""The real workflow on hardly any data: what it builds, what reruns after a change, bad input, a kill, and its plans.
-
-`PYTHONPATH=workflow python tests/test_workflow.py` rewrites tests/workflow/plans.json, the job counts that `test_plans` compares
-with.
-"""
+"""The real workflow on hardly any data: what it builds, what reruns after a change, bad input, a kill."""
 
 import contextlib
 import hashlib
@@ -14,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,24 +18,10 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from forked import snakemake as forked
 from safetensors.numpy import load_file
-from test_environments import rules
 
 REPOSITORY = Path(__file__).parents[1]
-PLANS = REPOSITORY / "tests/workflow/plans.json"
-MULLER2021 = [*(f"table{number}.csv" for number in range(1, 9)), *(f"figure{number}.svg" for number in range(1, 9))]
-PLANNED = {
-    "published": [],
-    "published, search": ["results/table5_search.html"],
-    "demo": ["demo", "--profile", "demo"],
-    "laptop": ["--profile", "laptop"],
-    "slurm": ["--profile", "slurm"],
-    "slurm, table 2": ["--profile", "slurm", "results/table2.csv"],
-    "muller2021, table 1": ["--profile", "slurm", "results/muller2021/table1.csv"],
-    "muller2021": ["--profile", "slurm", *(f"results/muller2021/{name}" for name in MULLER2021)],
-    "muller2021, search": ["--profile", "slurm", "results/muller2021/table3_search.csv"],
-    "demo, all": ["demo_all", "--profile", "demo"],
-}
 OVERLAY = "tests/workflow/overlay.yaml"
 RESULTS = "results/tiny"
 SEARCHES = ("table5_search", "muller2021/table3_search")
@@ -92,11 +73,9 @@ def environment() -> dict[str, str]:
 
 def snakemake(root: Path, *options: str, works: bool = True) -> str:
     """Run Snakemake and return what it said."""
-    result = subprocess.run(
-        command(*options), cwd=root, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    assert (result.returncode == 0) == works, result.stdout
-    return result.stdout
+    status, said = forked(options, root, environment())
+    assert (status == 0) == works, said
+    return said
 
 
 def tiny(root: Path, *options: str, works: bool = True) -> str:
@@ -138,10 +117,6 @@ def counts(said: str) -> dict[str, int]:
     """Jobs by rule of what a dry run said."""
     table = said[said.index("Job stats:") :]
     return {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", table.split("\n\n")[0], re.MULTILINE)}
-
-
-def all_plans(root: Path) -> dict[str, dict[str, int]]:
-    return {name: counts(snakemake(root, "-n", *options)) for name, options in PLANNED.items()}
 
 
 @contextlib.contextmanager
@@ -255,9 +230,8 @@ def test_switching_conda_on_reruns_nothing(built, tmp_path):
     subprocess.run([sys.executable, REPOSITORY / "tests/condashim", "install", tmp_path / "conda"], check=True)
     environment_ = environment()
     environment_["PATH"] = f"{tmp_path / 'conda/bin'}:{environment_['PATH']}"
-    options = command("--profile", "tests/workflow", "-n", "--sdm", "conda")
-    said = subprocess.run(options, cwd=built, env=environment_, capture_output=True, text=True)
-    assert "Nothing to be done" in said.stdout + said.stderr, said.stderr
+    status, said = forked(("--profile", "tests/workflow", "-n", "--sdm", "conda"), built, environment_)
+    assert status == 0 and "Nothing to be done" in said, said
 
 
 def test_another_mirror_reruns_nothing(own, tmp_path):
@@ -301,16 +275,6 @@ def test_on_a_cluster_fetching_stays_on_the_login_node(own, tmp_path):
     at_once = ("--seconds-between-status-checks", "1", "--slurm-init-seconds-before-status-checks", "1")
     said = snakemake(own, "--profile", "slurm", *at_once, "--config", f"mirror=['{tmp_path / 'mirror'}']", "--", target)
     assert "submitted" not in said and (own / target).read_text() == text.read_text()
-
-
-def test_prefetch_says_how_much_there_is(built):
-    said = snakemake(built, "prefetch", "-n", "--profile", "slurm")
-    jobs = counts(said)
-    announced = re.search(
-        r"^prefetch: (\d+) files, 0 already present, 0 in a mirror, (\d+) to download: (\d+\.\d) [MG]B", said, re.MULTILINE
-    )
-    assert announced and int(announced[1]) == jobs["fetch"] + jobs["dump_sample"] and int(announced[2]) == jobs["fetch"]
-    assert jobs.keys() == {"fetch", "dump_sample", "prefetch", "total"}
 
 
 PROJECTIONS = sorted(
@@ -409,36 +373,13 @@ def test_code_of_an_item_reruns_what_it_makes(built, module, edit, jobs):
         assert planned(built) == sorted(jobs)
 
 
-def test_names_of_languages_rerun_the_figures_that_show_them(tmp_path):
-    root = copy_repository(tmp_path)
-    legend = ("results/tiny/figure2.svg",)
-    tiny(root, *legend)
-    with changed(root / "resources/languages.csv", ("Afrikaans", "Afrikaner")):  # is not of the study
-        assert "Nothing to be done" in tiny(root, *legend, "-n")
-    with changed(root / "resources/languages.csv", ("tr,Turkish", "tr,Türkçe")):
-        assert "Draw figure2" in tiny(root, *legend, "-n")
-
-
-def test_a_measure_that_a_paper_does_not_ask_for_is_refused(tmp_path):
-    root = copy_repository(tmp_path)
-    for kind, end in (("classification", ""), ("probes", "/seed0")):
-        of_another = f"results/demo/measures/{kind}/muller2021/parsing/en/ref{end}.parquet"
-        said = snakemake(root, "--profile", "demo", "-n", of_another, works=False)
-        expected = "expected a kind of measure that muller2021 requests for this recipe (similarity, attachment)"
-        assert f"measures/{kind}/muller2021/parsing/en/ref: {expected}" in said
-    said = snakemake(
-        root, "--profile", "demo", "-n", "results/demo/measures/probes/tanti2021/pos/frozn/seed0.parquet", works=False
-    )
-    assert "tanti2021/pos/frozn: expected the name of a configured recipe; did you mean 'tanti2021/pos/frozen'?" in said
-
-
 def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     """With an encoder that depends on no text, as the published one; a random or trimmed one follows its corpora."""
     overlay = own / OVERLAY
     random_encoder = re.search(r"random: \{ source: random.*\}", overlay.read_text())[0]
     hub = f"random: {{ source: hub, id: some/encoder, revision: {'a' * 40} }}"
     overlay.write_text(overlay.read_text().replace(random_encoder, hub))
-    tiny(own, *ALL, "--touch")
+    tiny(own, "demo", "--touch")
     assert planned(own, "demo") == []
 
     def follows(task: str) -> list[str]:
@@ -534,19 +475,6 @@ def test_a_corpus_without_paragraphs_is_named(own):
     assert "no paragraph for de." in error and "name a larger file or a lower minimum" in error
 
 
-def test_a_misspelt_key_is_named(built):
-    with changed(built / OVERLAY, ("perplexity: 5", "perplexty: 5")):
-        said = tiny(built, "-n", works=False)
-    line = "config.yaml, tests/workflow/overlay.yaml: papers.tanti2021.tsne.perplexty: unknown key; did you mean 'perplexity'?"
-    assert line in said.split("\n") and "Traceback" not in said
-
-
-def test_an_unknown_source_is_named(built):
-    with changed(built / OVERLAY, ("source: phrasebook\n    file:", "source: wikipedai\n    file:")):
-        said = tiny(built, "-n", works=False)
-    assert re.search(r"^.*corpora\.wikipedia\.source: .*'wikipedai'; did you mean 'wikipedia'\?$", said, re.MULTILINE), said
-
-
 # --- a kill -------------------------------------------------------------------------------------------------------------------
 
 
@@ -629,32 +557,3 @@ def test_a_killed_search_goes_on_after_its_finished_trials(own):
     tiny(own, target)
     assert f"{TRIALS}/trial00 was finished before" in log.read_text()
     assert predicted() == undisturbed and [path.name for path in folder.parent.iterdir()] == ["seed0"]
-
-
-# --- the rules ----------------------------------------------------------------------------------------------------------------
-
-
-def test_lint(built):
-    assert "good condition" in snakemake(built, "--lint")
-
-
-def test_format_of_rules(built):
-    command_ = [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow/Snakefile", "rules"]
-    result = subprocess.run(command_, cwd=REPOSITORY, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
-
-
-def test_plans(built):
-    """The number of jobs by rule, also of scales whose data are not here. After a wanted change: see the top of this file."""
-    assert not (built / "../shared/mirror").exists()
-    assert all_plans(built) == json.loads(PLANS.read_text())
-
-
-def test_a_cluster_is_asked_for_gpus_where_encoders_run():
-    gpus = {rule.name: rule.resources["gpu"].value for rule in rules(REPOSITORY) if "gpu" in rule.resources}
-    assert gpus == {"train": 1, "train_without_weights": 1, "train_trials": 1, "states": 1}
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        PLANS.write_text(json.dumps(all_plans(copy_repository(Path(folder))), indent=2) + "\n")

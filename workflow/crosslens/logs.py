@@ -1,5 +1,7 @@
 """A rule's log: first what ran, then progress with the time left, then throughput and peak memory."""
 
+import atexit
+import gc
 import logging
 import os
 import platform
@@ -87,6 +89,7 @@ def start(log_path: str | None, made: str, *, seed: int | None = None) -> loggin
         file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
         log.addHandler(file)
     sys.excepthook = _report
+    atexit.register(gc.freeze)  # else a job that imported torch looks for garbage for up to a second while Python shuts down
     threads = os.environ.get("OMP_NUM_THREADS", "not set")
     log.info("command: %s", command(made) or shlex.join(sys.orig_argv))
     log.info("versions: %s, crosslens %s", ", ".join(map(" ".join, versions().items())), revision() or "(unversioned)")

@@ -1,0 +1,111 @@
+"""The workflow's plans at every scale, its rules, and what it says of bad settings: what needs no study to be built.
+
+`PYTHONPATH=workflow python tests/test_plans.py` rewrites tests/workflow/plans.json, the job counts that `test_plans` compares
+with.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from test_environments import rules
+from test_workflow import OVERLAY, REPOSITORY, changed, copy_repository, counts, snakemake, tiny
+
+PLANS = REPOSITORY / "tests/workflow/plans.json"
+MULLER2021 = [*(f"table{number}.csv" for number in range(1, 9)), *(f"figure{number}.svg" for number in range(1, 9))]
+PLANNED = {
+    "published": [],
+    "published, search": ["results/table5_search.html"],
+    "demo": ["demo", "--profile", "demo"],
+    "laptop": ["--profile", "laptop"],
+    "slurm": ["--profile", "slurm"],
+    "slurm, table 2": ["--profile", "slurm", "results/table2.csv"],
+    "muller2021, table 1": ["--profile", "slurm", "results/muller2021/table1.csv"],
+    "muller2021": ["--profile", "slurm", *(f"results/muller2021/{name}" for name in MULLER2021)],
+    "muller2021, search": ["--profile", "slurm", "results/muller2021/table3_search.csv"],
+    "demo, all": ["demo_all", "--profile", "demo"],
+}
+
+
+def all_plans(root: Path) -> dict[str, dict[str, int]]:
+    return {name: counts(snakemake(root, "-n", *options)) for name, options in PLANNED.items()}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository. Tests leave its files as they find them."""
+    return copy_repository(tmp_path_factory.mktemp("plans"))
+
+
+def test_plans(root):
+    """The number of jobs by rule, also of scales whose data are not here. After a wanted change: see the top of this file."""
+    assert not (root / "../shared/mirror").exists()
+    assert all_plans(root) == json.loads(PLANS.read_text())
+
+
+def test_prefetch_says_how_much_there_is(root):
+    said = snakemake(root, "prefetch", "-n", "--profile", "slurm")
+    jobs = counts(said)
+    announced = re.search(
+        r"^prefetch: (\d+) files, 0 already present, 0 in a mirror, (\d+) to download: (\d+\.\d) [MG]B", said, re.MULTILINE
+    )
+    assert announced and int(announced[1]) == jobs["fetch"] + jobs["dump_sample"] and int(announced[2]) == jobs["fetch"]
+    assert jobs.keys() == {"fetch", "dump_sample", "prefetch", "total"}
+
+
+def test_names_of_languages_rerun_the_figures_that_show_them(root):
+    legend = ("results/tiny/figure2.svg",)
+    tiny(root, *legend)
+    with changed(root / "resources/languages.csv", ("Afrikaans", "Afrikaner")):  # is not of the study
+        assert "Nothing to be done" in tiny(root, *legend, "-n")
+    with changed(root / "resources/languages.csv", ("tr,Turkish", "tr,Türkçe")):
+        assert "Draw figure2" in tiny(root, *legend, "-n")
+
+
+def test_a_measure_that_a_paper_does_not_ask_for_is_refused(root):
+    for kind, end in (("classification", ""), ("probes", "/seed0")):
+        of_another = f"results/demo/measures/{kind}/muller2021/parsing/en/ref{end}.parquet"
+        said = snakemake(root, "--profile", "demo", "-n", of_another, works=False)
+        expected = "expected a kind of measure that muller2021 requests for this recipe (similarity, attachment)"
+        assert f"measures/{kind}/muller2021/parsing/en/ref: {expected}" in said
+    said = snakemake(
+        root, "--profile", "demo", "-n", "results/demo/measures/probes/tanti2021/pos/frozn/seed0.parquet", works=False
+    )
+    assert "tanti2021/pos/frozn: expected the name of a configured recipe; did you mean 'tanti2021/pos/frozen'?" in said
+
+
+def test_a_misspelt_key_is_named(root):
+    with changed(root / OVERLAY, ("perplexity: 5", "perplexty: 5")):
+        said = tiny(root, "-n", works=False)
+    line = "config.yaml, tests/workflow/overlay.yaml: papers.tanti2021.tsne.perplexty: unknown key; did you mean 'perplexity'?"
+    assert line in said.split("\n") and "Traceback" not in said
+
+
+def test_an_unknown_source_is_named(root):
+    with changed(root / OVERLAY, ("source: phrasebook\n    file:", "source: wikipedai\n    file:")):
+        said = tiny(root, "-n", works=False)
+    assert re.search(r"^.*corpora\.wikipedia\.source: .*'wikipedai'; did you mean 'wikipedia'\?$", said, re.MULTILINE), said
+
+
+def test_lint(root):
+    assert "good condition" in snakemake(root, "--lint")
+
+
+def test_format_of_rules():
+    command_ = [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow/Snakefile", "rules"]
+    result = subprocess.run(command_, cwd=REPOSITORY, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_cluster_is_asked_for_gpus_where_encoders_run():
+    gpus = {rule.name: rule.resources["gpu"].value for rule in rules(REPOSITORY) if "gpu" in rule.resources}
+    assert gpus == {"train": 1, "train_without_weights": 1, "train_trials": 1, "states": 1}
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        PLANS.write_text(json.dumps(all_plans(copy_repository(Path(folder))), indent=2) + "\n")

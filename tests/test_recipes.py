@@ -86,7 +86,8 @@ def test_fields_say_what_names_show(every):
     for recipe in every:
         paper, *rest = recipe.name.split("/")
         assert recipe.paper == paper
-        assert (recipe.task, bool(recipe.trial)) == (rest[0] if len(rest) > 1 else None, rest[-1].startswith("trial"))
+        named = rest[0] if len(rest) > 1 and rest[0] not in ("pretrained", "untrained") else None
+        assert (recipe.task, bool(recipe.trial)) == (named, rest[-1].startswith("trial"))
         if paper in ("muller2021", "liang2021"):
             assert recipe.source == (rest[1] if recipe.task else None)
         else:

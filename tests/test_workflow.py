@@ -32,8 +32,18 @@ OTHER_TABLES = (
     "muller2021/table3_search",
     *(f"liang2021/table{number}" for number in range(1, 7)),
 )
-OTHER_FIGURES = (*(f"muller2021/figure{number}" for number in range(1, 9)), "liang2021/figure4")
-UNTRAINED = {"table4", "table5", "dataset_sizes", "figure2"}  # items without a training behind them
+PROBED = tuple(
+    f"liang2021/{name}" for name in ("figure1", "figure2", "figure5", "subspaces")
+)  # of the encoder as it was pretrained
+OTHER_FIGURES = (
+    *(f"muller2021/figure{number}" for number in range(1, 9)),
+    *PROBED,
+    "liang2021/figure3",
+    "liang2021/figure4",
+)
+UNTRAINED = {  # items without a training behind them; of liang2021's tables here those of mixed sources
+    "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED
+}  # fmt: skip
 RUNS = {
     "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"),
     "nli": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation"),

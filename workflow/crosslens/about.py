@@ -81,6 +81,8 @@ class About:
                  if need.kind in self.kinds and self.kinds[need.kind].source != "predictions"]  # fmt: skip
         corpora = [corpus for _, recipe in needs for corpus, _, _ in recipe.files()]
         corpora += [corpus for name in [*drawn, *item.draws] if name for corpus in self.draws[name].corpora]
+        corpora += [paper.measures(recipe, self.config)[need.kind]["typology"] for need, recipe in needs
+                    if need.kind in self.kinds and self.kinds[need.kind].typology]  # fmt: skip
         return Uses(
             dict.fromkeys(recipe.encoder for _, recipe in needs),
             dict.fromkeys([*corpora, *item.corpora]),
@@ -92,10 +94,11 @@ class About:
         section = self.published.paper(paper.key)
         if section is None:
             return ["config.yaml does not have this study"]
-        theirs, reasons = self.published.encoders[section.encoder], []
+        keys = {recipe.encoder for recipe in paper.recipes(self.published).values()}
+        theirs, reasons = [_weights(self.published.encoders[key]) for key in keys], []
         ours = [self.config.encoders[key] for key in used.encoders]
-        if others := [_encoder(encoder) for encoder in ours if _weights(encoder) != _weights(theirs)]:
-            reasons.append(f"the encoder is {_listed(others)}, not {_encoder(theirs)}")
+        if others := [_encoder(encoder) for encoder in ours if _weights(encoder) not in theirs]:
+            reasons.append(f"the encoder is {_listed(others)}, not {_encoder(self.published.encoders[section.encoder])}")
         if different := [key for key in used.corpora if self._differences(key)]:
             corpora, differ = ("corpora", "differ") if len(different) > 1 else ("corpus", "differs")
             reasons.append(f"the {corpora} {_listed(different)} {differ} from the paper's (see below)")

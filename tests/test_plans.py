@@ -17,6 +17,11 @@ from test_workflow import OVERLAY, REPOSITORY, changed, copy_repository, counts,
 
 PLANS = REPOSITORY / "tests/workflow/plans.json"
 MULLER2021 = [*(f"table{number}.csv" for number in range(1, 9)), *(f"figure{number}.svg" for number in range(1, 9))]
+LIANG2021 = [
+    *(f"table{number}.csv" for number in range(1, 7)),
+    *(f"figure{number}.svg" for number in range(1, 6)),
+    "subspaces.svg",
+]
 PLANNED = {
     "published": [],
     "published, search": ["results/table5_search.html"],
@@ -27,6 +32,7 @@ PLANNED = {
     "muller2021, table 1": ["--profile", "slurm", "results/muller2021/table1.csv"],
     "muller2021": ["--profile", "slurm", *(f"results/muller2021/{name}" for name in MULLER2021)],
     "muller2021, search": ["--profile", "slurm", "results/muller2021/table3_search.csv"],
+    "liang2021": ["--profile", "slurm", *(f"results/liang2021/{name}" for name in LIANG2021)],
     "demo, all": ["demo_all", "--profile", "demo"],
 }
 

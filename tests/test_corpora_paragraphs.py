@@ -602,7 +602,7 @@ def test_real_dumps(row: dict[str, str]) -> None:
 @needs_mirror
 @pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
 def test_real_dumps_the_fast_way(row: dict[str, str]) -> None:
-    for each in islice(pages(MIRROR / "wikipedia" / row["path"]), 0, None, 4):
+    for each in islice(pages(MIRROR / "wikipedia" / row["path"]), 0, None, 16):
         assert long_paragraphs(each.text, 30) == [text for text in paragraphs(each.text) if len(text) >= 30], each.title
 
 

@@ -285,7 +285,7 @@ def test_not_many_parts_are_read_ahead(tmp_path: Path, monkeypatch: pytest.Monke
 
 # Real data
 
-REAL = ["elwiki", "jawiki", "viwiki"]
+REAL = ["elwiki", "jawiki"]
 
 
 @needs_mirror

@@ -471,6 +471,7 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
             {"xlmr": "cc100"},
             "papers.liang2021.texts: expected a corpus for the paper's encoder, mbert, found none: add it",
         ),
+        ("probing", {"bands": [5, 10, 20]}, "probing: bands: expected windows of 10 to end at 10 or later, found 5: remove it"),
         ("probing", {"typology": {"corpus": "pud"}}, "probing.typology.corpus: expected a corpus of kind 'typology'"),
         ("probing", {"groups": {"languages": {"some": ["en", "xx"]}}}, "groups.languages.some: corpora.wikipedia_mbert lacks xx"),
         ("text_reading", "whole", "papers.liang2021.text_reading: expected a reading with labelled_piece: every, found first"),

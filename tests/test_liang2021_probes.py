@@ -9,7 +9,7 @@ from crosslens.config.base import languages_table
 from crosslens.draws.files import SCHEMA
 from crosslens.measures import definitions as scores
 from crosslens.measures import language_groups, language_identification, language_similarity, typology
-from crosslens.measures.coordinates import Read, held_out, split_words, subspaces
+from crosslens.measures.coordinates import Read, held_out, split_texts, split_words, subspaces
 from crosslens.measures.given import Given
 from crosslens.measures.language_identification import language_pairs_of
 from crosslens.papers.liang2021 import figures
@@ -32,7 +32,7 @@ from crosslens.subspaces.windows import (
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.linear_model import LogisticRegression
 
-WIDTH, TRAIN, TEST = 40, 600, 300
+WIDTH, TRAIN, TEST, TEXTS = 40, 600, 300, 10
 GENERA = {f"{genus}{number}": genus for genus in "abcd" for number in range(3)}
 FAMILY = {language: {"a": "one", "b": "one", "c": "two", "d": "three"}[genus] for language, genus in GENERA.items()}
 SEEDS = (0, 1)
@@ -48,6 +48,7 @@ def folder(tmp_path_factory):
         mean = genera[genus] + 0.6 * generator.normal(size=WIDTH)
         states = generator.normal(size=(TRAIN + TEST, WIDTH))
         columns = dict.fromkeys(SCHEMA.names, [""] * len(states)) | {
+            "id": [f"text{number % TEXTS}" for number in range(len(states))],
             "language": [language] * len(states),
             "split": ["train"] * TRAIN + ["test"] * TEST,
             "sample": [False] * len(states),
@@ -82,7 +83,7 @@ WINDOWED = {
 @pytest.fixture(scope="module")
 def identified(given):
     rows = language_identification.measure(
-        given, **WINDOWED, compared=["inlp", "lsar"], layer_dimensions=[2], pairs=30, rest_words=200, tolerance=1e-4
+        given, **WINDOWED, compared=["inlp", "lsar"], layer_dimension=2, pairs=30, rest_words=200, tolerance=1e-4
     )
     return pd.DataFrame(rows)
 
@@ -110,9 +111,11 @@ def test_languages_are_told_by_the_first_n_minus_1_directions_and_not_by_the_nex
     assert bands[0] > bands[1] > bands[2] and abs(bands[2] - 0.5) < near
     shuffled = own[own["definition"] == scores.PAIRS_SHUFFLED]
     assert set(shuffled["x"]) == {1, 4, 11, 18} and (abs(shuffled["value"] - 0.5) < 0.08).all()
-    rest = [value(own, definition=scores.ONE_AGAINST_REST, x=x) for x in (1, 11)]
+    rest = [value(own, definition=scores.ONE_AGAINST_REST, window=FIRST, x=x) for x in (1, 11)]
     assert rest[0] < 0.4 and rest[1] > 0.8
-    assert own[own["definition"] == scores.PAIRS]["converged"].all()
+    other = {kind: value(own, definition=scores.PAIRS_TEXTS, window=kind, x=11) for kind in (FIRST, FOLLOWING, SCATTERED)}
+    assert other[FIRST] > 0.95 and other[SCATTERED] - other[FOLLOWING] > 0.06
+    assert own["converged"].all()
 
 
 def test_other_methods_are_compared_by_their_first_directions(identified):
@@ -137,7 +140,8 @@ def test_fits_and_draws_spread_apart(identified):
 def test_lower_layers_are_read_by_few_directions(identified):
     own = identified[(identified["layer"] == 0) & (identified["subspace"] == "densray")]
     assert set(own["window"]) == {FIRST, SCATTERED} and set(own["x"]) == {2}
-    assert value(own, window=FIRST, x=2) < value(identified[identified["layer"] == 1], subspace="densray", window=FIRST, x=2)
+    last = identified[(identified["layer"] == 1) & (identified["definition"] == scores.PAIRS)]
+    assert value(own, window=FIRST, x=2) < value(last, subspace="densray", window=FIRST, x=2)
     assert value(own, window=FIRST, x=2) > value(own, window=SCATTERED, x=2)
 
 
@@ -157,6 +161,19 @@ def test_subspaces_are_fitted_on_a_share_of_words_that_no_probe_sees(folder):
     assert {(len(few[0][name]), len(few[1][name])) for name in states} == {(40, 10)}
     assert language_pairs_of(states, 7, 3) == language_pairs_of(list(states), 7, 3) != language_pairs_of(states, 7, 4)
     assert len(set(language_pairs_of(states, 10**6, 0))) == 12 * 11 // 2
+
+
+def test_texts_are_held_out_whole(folder):
+    paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
+    states = held_out(paths, 1)
+    texts = {language: files.read_random_texts(path, "test") for language, path in paths.items()}
+    assert all(len(texts[language]) == TEST and len(set(texts[language])) == TEXTS for language in states)
+    train, test = split_texts(states, texts, 0)
+    for language, vectors in states.items():
+        text_of = {tuple(row): text for row, text in zip(vectors, texts[language], strict=True)}
+        seen, unseen = ({text_of[tuple(row)] for row in part[language]} for part in (train, test))
+        assert not seen & unseen and (len(seen), len(unseen)) == (8, 2)
+        assert len(train[language]) + len(test[language]) == TEST
 
 
 def test_windows():
@@ -183,7 +200,7 @@ def test_windows():
 def told(given):
     rows = typology.measure(
         given, **WINDOWED, typology="wals", family=FAMILY, features=None, words=100, held_out_words=100, folds=3,
-        layer_dimensions=[4], tolerance=1e-4,
+        layer_dimension=4, tolerance=1e-4,
     )  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -245,8 +262,10 @@ def test_families_are_held_out_whole_and_each_language_once():
 def test_the_most_frequent_value_is_that_of_the_other_languages():
     known = {"1A": {"a0": 1, "a1": 1, "a2": 1, "c0": 2, "c1": 1, "d0": 3}}
     parts = [["a0", "a1", "a2"], ["c0", "c1"], ["d0"]]
-    # Held out: three of value 1, of which the rest has one as it has of 2 and 3, the lowest wins; c0's value nobody else has.
+    # Held out: three of value 1, of which the rest has one as it has of 2 and 3, the lowest wins; c1, of value 1;
+    # values of c0 and d0 nobody else has.
     assert typology.majority(known, parts).tolist() == [1.0]
+    assert typology.majority({"1A": {"a0": 2, "a1": 1, "c0": 2, "d0": 2}}, parts).tolist() == [1.0]  # a's rest has one value
     assert typology.majority({"1A": {"a0": 1, "c0": 2}}, parts).tolist() == []
     seen = typology.shuffled(known, 0)
     assert sorted(seen["1A"].values()) == [1, 1, 1, 1, 2, 3] and seen != typology.shuffled(known, 1)
@@ -257,7 +276,7 @@ def test_the_most_frequent_value_is_that_of_the_other_languages():
 
 def test_clusters_agree_with_genera(given):
     rows = language_similarity.measure(
-        given, **WINDOWED, classes={"genus": GENERA, "family": FAMILY}, layer_dimensions=[4], shuffles=20
+        given, **WINDOWED, classes={"genus": GENERA, "family": FAMILY}, layer_dimension=4, shuffles=20
     )
     found = pd.DataFrame(rows)
     own = found[(found["layer"] == 1) & (found["subspace"] == "densray") & (found["item"] == "genus")]
@@ -277,7 +296,8 @@ def test_clusters_agree_with_genera(given):
         expected = language_similarity.v_measure_score([GENERA[language] for language in paths], clusters)
         row = first[(first["definition"] == name) & (first["seed"] == 0)]
         assert row["value"].item() == pytest.approx(expected)
-    assert language_similarity.with_company({"a": "x", "b": "y", "c": "x"}) == {"a": "x", "c": "x"}
+    alone = {"a": "x", "b": "y", "c": "x", "eo": "", "vo": ""}
+    assert language_similarity.with_company(alone) == {"a": "x", "c": "x"}
 
 
 def test_groups_have_subspaces_of_their_own(given):
@@ -312,7 +332,7 @@ def test_items_ask_for_the_measures_of_both_encoders(config):
 
 def test_figures_show_what_was_measured(identified, told, given):
     similar = pd.DataFrame(language_similarity.measure(
-        given, **WINDOWED, classes={"genus": GENERA}, layer_dimensions=[4], shuffles=3
+        given, **WINDOWED, classes={"genus": GENERA}, layer_dimension=4, shuffles=3
     ))  # fmt: skip
     records = pd.concat([table.assign(recipe="r") for table in (identified, told, similar)])
     settings = {

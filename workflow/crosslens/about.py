@@ -1,7 +1,7 @@
 """What a page says of the tables and figures on it: encoder, seeds, corpora, and how these differ from the published study's."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from crosslens.config.draws import Draws
 from crosslens.config.encoders import Encoder
 from crosslens.config.whole import Config
 from crosslens.kinds import Kind
-from crosslens.papers.paper import Item, Paper
+from crosslens.papers.paper import Item, Need, Paper
 from crosslens.recipes import Recipe
 from crosslens.scales import Scale
 from crosslens.sources.registry import Source
@@ -40,6 +40,7 @@ class About:
     recipe: Callable[[str], Recipe]
     draws: Mapping[str, Draws]
     kinds: Mapping[str, Kind]
+    _published: dict[str, Uses] = field(default_factory=dict)  # by paper
 
     def page(self, paper: Paper, items: Mapping[str, Item], report: bool) -> dict[str, Any]:
         """The settings of a page of some items of a paper (crosslens.pages), as plain values. report: whether of all."""
@@ -59,7 +60,7 @@ class About:
             "title": f"Tables and figures of {paper.key}" if report else _heading(*items.values()),
             "scale": scale,
             "facts": {name: text for name, text in facts.items() if text},
-            "corpora": {key: self._corpus(key) for key in every.corpora},
+            "corpora": {key: self._corpus(paper, key) for key in every.corpora},
             "apart": self.apart(paper, every),
             "further": {f"{self.config.results}/{paper.path(name)}.html": _heading(item) for name, item in searches.items()},
             "items": [
@@ -86,20 +87,24 @@ class About:
         return Uses(
             dict.fromkeys(recipe.encoder for _, recipe in needs),
             dict.fromkeys([*corpora, *item.corpora]),
-            dict.fromkeys(seed for need, recipe in needs if recipe.trains() for seed in need.seeds),
+            dict.fromkeys(seed for need, recipe in needs for seed in self._seeds_of(paper, need, recipe)),
         )
+
+    def _seeds_of(self, paper: Paper, need: Need, recipe: Recipe) -> Iterable[int]:
+        """Those of trainings, or those that a measure names, which has draws of its own."""
+        settings = paper.measures(recipe, self.config).get(need.kind, {})
+        return settings.get("seeds") or (need.seeds if recipe.trains() else ())
 
     def apart(self, paper: Paper, used: Uses) -> list[str]:
         """Why numbers are not comparable with the paper's: another encoder or other corpora than in the published study."""
         section = self.published.paper(paper.key)
         if section is None:
             return ["config.yaml does not have this study"]
-        keys = {recipe.encoder for recipe in paper.recipes(self.published).values()}
-        theirs, reasons = [_weights(self.published.encoders[key]) for key in keys], []
+        theirs, reasons = [_weights(self.published.encoders[key]) for key in self._there(paper).encoders], []
         ours = [self.config.encoders[key] for key in used.encoders]
         if others := [_encoder(encoder) for encoder in ours if _weights(encoder) not in theirs]:
             reasons.append(f"the encoder is {_listed(others)}, not {_encoder(self.published.encoders[section.encoder])}")
-        if different := [key for key in used.corpora if self._differences(key)]:
+        if different := [key for key in used.corpora if self._differences(paper, key)]:
             corpora, differ = ("corpora", "differ") if len(different) > 1 else ("corpus", "differs")
             reasons.append(f"the {corpora} {_listed(different)} {differ} from the paper's (see below)")
         return reasons
@@ -110,19 +115,31 @@ class About:
         there = f" (the published study: {', '.join(map(str, theirs))})" if here and here != sorted(theirs) else ""
         return ", ".join(map(str, here)) + there
 
-    def _corpus(self, key: str) -> str:
+    def _there(self, paper: Paper) -> Uses:
+        """What a paper is made of in the published study, but for seeds."""
+        if paper.key not in self._published:
+            recipes = paper.recipes(self.published).values()
+            settings = [kind for recipe in recipes for kind in paper.measures(recipe, self.published).values()]
+            corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
+            corpora += [corpus for draws in paper.draws(self.published).values() for corpus in draws.corpora]
+            corpora += [corpus for item in paper.items(self.published).values() for corpus in item.corpora]
+            corpora += [kind["typology"] for kind in settings if "typology" in kind]
+            self._published[paper.key] = Uses(dict.fromkeys(recipe.encoder for recipe in recipes), dict.fromkeys(corpora), {})
+        return self._published[paper.key]
+
+    def _corpus(self, paper: Paper, key: str) -> str:
         """A corpus in words: where its texts come from, its languages, and how it differs from the published study's."""
-        corpus, differences = self.config.corpora[key], self._differences(key)
+        corpus, differences = self.config.corpora[key], self._differences(paper, key)
         number, codes = len(corpus.languages), ", ".join(corpus.languages)
         origin = [differences.pop("origin", _listed(self._titles(corpus)))]
         languages = [f"{differences.pop('languages', f'{number} languages' if number > 1 else '1 language')}: {codes}"]
         limits = [f"at most {most:,} {split} texts a language" for split, most in getattr(corpus, "limits", {}).items()]
         return "; ".join(filter(None, [*origin, *differences.values(), *languages, *limits, getattr(corpus, "note", None)]))
 
-    def _differences(self, key: str) -> dict[str, str]:
+    def _differences(self, paper: Paper, key: str) -> dict[str, str]:
         """How a corpus differs from the published study's, by what differs: origin, languages, or other settings."""
         here, there = self.config.corpora[key], self.published.corpora.get(key)
-        if there is None:
+        if there is None or self.published.paper(paper.key) is None or key not in self._there(paper).corpora:
             return {"study": "not a corpus of the published study"}
         found, (ours, theirs) = {}, (self._titles(each) for each in (here, there))
         if ours != theirs:

@@ -52,7 +52,7 @@ def subspaces(
 
 
 def held_out(paths: Mapping[str, Path], layer: int, split: str = "test") -> dict[str, np.ndarray]:
-    """States of the words that no subspace is fitted on, (m, d) float32 each."""
+    """States of words of texts that no subspace is fitted on, (m, d) float32 each."""
     return {language: read_random(path, layer, split) for language, path in paths.items()}
 
 
@@ -66,6 +66,18 @@ def split_words(states: States, seed: int, most: int | None = None, share: float
         order = np.random.default_rng(stream(seed, "split", language)).permutation(len(vectors))[:most]
         cut = round(share * len(order))
         train[language], test[language] = vectors[order[:cut]], vectors[order[cut:]]
+    return train, test
+
+
+def split_texts(states: States, texts: Mapping[str, np.ndarray], seed: int, share: float = 0.8) -> tuple[States, States]:
+    """The same by whole texts, so that words of one text, and what it is about, stay together. texts: of each word, (m,)."""
+    train, test = {}, {}
+    for language, vectors in states.items():
+        names, numbers = np.unique(texts[language], return_inverse=True)
+        order = np.random.default_rng(stream(seed, "split", language)).permutation(len(names))
+        taken = order[: min(len(names) - 1, max(1, round(share * len(names))))]
+        inside = np.isin(numbers, taken)
+        train[language], test[language] = vectors[inside], vectors[~inside]
     return train, test
 
 

@@ -11,7 +11,7 @@ from crosslens.measures.given import Given
 from crosslens.measures.language_identification import language_pairs, language_pairs_of
 from crosslens.states.files import layers
 from crosslens.streams import stream
-from crosslens.subspaces.windows import BAND, BEYOND, SCATTERED, windows
+from crosslens.subspaces.windows import BAND, BEYOND, windows
 
 READS = ("states",)
 SIZE = 2  # coordinates in a window
@@ -39,9 +39,8 @@ def measure(
             train, test = split_words({language: states[language] for language in languages}, seed)
             place = len(fitted.basis), fitted.rank
             shown = windows([BAND], bands, *place, size=SIZE, draws=1, seed=seed)
-            shown += windows([BEYOND, SCATTERED], [SIZE], *place, size=SIZE, draws=draws, seed=seed)
+            shown += windows([BEYOND], [SIZE], *place, size=SIZE, draws=draws, seed=seed)
             read = Read.of(fitted, train, test, shown)
             pairs = language_pairs_of(languages, len(languages) ** 2, seed)
             found = language_pairs(read.train, read.test, pairs, read.columns, tolerance=tolerance)
-            ended = {"gradient": float(found.gradients.max()), "converged": bool(found.converged.all())}
-            yield from read.records(found.values, **common | ended | {"seed": seed, "item": name})
+            yield from read.records(found.values, **common, **found.ended(), seed=seed, item=name)

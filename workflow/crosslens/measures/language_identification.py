@@ -2,16 +2,24 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from crosslens.measures.coordinates import Read, States, held_out, split_words, subspaces
-from crosslens.measures.definitions import ONE_AGAINST_REST, PAIRS, PAIRS_ONE_DRAW, PAIRS_ONE_FIT, PAIRS_SHUFFLED
+from crosslens.measures.coordinates import Read, States, held_out, split_texts, split_words, subspaces
+from crosslens.measures.definitions import (
+    ONE_AGAINST_REST,
+    PAIRS,
+    PAIRS_ONE_DRAW,
+    PAIRS_ONE_FIT,
+    PAIRS_SHUFFLED,
+    PAIRS_TEXTS,
+)
 from crosslens.measures.given import Given
 from crosslens.measures.logistic import LEFT_OUT, fit
-from crosslens.states.files import layers
+from crosslens.states.files import layers, read_random_texts
 from crosslens.streams import stream
 from crosslens.subspaces.subspace import Subspace
 from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, Window, windows
@@ -24,69 +32,74 @@ BY_DIMENSION = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED)
 
 def measure(
     given: Given, *, corpus: str, methods: Sequence[str], compared: Sequence[str], seeds: Sequence[int], share: float,
-    dimensions: Sequence[int], bands: Sequence[int], layer_dimensions: Sequence[int], band: int, draws: int, pairs: int,
+    dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int, pairs: int,
     rest_words: int, tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Accuracy of linear probes for pairs of languages, for each seed with a fit, pairs, words and random windows of its own.
 
-    At all layers from the first `layer_dimensions` coordinates, and from as many random ones. At the last one from windows of all
-    kinds, at `dimensions` and, of `band` coordinates, at `bands`; of `compared` methods from the first coordinates alone; each
-    language against the rest, with `rest_words` words each; with shuffled labels; and the spread of fits apart from that of pairs
-    and words. share: see `coordinates.subspaces`.
+    At all layers from the first `layer_dimension` coordinates, and from as many random ones. At the last one from windows of all
+    kinds, at `dimensions` and, of `band` coordinates, at `bands`; of `compared` methods from the first coordinates alone. There
+    also probes that are tested on other texts, with shuffled labels, of each language against the rest with `rest_words` words
+    each, and the spread of fits apart from that of pairs and words. share: see `coordinates.subspaces`.
     """
     paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    texts = {language: read_random_texts(path, "test") for language, path in paths.items()}
     stored = layers(given.folder / corpus)
     for layer in stored:
-        fits = subspaces(paths, layer, [*methods, *compared] if layer == stored[-1] else methods, seeds, share)
+        last = layer == stored[-1]
+        fits = subspaces(paths, layer, [*methods, *compared] if last else methods, seeds, share)
         states = held_out(paths, layer)
         common = {"corpus": corpus, "item": "language", "layer": layer, "measure": "language identification"}
         for seed in seeds:
-            train, test = split_words(states, seed)
-            chosen = language_pairs_of(states, pairs, seed)
+            words, chosen = split_words(states, seed), language_pairs_of(states, pairs, seed)
+            few = split_words(states, seed, rest_words)
+            first = split_words(states, seeds[0]), language_pairs_of(states, pairs, seeds[0])
             for method, subspace in fits[seed].items():
-                if layer < stored[-1]:
-                    shown = windows(BY_LAYER, layer_dimensions, *_size(subspace), size=band, draws=draws, seed=seed)
-                elif method in compared:
-                    shown = windows([FIRST], dimensions, *_size(subspace), size=band, draws=1, seed=seed)
-                else:
-                    xs = sorted({*dimensions, *layer_dimensions})
-                    shown = windows(BY_DIMENSION, xs, *_size(subspace), size=band, draws=draws, seed=seed)
-                    shown += windows([BAND, SCATTERED], [*bands, band], *_size(subspace), size=band, draws=draws, seed=seed)
-                own = common | {"seed": seed, "subspace": method, "definition": PAIRS}
-                read = Read.of(subspace, train, test, _each_once(shown))
-                yield from _identified(read, chosen, tolerance, **own)
-                if layer < stored[-1]:
+                place = len(subspace.basis), subspace.rank
+                make = partial(windows, width=place[0], rank=place[1], size=band, seed=seed)
+                own = common | {"seed": seed, "subspace": method}
+                if not last:
+                    shown = make(BY_LAYER, [layer_dimension], draws=draws)
+                    yield from _of_pairs(subspace, words, shown, chosen, tolerance, **own, definition=PAIRS)
                     continue
-                shown = windows([FIRST], dimensions, *_size(subspace), size=band, draws=1, seed=seed)
-                few = Read.of(subspace, *split_words(states, seed, rest_words), shown)
-                found, _ = one_against_rest(few.train, few.test, few.columns, tolerance=tolerance)
-                yield from few.records(found[None], **own | {"definition": ONE_AGAINST_REST})
+                few_windows = make([FIRST], dimensions, draws=1)
+                controls = make([SCATTERED], dimensions, draws=1) if method == methods[0] else []
+                yield from _of_rest(subspace, few, [*few_windows, *controls], tolerance, **own)
                 if method in compared:
+                    yield from _of_pairs(subspace, words, few_windows, chosen, tolerance, **own, definition=PAIRS)
                     continue
-                read = Read.of(subspace, shuffled(train, seed), shuffled(test, seed), shown)
-                yield from _identified(read, chosen, tolerance, **own | {"definition": PAIRS_SHUFFLED})
-                read = Read.of(fits[seeds[0]][method], train, test, shown)
-                yield from _identified(read, chosen, tolerance, **own | {"definition": PAIRS_ONE_FIT})
-                read = Read.of(subspace, *split_words(states, seeds[0]), shown)
-                of_first = language_pairs_of(states, pairs, seeds[0])
-                yield from _identified(read, of_first, tolerance, **own | {"definition": PAIRS_ONE_DRAW})
+                shown = make(BY_DIMENSION, sorted({*dimensions, layer_dimension, band}), draws=draws)
+                many = [*shown, *make([BAND], bands, draws=1)]
+                dealt = shuffled(words[0], seed), shuffled(words[1], seed)
+                fixed = fits[seeds[0]][method]
+                for definition, fitted, split, these, asked in (
+                    (PAIRS, subspace, words, many, chosen),
+                    (PAIRS_TEXTS, subspace, split_texts(states, texts, seed), shown, chosen),
+                    (PAIRS_SHUFFLED, subspace, dealt, few_windows, chosen),
+                    (PAIRS_ONE_FIT, fixed, words, few_windows, chosen),
+                    (PAIRS_ONE_DRAW, subspace, first[0], few_windows, first[1]),
+                ):
+                    yield from _of_pairs(fitted, split, these, asked, tolerance, **own, definition=definition)
 
 
-def _size(subspace: Subspace) -> tuple[int, int]:
-    return len(subspace.basis), subspace.rank
-
-
-def _each_once(shown: Sequence[Window]) -> list[Window]:
-    return list({(window.kind, window.x): window for window in shown}.values())
-
-
-def _identified(
-    read: Read, pairs: Sequence[tuple[str, str]], tolerance: float, **common: Any
+def _of_pairs(
+    subspace: Subspace, split: tuple[States, States], shown: Sequence[Window], pairs: Sequence[tuple[str, str]],
+    tolerance: float, /,
+    **common: Any,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """A record a window, over pairs of languages."""
+    read = Read.of(subspace, *split, shown)
     found = language_pairs(read.train, read.test, pairs, read.columns, tolerance=tolerance)
-    ended = {"gradient": float(found.gradients.max()), "converged": bool(found.converged.all())}
-    return read.records(found.values, **common | ended)
+    return read.records(found.values, **common, **found.ended())
+
+
+def _of_rest(
+    subspace: Subspace, split: tuple[States, States], shown: Sequence[Window], tolerance: float, /, **common: Any
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """A record a window, over all words."""
+    read = Read.of(subspace, *split, shown)
+    named, found = one_against_rest(read.train, read.test, read.columns, tolerance=tolerance)
+    return read.records(named[None], **common, **found.ended(), definition=ONE_AGAINST_REST)
 
 
 def language_pairs_of(languages: Sequence[str] | States, count: int, seed: int) -> list[tuple[str, str]]:
@@ -115,6 +128,10 @@ class Accuracies:
     def converged(self) -> np.ndarray:
         """(probes, windows) bool."""
         return self.gradients <= self.tolerance
+
+    def ended(self) -> dict[str, Any]:
+        """Part of a record: the largest gradient of all, and whether all have converged."""
+        return {"gradient": float(self.gradients.max()), "converged": bool(self.converged.all())}
 
 
 def language_pairs(

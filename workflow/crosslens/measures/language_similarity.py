@@ -21,7 +21,7 @@ READS = ("states",)
 
 def measure(
     given: Given, *, corpus: str, methods: Sequence[str], seeds: Sequence[int], share: float, classes: Mapping[str, Any],
-    dimensions: Sequence[int], bands: Sequence[int], layer_dimensions: Sequence[int], band: int, draws: int, shuffles: int,
+    dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int, shuffles: int,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Agreement for each seed with a fit and random windows of its own; the kind of classes in the place of the item.
 
@@ -38,9 +38,9 @@ def measure(
             subspace = fits[seed][method]
             place = len(subspace.basis), subspace.rank
             kinds: tuple[str, ...] = (FIRST, SCATTERED)
-            xs = [*layer_dimensions]
+            xs = [layer_dimension]
             if layer == stored[-1]:
-                kinds, xs = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED), sorted({*dimensions, *layer_dimensions, band})
+                kinds, xs = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED), sorted({*dimensions, layer_dimension, band})
             shown = windows(kinds, xs, *place, size=band, draws=draws, seed=seed)
             shown += windows([BAND], bands, *place, size=band, draws=1, seed=seed) if layer == stored[-1] else []
             common = {"corpus": corpus, "seed": seed, "layer": layer, "subspace": method, "measure": "language similarity",
@@ -62,9 +62,9 @@ def measure(
 
 
 def with_company(class_of: Mapping[str, str]) -> dict[str, str]:
-    """Language -> class, without languages whose class has no other."""
+    """Language -> class, without languages whose class has no other, and without those that have none (constructed ones)."""
     sizes = Counter(class_of.values())
-    return {language: name for language, name in class_of.items() if sizes[name] > 1}
+    return {language: name for language, name in class_of.items() if name and sizes[name] > 1}
 
 
 def agreements(coordinates: np.ndarray, truth: np.ndarray, window: Window, shuffles: int, seed: int) -> list[float]:

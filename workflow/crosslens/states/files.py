@@ -61,6 +61,12 @@ def read_random(path: Path, layer: int, split: str) -> np.ndarray:
     return found
 
 
+def read_random_texts(path: Path, split: str) -> np.ndarray:
+    """Ids of the texts of the words whose states `read_random` gives, (n,)."""
+    chosen = (pc.field("split") == split) & pc.field("random")
+    return np.array(pq.read_table(path, columns=["id"], filters=chosen)["id"].to_pylist())
+
+
 def read_by_heads(names: Sequence[str]) -> str:
     """Column of what heads read, which is stored whatever else is: the pooler where there is one, else the last layer."""
     layers = [int(name.removeprefix("layer_")) for name in names if name.startswith("layer_")]

@@ -14,36 +14,43 @@ layer's states: the first ones of its language subspace (DensRay), or as many ra
 How to read it: removed directions matter for the task where the curve lies below that of random ones. On the left the encoder is
 frozen; on the right it is fine-tuned, and can move what the head needs into the directions that are left."""
 
-PROBED = """Linear probes (logistic regression, trained until it converges) read x coordinates of a word's state and
-are tested on other words. A subspace is fitted on words that no probe sees; LDA's coordinates are
-scaled by it, DensRay's are not. From n languages a method determines at most n - 1 directions; those
-beyond are random ones.
-
-*Language identification*: accuracy over random pairs of languages; chance is 0.5. *Typology*: which
-value a feature of WALS has in the word's language, mean over features. A probe that is tested on
-languages it has learned can do it by learning languages: it does so for shuffled values too. Where
-whole families are held out it cannot. *Similarity*: clusters of the means of languages (single linkage,
-cosine distance around the centre) against genera."""
-EACH = {
-    "figure1": """How to read it: the first x directions know the language if their curve is above that of random ones;
-all that is known of languages lies in the first n - 1 if the next x directions, from there on, fall to
-the level of chance.""",
-    "figure2": """How to read it: above 0 a window of neighbouring directions tells more than as many random ones do.""",
-    "figure3": """How to read it: a curve above that of random directions has found what it looks for at that layer. The
-dotted curve is of an encoder with random weights, which knows words and nothing of languages.""",
-    "figure5": """How to read it: where languages of a family need more directions than random languages do before a curve
-falls to 0, they differ along more of them.""",
-    "subspaces": """DensRay's directions are the principal axes of the means of languages. How to read it: the earlier a
-curve rises, the fewer directions hold what tells languages apart.""",
-}
+PROBES = """Linear probes (logistic regression, trained to convergence) read x coordinates of a word's state and are
+tested on other words. Subspaces are fitted on texts that are disjoint from the probes'."""
+RANK = """n languages determine at most n - 1 directions; those beyond are random ones. LDA whitens its
+coordinates within languages; DensRay keeps the original scale, so that the L2 penalty acts differently
+on the two."""
+TASKS = """*Language identification*: accuracy over random pairs of languages; chance is 0.5. *Typology*:
+predicting the value of a feature of WALS in the word's language, mean over features. If test languages
+also occur in training, a probe can succeed by identifying the language. Holding out whole families
+removes this shortcut. *Similarity*: V-measure between genera and single-linkage clusters of language
+centroids (cosine distance, centred); languages alone in their genus are left out."""
+OF_PROBES = {
+    "figure1": (RANK, TASKS, """How to read it: the first x directions encode language identity if their curve lies above that of
+random directions. Beyond n - 1 compare "next x" with "x consecutive, random", and not with 0.5: where train
+and test words come from the same texts, probes also learn what the texts are about, which the second
+row rules out. For typology of the same languages compare with shuffled values, of held-out families
+with the most frequent value, for similarity with shuffled genera."""),
+    "figure2": (RANK, TASKS, """How to read it: above 0, a window of adjacent directions is more informative than the same
+number of random directions."""),
+    "figure3": (RANK, TASKS, """How to read it: a curve above that of random directions means that the property is
+linearly decodable from the leading directions of that layer. The dotted curve is of an encoder with random weights, which
+sees the words but has learnt nothing about languages."""),
+    "figure5": ("""Each group of languages has a subspace of its own, by DensRay; probes tell pairs of its languages apart.""",
+                """How to read it: the higher a curve stays up to n - 1, where it must fall to 0, the more evenly the
+group's differences spread over its directions."""),
+    "subspaces": ("""DensRay's directions are the principal axes of the language centroids. INLP learns in two rounds of up
+to n - 1 directions from 300 words per language; the other methods determine at most n - 1 directions,
+and those beyond are random ones.""",
+                  """How to read it: the earlier a curve rises, the fewer directions suffice to tell languages apart."""),
+}  # fmt: skip
 
 
 def caption(name: str) -> str:
     """The caption of an item."""
     if name == "figure4":
         text = REMOVAL
-    elif name in EACH:
-        text = f"{PROBED}\n\n{EACH[name]}"
+    elif name in OF_PROBES:
+        text = "\n\n".join([PROBES, *OF_PROBES[name]])
     else:
         several = BY_LANGUAGE.get(name, ("", 1))[1]
         text = "\n\n".join([SCORES, *([MIXED] if several else [])])

@@ -87,14 +87,14 @@ class Typology(Section):
     words: Count = Field(1000, description="words per language, four fifths to train probes (the authors' code)")
     held_out_words: Count = Field(100, description="the same where whole families are held out")
     folds: Annotated[int, Field(ge=2)] = Field(5, description="parts of the families, each held out once")
-    layer_dimensions: list[Count] = Field([20], description="first coordinates that probes of all layers read (figure 3)")
+    layer_dimension: Count = Field(20, description="number of first coordinates that probes of all layers read (figure 3)")
 
 
 class Similarity(Section):
     """Language similarity: clusters of languages by their means (section 4.3)."""
 
     shuffles: Count = Field(100, description="of genera, for the level of chance")
-    layer_dimensions: list[Count] = Field([20], description="first coordinates that are read at all layers (figure 3)")
+    layer_dimension: Count = Field(20, description="number of first coordinates that are read at all layers (figure 3)")
 
 
 class Groups(Section):
@@ -124,13 +124,17 @@ class Probing(Section):
     draws: Count = Field(5, description="random windows of a kind, over which a mean is taken")
     pairs: Count = Field(100, description="random pairs of languages for each seed")
     rest_words: Count = Field(500, description="words per language where each language is told from the rest")
-    layer_dimensions: list[Count] = Field(
-        [1], description="first coordinates by which languages are told at all layers (figure 3)"
-    )
+    layer_dimension: Count = Field(1, description="number of first coordinates that tell languages at all layers (figure 3)")
     typology: Typology = Field(Typology(), description="typology")
     similarity: Similarity = Field(Similarity(), description="similarity")
     groups: Groups = Field(Groups(), description="figure 5")
     tolerance: Positive = Field(1e-4, description="largest component of a probe's gradient where its fit ends, as scikit-learn's")
+
+    @model_validator(mode="after")
+    def _windows_have_room(self) -> Self:
+        if low := [end for end in self.bands if end < self.band]:
+            raise ValueError(f"bands: expected windows of {self.band} to end at {self.band} or later, found {low[0]}: remove it")
+        return self
 
 
 class Liang2021(PaperSection):

@@ -16,7 +16,7 @@ from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWI
 Look = Mapping[str, str | float]
 GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
 DOTTED: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": ":"}
-SEEDS = "Bands: range over {} seeds, each with a subspace, words and random directions of its own."
+SEEDS = "Bands show the range over {} seeds; each seed has its own subspace, split of the words and random directions."
 
 
 class Task(NamedTuple):
@@ -32,18 +32,19 @@ class Task(NamedTuple):
 TASKS = (
     Task("language\nidentification\n(accuracy)", "language_identification", scores.PAIRS, "language",
          ("shuffled languages", scores.PAIRS_SHUFFLED, "language")),
+    Task("the same,\nother texts\n(accuracy)", "language_identification", scores.PAIRS_TEXTS, "language"),
     Task("typology,\nsame languages\n(micro F1)", "typology", scores.FEATURES, "typology",
          ("shuffled values", scores.FEATURES_SHUFFLED, "typology")),
-    Task("typology,\nfamilies held out\n(micro F1)", "typology", scores.FEATURES_HELD_OUT, "typology",
-         ("shuffled values", scores.FEATURES_HELD_OUT_SHUFFLED, "typology")),
+    Task("typology,\nfamilies held out\n(micro F1)", "typology", scores.FEATURES_HELD_OUT, "typology"),
     Task("similarity,\ngenera\n(V-measure)", "language_similarity", scores.V_CENTRED, "genus",
          ("shuffled genera", scores.V_CHANCE, "genus")),
 )  # fmt: skip
+MAIN = tuple(task for task in TASKS if task.definition != scores.PAIRS_TEXTS)
 WINDOWS: Mapping[str, tuple[str, Look]] = {
     FIRST: ("first x", look(0)),
     FOLLOWING: ("next x", look(1)),
-    CONTIGUOUS: ("run of x, random", look(2)),
-    SCATTERED: ("x random ones", look(3)),
+    CONTIGUOUS: ("x consecutive, random", look(2)),
+    SCATTERED: ("x random", look(3)),
 }
 
 
@@ -73,7 +74,7 @@ def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
                                  "x", GREY, name)  # fmt: skip
             curves += _level(last, recipe, task, own)
             grid[task.row][column] = curves
-    title = "What probes learn from x coordinates of the last layer's states along language subspaces"
+    title = "Scores of probes by number of directions of a language subspace, last layer"
     return panels(grid, title, _note(records), ylabel="", ylim=(0, 1), xlabel="number of directions x")
 
 
@@ -82,7 +83,7 @@ def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     last, size = _last_layer(records), settings["band"]
     controls = {SCATTERED: ("minus random ones", look(0)), BEYOND: ("minus beyond rank", look(1))}
     grid: dict[str, dict[str, list[Curve]]] = {}
-    for task in TASKS:
+    for task in MAIN:
         grid[task.row] = {}
         for recipe, method, column in _columns(settings):
             own = _of(last, recipe, method)
@@ -91,15 +92,15 @@ def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
                 for kind, (name, style) in controls.items()
                 for curve in _curve(_minus(_asked(own, task, BAND), _asked(own, task, kind), size), "x", style, name)
             ]
-    title = f"What probes learn from {size} neighbouring coordinates of the last layer's states, beyond random ones"
-    note = f"Difference to the mean of several random sets of {size} directions: of all, or of those beyond the subspace's rank."
+    title = f"Scores of probes on {size} adjacent directions of a language subspace, relative to random directions, last layer"
+    note = f"Difference from the mean of several random sets of {size} directions, of all or of those beyond the subspace's rank."
     return panels(grid, title, f"{note} {_note(records)}", ylabel="", ylim=(-0.1, 0.1), xlabel=f"window of {size} that ends at")
 
 
 def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     """Figure 3: a row a task, a column an encoder, a curve a method; scores from the first directions of each layer."""
     grid: dict[str, dict[str, list[Curve]]] = {}
-    for task in TASKS:
+    for task in MAIN:
         at = records[records["x"] == settings["layer_dimensions"][task.measure]]
         row = f"{task.row}, x = {settings['layer_dimensions'][task.measure]}"
         grid[row] = {}
@@ -114,8 +115,9 @@ def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
             of_control = _of(at, control, settings["methods"][0])
             curves += _curve(_asked(of_control, task, FIRST), "layer", DOTTED, "untrained encoder")
             grid[row][encoder] = curves
-    title = "What probes learn from the first x coordinates along language subspaces, by layer"
-    return panels(grid, title, _note(records), ylabel="", ylim=(0, 1), xlabel=LAYERS)
+    title = "Scores of probes on the first x directions of a language subspace, by layer"
+    note = f"Random directions and the untrained encoder: {METHODS[settings['methods'][0]]}. {_note(records)}"
+    return panels(grid, title, note, ylabel="", ylim=(0, 1), xlabel=LAYERS)
 
 
 def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
@@ -125,8 +127,8 @@ def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
         bands, beyond = own[own["window"] == BAND], own[own["window"] == BEYOND]
         style = look(number) if name != "random languages" else {**GREY, "marker": "x", "markersize": 3.0}
         curves += _curve(_minus(bands, beyond, 2), "x", style, str(name))
-    title = "Identification of languages within groups, from two directions of the group's subspace, beyond random ones"
-    note = f"Difference of accuracies to two directions beyond the subspace's rank; mean over all pairs. {_note(records)}"
+    title = "Identification of languages within groups from two adjacent directions of the group's subspace"
+    note = f"Accuracy minus that of two directions beyond the subspace's rank; mean over all pairs. {_note(records)}"
     return panels({"": {"": curves}}, title, note, ylabel="difference of\naccuracies", ylim=(0, 0.1),
                   xlabel="window of two that ends at")  # fmt: skip
 
@@ -135,7 +137,7 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     """All methods on one plot: languages told in pairs, and each from the rest, by the first directions; and random ones."""
     last = _last_layer(records)
     recipe = next(iter(settings["untrained"]))
-    rows = {"pairs\n(accuracy)": scores.PAIRS, "each from the rest\n(accuracy)": scores.ONE_AGAINST_REST}
+    rows = {"pairwise\n(accuracy)": scores.PAIRS, "one vs. rest\n(accuracy)": scores.ONE_AGAINST_REST}
     grid: dict[str, dict[str, list[Curve]]] = {}
     for row, definition in rows.items():
         curves: list[Curve] = []

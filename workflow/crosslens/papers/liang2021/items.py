@@ -64,9 +64,9 @@ def _probes(name: str, config: Config) -> Item:
         "compared": probing.compared,
         "band": probing.band,
         "layer_dimensions": {
-            "language_identification": probing.layer_dimensions[0],
-            "typology": probing.typology.layer_dimensions[0],
-            "language_similarity": probing.similarity.layer_dimensions[0],
+            IDENTIFICATION: probing.layer_dimension,
+            TYPOLOGY: probing.typology.layer_dimension,
+            SIMILARITY: probing.similarity.layer_dimension,
         },
     }
     needs = tuple(Need(kind, recipe, tuple(paper.seeds[:1])) for recipe in recipes for kind in PROBES[name])

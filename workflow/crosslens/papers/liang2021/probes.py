@@ -26,7 +26,7 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
     typology, similarity = probing.typology, probing.similarity
     found: dict[str, Mapping[str, Any]] = {
         IDENTIFICATION: windows
-        | probing.model_dump(include={"pairs", "rest_words", "layer_dimensions", "tolerance"})
+        | probing.model_dump(include={"pairs", "rest_words", "layer_dimension", "tolerance"})
         | {"compared": probing.compared if main else []},
         TYPOLOGY: windows
         | typology.model_dump(exclude={"corpus"})

@@ -1,22 +1,41 @@
-"""Snakemake in a process forked from one that has imported it: a second less than in a new one, at each of a hundred calls."""
+"""Snakemake, and the scripts of its jobs, in processes forked from one that has imported what they need.
+
+Tests call Snakemake a hundred times, and the study that they build has three hundred jobs: imports would take most of the time.
+What a script needs to import is checked in test_environments.py; tests that kill a run start it as a command.
+"""
 
 import multiprocessing
 import os
+import runpy
+import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from multiprocessing import forkserver
+from multiprocessing.connection import wait
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 TESTS = Path(__file__).parent
 OWN = (TESTS, TESTS.parent / "workflow", TESTS.parent / "workflow/scripts")  # pytest's paths; a user's call has none of them
 SECONDS = 900
+STATUS = threading.Lock()  # of jobs in parallel: whichever is started asks those before it whether they have ended
 
+THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # that libraries read once; the tests' jobs have one
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["snakemake.cli"])
+SERVER.set_forkserver_preload([  # nothing of crosslens, of which tests change copies
+    "snakemake.cli", "torch", "transformers.models.bert.modeling_bert", "sklearn.linear_model", "sklearn.cluster",
+    "sklearn.manifold", "sklearn.naive_bayes", "scipy.stats", "pandas", "pyarrow.parquet", "matplotlib.pyplot", "forked",
+])  # fmt: skip
 
 
 def snakemake(options: Sequence[str], folder: Path, environment: Mapping[str, str]) -> tuple[int | None, str]:
     """Call Snakemake in a folder as a command would; returns its exit status and what it said."""
+    with mock.patch.dict(os.environ, THREADS, PYTHONPATH=str(TESTS)):
+        forkserver.ensure_running()
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
         process = SERVER.Process(target=_call, args=(list(options), folder, dict(environment), said.name))
         process.start()
@@ -28,14 +47,50 @@ def snakemake(options: Sequence[str], folder: Path, environment: Mapping[str, st
 
 
 def _call(options: list[str], folder: Path, environment: dict[str, str], said: str) -> None:
+    from snakemake.benchmark import benchmarked
     from snakemake.cli import main
+    from snakemake.script import PythonScript
 
-    stream = os.open(said, os.O_WRONLY)
+    _become(folder, environment, said)
+    forkserver._forkserver.ensure_running = lambda: None  # jobs are forked from the server that this process was forked from
+    as_command = PythonScript.execute_script
+
+    def execute_script(self: Any, script: str, edit: bool = False) -> None:
+        if self.conda_env:
+            return as_command(self, script, edit)
+        threads = {"OMP_NUM_THREADS": str(self.threads)}
+        process = SERVER.Process(target=_script, args=(script, Path.cwd(), os.environ | threads, said))
+        with STATUS:
+            process.start()
+        with benchmarked(process.pid, self.bench_record) if self.bench_record else nullcontext():
+            wait([process.sentinel])
+        with STATUS:
+            status = process.exitcode
+        if status:
+            raise subprocess.CalledProcessError(status, script)
+
+    PythonScript.execute_script = execute_script
+    sys.argv = ["snakemake", *options]
+    main()
+
+
+def _script(path: str, folder: Path, environment: dict[str, str], said: str) -> None:
+    _become(folder, environment, said)
+    sys.argv = [path]
+    sys.path.insert(0, str(Path(path).parent))
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except Exception:
+        sys.excepthook(*sys.exc_info())  # which multiprocessing does not ask
+        sys.exit(1)
+
+
+def _become(folder: Path, environment: dict[str, str], said: str) -> None:
+    """A process of a command of its own, whose output goes to a file."""
+    stream = os.open(said, os.O_WRONLY | os.O_APPEND)
     os.dup2(stream, 1)
     os.dup2(stream, 2)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:] = [path for path in sys.path if Path(path) not in OWN]
-    sys.argv = ["snakemake", *options]
-    main()

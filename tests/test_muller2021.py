@@ -384,7 +384,7 @@ def test_search_puts_the_best_first():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("encoder", "mbret", "papers.muller2021.encoder: expected one of mbert, found 'mbret'; did you mean 'mbert'?"),
+        ("encoder", "mbret", "papers.muller2021.encoder: expected one of mbert, xlmr, found 'mbret'; did you mean 'mbert'?"),
         (
             "parallel",
             "wikiann",

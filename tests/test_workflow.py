@@ -113,7 +113,7 @@ def training(task: str, run: str) -> list[str]:
 def made(*names: str) -> list[str]:
     """Jobs of tables, figures and the pages that show them, and of the file of all records."""
     items = [name for name in names if name != "scores"]
-    jobs = [f"{'Draw' if 'figure' in name else 'Make'} {name}" for name in items] + pages(*items)
+    jobs = [f"{'Draw' if 'figure' in name or name in PROBED else 'Make'} {name}" for name in items] + pages(*items)
     return jobs + ["Gather the records of tanti2021"] * ("scores" in names)
 
 

@@ -1,6 +1,6 @@
 """liang2021: figures 1, 2, 3 and 5, what probes read from language subspaces, and a comparison of methods of finding these."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -17,6 +17,7 @@ Look = Mapping[str, str | float]
 GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
 DOTTED: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": ":"}
 SEEDS = "Bands show the range over {} seeds; each seed has its own subspace, split of the words and random directions."
+ONE_SEED = "Bands: 95 % intervals over pairs of languages, as if these were independent, or over features."
 
 
 class Task(NamedTuple):
@@ -213,5 +214,5 @@ def _curve(records: pd.DataFrame, by: str, style: Look, name: str) -> list[Curve
 
 
 def _note(records: pd.DataFrame) -> str:
-    counts: Sequence[int] = [records["seed"].nunique()]
-    return SEEDS.format(counts[0]) if counts[0] > 1 else "Bands: 95 % intervals over pairs of languages, or over features."
+    seeds = records["seed"].nunique()
+    return SEEDS.format(seeds) if seeds > 1 else ONE_SEED

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.measures.coordinates import Read, held_out, split_words, subspaces
+from crosslens.measures.coordinates import held_out, split_words, subspaces
 from crosslens.measures.definitions import PAIRS
 from crosslens.measures.given import Given
-from crosslens.measures.language_identification import language_pairs, language_pairs_of
-from crosslens.states.files import layers
+from crosslens.measures.language_identification import language_pairs_of, of_pairs
+from crosslens.states.files import by_language, layers
 from crosslens.streams import stream
 from crosslens.subspaces.windows import BAND, BEYOND, windows
 
@@ -26,21 +26,18 @@ def measure(
     groups: name -> languages. random: name of groups of `size` random languages, others for each seed (the released code has one
     draw: LI_figure_appendix.py, line 62). bands: where windows of two coordinates end.
     """
-    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    paths = by_language(given.folder / corpus)
     layer = layers(given.folder / corpus)[-1]
     states = held_out(paths, layer)
     common = {"corpus": corpus, "layer": layer, "measure": "language identification", "definition": PAIRS, "subspace": method}
     for seed in seeds:
         drawn = np.random.default_rng(stream(seed, "languages")).permutation(sorted(paths))[:size]
         for name, languages in {**groups, random: sorted(drawn)}.items():
-            fitted = subspaces({language: paths[language] for language in languages}, layer, [method], [seed], share)[seed][
-                method
-            ]
-            train, test = split_words({language: states[language] for language in languages}, seed)
+            own = {language: paths[language] for language in languages}
+            fitted = subspaces(own, layer, [method], [seed], share)[seed][method]
+            words = split_words({language: states[language] for language in languages}, seed)
             place = len(fitted.basis), fitted.rank
             shown = windows([BAND], bands, *place, size=SIZE, draws=1, seed=seed)
             shown += windows([BEYOND], [SIZE], *place, size=SIZE, draws=draws, seed=seed)
-            read = Read.of(fitted, train, test, shown)
             pairs = language_pairs_of(languages, len(languages) ** 2, seed)
-            found = language_pairs(read.train, read.test, pairs, read.columns, tolerance=tolerance)
-            yield from read.records(found.values, **common, **found.ended(), seed=seed, item=name)
+            yield from of_pairs(fitted, words, shown, pairs, tolerance, **common, seed=seed, item=name)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -19,15 +18,13 @@ from crosslens.measures.definitions import (
 )
 from crosslens.measures.given import Given
 from crosslens.measures.logistic import LEFT_OUT, fit
-from crosslens.states.files import layers, read_random_texts
+from crosslens.states.files import by_language, layers, read_random_texts
 from crosslens.streams import stream
 from crosslens.subspaces.subspace import Subspace
-from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, Window, windows
+from crosslens.subspaces.windows import BAND, FIRST, SCATTERED, Window, of_layer, windows
 
 READS = ("states",)
 AT_ONCE = 2**25  # coordinates of pairs of languages in memory at once
-BY_LAYER = (FIRST, SCATTERED)
-BY_DIMENSION = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED)
 
 
 def measure(
@@ -42,7 +39,7 @@ def measure(
     also probes that are tested on other texts, with shuffled labels, of each language against the rest with `rest_words` words
     each, and the spread of fits apart from that of pairs and words. share: see `coordinates.subspaces`.
     """
-    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    paths = by_language(given.folder / corpus)
     texts = {language: read_random_texts(path, "test") for language, path in paths.items()}
     stored = layers(given.folder / corpus)
     for layer in stored:
@@ -52,37 +49,38 @@ def measure(
         common = {"corpus": corpus, "item": "language", "layer": layer, "measure": "language identification"}
         for seed in seeds:
             words, chosen = split_words(states, seed), language_pairs_of(states, pairs, seed)
-            few = split_words(states, seed, rest_words)
-            first = split_words(states, seeds[0]), language_pairs_of(states, pairs, seeds[0])
             for method, subspace in fits[seed].items():
                 place = len(subspace.basis), subspace.rank
-                make = partial(windows, width=place[0], rank=place[1], size=band, seed=seed)
+                shown = of_layer(
+                    last, dimensions=dimensions, bands=bands, layer_dimension=layer_dimension, width=place[0], rank=place[1],
+                    size=band, draws=draws, seed=seed,
+                )  # fmt: skip
                 own = common | {"seed": seed, "subspace": method}
                 if not last:
-                    shown = make(BY_LAYER, [layer_dimension], draws=draws)
-                    yield from _of_pairs(subspace, words, shown, chosen, tolerance, **own, definition=PAIRS)
+                    yield from of_pairs(subspace, words, shown, chosen, tolerance, **own, definition=PAIRS)
                     continue
-                few_windows = make([FIRST], dimensions, draws=1)
-                controls = make([SCATTERED], dimensions, draws=1) if method == methods[0] else []
+                few_windows = windows([FIRST], dimensions, *place, size=band, draws=1, seed=seed)
+                controls = windows([SCATTERED], dimensions, *place, size=band, draws=1, seed=seed) if method == methods[0] else []
+                few = split_words(states, seed, rest_words)
                 yield from _of_rest(subspace, few, [*few_windows, *controls], tolerance, **own)
                 if method in compared:
-                    yield from _of_pairs(subspace, words, few_windows, chosen, tolerance, **own, definition=PAIRS)
+                    yield from of_pairs(subspace, words, few_windows, chosen, tolerance, **own, definition=PAIRS)
                     continue
-                shown = make(BY_DIMENSION, sorted({*dimensions, layer_dimension, band}), draws=draws)
-                many = [*shown, *make([BAND], bands, draws=1)]
+                no_bands = [window for window in shown if window.kind != BAND]
+                first_pairs = language_pairs_of(states, pairs, seeds[0])
                 dealt = shuffled(words[0], seed), shuffled(words[1], seed)
                 fixed = fits[seeds[0]][method]
                 for definition, fitted, split, these, asked in (
-                    (PAIRS, subspace, words, many, chosen),
-                    (PAIRS_TEXTS, subspace, split_texts(states, texts, seed), shown, chosen),
+                    (PAIRS, subspace, words, shown, chosen),
+                    (PAIRS_TEXTS, subspace, split_texts(states, texts, seed), no_bands, chosen),
                     (PAIRS_SHUFFLED, subspace, dealt, few_windows, chosen),
                     (PAIRS_ONE_FIT, fixed, words, few_windows, chosen),
-                    (PAIRS_ONE_DRAW, subspace, first[0], few_windows, first[1]),
+                    (PAIRS_ONE_DRAW, subspace, split_words(states, seeds[0]), few_windows, first_pairs),
                 ):
-                    yield from _of_pairs(fitted, split, these, asked, tolerance, **own, definition=definition)
+                    yield from of_pairs(fitted, split, these, asked, tolerance, **own, definition=definition)
 
 
-def _of_pairs(
+def of_pairs(
     subspace: Subspace, split: tuple[States, States], shown: Sequence[Window], pairs: Sequence[tuple[str, str]],
     tolerance: float, /,
     **common: Any,

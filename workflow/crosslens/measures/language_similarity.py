@@ -12,9 +12,9 @@ from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 from crosslens.measures.coordinates import held_out, subspaces
 from crosslens.measures.definitions import AMI_CENTRED, AMI_UNCENTRED, V_CENTRED, V_CHANCE, V_UNCENTRED
 from crosslens.measures.given import Given
-from crosslens.states.files import layers
+from crosslens.states.files import by_language, layers
 from crosslens.streams import stream
-from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, Window, windows
+from crosslens.subspaces.windows import FIRST, Window, of_layer
 
 READS = ("states",)
 
@@ -29,20 +29,17 @@ def measure(
     in language_identification. Of the first directions at the last layer also V-measure against shuffled classes, as the level of
     chance.
     """
-    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    paths = by_language(given.folder / corpus)
     stored = layers(given.folder / corpus)
     for layer in stored:
         fits = subspaces(paths, layer, methods, seeds, share)
         means = {language: vectors.mean(0, dtype=np.float64) for language, vectors in held_out(paths, layer).items()}
         for seed, method in ((seed, method) for seed in seeds for method in methods):
             subspace = fits[seed][method]
-            place = len(subspace.basis), subspace.rank
-            kinds: tuple[str, ...] = (FIRST, SCATTERED)
-            xs = [layer_dimension]
-            if layer == stored[-1]:
-                kinds, xs = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED), sorted({*dimensions, layer_dimension, band})
-            shown = windows(kinds, xs, *place, size=band, draws=draws, seed=seed)
-            shown += windows([BAND], bands, *place, size=band, draws=1, seed=seed) if layer == stored[-1] else []
+            shown = of_layer(
+                layer == stored[-1], dimensions=dimensions, bands=bands, layer_dimension=layer_dimension,
+                width=len(subspace.basis), rank=subspace.rank, size=band, draws=draws, seed=seed,
+            )  # fmt: skip
             common = {"corpus": corpus, "seed": seed, "layer": layer, "subspace": method, "measure": "language similarity",
                       "language": "all", "split": "test"}  # fmt: skip
             for kind, class_of in classes.items():

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from crosslens.measures.given import Given
-from crosslens.states.files import layers, read_random, width
+from crosslens.states.files import by_language, layers, read_random, width
 from crosslens.subspaces import files
 from crosslens.subspaces.densray import centroids, densray
 from crosslens.subspaces.linear import lda, leace, lsar
@@ -28,11 +28,11 @@ def measure(given: Given, *, corpus: str, split: str, methods: Sequence[str]) ->
 
     One language's states at one layer are in memory at a time. Directions beyond the rank are random ones (`Subspace.completed`).
     """
-    paths = sorted((given.folder / corpus).glob("*.parquet"))
+    paths = by_language(given.folder / corpus)
     for layer in layers(given.folder / corpus):
-        statistics = Statistics(width(paths[0], layer))
-        for path in paths:
-            statistics.update(read_random(path, layer, split), path.stem)
+        statistics = Statistics(width(next(iter(paths.values())), layer))
+        for language, path in paths.items():
+            statistics.update(read_random(path, layer, split), language)
         for method in methods:
             subspace = METHODS[method](statistics).completed(seed=given.seed)
             yield {"layer": layer, "method": method, "n": statistics.sizes.astype(int).tolist()} | files.row(subspace)

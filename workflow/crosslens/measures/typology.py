@@ -22,9 +22,9 @@ from crosslens.measures.definitions import (
 from crosslens.measures.given import Given
 from crosslens.measures.intervals import mean_interval
 from crosslens.measures.logistic import LEFT_OUT, fit
-from crosslens.states.files import layers
+from crosslens.states.files import by_language, layers
 from crosslens.streams import stream
-from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, windows
+from crosslens.subspaces.windows import FIRST, SCATTERED, of_layer
 
 READS = ("states", "typology")
 AT_ONCE = 2**26  # logits of test words in memory at once
@@ -45,41 +45,39 @@ def measure(
     held_out_words: of a language, for the first split and for the second. folds: parts of the families, each held out
     once. Windows as in language_identification; families are held out for those of `HELD_OUT` alone.
     """
-    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    paths = by_language(given.folder / corpus)
     stored = layers(given.folder / corpus)
     table = pq.read_table(given.typology, columns=["feature", "language", "value"])
     known = of_languages(values_of(*(table[name].to_pylist() for name in table.column_names)), paths)
     for layer in stored:
         fits = subspaces(paths, layer, methods, seeds, share)
         states = held_out(paths, layer)
-        for seed, method in ((seed, method) for seed in seeds for method in methods):
+        for seed in seeds:
             chosen = drawn(known, features, seed)
-            mixed = shuffled(chosen, seed)
-            parts = folds_of(states, family, folds, seed)
-            subspace = fits[seed][method]
-            place = len(subspace.basis), subspace.rank
-            own: dict[str, Any] = {"corpus": corpus, "seed": seed, "layer": layer, "subspace": method, "item": "typology",
-                                   "measure": "typology"}  # fmt: skip
-            last = layer == stored[-1]
-            kinds = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED) if last else HELD_OUT
-            xs = sorted({*dimensions, layer_dimension, band}) if last else [layer_dimension]
-            shown = windows(kinds, xs, *place, size=band, draws=draws, seed=seed)
-            shown += windows([BAND], bands, *place, size=band, draws=1, seed=seed) if last else []
-            few = [window for window in shown if window.kind in HELD_OUT]
+            mixed, parts = shuffled(chosen, seed), folds_of(states, family, folds, seed)
             same, other = split_words(states, seed, words), split_words(states, seed, held_out_words)
-            for definition, of, part, these, split in (
-                (FEATURES, chosen, None, shown, same),
-                (FEATURES_SHUFFLED, mixed, None, few, same),
-                (FEATURES_HELD_OUT, chosen, parts, few, other),
-            ):
-                read = Read.of(subspace, *split, these)
-                found = micro_f1(read, of, part, tolerance)
-                ended = {"gradient": found.gradient, "converged": found.gradient <= tolerance}
-                yield from read.records(found.values, **own | ended | {"definition": definition})
-            if len(guessed := majority(chosen, parts)):
-                value, low, high = mean_interval(guessed)
-                yield own | {"subspace": None, "definition": FEATURES_MAJORITY, "value": value, "low": low, "high": high,
-                             "n": len(guessed), "language": "all", "split": "test"}  # fmt: skip
+            guessed = majority(chosen, parts)
+            for method in methods:
+                subspace = fits[seed][method]
+                own: dict[str, Any] = {"corpus": corpus, "seed": seed, "layer": layer, "item": "typology", "measure": "typology"}
+                shown = of_layer(
+                    layer == stored[-1], dimensions=dimensions, bands=bands, layer_dimension=layer_dimension,
+                    width=len(subspace.basis), rank=subspace.rank, size=band, draws=draws, seed=seed,
+                )  # fmt: skip
+                few = [window for window in shown if window.kind in HELD_OUT]
+                for definition, of, part, these, split in (
+                    (FEATURES, chosen, None, shown, same),
+                    (FEATURES_SHUFFLED, mixed, None, few, same),
+                    (FEATURES_HELD_OUT, chosen, parts, few, other),
+                ):
+                    read = Read.of(subspace, *split, these)
+                    found = micro_f1(read, of, part, tolerance)
+                    ended = {"gradient": found.gradient, "converged": found.gradient <= tolerance}
+                    yield from read.records(found.values, **own, **ended, subspace=method, definition=definition)
+                if len(guessed):
+                    value, low, high = mean_interval(guessed)
+                    yield own | {"subspace": None, "definition": FEATURES_MAJORITY, "value": value, "low": low, "high": high,
+                                 "n": len(guessed), "language": "all", "split": "test"}  # fmt: skip
 
 
 def values_of(features: Sequence[str], languages: Sequence[str], values: Sequence[int]) -> dict[str, dict[str, int]]:

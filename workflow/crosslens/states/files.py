@@ -41,6 +41,11 @@ def read(folder: str | Path, layer: int | None = None) -> States:
     return States.of(table, vectors=column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size))
 
 
+def by_language(folder: Path) -> dict[str, Path]:
+    """Language -> its file, of a corpus, in the order of the languages."""
+    return {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+
+
 def layers(folder: Path) -> list[int]:
     """Layers of which a corpus has states, rising."""
     names = pq.read_schema(next(iter(sorted(folder.glob("*.parquet"))))).names

@@ -61,6 +61,18 @@ def windows(
     return [window for kind in kinds for window in _of_kind(kind, xs, width, rank, size, draws, seed)]
 
 
+def of_layer(
+    last: bool, *, dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, width: int, rank: int, size: int,
+    draws: int, seed: int,
+) -> list[Window]:  # fmt: skip
+    """What the figures of liang2021 show of a layer: windows of all kinds at the last one, else the first few and random ones."""
+    if not last:
+        return windows((FIRST, SCATTERED), [layer_dimension], width, rank, size=size, draws=draws, seed=seed)
+    kinds, xs = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED), sorted({*dimensions, layer_dimension, size})
+    at_dimensions = windows(kinds, xs, width, rank, size=size, draws=draws, seed=seed)
+    return [*at_dimensions, *windows([BAND], bands, width, rank, size=size, draws=1, seed=seed)]
+
+
 def _of_kind(
     kind: str, xs: Sequence[int], width: int, rank: int, size: int, draws: int, seed: int
 ) -> Iterator[Window]:  # fmt: skip

@@ -70,7 +70,7 @@ def looked_up(wildcards):
 
 def encoder_settings(wildcards):
     """An encoder's entry in the configuration."""
-    return CONFIG.encoders[wildcards.encoder].model_dump()
+    return CONFIG.encoders[wildcards.encoder].model_dump(exclude={"depth"})
 
 
 def vocabulary_files(wildcards, files_of):

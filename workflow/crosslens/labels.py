@@ -4,6 +4,8 @@ UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCON
 """The universal part-of-speech tags of Universal Dependencies, version 2."""
 NLI = ("entailment", "neutral", "contradiction")
 """Natural language inference, in the order of the numbers that stand for them where labels are numbers."""
+TOPICS = ("CCAT", "ECAT", "GCAT", "MCAT")
+"""The main topics of Reuters, which MLDoc classifies: corporate and industrial, economics, government and social, markets."""
 RELATIONS = tuple(
     "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl fixed flat "
     "goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative xcomp".split()

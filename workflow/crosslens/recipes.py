@@ -18,6 +18,7 @@ from crosslens.encoding.units import Units
 TASK: Final = "task"  # labels that a head learns, and the name of one that does
 LANGUAGE: Final = "language"  # likewise
 ARC: Final = "arc"  # labels beside a parser's relations: each word's head
+TAG: Final = "upos"  # what a parser is given of each word, where it reads gold tags
 ENCODER: Final = "encoder"
 
 
@@ -35,6 +36,7 @@ class Data(Section):
 
 
 Layer = Annotated[int, Field(ge=0)]  # 0 is the embedding output
+ALL: Final = "all"  # layers, side by side
 
 
 class Artefact(Section):
@@ -80,6 +82,12 @@ class Score(Section):
     data: Data
 
 
+class Halving(Section):
+    """Rates that are halved after each epoch whose score is not above the best one of the stage before it (wu2019, section 4.1)."""
+
+    floor: float  # the stage ends once a head's rate would be below it
+
+
 class Phase(Section):
     """One pass over the first term's data: the terms' sum is minimised in the updated modules.
 
@@ -89,9 +97,9 @@ class Phase(Section):
 
     terms: tuple[Term, ...]
     update: tuple[str, ...]  # ENCODER and head names
-    frozen_blocks: Annotated[int, Field(ge=0)] | None = (
-        None  # of the encoder: its embeddings and as many lowest blocks are not updated; None: all is
-    )
+    # Of the encoder: its embeddings and as many lowest blocks are not updated, and their dropout is off unless the recipe's
+    # encoder_dropout_when_frozen says otherwise; None: all is updated.
+    frozen_blocks: Annotated[int, Field(ge=0)] | None = None
     at_most: Data | None = None  # a pass takes at most as many texts as these are, drawn anew each time
 
     def items(self, sizes: Mapping[Data, int]) -> int:
@@ -118,6 +126,7 @@ class Stage(Section):
     select_head: str
     select_data: Data
     keep: Literal["best", "last"] = "best"  # epoch whose weights the stage leaves
+    halving: Halving | None = None  # epochs: the most there can be
     watch: tuple[Score, ...] = ()  # whose accuracy is written to the history: at the start and after each phase
 
     def trains_encoder(self) -> bool:
@@ -146,12 +155,29 @@ class Edit(Section):
         return bool(self.layers) or self.embeddings
 
 
+class Mix(Section):
+    """The feature-based model of wu2019 (section 4.1), between the encoder's states and a head.
+
+    A sum of all layers' states weighted by a softmax, and a bidirectional LSTM over the words of a text. See
+    crosslens.training.heads.mixed.
+    """
+
+    lstm_layers: Annotated[int, Field(ge=0)] = 2  # 0: none
+    lstm_size: int = 768  # of each direction
+    pool: bool = False  # a text is the maximum over its words
+
+
 class _Head(Section):
     """What heads of every kind have."""
 
     kind: str
     labels: tuple[str, ...]  # in the order of their numbers
     layer: Layer | None = None  # whose states it reads; None: what the units name, of the last
+    mix: Mix | None = None  # of all layers, which it reads instead
+
+    def reads(self) -> int | Literal["all"] | None:
+        """Layer whose states it is given; ALL: side by side; None: what the units name."""
+        return ALL if self.mix else self.layer
 
     @model_serializer(mode="wrap")
     def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -183,7 +209,10 @@ class ParserHead(_Head):
     relation: int = 128
     dropout: float = 0.33
     activation: Literal["elu", "leaky_relu"] = "elu"
+    root: Literal["vector", "first", "as_released"] = "vector"  # see crosslens.training.biaffine
     decoding: Literal["log", "probability"] = "log"
+    initialisation: Literal["orthogonal", "pytorch"] = "orthogonal"
+    tag_size: int = 0  # of the embedding of each word's gold UPOS, beside its state; 0: tags are not given
     relation_divisor: Literal["words", "words_plus_two"] = "words"
 
 
@@ -207,12 +236,15 @@ class Recipe(Section):
     heads: dict[str, Head]
     stages: tuple[Stage, ...]
     scores: tuple[Score, ...]
-    init_sd: float  # of linear heads
+    init_sd: float | None  # of linear heads; None: as PyTorch initialises them
     dropout: float  # before linear heads
+    input_dropout: float = 0.0  # of the states that heads of every kind read, of the same units in a whole text
     warmup: float = 0.0
     decay: Literal["none", "linear"] = "none"
     weight_decay: float = 0.0
-    epsilon: float = 1e-8  # of AdamW
+    decays: Literal["encoder", "matrices"] = "encoder"  # matrices: of encoder and heads, without biases and layer norms
+    beta2: float = 0.999  # of AdamW
+    epsilon: float = 1e-8
     clip: float | None = None
     select_by: Literal["paper", "token", "accuracy", "spans", "las"] = "token"
     encoder_dropout: bool = True  # while it is trained

@@ -82,9 +82,10 @@ class OfficialCorpus(Section):
                 f"limits.validation: expected files for validation, but {', '.join(shared)}.validation is a share of train: "
                 "limit train instead, or name files"
             )
-        if shared and not self.validation_share:
+        without = [code for code in self.source_languages if not self.validation_share and not self._held_out(code)]
+        if without:
             raise ValueError(
-                f"validation_share: expected a value above 0, as there are no files for {', '.join(shared)}.validation"
+                f"validation_share: expected a value above 0, as there are no files for {', '.join(without)}.validation or .dev"
             )
         return self
 
@@ -93,10 +94,14 @@ class OfficialCorpus(Section):
         for language in self.languages:
             if language in self.source_languages:
                 yield language, "train"
-                yield language, "validation"
+                if self.validation_share or self.files_of(language, "validation"):
+                    yield language, "validation"
             if self.files_of(language, "dev"):
                 yield language, "dev"
             yield language, "test"
+
+    def _held_out(self, language: str) -> list[str]:
+        return self.files_of(language, "validation") or self.files_of(language, "dev")
 
     def stored(self) -> Iterator[tuple[str, str]]:
         """(language, split) of every file that the corpus is made of: train still has the share that becomes validation."""

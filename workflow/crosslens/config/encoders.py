@@ -33,6 +33,11 @@ class HubEncoder(_Encoder):
     source: Literal["hub"]
     id: str = Field(description="name on the hub, OWNER/NAME")
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit hash, since a branch may move")
+    depth: Count | None = Field(None, description="number of its blocks, which some studies need before it is fetched")
+
+    def blocks(self) -> int | None:
+        """Number of its blocks, where the configuration says so."""
+        return self.depth
 
 
 class FolderEncoder(_Encoder):

@@ -13,6 +13,7 @@ from crosslens.corpora.archives import Archive
 from crosslens.corpora.lines import read_lines, refuse, stem
 from crosslens.corpora.schema import DOCUMENTS
 from crosslens.errors import DataError
+from crosslens.labels import TOPICS
 
 SCHEMA = DOCUMENTS
 # Labels of WiLI-2018 that are not the ISO 639-3 code of our table: macrolanguages where that has one of their members. Note
@@ -21,7 +22,6 @@ WILI = {
     "ar": "ara", "az": "aze", "et": "est", "fa": "fas", "ku": "kur", "lv": "lav", "mg": "mlg", "mn": "mon", "ms": "msa",
     "ne": "nep", "or": "ori", "sq": "sqi", "sw": "swa", "uz": "uzb", "yi": "yid", "zh": "zho",
 }  # fmt: skip
-TOPICS = ("CCAT", "ECAT", "GCAT", "MCAT")
 INDEX = re.compile(r"\w{1,99}-\w{1,99}", re.ASCII)  # FDG46-381033; no longer than a file's name may be
 
 

@@ -9,5 +9,7 @@ class Units(Section):
     """What of a text has a label, and which state of the encoder a head sees of it."""
 
     unit: Literal["word", "text"] = "word"
-    state: Literal["hidden", "pooler"] = "hidden"  # last hidden state (of a text: its first piece's), or the pooler's output
+    # Hidden state (of a text: its first piece's), or the pooler's output; of a text also the mean over its pieces, special ones
+    # included, or the states of its words, of which the first carries the text's label.
+    state: Literal["hidden", "pooler", "mean", "words"] = "hidden"
     segments: bool = False  # token type 1 for the second text of a pair

@@ -1,0 +1,191 @@
+"""wu2019: which models are trained, and how."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
+from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
+from crosslens.papers.wu2019.layout import TASKS
+
+if TYPE_CHECKING:
+    from crosslens.config.corpora import OfficialCorpus
+    from crosslens.config.whole import Config
+
+TaskName = Literal["topic", "nli", "ner", "pos", "parsing"]
+KINDS: dict[TaskName, str] = {
+    "topic": "documents", "nli": "pairs", "ner": "entities", "pos": "treebank", "parsing": "treebank",
+}  # fmt: skip
+"""Task -> kind of its corpora."""
+
+
+class Training(Section):
+    """Settings that all trainings share (section 4.1)."""
+
+    epochs: Count = Field(3, description="number of epochs; of the released grid {3, 4}, our choice for the tables")
+    batch: Count = Field(32, description="examples per step; of {16, 32}")
+    rate: Rate = Field(3e-5, description="learning rate of encoder and head; of {2e-5, 3e-5, 5e-5}")
+    head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
+    warmup: Warmup = 0.1
+    decay: Decay = "linear"
+    weight_decay: WeightDecay = 0.01
+    beta2: Share = Field(0.999, description="of Adam; 0.99 in the released code (base.py)")
+    epsilon: Positive = Field(1e-8, description="of Adam")
+    clip: Clip = None
+    dropout: Share = Field(0.0, description="before linear heads; the paper has none")
+    input_dropout: Share = Field(
+        0.0, description="of the encoder's output, the same units in a whole text; 0.2 in the released code, not in the paper"
+    )
+    init_sd: Positive | None = Field(
+        None, description="standard deviation of the heads' initial weights; null: as PyTorch initialises them (released code)"
+    )
+    encoder_dropout_when_frozen: bool = Field(False, description="dropout in frozen blocks; on in the released code")
+    length_pools: LengthPools = False
+    precision: Precision = "float32"
+
+
+class ParserSettings(Section):
+    """The biaffine parser (section 4.5; Dozat and Manning); sizes are the released code's."""
+
+    arc: Count = Field(512, description="units of the perceptrons for arcs")
+    relation: Count = Field(128, description="units of the perceptrons for relations")
+    dropout: Share = Field(0.33, description="dropout of these units")
+    activation: Literal["elu", "leaky_relu"] = Field("elu", description="activation function")
+    root: Literal["vector", "first", "as_released"] = Field(
+        "first",
+        description="state of the root: a learned vector, that of [CLS], or the latter with the defect of the released code, under "
+        "which root words are never right (training/biaffine.py)",
+    )
+    decoding: Literal["log", "probability"] = Field(
+        "probability", description="probability: largest sum of probabilities (released code); log: the most probable tree"
+    )
+    initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="first weights")
+    tag_size: Count = Field(100, description="dimensions of the embeddings of gold UPOS, in the parser that is given them")
+
+
+class Features(Section):
+    """The feature-based model: the encoder is frozen (section 4.1)."""
+
+    lstm_layers: Annotated[int, Field(ge=0)] = Field(2, description="layers of the bidirectional LSTM; 0: the weighted sum alone")
+    lstm_size: Count = Field(768, description="dimensions of each direction; the paper does not say whether of each or of both")
+    rate: Rate = Field(1e-3, description="learning rate, halved after an epoch without a better score on the development set")
+    floor: Rate = Field(1e-5, description="training ends once the rate would be below this")
+    batch: Count = Field(32, description="examples per step")
+    epochs: Count = Field(50, description="most epochs; our choice")
+
+
+class WuTask(Section):
+    """One of the five tasks."""
+
+    corpora: list[str] = Field(
+        min_length=1, description="keys of corpora, each with the data of some languages; of two with the same language the first"
+    )
+    reading: str | None = Field(None, description="key of readings; null: that of the paper")
+    epochs: Count | None = Field(None, description="null: as for all trainings; likewise the other three")
+    batch: Count | None = Field(None, description="examples per step")
+    rate: Rate | None = Field(None, description="learning rate of encoder and head")
+    head_rate: Rate | None = Field(None, description="learning rate of the head")
+
+
+class Identification(Section):
+    """Figure 2: which language a text is in, from the mean state of a layer."""
+
+    corpus: str = Field("wili", description="key of corpora: documents labelled with their language")
+    reading: str = Field("sentence_pairs", description="key of readings")
+    rate: Rate = Field(1e-3, description="learning rate, halved as in the feature-based model")
+    floor: Rate = Field(1e-5, description="training ends once the rate would be below this")
+    batch: Count = Field(32, description="texts per step")
+    epochs: Count = Field(50, description="most epochs; our choice")
+
+
+class WuSearch(Section):
+    """The released grid of 12 (evaluate.sh, lines 46-62), whose trials wu2019/search.csv shows."""
+
+    tasks: list[TaskName] = Field([*TASKS], description="searched tasks; []: none")
+    variants: list[str] = Field(["full"], description="searched variants: full, freeze0, ...")
+    rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="learning rates")
+    batch: list[Count] = Field([16, 32], description="examples per step")
+    epochs: list[Count] = Field([3, 4], description="numbers of epochs")
+
+
+class Wu2019(PaperSection):
+    """Beto, Bentz, Becas: the surprising cross-lingual effectiveness of BERT (Wu and Dredze 2019)."""
+
+    seeds: Seeds = Field([42], min_length=1, description="the released code has 42; the paper does not say")
+    source_language: Language = Field("en", description="of zero-shot transfer")
+    tasks: dict[TaskName, WuTask] = Field(
+        min_length=1, description="the paper's tasks; null omits one", json_schema_extra=or_null
+    )
+    segments: bool = Field(True, description="token type 1 for the second text of a pair")
+    training: Training = Field(Training(), description="settings that all trainings share")
+    parser: ParserSettings = Field(ParserSettings(), description="the parser")
+    released_root: bool = Field(True, description="train a further parser with the root as released, beside the correct one")
+    frozen: list[Annotated[int, Field(ge=0)]] = Field(
+        [0, 3, 6, 9], description="numbers of frozen bottom blocks (figure 1); 0: the embeddings alone"
+    )
+    features: Features | None = Field(Features(), description="the feature-based model; null omits it")
+    identification: Identification | None = Field(Identification(), description="figure 2; null omits it")
+    search: WuSearch = Field(WuSearch(), description="grid search")
+    bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
+
+    @field_validator("tasks", mode="before")
+    @classmethod
+    def _without_null(cls, named: Any) -> Any:
+        return {name: of for name, of in named.items() if of is not None} if isinstance(named, dict) else named
+
+    def reading_of(self, task: TaskName) -> str:
+        """Key of a task's reading."""
+        return self.tasks[task].reading or self.reading
+
+    def corpora(self, task: TaskName, config: "Config", split: str) -> dict[str, str]:
+        """Language -> corpus of a task's texts of a split: the first that has them."""
+        found: dict[str, str] = {}
+        for corpus in self.tasks[task].corpora:
+            for language, its_split in config.corpora[corpus].parts():
+                if its_split == split:
+                    found.setdefault(language, corpus)
+        return found
+
+    def check(self, config: "Config") -> None:
+        """See PaperSection."""
+        here = "papers.wu2019"
+        for task, settings in self.tasks.items():
+            for corpus in settings.corpora:
+                config.expect_corpus(f"{here}.tasks.{task}.corpora", corpus, KINDS[task])
+            if self.reading_of(task) not in config.readings:
+                raise ValueError(
+                    f"{here}.tasks.{task}.reading: expected one of {', '.join(config.readings)}, found '{settings.reading}'"
+                )
+            if self.source_language not in self.corpora(task, config, "train"):
+                raise ValueError(
+                    f"{here}.tasks.{task}: no corpus of {', '.join(settings.corpora)} has training data for "
+                    f"{self.source_language}: add files for train and list the language under source_languages there"
+                )
+        if self.identification:
+            config.expect_corpus(f"{here}.identification.corpus", self.identification.corpus, "documents")
+            corpus: OfficialCorpus = config.corpora[self.identification.corpus]  # type: ignore[assignment]
+            if missing := [language for language in corpus.languages if language not in corpus.source_languages]:
+                raise ValueError(
+                    f"{here}.identification: corpora.{self.identification.corpus} has no training data for "
+                    f"{', '.join(missing)}: list them under source_languages there"
+                )
+        blocks = config.encoders[self.encoder].blocks()
+        if self.identification and blocks is None:
+            raise ValueError(
+                f"{here}.identification: expected a known number of blocks for encoders.{self.encoder}: set depth there, or "
+                "identification to null"
+            )
+        if above := [number for number in self.frozen if blocks and number > blocks]:
+            raise ValueError(
+                f"{here}.frozen: expected numbers up to {blocks}, which encoders.{self.encoder} has, found {above[0]}: name "
+                "blocks of this encoder"
+            )
+
+
+PAPER_SECTION = Wu2019
+
+
+def section(config: "Config") -> Wu2019:
+    """The paper's part of a configuration in which it is not null."""
+    found: Wu2019 = config.paper("wu2019")  # type: ignore[assignment]
+    return found

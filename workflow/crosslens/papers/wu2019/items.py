@@ -1,0 +1,67 @@
+"""wu2019: its tables and figures, each with what it needs and how the report describes it."""
+
+from typing import Any, Literal
+
+from crosslens.config.whole import Config
+from crosslens.papers.paper import Item, Need
+from crosslens.papers.wu2019 import captions
+from crosslens.papers.wu2019.config import section
+from crosslens.papers.wu2019.layout import IDENTIFICATION, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
+from crosslens.papers.wu2019.recipes import recipes, study, trials
+
+MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", "pos": "classification", "parsing": "attachment"}
+"""Task -> kind of its scores."""
+TITLES = {
+    "table1": ("Table 1", "Languages of each task"),
+    "table2": ("Table 2", "Document classification"),
+    "table3": ("Table 3", "Natural language inference"),
+    "table4": ("Table 4", "Named-entity recognition"),
+    "table5": ("Table 5", "Part-of-speech tagging"),
+    "table6": ("Table 6", "Dependency parsing"),
+    "figure1": ("Figure 1", "Zero-shot transfer with frozen bottom blocks, and from features, less full fine-tuning"),
+    "figure1_cells": ("Figure 1, cells", "Zero-shot scores with frozen bottom blocks, and from features"),
+    "figure2": ("Figure 2", "Language identification by layer"),
+    "search": ("Grid search", "Scores on the development set by learning rate, batch size and number of epochs"),
+}
+
+
+def items(config: Config) -> dict[str, Item]:
+    """Items by name."""
+    shown = Study(**study(config))
+    of_tables = {table: [task] for task, table in TABLES.items() if task in shown.tasks}
+    made = {"table1": _made("table1", "tables", settings={"study": study(config)}, decimals=None)}
+    made |= {table: _table(table, tasks[0], shown, config) for table, tasks in of_tables.items()}
+    variants = [
+        name for task in shown.tasks for name in [shown.zero_shot(task), *(shown.zero_shot(task, of) for of in shown.variants)]
+    ]
+    if shown.variants:
+        of_variants = {"needs": _needs(variants, config), "settings": {"study": study(config)}}
+        made |= {name: _made(name, "layers", **of_variants) for name in ("figure1", "figure1_cells")}
+    if section(config).identification:
+        layers = {name: list(recipes(config)[name].heads) for name in (IDENTIFICATION, UNTRAINED)}
+        needs = _needs(list(layers), config)
+        made["figure2"] = _made("figure2", "identification", needs=needs, settings={"layers": layers})
+    if jobs := trials(config):
+        tried = {each.name: {"task": each.task} | each.trial for job in jobs.values() for each in job}
+        needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
+        made["search"] = _made("search", "search", needs=needs, settings={"trials": tried}, decimals=None, searched=True)
+    return {name: made[name] for name in TITLES if name in made}
+
+
+def _table(name: str, task: str, shown: Study, config: Config) -> Item:
+    of_source = [shown.zero_shot(task)]
+    if task == "parsing":
+        of_source += [shown.zero_shot(task, TAGS), *([shown.zero_shot(task, RELEASED_ROOT)] if shown.released_root else [])]
+    names = list(dict.fromkeys([*of_source, *shown.in_language(task).values()]))
+    return _made(name, "tables", needs=_needs(names, config), settings={"study": study(config)})
+
+
+def _needs(names: list[str], config: Config) -> tuple[Need, ...]:
+    configured = recipes(config)
+    kinds = {name: MEASURES.get(str(configured[name].task), "classification") for name in names}
+    return tuple(Need(kinds[name], name, tuple(section(config).seeds)) for name in names)
+
+
+def _made(name: str, module: str, **fields: Any) -> Item:
+    form: Literal["table", "figure"] = "figure" if name in ("figure1", "figure2", "figure3") else "table"
+    return Item(form, *TITLES[name], captions.caption(name), module, **fields)

@@ -1,0 +1,71 @@
+"""wu2019: names of its recipes, and what its tables and figures show.
+
+Wu and Dredze (2019), Beto, Bentz, Becas. Blocks count from 1; freezing 0 freezes the embeddings alone, n the lowest n blocks too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crosslens.measures.definitions import ACCURACY, F1, LAS_WITHOUT_PUNCTUATION
+
+PAPER = "wu2019"
+TASKS = {"topic": "Document classification", "nli": "Natural language inference", "ner": "Named entities", "pos": "POS tagging",
+         "parsing": "Dependency parsing"}  # fmt: skip
+METRICS = {"topic": "accuracy", "nli": "accuracy", "ner": "F1", "pos": "accuracy", "parsing": "LAS"}
+"""Task -> the measure of figures 1 and 3, as it is printed."""
+DEFINITIONS = {"topic": ACCURACY, "nli": ACCURACY, "ner": F1, "pos": ACCURACY, "parsing": LAS_WITHOUT_PUNCTUATION}
+"""Task -> how it is computed here."""
+TABLES = {"topic": "table2", "nli": "table3", "ner": "table4", "pos": "table5", "parsing": "table6"}
+CELLS = {"topic": "figure1a", "nli": "figure1b", "ner": "figure1c", "pos": "figure1d", "parsing": "figure1e"}
+"""Task -> its panel of figure 1, whose cells are printed."""
+
+FULL, FEATURES, TAGS, RELEASED_ROOT = "full", "features", "pos", "released_root"
+"""Variants: all of the encoder is fine-tuned; the feature-based model; the parser given gold UPOS; that with the root as
+released."""
+IDENTIFICATION, UNTRAINED = "wu2019/identification", "wu2019/identification_untrained"
+
+
+def freeze(number: int) -> str:
+    """The variant with so many frozen bottom blocks."""
+    return f"freeze{number}"
+
+
+def recipe_name(task: str, language: str, variant: str = FULL) -> str:
+    """Name of a training, such as wu2019/ner/en/freeze3."""
+    return f"wu2019/{task}/{language}/{variant}"
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is trained and scored, as configured.
+
+    tests, trains: task -> language -> corpus of its test set, or of its training data. frozen: numbers of frozen blocks. names:
+    language -> name. substitutes: task -> names of its corpora where they are not the paper's.
+    """
+
+    source: str
+    tests: Mapping[str, Mapping[str, str]]
+    trains: Mapping[str, Mapping[str, str]]
+    frozen: Sequence[int]
+    features: bool
+    released_root: bool
+    names: Mapping[str, str]
+    substitutes: Mapping[str, Sequence[str]]
+
+    @property
+    def tasks(self) -> list[str]:
+        """Those that are configured, in the order of print."""
+        return [task for task in TASKS if task in self.tests]
+
+    @property
+    def variants(self) -> list[str]:
+        """Of figure 1, in the order of print, without full fine-tuning."""
+        return [*([FEATURES] if self.features else []), *map(freeze, self.frozen)]
+
+    def zero_shot(self, task: str, variant: str = FULL) -> str:
+        """Recipe of transfer from the source language."""
+        return recipe_name(task, self.source, variant)
+
+    def in_language(self, task: str) -> dict[str, str]:
+        """Language -> recipe that is trained in it, the source among them; of nli on translated training data."""
+        return {language: recipe_name(task, language) for language in self.trains[task] if language in self.tests[task]}

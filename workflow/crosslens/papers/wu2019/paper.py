@@ -1,0 +1,45 @@
+"""wu2019: what it trains, measures and shows. See crosslens.papers.paper."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from crosslens.config.whole import Config
+from crosslens.measures.definitions import ACCURACY, CUT_WORDS
+from crosslens.papers.paper import Paper
+from crosslens.papers.wu2019.config import section
+from crosslens.papers.wu2019.items import MEASURES, items
+from crosslens.papers.wu2019.recipes import recipes, trials
+from crosslens.recipes import ARC, TASK, Recipe
+
+
+def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
+    """Of the paper's section; the first for a trial."""
+    found = tuple(section(config).seeds)
+    return found[:1] if recipe.trial else found
+
+
+def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
+    """See Paper."""
+    labels, shared = recipe.labels(TASK), {"resamples": section(config).bootstrap}
+    if recipe.trial:
+        return {}
+    match MEASURES.get(str(recipe.task), "classification"):
+        case "attachment":
+            return {"attachment": {"head": TASK, "arcs": ARC, "relations": labels} | shared}
+        case "spans":
+            return {"spans": {"head": TASK, "labels": labels} | shared}
+    heads = {name: head.labels for name, head in recipe.heads.items()}
+    return {"classification": {"labels": heads, "definitions": dict.fromkeys(heads, [ACCURACY, CUT_WORDS])} | shared}
+
+
+PAPER = Paper(
+    key="wu2019",
+    about="Wu and Dredze (2019), *Beto, Bentz, Becas: the surprising cross-lingual effectiveness of BERT*: five tasks in 39 "
+    "languages, in each language and from English alone; with frozen bottom blocks and from features; which language a text is "
+    "in by layer; and the overlap of subwords.",
+    recipes=recipes,
+    trials=trials,
+    seeds=seeds,
+    measures=measures,
+    items=items,
+)

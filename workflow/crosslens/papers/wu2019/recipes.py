@@ -1,0 +1,229 @@
+"""The trainings of wu2019: five tasks from English, in each language, and with parts of the encoder frozen; language identification."""
+
+from itertools import product
+from typing import Any
+
+from crosslens.config.base import languages_table
+from crosslens.config.whole import Config
+from crosslens.encoding.units import Units
+from crosslens.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
+from crosslens.papers.wu2019.config import TaskName, Wu2019, section
+from crosslens.papers.wu2019.layout import (
+    FEATURES,
+    FULL,
+    IDENTIFICATION,
+    PAPER,
+    RELEASED_ROOT,
+    TAGS,
+    UNTRAINED,
+    freeze,
+    recipe_name,
+)
+from crosslens.recipes import (
+    ENCODER,
+    LANGUAGE,
+    TASK,
+    Data,
+    Edit,
+    Halving,
+    Head,
+    LinearHead,
+    Mix,
+    ParserHead,
+    Phase,
+    Recipe,
+    Score,
+    Stage,
+    Term,
+)
+
+LABELS: dict[TaskName, tuple[str, ...]] = {
+    "topic": TOPICS, "nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS,
+}  # fmt: skip
+SELECT = {"topic": "accuracy", "nli": "accuracy", "ner": "spans", "pos": "accuracy", "parsing": "las"}
+OF_TEXTS = ("topic", "nli")
+PRINTED = {
+    "topic": ["mldoc"], "nli": ["xnli_translated"], "ner": ["conll2003", "conll2003_german", "conll2002", "msra"],
+    "pos": ["wu2019_tagging"], "parsing": ["wu2019_parsing"],
+}  # fmt: skip
+"""Task -> the paper's corpora, by key."""
+
+
+def recipes(config: Config) -> dict[str, Recipe]:
+    """Trainings by name, such as wu2019/ner/en/freeze3."""
+    paper = section(config)
+    made = [_recipe(task, *which, config) for task in paper.tasks for which in _trained(task, config)]
+    if paper.identification:
+        made += [_identification(IDENTIFICATION, config), _identification(UNTRAINED, config, reinitialised=True)]
+    return {recipe.name: recipe for recipe in made}
+
+
+def trials(config: Config) -> dict[str, list[Recipe]]:
+    """Trials of the grid search by job, one each, such as wu2019/pos/en/full/trials00."""
+    paper, found = section(config), {}
+    grid = [
+        {"rate": rate, "batch": batch, "epochs": epochs}
+        for rate, batch, epochs in product(paper.search.rate, paper.search.batch, paper.search.epochs)
+    ]
+    for task, variant in product(paper.search.tasks, paper.search.variants):
+        for number, values in enumerate(grid if task in paper.tasks else ()):
+            job = f"{recipe_name(task, paper.source_language, variant)}/trials{number:02d}"
+            name = f"{job}/trial{number:02d}"
+            found[job] = [_recipe(task, paper.source_language, variant, config, name=name, trial=values)]
+    return found
+
+
+def study(config: Config) -> dict[str, Any]:
+    """What is trained and scored, as the fields of layout.Study."""
+    paper = section(config)
+    tests = {str(task): paper.corpora(task, config, "test") for task in paper.tasks}
+    codes = dict.fromkeys(code for languages in tests.values() for code in languages)
+    return {
+        "source": paper.source_language,
+        "tests": tests,
+        "trains": {str(task): paper.corpora(task, config, "train") for task in paper.tasks},
+        "frozen": paper.frozen,
+        "features": paper.features is not None,
+        "released_root": paper.released_root,
+        "names": {code: languages_table()[code]["name"] for code in codes},
+        "substitutes": {task: each.corpora for task, each in paper.tasks.items() if each.corpora != PRINTED[task]},
+    }
+
+
+def _trained(task: TaskName, config: Config) -> list[tuple[str, str]]:
+    """Language and variant of each training of a task."""
+    paper = section(config)
+    source, tests = paper.source_language, paper.corpora(task, config, "test")
+    variants = [FULL, *map(freeze, paper.frozen), *([FEATURES] if paper.features else [])]
+    if task == "parsing":
+        variants += [TAGS, *([RELEASED_ROOT] if paper.released_root else [])]
+    others = [code for code in paper.corpora(task, config, "train") if code != source and code in tests]
+    return [*((source, variant) for variant in variants), *((code, FULL) for code in others)]
+
+
+def _recipe(
+    task: TaskName, language: str, variant: str, config: Config, *, name: str = "", trial: dict[str, float] | None = None
+) -> Recipe:  # fmt: skip
+    """A training, scored in all languages where it is from the source, and otherwise in its own; a trial on validation alone."""
+    paper, own = section(config), section(config).tasks[task]
+    features = paper.features if variant == FEATURES else None
+    of_task = own.model_dump(include={"epochs", "batch", "rate", "head_rate"}, exclude_none=True)
+    settings = paper.training.model_dump() | of_task | (trial or {})
+    if features:
+        settings |= {**features.model_dump(), "head_rate": None, "warmup": 0.0, "decay": "none", "weight_decay": 0.0}
+    corpus = paper.corpora(task, config, "train")[language]
+    train, held_out = (Data(corpus=corpus, split=split, languages=(language,)) for split in ("train", _held_out(corpus, config)))
+    frozen = next((number for number in paper.frozen if variant == freeze(number)), None)
+    phase = Phase(
+        terms=(Term(head=TASK, data=train, loss="tree" if task == "parsing" else "cross_entropy"),),
+        update=(*([] if features else [ENCODER]), TASK),
+        frozen_blocks=frozen,
+    )
+    stage = Stage(
+        name="task",
+        phases=(phase,),
+        epochs=settings["epochs"],
+        batch=settings["batch"],
+        encoder_rate=0.0 if features else settings["rate"],
+        head_rate=settings["head_rate"] or settings["rate"],
+        new_heads=(TASK,),
+        select_head=TASK,
+        select_data=held_out,
+        halving=Halving(floor=features.floor) if features else None,
+    )
+    tests = [] if trial else _tests(task, language, config)
+    of_texts = {"unit": "text", "state": "words" if features else "hidden", "segments": paper.segments}
+    return Recipe(
+        name=name or recipe_name(task, language, variant),
+        paper=PAPER,
+        task=task,
+        source=language,
+        trial=trial or {},
+        keeps_weights=False,
+        encoder=paper.encoder,
+        reading=paper.reading_of(task),
+        units=Units.model_validate(of_texts) if task in OF_TEXTS else Units(),
+        heads={TASK: _head(task, variant, paper)},
+        stages=(stage,),
+        scores=tuple(Score(head=TASK, data=data) for data in (held_out, *tests)),
+        select_by=SELECT[task],
+        decays="matrices",
+        **{key: value for key, value in settings.items() if key in Recipe.model_fields},
+    )
+
+
+def _head(task: TaskName, variant: str, paper: Wu2019) -> Head:
+    mix = None
+    if variant == FEATURES and paper.features:
+        sizes = paper.features.model_dump(include={"lstm_layers", "lstm_size"})
+        mix = Mix(**sizes, pool=task in OF_TEXTS)
+    if task != "parsing":
+        return LinearHead(labels=LABELS[task], mix=mix)
+    settings = paper.parser.model_dump()
+    if variant == RELEASED_ROOT:
+        settings |= {"root": "as_released", "decoding": "probability"}
+    elif settings["root"] == "first" and mix:
+        settings["root"] = "vector"  # an LSTM over words has no state for [CLS]
+    return ParserHead(labels=RELATIONS, mix=mix, **settings | {"tag_size": paper.parser.tag_size if variant == TAGS else 0})
+
+
+def _held_out(corpus: str, config: Config) -> Any:
+    """Split on which epochs are selected: validation, or XNLI's dev."""
+    splits = {split for _, split in config.corpora[corpus].parts()}
+    return "validation" if "validation" in splits else "dev"
+
+
+def _tests(task: TaskName, language: str, config: Config) -> list[Data]:
+    """Test sets of all languages, a Data a corpus, or that of a language which is not the source."""
+    paper = section(config)
+    by_language = paper.corpora(task, config, "test")
+    if language != paper.source_language:
+        return [Data(corpus=by_language[language], split="test", languages=(language,))]
+    corpora = dict.fromkeys(by_language.values())
+    return [
+        Data(corpus=corpus, split="test", languages=tuple(code for code, of in by_language.items() if of == corpus))
+        for corpus in corpora
+    ]
+
+
+def _identification(name: str, config: Config, *, reinitialised: bool = False) -> Recipe:
+    """A linear head on the mean state of each layer, one after the other; the encoder is frozen."""
+    paper, settings = section(config), section(config).identification
+    assert settings is not None
+    layers = range(int(config.encoders[paper.encoder].blocks() or 0) + 1)
+    languages = tuple(config.corpora[settings.corpus].languages)
+    train, validation, test = (
+        Data(corpus=settings.corpus, split=split, languages=languages)
+        for split in ("train", _held_out(settings.corpus, config), "test")
+    )
+    heads = {f"layer {layer}": LinearHead(labels=languages, layer=layer, learns=LANGUAGE) for layer in layers}
+    stages = [
+        Stage(
+            name=head,
+            phases=(Phase(terms=(Term(head=head, data=train),), update=(head,)),),
+            epochs=settings.epochs,
+            batch=settings.batch,
+            head_rate=settings.rate,
+            new_heads=(head,),
+            select_head=head,
+            select_data=validation,
+            halving=Halving(floor=settings.floor),
+        )
+        for head in heads
+    ]
+    shared = paper.training.model_dump(include=set(Recipe.model_fields))
+    return Recipe(
+        name=name,
+        paper=PAPER,
+        task=LANGUAGE,
+        keeps_weights=False,
+        encoder=paper.encoder,
+        reading=settings.reading,
+        units=Units(unit="text", state="mean", segments=paper.segments),
+        edit=Edit(layers="all", embeddings=True) if reinitialised else Edit(),
+        heads=heads,
+        stages=tuple(stages),
+        scores=tuple(Score(head=head, data=test) for head in heads),
+        select_by="accuracy",
+        **shared | {"warmup": 0.0, "decay": "none", "weight_decay": 0.0},
+    )

@@ -88,8 +88,8 @@ def test_fields_say_what_names_show(every):
         assert recipe.paper == paper
         named = rest[0] if len(rest) > 1 and rest[0] not in ("pretrained", "untrained") else None
         assert (recipe.task, bool(recipe.trial)) == (named, rest[-1].startswith("trial"))
-        if paper in ("muller2021", "liang2021"):
-            assert recipe.source == (rest[1] if recipe.task else None)
+        if paper in ("muller2021", "liang2021", "wu2019"):
+            assert recipe.source == (rest[1] if recipe.task not in (None, LANGUAGE) else None)
         else:
             assert recipe.source == "en"
         for name, head in recipe.heads.items():
@@ -98,7 +98,7 @@ def test_fields_say_what_names_show(every):
 
 def test_a_trial_is_named_after_its_job(config):
     jobs = [(name, trial) for paper in papers() for name, job in paper.trials(config).items() for trial in job]
-    assert len(jobs) == 214 and all(Path(trial.name).parent == Path(name) for name, trial in jobs)
+    assert len(jobs) == 274 and all(Path(trial.name).parent == Path(name) for name, trial in jobs)
 
 
 def test_weights_are_kept_where_hidden_states_are_asked_of_them(every):

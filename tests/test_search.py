@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from crosslens.logs import COMMAND
 from crosslens.recipes import Edit
-from crosslens.training import loop, search
+from crosslens.training import features, search
 from test_training import recipe
 
 NAMES = ("trial00", "trial01", "trial02")
@@ -64,8 +64,10 @@ def results(folder):
 def test_each_trial_is_what_it_is_alone(given, tmp_path, monkeypatch, objective, changes, shared):
     """And under an encoder that stays as it is the states of any texts are computed once."""
     monkeypatch.setenv(COMMAND, "snakemake")
-    computed, states = [], loop.hidden_states
-    monkeypatch.setattr(loop, "hidden_states", lambda model, *texts: (computed.append(len(texts[0])), states(model, *texts))[1])
+    computed, states = [], features.hidden_states
+    monkeypatch.setattr(
+        features, "hidden_states", lambda model, *texts: (computed.append(len(texts[0])), states(model, *texts))[1]
+    )
     made = trials(objective, **changes)
     make(tmp_path / "together", made, given)
     together, computed[:] = list(computed), []

@@ -83,7 +83,7 @@ class Score(Section):
 
 
 class Halving(Section):
-    """Rates that are halved after each epoch whose score is not above the best one of the stage before it (wu2019, section 4.1)."""
+    """Rates that are halved after each epoch whose score is not above the best one before it (wu2019, section 4.1)."""
 
     floor: float  # the stage ends once a head's rate would be below it
 

@@ -24,6 +24,18 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
         raise DataError(f"states.layers: expected layers from 0 to {top} for this encoder, found {max(layers)}")
     output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **given)
     rows, columns = batch.rows.to(device), batch.columns.to(device)
-    last = {f"layer_{top}": output.last_hidden_state[rows, columns]} if top in layers or units.state == "hidden" else {}
+
+    def of_units(states: torch.Tensor) -> torch.Tensor:
+        return text_means(states, given.get("attention_mask"))[rows] if units.state == "mean" else states[rows, columns]
+
+    last = {f"layer_{top}": of_units(output.last_hidden_state)} if top in layers or units.state != "pooler" else {}
     pooled = {"pooler": output.pooler_output[rows]} if units.state == "pooler" else {}
-    return {f"layer_{layer}": output.hidden_states[layer][rows, columns] for layer in layers if layer < top} | last | pooled
+    return {f"layer_{layer}": of_units(output.hidden_states[layer]) for layer in layers if layer < top} | last | pooled
+
+
+def text_means(states: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """Mean over the pieces of each text, special ones included, (B, d); states (B, T, d), mask (B, T) or None."""
+    if mask is None:
+        return states.mean(1)
+    inside = mask[:, :, None].to(states.dtype)
+    return (states * inside).sum(1) / inside.sum(1)

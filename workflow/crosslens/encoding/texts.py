@@ -5,7 +5,7 @@ word at its first piece.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crosslens.errors import DataError
+from crosslens.labels import UPOS
 
 IGNORED = -100  # label of a word that no loss or score counts
 
@@ -33,6 +34,7 @@ class Texts:
     second: np.ndarray  # (n,) int64, first piece of the second text of a pair, 0 where there is one text
     cut: np.ndarray  # (n,) bool, if pieces of the text were cut away
     cut_words: np.ndarray  # (n,) int64, labelled words that were cut away
+    led: bool = False  # whether each text's first piece stands before its words, as if it were one
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -65,7 +67,15 @@ class Texts:
             self.second[texts],
             self.cut[texts],
             self.cut_words[texts],
+            self.led,
         )
+
+    def scored(self, unit: str) -> np.ndarray:
+        """Rows of the words, or of what stands for whole texts, that have predictions of their own."""
+        firsts = self.word_offsets[:-1]
+        if not self.led or unit == "text":
+            return firsts if self.led else np.arange(len(self.positions))
+        return np.delete(np.arange(len(self.positions)), firsts)
 
 
 def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
@@ -82,12 +92,15 @@ def load(
     task_labels: Sequence[str],
     languages: Sequence[str],
     unit: Literal["word", "text"] = "word",
+    *,
     trees: bool = False,
+    led: bool = False,
 ) -> Texts:
     """Read token files of some languages; labels for the kinds 'task' and 'language'. Raises DataError if all are empty.
 
     trees: the task's labels are relations without subtypes (as the official evaluation of CoNLL 2018 compares them), and
-    there is the kind 'arc', each word's head within its text: 0 the root, counted from 1, IGNORED where it was cut away.
+    there are the kinds 'arc', each word's head within its text: 0 the root, counted from 1, IGNORED where it was cut away, and
+    'upos', its tag. led: each text's first piece stands before its words; where a text has the label, it is the piece's.
     """
     table = pa.concat_tables([pq.read_table(path) for path in files]).combine_chunks()
     if not table.num_rows:
@@ -100,7 +113,7 @@ def load(
 
     pieces, piece_offsets = flat("pieces")
     names = table["language"].to_pylist()
-    if unit == "text":
+    if unit == "text" and not led:
         words = [" ".join(forms) for forms in table["words"].to_pylist()]
         positions, word_offsets = np.zeros(len(names), np.int64), np.arange(len(names) + 1)
         task = table["label"].to_pylist()
@@ -108,6 +121,7 @@ def load(
         words = table["words"].combine_chunks().flatten().to_pylist()
         positions, word_offsets = flat("positions")
         task = [name.partition(":")[0] for name in flat("relations")[0]] if trees else flat("labels")[0].tolist()
+        task = [""] * len(positions) if unit == "text" else task
     known = {name: number for number, name in enumerate(languages)}
     per_text = np.array([known.get(name, IGNORED) for name in names], np.int64)
     codes = {name: number for number, name in enumerate(task_labels)}
@@ -120,8 +134,21 @@ def load(
         if len(heads) != len(positions):
             raise DataError(f"{files[0]}: expected a treebank for parsing, found words without trees: choose another corpus")
         labels["arc"] = np.where(heads < 0, IGNORED, heads)
-    return Texts(
+        tags = {name: number for number, name in enumerate(UPOS)}
+        labels["upos"] = np.array([tags.get(name, IGNORED) for name in flat("labels")[0]], np.int64)
+    if led:
+        firsts = word_offsets[:-1]
+        positions, words = np.insert(positions, firsts, 0), np.insert(np.array(words, object), firsts, "").tolist()
+        labels = {kind: np.insert(values, firsts, IGNORED) for kind, values in labels.items()}
+        word_offsets = word_offsets + np.arange(len(word_offsets))
+        if unit == "text":
+            own = {"task": [codes.get(name, IGNORED) for name in table["label"].to_pylist()], "language": per_text}
+            labels = {kind: np.full(len(positions), IGNORED) for kind in own}
+            for kind, values in own.items():
+                labels[kind][word_offsets[:-1]] = np.asarray(values)
+    texts = Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
         positions.astype(np.int64), word_offsets, words, labels,
         *(table[name].to_numpy().astype(dtype) for name, dtype in (("second", np.int64), ("cut", bool), ("cut_words", np.int64))),
     )  # fmt: skip
+    return replace(texts, led=led)

@@ -4,6 +4,7 @@ Heads are numbered as in CoNLL-U: words count from 1, and 0 is the root. A batch
 at its end; IGNORED stands for the head of padding and of a word whose head was cut away.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,7 @@ from crosslens.training.objectives import cross_entropy
 
 ACTIVATIONS: dict[str, nn.Module] = {"elu": nn.ELU(), "leaky_relu": nn.LeakyReLU(0.1)}
 Root = Literal["vector", "first", "as_released"]
+Initialisation = Literal["orthogonal", "pytorch"]
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,11 @@ class Biaffine(nn.Module):
     transposed (model/decoding/decoding.py, lines 15, 37 and 44), which is not built here. Nor is its softmax over all pieces,
     special ones and padding included, in training (model/architecture/modeling_multitask.py, line 206).
 
+    initialisation: `orthogonal` as in muller2021's code: orthogonal perceptrons, zero biases and bilinear forms; `pytorch` as in
+    wu2019's: perceptrons and the forms of relations as PyTorch's Linear and Bilinear are drawn, Glorot's for arcs.
+
     Departures: of wu2019's biases of arcs only those which a softmax over heads does not cancel; relations have muller2021's
-    biases, and weights are drawn as in its code, for both; a word whose head was cut away teaches no relation either, where
+    biases; a word whose head was cut away teaches no relation either, where
     wu2019's code takes the last piece for its head.
     """
 
@@ -73,27 +78,50 @@ class Biaffine(nn.Module):
         activation: Literal["elu", "leaky_relu"] = "elu",
         root: Root = "vector",
         decoding: Literal["log", "probability"] = "log",
+        initialisation: Initialisation = "orthogonal",
     ):
         super().__init__()
         if root == "as_released" and decoding == "log":
             raise ValueError("root as_released: expected decoding probability, found log, which has no tree without the root")
         self.sizes = [arc, arc, relation, relation]
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
+        self.initialisation = initialisation
         self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
         self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # what depends on the dependent alone is the same for all heads
         self.relations = nn.Parameter(torch.zeros(relation + 1, relations, relation + 1))
         self.vector = nn.Parameter(torch.zeros(size)) if root == "vector" else None
-        self.initialise(torch.Generator().manual_seed(0))
+        Biaffine.initialise(self, torch.Generator().manual_seed(0))  # a subclass may draw more, later
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw anew: orthogonal perceptrons, zero biases and bilinear forms; a root of unit variance, as states have it."""
+        """Draw anew; a root's vector of unit variance, as states have it."""
         with torch.no_grad():
+            if self.initialisation == "pytorch":
+                self._initialise_as_pytorch(generator)
+                return
             blocks = [torch.empty(size, self.perceptrons.in_features) for size in self.sizes]
             self.perceptrons.weight.copy_(torch.cat([nn.init.orthogonal_(block, generator=generator) for block in blocks]))
             for values in (self.perceptrons.bias, self.arcs, self.relations):
                 values.zero_()
-            if self.vector is not None:
-                self.vector.copy_(torch.empty(self.vector.shape).normal_(generator=generator))
+            self._draw_root(generator)
+
+    def _initialise_as_pytorch(self, generator: torch.Generator) -> None:
+        def uniform(shape: Sequence[int], bound: float) -> torch.Tensor:
+            return torch.empty(*shape).uniform_(-bound, bound, generator=generator)
+
+        for values in (self.perceptrons.weight, self.perceptrons.bias):
+            values.copy_(uniform(values.shape, self.perceptrons.in_features**-0.5))
+        arc, relation = len(self.arcs) - 1, len(self.relations) - 1
+        self.arcs.zero_()
+        self.arcs[:-1].copy_(uniform((arc, arc), (3 / arc) ** 0.5))
+        self.relations.zero_()
+        count = self.relations.shape[1]
+        self.relations[:-1, :, :-1].copy_(uniform((relation, count, relation), relation**-0.5))
+        self.relations[-1, :, -1].copy_(uniform((count,), relation**-0.5))
+        self._draw_root(generator)
+
+    def _draw_root(self, generator: torch.Generator) -> None:
+        if self.vector is not None:
+            self.vector.copy_(torch.empty(self.vector.shape).normal_(generator=generator))
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None) -> Scores:
         """Scores from states of words (b, w, d), mask (b, w) true for words, states of the first special pieces (b, d)."""

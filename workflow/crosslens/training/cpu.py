@@ -9,6 +9,7 @@ between products is in bfloat16 too. The same weights in float32 and the same dr
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -157,6 +158,12 @@ def resolve_precision(asked: str, device: torch.device) -> str:
     else:
         native = device.type == "cpu" and torch.cpu._is_avx512_bf16_supported()  # every processor with AMX has these as well
     return "bfloat16" if native else "float32"
+
+
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
+    """Products in half precision, where that is the one."""
+    half = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
+    return torch.autocast(device.type, half) if half else nullcontext()
 
 
 def _cast(module: nn.Module, arguments: Any, states: torch.Tensor) -> torch.Tensor:

@@ -2,10 +2,10 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,15 @@ from crosslens.logs import Progress
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
 from crosslens.subspaces.subspace import Subspace
-from crosslens.training import checkpoint, cpu, edit, optimiser
+from crosslens.training import bottom, checkpoint, cpu, edit, features, optimiser
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import random_batches
+from crosslens.training.bottom import Bottom
 from crosslens.training.checkpoint import Checkpoint, Position
-from crosslens.training.model import EncoderWithHeads
-from crosslens.training.objectives import reverse_gradient
-from crosslens.training.predict import hidden_states, predict, predict_from, selection_score
-
-HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
-Features = dict[tuple[Data, int | None], torch.Tensor]  # hidden states of all labelled words of texts, by layer
+from crosslens.training.features import Features
+from crosslens.training.model import EncoderWithHeads, Layer
+from crosslens.training.objectives import reverse_gradient, shared_dropout
+from crosslens.training.predict import predict, predict_from, selection_score
 
 
 class Interrupted(RuntimeError):
@@ -49,7 +48,7 @@ class Loop:
     """One training. `texts` holds the data of `recipe.data()`; weights come from `encoder`.
 
     subspaces: by method and layer, those that the recipe's penalties and projections name.
-    features: filled and read by trainings that leave the encoder as it is and differ neither in it nor in texts.
+    shared: filled and read by trainings that leave the encoder as it is and differ neither in it nor in texts.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Loop:
         seed: int,
         log: logging.Logger,
         subspaces: Mapping[tuple[str, int], Subspace] | None = None,
-        features: Features | None = None,
+        shared: Features | None = None,
         checkpoints: Path | None = None,
         checkpoint_seconds: float = 300.0,
         device: torch.device | None = None,
@@ -73,21 +72,26 @@ class Loop:
         self.after_step, self.stopping = after_step, False
         self.device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.precision = cpu.resolve_precision(recipe.precision, self.device)
+        self.autocast = partial(cpu.autocast, self.precision, self.device)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "float16" and self.device.type == "cuda")
         self.largest = 10**9  # texts of a micro-batch, halved when memory runs out
         edit.check_layers(recipe, encoder)
         edit.apply(encoder, recipe.edit, seed)
         if self.device.type == "cpu":
             cpu.prepare(encoder)
-        self.subspaces, options = subspaces or {}, {"dropout": recipe.dropout, "init_sd": recipe.init_sd}
-        model = EncoderWithHeads(encoder, recipe.heads, recipe.units, self.subspaces, **options)
+        self.subspaces = subspaces or {}
+        model = EncoderWithHeads(
+            encoder, recipe.heads, recipe.units, self.subspaces, dropout=recipe.dropout, init_sd=recipe.init_sd
+        )
         self.model = model.to(self.device)
         self.anchors = {each: Anchor(encoder, each, recipe.units, self.subspaces, seed) for each in recipe.penalties()}
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
         self.best: dict[str, torch.Tensor] = {}  # weights of the stage's best epoch, of what it trains
         self.cached = False  # whether hidden states are read from `features`
-        self.features = {} if features is None else features  # under an encoder that no longer changes
+        self.features = Features() if shared is None else shared  # states under an encoder that no longer changes
+        self.layers: list[Layer] = list(dict.fromkeys(head.reads() for head in recipe.heads.values()))  # that features are of
+        self.bottom: Bottom | None = None  # of a stage
 
     def run(self) -> Trained:
         """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one."""
@@ -98,7 +102,8 @@ class Loop:
             for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
                 self.train_stage(number, resumed)
                 resumed = None
-            self.cached = True  # texts that several heads are scored on pass the encoder once
+            # Texts that several heads are scored on pass the encoder once.
+            self.bottom, self.cached = None, self._fit(score.data for score in self.recipe.scores)
             predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         if self.checkpoints:
             checkpoint.remove(self.checkpoints)
@@ -112,7 +117,7 @@ class Loop:
         total = stage.epochs * sum(phase.steps(stage.batch, self.sizes) for phase in stage.phases)
         with Progress(total, f"{self.recipe.name} seed {self.seed}, {stage.name}: steps", self.log) as progress:
             progress.advance(self.position.updates)
-            while self.position.epoch < stage.epochs:
+            while self.position.epoch < stage.epochs and not optimiser.too_low(stage, self.position.history):
                 while self.position.phase < len(stage.phases):
                     self.train_phase(stage, progress)
                 self.position.epoch, self.position.phase = self.position.epoch + 1, 0
@@ -123,8 +128,10 @@ class Loop:
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
         """Draw new heads and rate the weights that the stage starts from, which may stay the best; or take up a checkpoint."""
         self.cached = not stage.trains_encoder() and not self.recipe.encoder_dropout_when_frozen
+        self.cached &= self._fit([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
         if stage.trains_encoder():
             self.features.clear()
+        self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
         self.model.initialise_heads(stage.new_heads, stream(self.seed, "heads", stage.name))
         self.optimiser = optimiser.build(self.model, self.recipe, stage, self.optimiser)
         if resumed:
@@ -149,7 +156,7 @@ class Loop:
                 self._features(term.data, self._layer(term))
         began = time.monotonic()
         for chosen in list(zip(*self._batches(stage), strict=True))[at.step :]:
-            optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total)
+            optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
             losses = self.step(phase, chosen)
             for column, loss in zip(columns, losses, strict=True):
                 at.losses[column] = at.losses.get(column, 0.0) + loss / steps
@@ -231,7 +238,7 @@ class Loop:
         self.model.encoder.requires_grad_(trained)
         if phase.frozen_blocks is not None:
             for module in edit.lowest(self.model.encoder, phase.frozen_blocks):
-                module.requires_grad_(False)
+                module.requires_grad_(False).train(self.recipe.encoder_dropout_when_frozen)
         for name in self.recipe.heads:
             self.model.head(name).requires_grad_(name in phase.update)
 
@@ -251,6 +258,7 @@ class Loop:
         rows = texts.word_rows(chosen)
         labels = {kind: torch.from_numpy(values[rows]).to(self.device) for kind, values in texts.labels.items()}
         sizes = torch.from_numpy(np.diff(texts.word_offsets)[chosen])
+        states = shared_dropout(states, sizes, self.recipe.input_dropout)
         loss = head.term_loss(term, states, sizes, labels, words=words, sentences=sentences)
         total, losses = term.weight * loss, [float(loss.detach())]
         if term.penalty and distances is not None:
@@ -264,30 +272,31 @@ class Loop:
         texts, layer = self.texts[term.data], self._layer(term)
         if self.cached:
             return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device), None
-        half = HALVES.get(self.precision)
-        with torch.autocast(self.device.type, half) if half else nullcontext():
-            batch = collate(texts, chosen, self.model.padding, self.recipe.units.segments)
+        with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext(texts) as given:
+            batch = collate(given, chosen, self.model.padding, self.recipe.units.segments)
             if not term.penalty:
-                return self.model.hidden_states(batch, layer).float(), None
+                return self.model.hidden_states(batch, [layer])[0].float(), None
             anchor = self.anchors[term.penalty]
-            moved = self.model.states(batch, [*anchor.layers, *([] if layer is None else [layer])])
+            moved = self.model.states(batch, [*anchor.layers, *([layer] if isinstance(layer, int) else [])])
             read = list(moved.values())[-1] if layer is None else moved[f"layer_{layer}"]
             return read.float(), anchor(moved, batch)
 
-    def _layer(self, term: Term) -> int | None:
-        return self.recipe.heads[term.head].layer if term.layer is None else term.layer
+    def _layer(self, term: Term) -> Layer:
+        return self.recipe.heads[term.head].reads() if term.layer is None else term.layer
 
-    def _features(self, data: Data, layer: int | None) -> torch.Tensor:
+    def _features(self, data: Data, layer: Layer) -> torch.Tensor:
         """States of all labelled words, computed once while the encoder does not change."""
-        if (data, layer) not in self.features:
-            self.features[data, layer] = hidden_states(self.model, self.texts[data], layer)
-        return self.features[data, layer]
+        return self.features.of(self.model, data, self.texts[data], layer, self.layers)
+
+    def _fit(self, data: Iterable[Data]) -> bool:
+        """Whether memory allows to keep the states of some texts."""
+        return features.fit(self.model, [self.texts[each] for each in set(data)], self.layers)
 
     def predict(self, data: Data, head: str) -> dict[str, np.ndarray]:
         """What a head predicts of all labelled words, kind of label -> (n_words,)."""
         if not self.cached:
             return predict(self.model, self.texts[data], head)
-        states = self._features(data, self.recipe.heads[head].layer)
+        states = self._features(data, self.recipe.heads[head].reads())
         return predict_from(states, self.texts[data], self.model.head(head).eval())
 
     def score(self, stage: Stage) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import torch
 from safetensors.torch import save_file
@@ -12,12 +13,15 @@ from crosslens.encoding.states import unit_states
 from crosslens.encoding.units import Units
 from crosslens.errors import DataError
 from crosslens.files import written
-from crosslens.recipes import Head
+from crosslens.recipes import ALL, Head
 from crosslens.streams import stream
 from crosslens.subspaces.subspace import Subspace
 from crosslens.training import cpu
 from crosslens.training.heads import head
 from crosslens.training.heads.build import build
+
+Layer = int | Literal["all"] | None
+"""A layer that is read; ALL: all of them, side by side; None: what the units name."""
 
 
 class EncoderWithHeads(nn.Module):
@@ -31,15 +35,15 @@ class EncoderWithHeads(nn.Module):
         subspaces: Mapping[tuple[str, int], Subspace] | None = None,
         *,
         dropout: float = 0.1,
-        init_sd: float = 0.02,
+        init_sd: float | None = 0.02,
     ):
         super().__init__()
         self.encoder = encoder
         self.units = units or Units()
         if self.units.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
             raise DataError("segments: expected an encoder with two token types, found one without: set segments to false")
-        top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
-        self.heads = build(heads, self.hidden_size, top, dropout=dropout, sd=init_sd, subspaces=subspaces or {})
+        self.top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+        self.heads = build(heads, self.hidden_size, self.top, dropout=dropout, sd=init_sd, subspaces=subspaces or {})
 
     @property
     def hidden_size(self) -> int:
@@ -55,13 +59,17 @@ class EncoderWithHeads(nn.Module):
         """States of the labelled units at layers, column name -> (n_words, d); the last column are those that the units name."""
         return states(self.encoder, batch, self.units, layers, packed=self.training)
 
-    def hidden_states(self, batch: Batch, layer: int | None = None) -> torch.Tensor:
-        """States of the labelled units at a layer, (n_words, d); None: those that the units name.
+    def width(self, layer: Layer) -> int:
+        """Dimensions of what is read of a unit."""
+        return self.hidden_size * (self.top + 1 if layer == ALL else 1)
 
-        Raises DataError where the layer is out of range.
-        """
-        found = self.states(batch, [] if layer is None else [layer])
-        return list(found.values())[-1] if layer is None else found[f"layer_{layer}"]
+    def hidden_states(self, batch: Batch, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
+        """States of the labelled units at layers, (n_words, width) each. Raises DataError where a layer is out of range."""
+        every = range(self.top + 1) if ALL in layers else ()
+        found = self.states(batch, sorted({*every, *(layer for layer in layers if isinstance(layer, int))}))
+        named = list(found.values())[-1]
+        side_by_side = torch.cat([found[f"layer_{layer}"] for layer in every], -1) if every else named
+        return [side_by_side if layer == ALL else named if layer is None else found[f"layer_{layer}"] for layer in layers]
 
     def head(self, name: str) -> head.Head:
         """A head by name."""
@@ -82,7 +90,7 @@ def states(
     encoder: nn.Module, batch: Batch, units: Units, layers: Sequence[int] = (), *, packed: bool = False
 ) -> dict[str, torch.Tensor]:  # fmt: skip
     """`unit_states`; packed: without padding where that is quicker, as in training."""
-    if packed and units.state == "hidden" and cpu.packs(encoder, batch):
+    if packed and units.state in ("hidden", "words") and cpu.packs(encoder, batch):
         return cpu.packed_states(encoder, batch, layers)
     return unit_states(encoder, batch, units, layers)
 

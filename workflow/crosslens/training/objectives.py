@@ -23,6 +23,14 @@ def reverse_gradient(states: torch.Tensor, scale: float) -> torch.Tensor:
     return reversed_states
 
 
+def shared_dropout(states: torch.Tensor, sizes: torch.Tensor, rate: float) -> torch.Tensor:
+    """Dropout of the same units for all words of a text; states (n, d), of texts with `sizes` words one after the other."""
+    if not rate:
+        return states
+    kept = functional.dropout(states.new_ones(len(sizes), states.shape[1]), rate)
+    return states * kept.repeat_interleave(sizes.to(states.device), 0)
+
+
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Sum over words of -log p(label), in nats; logits (n, k), labels (n,) with IGNORED left out."""
     return functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")

@@ -8,20 +8,18 @@ import torch
 from crosslens.encoding.batches import Batch, for_each_batch, sorted_batches
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.measures.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
-from crosslens.recipes import ARC
+from crosslens.recipes import ARC, TAG
 from crosslens.training.heads.head import Head
-from crosslens.training.model import EncoderWithHeads
+from crosslens.training.model import EncoderWithHeads, Layer
 
 
-def hidden_states(model: EncoderWithHeads, texts: Texts, layer: int | None = None) -> torch.Tensor:
-    """States of all labelled words at a layer, in the order of the texts, (n_words, d), float32 on the CPU.
-
-    layer None: what the units name.
-    """
-    states = torch.empty(int(texts.word_offsets[-1]), model.hidden_size)
+def hidden_states(model: EncoderWithHeads, texts: Texts, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
+    """States of all labelled words at layers, in the order of the texts, (n_words, width) each, float32 on the CPU."""
+    states = [torch.empty(int(texts.word_offsets[-1]), model.width(layer)) for layer in layers]
 
     def step(batch: Batch) -> None:
-        states[torch.from_numpy(batch.words)] = model.hidden_states(batch, layer).float().cpu()
+        for found, all_states in zip(model.hidden_states(batch, layers), states, strict=True):
+            all_states[torch.from_numpy(batch.words)] = found.float().cpu()
 
     model.eval()
     for_each_batch(texts, model.encoder, model.units.segments, step)
@@ -36,7 +34,7 @@ def predict_from(states: torch.Tensor, texts: Texts, head: Head, rows: int = 655
         for chosen in sorted_batches(np.maximum(sizes, 1), rows):
             words = texts.word_rows(chosen)
             part = states[torch.from_numpy(words)].to(device)
-            _put(found, head.classes(part, torch.from_numpy(sizes[chosen])), words, len(states))
+            _put(found, head.classes(part, torch.from_numpy(sizes[chosen]), _given(texts, words, device)), words, len(states))
     return found
 
 
@@ -46,13 +44,19 @@ def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.nd
     found: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:
-        states = model.hidden_states(batch, head.layer).float()
+        (states,) = model.hidden_states(batch, [head.layer])
         sizes = torch.bincount(batch.rows, minlength=len(batch.input_ids))
-        _put(found, head.classes(states, sizes), batch.words, int(texts.word_offsets[-1]))
+        classes = head.classes(states.float(), sizes, _given(texts, batch.words, states.device))
+        _put(found, classes, batch.words, int(texts.word_offsets[-1]))
 
     model.eval()
     for_each_batch(texts, model.encoder, model.units.segments, step)
     return found
+
+
+def _given(texts: Texts, words: np.ndarray, device: torch.device) -> dict[str, torch.Tensor]:
+    """Labels of words that a head may be given: gold tags."""
+    return {TAG: torch.from_numpy(texts.labels[TAG][words]).to(device)} if TAG in texts.labels else {}
 
 
 def _put(found: dict[str, np.ndarray], classes: Mapping[str, torch.Tensor], words: np.ndarray, n: int) -> None:

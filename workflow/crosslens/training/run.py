@@ -25,7 +25,8 @@ from crosslens.recipes import LANGUAGE, TASK, Data, ParserHead, Recipe
 from crosslens.records import write_json
 from crosslens.streams import stream
 from crosslens.subspaces import files as subspaces
-from crosslens.training.loop import Features, Loop, Trained
+from crosslens.training.features import Features
+from crosslens.training.loop import Loop, Trained
 from crosslens.training.model import save
 
 FileKey = tuple[str, str, str]  # corpus, language, split
@@ -48,8 +49,10 @@ PREDICTIONS = pa.schema(
 def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[Data, Texts]:
     """Texts of every Data of a recipe; seed: of those drawn where a Data is capped."""
     labels = recipe.labels(TASK), recipe.labels(LANGUAGE)
-    trees = any(isinstance(head, ParserHead) for head in recipe.heads.values())
-    loaded = {data: load([files[key] for key in data.files()], *labels, recipe.units.unit, trees) for data in recipe.data()}
+    parsers = [head for head in recipe.heads.values() if isinstance(head, ParserHead)]
+    led = recipe.units.state == "words" or any(parser.root != "vector" for parser in parsers)
+    options: dict[str, Any] = {"unit": recipe.units.unit, "trees": bool(parsers), "led": led}
+    loaded = {data: load([files[key] for key in data.files()], *labels, **options) for data in recipe.data()}
     return {data: capped(texts, data, seed) if data.capped_by else texts for data, texts in loaded.items()}
 
 
@@ -73,14 +76,18 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
     parts = [PREDICTIONS.empty_table()]
     for score, predicted in zip(recipe.scores, trained.predictions, strict=True):
         scored, n = texts[score.data], len(texts[score.data])
-        offsets = pa.array(scored.word_offsets, pa.int32())
+        rows = scored.scored(recipe.units.unit)
+        offsets = pa.array(np.searchsorted(rows, scored.word_offsets), pa.int32())
         for kind, classes in predicted.items():
             name = score.head if kind == recipe.heads[score.head].learns else kind
             columns = [
                 *(pa.array([value] * n) for value in (name, score.data.corpus, score.data.split)),
                 pa.array(scored.languages),
                 pa.array(scored.ids),
-                *(pa.ListArray.from_arrays(offsets, pa.array(values, pa.int16())) for values in (scored.labels[kind], classes)),
+                *(
+                    pa.ListArray.from_arrays(offsets, pa.array(values[rows], pa.int16()))
+                    for values in (scored.labels[kind], classes)
+                ),
                 pa.array(scored.cut),
                 pa.array(scored.cut_words, pa.int32()),
             ]
@@ -122,7 +129,7 @@ def run(
         log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",
                  data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
     loop = Loop(
-        recipe, texts, load_encoder(encoder, pooler=recipe.units.state == "pooler"), seed=seed, log=log, features=features,
+        recipe, texts, load_encoder(encoder, pooler=recipe.units.state == "pooler"), seed=seed, log=log, shared=features,
         subspaces=subspaces.read(artefact) if artefact else None, checkpoints=folder / "checkpoint.safetensors",
     )  # fmt: skip
     trained = loop.run()

@@ -10,7 +10,7 @@ from pathlib import Path
 from crosslens.encoding.units import Units
 from crosslens.files import sha256
 from crosslens.recipes import Edit, Recipe
-from crosslens.training.loop import Features
+from crosslens.training.features import Features
 from crosslens.training.run import run
 
 
@@ -43,7 +43,7 @@ def search(
             log.info("%s was finished before", trial.name)
             continue
         # Heads on an encoder that stays as it is read the same states in every trial.
-        features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), {})
+        features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), Features())
         run(trial, seed, encoder, tokens, folder, threads=threads, log=log, features=features, made=output)
     shutil.rmtree(output, ignore_errors=True)
     begun.replace(output)

@@ -6,7 +6,6 @@ from pydantic import Field, field_validator
 
 from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
 from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
-from crosslens.papers.wu2019.layout import TASKS
 
 if TYPE_CHECKING:
     from crosslens.config.corpora import OfficialCorpus
@@ -53,8 +52,8 @@ class ParserSettings(Section):
     activation: Literal["elu", "leaky_relu"] = Field("elu", description="activation function")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
-        description="state of the root: a learned vector, that of [CLS], or the latter with the defect of the released code, under "
-        "which root words are never right (training/biaffine.py)",
+        description="state of the root: a learned vector, that of [CLS], or the latter with the defect of the released code, "
+        "under which root words are never right (training/biaffine.py)",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability", description="probability: largest sum of probabilities (released code); log: the most probable tree"
@@ -101,7 +100,7 @@ class Identification(Section):
 class WuSearch(Section):
     """The released grid of 12 (evaluate.sh, lines 46-62), whose trials wu2019/search.csv shows."""
 
-    tasks: list[TaskName] = Field([*TASKS], description="searched tasks; []: none")
+    tasks: list[TaskName] = Field(list(KINDS), description="searched tasks; []: none")
     variants: list[str] = Field(["full"], description="searched variants: full, freeze0, ...")
     rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="learning rates")
     batch: list[Count] = Field([16, 32], description="examples per step")
@@ -162,12 +161,13 @@ class Wu2019(PaperSection):
                     f"{self.source_language}: add files for train and list the language under source_languages there"
                 )
         if self.identification:
-            config.expect_corpus(f"{here}.identification.corpus", self.identification.corpus, "documents")
-            corpus: OfficialCorpus = config.corpora[self.identification.corpus]  # type: ignore[assignment]
-            if missing := [language for language in corpus.languages if language not in corpus.source_languages]:
+            key = self.identification.corpus
+            config.expect_corpus(f"{here}.identification.corpus", key, "documents")
+            identified: OfficialCorpus = config.corpora[key]  # type: ignore[assignment]
+            if missing := [code for code in identified.languages if code not in identified.source_languages]:
                 raise ValueError(
-                    f"{here}.identification: corpora.{self.identification.corpus} has no training data for "
-                    f"{', '.join(missing)}: list them under source_languages there"
+                    f"{here}.identification: corpora.{key} has no training data for {', '.join(missing)}: list them under "
+                    "source_languages there"
                 )
         blocks = config.encoders[self.encoder].blocks()
         if self.identification and blocks is None:

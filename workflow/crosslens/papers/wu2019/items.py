@@ -6,7 +6,7 @@ from crosslens.config.whole import Config
 from crosslens.papers.paper import Item, Need
 from crosslens.papers.wu2019 import captions
 from crosslens.papers.wu2019.config import section
-from crosslens.papers.wu2019.layout import IDENTIFICATION, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
+from crosslens.papers.wu2019.layout import FULL, IDENTIFICATION, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
 from crosslens.papers.wu2019.recipes import recipes, study, trials
 
 MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", "pos": "classification", "parsing": "attachment"}
@@ -31,9 +31,7 @@ def items(config: Config) -> dict[str, Item]:
     of_tables = {table: [task] for task, table in TABLES.items() if task in shown.tasks}
     made = {"table1": _made("table1", "tables", settings={"study": study(config)}, decimals=None)}
     made |= {table: _table(table, tasks[0], shown, config) for table, tasks in of_tables.items()}
-    variants = [
-        name for task in shown.tasks for name in [shown.zero_shot(task), *(shown.zero_shot(task, of) for of in shown.variants)]
-    ]
+    variants = [shown.zero_shot(task, variant) for task in shown.tasks for variant in (FULL, *shown.variants)]
     if shown.variants:
         of_variants = {"needs": _needs(variants, config), "settings": {"study": study(config)}}
         made |= {name: _made(name, "layers", **of_variants) for name in ("figure1", "figure1_cells")}

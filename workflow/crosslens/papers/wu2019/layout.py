@@ -22,7 +22,7 @@ CELLS = {"topic": "figure1a", "nli": "figure1b", "ner": "figure1c", "pos": "figu
 FULL, FEATURES, TAGS, RELEASED_ROOT = "full", "features", "pos", "released_root"
 """Variants: all of the encoder is fine-tuned; the feature-based model; the parser given gold UPOS; that with the root as
 released."""
-IDENTIFICATION, UNTRAINED = "wu2019/identification", "wu2019/identification_untrained"
+IDENTIFICATION, UNTRAINED = "wu2019/language/pretrained", "wu2019/language/untrained"
 
 
 def freeze(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The trainings of wu2019: five tasks from English, in each language, and with parts of the encoder frozen; language identification."""
+"""The trainings of wu2019: five tasks from English and in each language, parts of the encoder frozen; language identification."""
 
 from itertools import product
 from typing import Any
@@ -196,7 +196,7 @@ def _identification(name: str, config: Config, *, reinitialised: bool = False) -
         Data(corpus=settings.corpus, split=split, languages=languages)
         for split in ("train", _held_out(settings.corpus, config), "test")
     )
-    heads = {f"layer {layer}": LinearHead(labels=languages, layer=layer, learns=LANGUAGE) for layer in layers}
+    heads = {f"{LANGUAGE} layer {layer}": LinearHead(labels=languages, layer=layer, learns=LANGUAGE) for layer in layers}
     stages = [
         Stage(
             name=head,

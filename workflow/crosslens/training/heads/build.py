@@ -11,16 +11,22 @@ from crosslens.errors import DataError
 from crosslens.subspaces.subspace import Subspace
 from crosslens.training.heads.head import Head
 from crosslens.training.heads.linear import Linear
+from crosslens.training.heads.mixed import Mixed
 from crosslens.training.heads.parser import Parser
 
 
 def build(
-    heads: Mapping[str, recipes.Head], size: int, top: int, *, dropout: float, sd: float,
+    heads: Mapping[str, recipes.Head], size: int, top: int, *, dropout: float, sd: float | None,
     subspaces: Mapping[tuple[str, int], Subspace],
 ) -> nn.ModuleDict:  # fmt: skip
     """Heads by name, on states of a size; top: last layer; dropout, sd: of linear ones; subspaces: by method and layer."""
 
     def made(settings: recipes.Head) -> Head:
+        if settings.mix:
+            return Mixed(size, top + 1, settings.mix, on_states(settings, Mixed.width(size, settings.mix)))
+        return on_states(settings, size)
+
+    def on_states(settings: recipes.Head, size: int) -> Head:
         match settings:
             case recipes.LinearHead():
                 layer = top if settings.layer is None else settings.layer

@@ -1,11 +1,19 @@
 """What the training loop asks of a head, whatever its kind."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import torch
 from torch import nn
 
 from crosslens.recipes import Term
+
+
+def uniform(parameters: Iterable[torch.Tensor], width: int, generator: torch.Generator) -> None:
+    """Draw parameters evenly within 1 / sqrt(width), as PyTorch initialises linear layers and LSTMs."""
+    with torch.no_grad():
+        for values in parameters:
+            values.copy_(torch.empty(values.shape).uniform_(-(width**-0.5), width**-0.5, generator=generator))
 
 
 class Head(nn.Module):
@@ -16,7 +24,7 @@ class Head(nn.Module):
 
     learns: str  # kind of label
     counts: str  # kind of label that decides which words a loss counts
-    layer: int | None  # whose states it reads; None: what the units names
+    layer: int | Literal["all"] | None  # whose states it reads; ALL: side by side; None: what the units name
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
@@ -32,6 +40,8 @@ class Head(nn.Module):
         """
         raise NotImplementedError
 
-    def classes(self, states: torch.Tensor, sizes: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Predictions in eval mode."""
+    def classes(
+        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:  # fmt: skip
+        """Predictions in eval mode; given: labels (n,) that a head may read, by kind."""
         raise NotImplementedError

@@ -6,17 +6,20 @@ import torch
 from torch import nn
 
 from crosslens.recipes import LinearHead, Term
-from crosslens.training.heads.head import Head
+from crosslens.training.heads.head import Head, uniform
 from crosslens.training.objectives import LOSSES
 
 
 class Linear(Head, nn.Sequential):
-    """A linear head, whose first weights are N(0, sd), its bias 0; of states' coordinates on directions where there are any."""
+    """A linear head; of states' coordinates on directions where there are any.
+
+    Its first weights are N(0, sd), its bias 0; sd None: both uniform within 1 / sqrt(width), as PyTorch has it.
+    """
 
     directions: torch.Tensor | None
 
     def __init__(
-        self, size: int, settings: LinearHead, *, dropout: float, sd: float, directions: torch.Tensor | None = None
+        self, size: int, settings: LinearHead, *, dropout: float, sd: float | None, directions: torch.Tensor | None = None
     ):  # fmt: skip
         """directions: (size, k), orthonormal; see `recipes.Projection`."""
         width = size if directions is None else directions.shape[1]
@@ -30,8 +33,11 @@ class Linear(Head, nn.Sequential):
         """Draw the weights anew."""
         linear: nn.Linear = self[1]  # type: ignore[assignment]
         with torch.no_grad():
-            linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, self.sd, generator=generator))
-            linear.bias.zero_()
+            if self.sd is None:
+                uniform(linear.parameters(), linear.in_features, generator)
+            else:
+                linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, self.sd, generator=generator))
+                linear.bias.zero_()
             if self.random and self.directions is not None:
                 size, kept = self.directions.shape
                 drawn = torch.empty(size, size, dtype=torch.float64).normal_(generator=generator)
@@ -54,6 +60,8 @@ class Linear(Head, nn.Sequential):
         """
         return LOSSES[term.loss](self(states), labels[self.learns]) / (words**2 if term.divided_twice else words)
 
-    def classes(self, states: torch.Tensor, sizes: torch.Tensor) -> dict[str, torch.Tensor]:
+    def classes(
+        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:  # fmt: skip
         """The most probable class of each word."""
         return {self.learns: self(states).argmax(-1)}

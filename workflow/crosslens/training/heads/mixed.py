@@ -1,0 +1,84 @@
+"""The feature-based model: a weighted sum of all layers and a bidirectional LSTM before another head (wu2019, section 4.1)."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from crosslens.recipes import Mix, Term
+from crosslens.training.heads.head import Head, uniform
+
+
+class Mixed(Head):
+    """Reads the states of all layers, side by side, and gives another head what it makes of them.
+
+    The released code has the weighted sum alone (src/module.py, WeightedFeature: weights of 0 before the softmax, no factor);
+    the LSTM and the maximum are the paper's.
+    """
+
+    layer = "all"
+
+    def __init__(self, size: int, layers: int, settings: Mix, head: Head):
+        """size: of one layer's states; head: on states of `width`."""
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        options = {"num_layers": settings.lstm_layers, "bidirectional": True, "batch_first": True}
+        self.lstm = nn.LSTM(size, settings.lstm_size, **options) if settings.lstm_layers else None
+        self.head, self.pool = head, settings.pool
+        self.learns, self.counts = head.learns, head.counts
+
+    @staticmethod
+    def width(size: int, settings: Mix) -> int:
+        """Dimensions of the states that the other head reads."""
+        return 2 * settings.lstm_size if settings.lstm_layers else size
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """Draw the weights anew: all layers weigh the same."""
+        with torch.no_grad():
+            self.weights.zero_()
+        if self.lstm is not None:
+            uniform(self.lstm.parameters(), self.lstm.hidden_size, generator)
+        self.head.initialise(generator)
+
+    def features(self, states: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+        """What the other head reads, (n, width), from states (n, layers * d) of texts with `sizes` words.
+
+        Where texts are pooled, the first word of each is its first piece: it is left out, unless it is alone, and its row is the
+        maximum over the others.
+        """
+        mixed = torch.einsum("l,nld->nd", self.weights.softmax(0), states.view(len(states), len(self.weights), -1))
+        firsts = sizes.cumsum(0) - sizes
+        read, lengths = torch.ones(len(states), dtype=torch.bool), sizes
+        if self.pool:
+            read[firsts[sizes > 1]] = False
+            lengths = sizes.clamp(min=2) - 1
+        read = read.to(states.device)
+        hidden = self._run(mixed[read], lengths)
+        if not self.pool:
+            return hidden
+        mask = torch.arange(int(lengths.max())) < lengths[:, None]
+        wide = hidden.new_full((*mask.shape, hidden.shape[1]), -torch.inf)
+        wide[mask.to(hidden.device)] = hidden
+        return hidden.new_zeros(len(states), hidden.shape[1]).index_copy(0, firsts.to(hidden.device), wide.amax(1))
+
+    def _run(self, states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """States of the LSTM, (n, 2 * size), over texts of some lengths; a text may have no word."""
+        if self.lstm is None:
+            return states
+        texts = list(torch.split(states, lengths[lengths > 0].tolist()))
+        packed = nn.utils.rnn.pack_sequence(texts, enforce_sorted=False)
+        found, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        return torch.cat([each[: len(text)] for each, text in zip(found, texts, strict=True)])
+
+    def term_loss(
+        self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
+        *, words: int, sentences: int,
+    ) -> torch.Tensor:  # fmt: skip
+        """That of the other head."""
+        return self.head.term_loss(term, self.features(states, sizes), sizes, labels, words=words, sentences=sentences)
+
+    def classes(
+        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:  # fmt: skip
+        """Those of the other head."""
+        return self.head.classes(self.features(states, sizes), sizes, given)

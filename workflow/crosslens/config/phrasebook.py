@@ -66,6 +66,7 @@ class Phrasebook(Section):
             row = languages_table()[code]
             for split in ("train", "dev", "test") if code in self.train_languages else ("dev", "test"):
                 yield f"ud/UD_{row['name']}-Phrasebook/{code}_phrasebook-ud-{split}.conllu"
+                yield f"ud-1.4/UD_{row['name']}/{code}-ud-{split}.conllu"
             yield f"ud/UD_{row['name']}-PhrasebookPUD/{code}_phrasebookpud-ud-test.conllu"
             stem = f"wikipedia/{row['wikipedia']}/{DATE}/{row['wikipedia']}-{DATE}-pages-articles-multistream"
             yield f"{stem}.xml.bz2"

@@ -19,6 +19,16 @@ def treebank_path(language: Language, split: str) -> str:
     return f"UD_{language.name.replace(' ', '_')}-{treebank}/{file}"
 
 
+def old_treebank_path(language: Language, split: str) -> str:
+    """Where a split lies in UD 1.4: UD_German/de-ud-test.conllu."""
+    return f"UD_{language.name.replace(' ', '_')}/{language.code}-ud-{split}.conllu"
+
+
+def old_tags(text: str) -> str:
+    """A CoNLL-U file with the tag of UD 1 that UD 2 renamed."""
+    return text.replace("\tCCONJ\t", "\tCONJ\t")
+
+
 def conllu(sentences: Sequence[Sentence], split: str, english: Sequence[Sentence] | None = None) -> str:
     """A CoNLL-U file: documents of ten sentences, sent_ids such as `train-d003-s07`, the same in all languages.
 

@@ -20,7 +20,7 @@ from crosslens.phrasebook.inference import prompts
 from crosslens.phrasebook.pairs import multinli, xnli, xnli_mt
 from crosslens.phrasebook.running import cc100, wili
 from crosslens.phrasebook.tables import TABLES
-from crosslens.phrasebook.treebanks import conllu, treebank_path
+from crosslens.phrasebook.treebanks import conllu, old_tags, old_treebank_path, treebank_path
 from crosslens.phrasebook.typology import read_features, wals
 
 
@@ -64,6 +64,8 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
             sentences = treebank(grammar, split, n, seed)
             text = conllu(sentences, split, translations if split == "parallel" else None)
             _write(folder / "ud" / treebank_path(language, split), text.encode())
+            if split != "parallel":
+                _write(folder / "ud-1.4" / old_treebank_path(language, split), old_tags(text).encode())
         wiki = f"{language.code}wiki"
         files = dump(grammar, articles(grammar, sizes.articles, seed), seed)
         stem = folder / "wikipedia" / wiki / DATE / f"{wiki}-{DATE}-pages-articles-multistream"

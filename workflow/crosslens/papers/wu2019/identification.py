@@ -1,0 +1,33 @@
+"""wu2019: figure 2, how well the mean state of a layer tells in which language a text is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from crosslens.figures.curves import Curve, panels
+from crosslens.figures.style import look
+from crosslens.measures.definitions import ACCURACY
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED
+
+LOOKS: Mapping[str, tuple[str, Mapping[str, str | float]]] = {
+    IDENTIFICATION: ("pretrained", look(0)),
+    UNTRAINED: ("random weights", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),
+}
+
+
+def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
+    """The figure. settings: layers, recipe -> its heads, the first of layer 0."""
+    layers: Mapping[str, Sequence[str]] = settings["layers"]
+    records = inputs.records()
+    scored = records[(records["definition"] == ACCURACY) & (records["language"] == "all") & (records["split"] == "test")]
+    curves = []
+    for recipe, (label, style) in LOOKS.items():
+        own = scored[scored["recipe"] == recipe]
+        numbers = {head: number for number, head in enumerate(layers[recipe])}
+        curves.append(Curve.over_seeds(own.assign(layer=own["item"].map(numbers)), style, label))
+    languages = records.loc[records["language"] != "all", "language"].nunique()
+    title = f"Language identification from the mean state of a text ({languages} languages)"
+    note = "Linear classifiers on a frozen encoder. Bands: range over seeds; of one seed, 95 % bootstrap interval over texts."
+    return panels({"": {"": curves}}, title, note, ylabel="accuracy", ylim=(1 / languages, 1))

@@ -1,0 +1,28 @@
+"""wu2019: the grid of learning rate, batch size and number of epochs, scored on the development set."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from crosslens import cells
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.wu2019.layout import PAPER, TASKS
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """A line a trial, the best of each recipe first. settings: trials, name -> task and hyperparameters."""
+    best: dict[str, dict[str, Any]] = {}
+    for trial, _, path in inputs.by_seed("history"):
+        history = pd.read_csv(path)
+        best[trial] = history.loc[history["score"].idxmax()].to_dict()
+    lines = []
+    for trial in sorted(best, key=lambda trial: (trial.split("/trials")[0], -best[trial]["score"])):
+        values = dict(settings["trials"][trial])
+        task, variant = TASKS[values.pop("task")], trial.split("/")[3]
+        row = f"{task}, {variant}, {', '.join(f'{key} {value:g}' for key, value in values.items())}"
+        lines.append(
+            cells.line(row, "score", "score on the development set", "", {"here": cells.rounded(100 * best[trial]["score"])})
+        )
+        lines.append(cells.line(row, "epoch", "best epoch", "", {"here": int(best[trial]["epoch"])}))
+    return cells.table(lines, PAPER, name)

@@ -17,9 +17,10 @@ def corpus_outputs(corpus):
 def all_official_files():
     """All files that are fetched for the configured studies, regardless of the requested targets."""
     encoders = [CONFIG.encoders[name] for name in sorted({recipe.encoder for _, recipe in RECIPES.values()})]
+    readings = [CONFIG.readings[name] for name in sorted({recipe.reading for _, recipe in RECIPES.values()})]
     read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
     read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
-    return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders)
+    return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
 
 
 def check_start(dag):

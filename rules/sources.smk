@@ -11,8 +11,9 @@ for name, corpus in CONFIG.corpora.items():
         raise WorkflowError(
             f"corpora.{name}.{key}: expected an entry of resources/sources.yaml, found '{source}'{nearest(source, SOURCES)}"
         )
-HUB = {"hub"} if any(encoder.source == "hub" for encoder in CONFIG.encoders.values()) else set()
-FETCHED = "|".join(sorted(HUB.union(*(corpus.sources() for corpus in CONFIG.corpora.values())) - {"phrasebook"})) or "none"
+BESIDE = {"hub"} if any(encoder.source == "hub" for encoder in CONFIG.encoders.values()) else set()
+BESIDE |= {file.split("/")[0] for reading in CONFIG.readings.values() for file in reading.official()}
+FETCHED = "|".join(sorted(BESIDE.union(*(corpus.sources() for corpus in CONFIG.corpora.values())) - {"phrasebook"})) or "none"
 
 
 rule fetch:

@@ -6,6 +6,7 @@ rule tokens:
     input:
         tokenizer=f"{RESULTS}/tokenizers/{{encoder}}",
         corpus=lambda wildcards: corpus_outputs(wildcards.corpus),
+        punkt=lambda wildcards: OFFICIAL.of_reading(CONFIG.readings[wildcards.reading]),
     output:
         directory(f"{RESULTS}/tokens/{{encoder}}/{{reading}}/{{corpus}}"),
     log:

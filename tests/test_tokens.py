@@ -1,5 +1,7 @@
 """From words to pieces: which piece carries a label, truncation, unknown pieces."""
 
+import random
+
 import pyarrow.parquet as pq
 import pytest
 from conftest import LANGUAGES, SIZES
@@ -9,7 +11,7 @@ from crosslens.corpora.words import words
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.schema import counts as counts_of
-from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise, write_tokens, write_train
+from crosslens.tokens.tokenise import CUT, labelled_pieces, load_tokenizer, tokenise, write_tokens, write_train
 from crosslens.tokens.windows import windows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -312,6 +314,113 @@ def test_a_long_text_becomes_windows():
             tokenizer.token_to_id(word) for word in row["words"]
         ]
     assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
+
+
+def long_wordpiece() -> Tokenizer:
+    """One whose words of any length have a piece a letter."""
+    pieces = ["[UNK]", "[CLS]", "[SEP]", "a", "##a"]
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=1000))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
+    return tokenizer
+
+
+def lengths(pieces: int, longest: int, seed: int) -> list[int]:
+    """Random numbers of pieces of words, so many together."""
+    generator, found = random.Random(seed), []
+    while (left := pieces - sum(found)) > 0:
+        found.append(generator.randint(1, min(longest, left)))
+    return found
+
+
+@pytest.mark.parametrize("longest", [1, 9, 63])
+def test_windows_of_wu2019_of_sentences_of_every_length(longest):
+    """Each word is labelled once, after exactly the 64 pieces before it; no window has more than 127 pieces, and all are fed."""
+    for pieces in range(1, 601):
+        sizes = lengths(pieces, longest, pieces)
+        found = windows(sizes, 127, 64)
+        starts = [sum(sizes[:word]) for word in range(len(sizes) + 1)]
+        assert [word for window in found for word in range(window.first_word, window.end_word)] == list(range(len(sizes)))
+        assert found[0].start_piece == 0 and found[-1].end_piece == pieces
+        for before, window in zip(found, found[1:], strict=False):
+            assert starts[window.first_word] - window.start_piece == 64 and window.start_piece == before.end_piece - 64
+            assert before.end_piece == starts[before.end_word]
+            assert before.end_piece - before.start_piece + sizes[before.end_word] > 127  # it ends because the next does not fit
+        assert all(window.end_piece - window.start_piece <= 127 for window in found)
+
+
+def test_windows_around_long_words():
+    """A window of a word that does not fit beside its context is longer than others, until LONGEST; it labels that word alone."""
+    for long in (64, 127, 128, 129, 300, 510, 511, 600):
+        for before in (0, 1, 63, 64, 100, 127):
+            sizes = [1] * before + [long] + [1] * 200
+            found = windows(sizes, 127, 64)
+            assert [word for window in found for word in range(window.first_word, window.end_word)] == list(range(len(sizes)))
+            (window,) = (window for window in found if window.first_word <= before < window.end_word)
+            context = before - window.start_piece
+            if before + long > 127:
+                assert (window.first_word, context) == (before, min(before, 64))
+                assert window.end_piece - window.start_piece == min(510, context + long) or context + long < 127
+            assert all(each.end_piece - each.start_piece <= 127 for each in found if each.end_word - each.first_word > 1)
+
+
+def test_tokens_in_windows_of_every_length():
+    """A word without a piece is in no window; the others are labelled once, each at its first piece."""
+    reading, tokenizer = Reading(maximum=129, windows=64, drop_unknown=False), long_wordpiece()
+    for pieces in (1, 126, 127, 128, 129, 191, 192, 300, 600):
+        sizes = lengths(pieces, 40, pieces)
+        forms = ["\u200d", *("a" * size for size in sizes), "\u200d"]
+        tags = [f"T{number}" for number in range(len(forms))]
+        table, counts = tokenise(tokenizer, [sentence(*forms, upos=tags)], reading)
+        rows = table.to_pylist()
+        assert [tag for row in rows for tag in row["labels"]] == tags[1:-1]
+        assert [row["id"] for row in rows] == ["s", *(f"s#{number}" for number in range(2, len(rows) + 1))]
+        assert all(len(row["pieces"]) <= 129 and row["pieces"][0] == 1 and row["pieces"][-1] == 2 for row in rows)
+        assert all(row["pieces"][position] == 3 for row in rows for position in row["positions"])
+        assert all(row["positions"][0] > 64 for row in rows[1:]) and rows[0]["positions"][0] == 1
+        assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 2}
+
+
+# Whole words, and as many
+
+
+TREES = Reading(maximum=512, train_maximum=129, words=140, whole_words=True, drop_unknown=False)
+
+
+@pytest.mark.parametrize(("split", "room"), [("train", 127), ("test", 510)])
+def test_sentences_with_trees_end_with_a_whole_word(split, room):
+    """wu2019's parser: training sentences before the word that would reach 128 pieces, others after 140 words or 510 pieces."""
+    tokenizer = long_wordpiece()
+    sentences = ([1] * 600, [1] * 140, [1] * 127, [1] * 128, [2] * 63 + [1, 1], [2] * 64, [40] * 14, [128, 1], [600, 1], [1, 600])
+    for sizes in sentences:
+        forms = ["a" * size for size in sizes]
+        heads = [*range(2, len(sizes) + 1), 0]  # the next word
+        row = sentence(*forms) | {"heads": heads, "relations": ["dep"] * len(sizes), "entities": []}
+        table, counts = tokenise(tokenizer, [row], TREES.of(split))
+        found = table.to_pylist()[0]
+        kept = max(words for words in range(min(len(sizes), 140) + 1) if sum(sizes[:words]) <= room)
+        assert found["words"] == forms[:kept] and len(found["pieces"]) == sum(sizes[:kept]) + 2
+        assert counts["cut_words"] == found["cut_words"] == len(sizes) - kept and found["cut"] == (kept < len(sizes))
+        last = 0 if kept == len(sizes) else CUT
+        assert found["heads"] == [*range(2, kept + 1), last][:kept]
+
+
+def test_words_without_a_piece_count_among_as_many_words():
+    reading = Reading(words=3, whole_words=True)
+    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", "a")], reading)
+    assert table["words"].to_pylist() == [["a", "b"]]
+    assert (counts["cut_words"], counts["words_without_piece"]) == (1, 1)
+
+
+def test_training_texts_have_a_maximum_of_their_own(tmp_path):
+    wordpiece().save(str(tmp_path / "tokenizer.json"))
+    rows = [{"id": str(i), "language": "en", "page": "P", "text": "a " * 30} for i in range(4)]
+    schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
+    reading = Reading(maximum=20, train_maximum=10)
+    for split, maximum in (("train", 10), ("validation", 20), ("test", 20)):
+        write_tokens(tmp_path, tmp_path / "c", tmp_path / split, reading, split)
+        assert {len(pieces) for pieces in pq.read_table(tmp_path / split)["pieces"].to_pylist()} == {maximum}
 
 
 def test_byte_level_words_begin_with_a_space(tmp_path):

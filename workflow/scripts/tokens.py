@@ -10,4 +10,5 @@ log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 files = zip(map(tuple, settings["parts"]), map(Path, snakemake.params.files), strict=True)
 reading, output = Reading.model_validate(settings["reading"]), Path(snakemake.output[0])
-write_corpus_tokens(Path(snakemake.input.tokenizer), dict(files), output, reading, settings["shared"], log)
+punkt = next(map(Path, snakemake.input.punkt), None)
+write_corpus_tokens(Path(snakemake.input.tokenizer), dict(files), output, reading, settings["shared"], log, punkt)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from crosslens.config.base import Section
+from crosslens.config.base import Count, Section
 
 
 class Reading(Section):
@@ -12,6 +12,14 @@ class Reading(Section):
 
     maximum: Annotated[int, Field(ge=8, le=512)] = Field(
         128, description="maximum length of a text in subwords, special tokens included"
+    )
+    train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(
+        None, description="the same for train, and for validation where it is a share of train; null: maximum"
+    )
+    words: Count | None = Field(None, description="maximum length of a text in words (wu2019's parser: 140); null: none")
+    whole_words: bool = Field(
+        False,
+        description="a longer text ends before the first word that does not fit, not within it; pairs of texts end anywhere",
     )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
@@ -24,10 +32,27 @@ class Reading(Section):
         "Unigram and byte-level vocabularies put before words of unspaced scripts); every subword that starts a word for the "
         "tokenizer (authors' code); every: each subword (liang2021, which measures subwords)",
     )
+    sentences: Literal["punkt", "punkt_and_marks", "marks"] | None = Field(
+        None,
+        description="null: running text is one text; otherwise the pair of its first two sentences, or its only one (wu2019, "
+        "section 4.1). punkt: as NLTK's model of the language finds them, of English where there is none (authors' code); "
+        "punkt_and_marks: Chinese and Japanese at 。！？ instead; marks: any language at these, and at . ! ? … before a space",
+    )
     drop_unknown: bool = Field(True, description="drop texts with unknown subwords, and count them (tanti2021, section 2)")
 
     @model_validator(mode="after")
     def _windows_advance(self) -> Self:
         if self.windows is not None and self.windows > self.maximum - 8:
             raise ValueError(f"windows: expected at most {self.maximum - 8} (maximum - 8), found {self.windows}")
+        others = [name for name in ("train_maximum", "words", "whole_words", "sentences") if getattr(self, name)]
+        if self.windows is not None and others:
+            raise ValueError(f"windows: expected null beside {', '.join(others)}: windows cut nothing away, and pairs have none")
         return self
+
+    def official(self) -> list[str]:
+        """The official files that it needs, SOURCE/PATH."""
+        return ["punkt/punkt_tab.zip"] if self.sentences in ("punkt", "punkt_and_marks") else []
+
+    def of(self, split: str) -> Self:
+        """How the texts of a split are read."""
+        return self.model_copy(update={"maximum": self.train_maximum}) if split == "train" and self.train_maximum else self

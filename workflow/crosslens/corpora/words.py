@@ -1,5 +1,6 @@
 """Words of running text, for corpora that come without a tokenisation."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -22,13 +23,17 @@ def words(text: str) -> list[str]:
     return [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
 
 
-def text_words(row: dict[str, Any]) -> tuple[list[list[str]], list[str] | None]:
+def text_words(
+    row: dict[str, Any], split: Callable[[str, str], list[str]] | None = None
+) -> tuple[list[list[str]], list[str] | None]:
     """Words of each text of a row of a corpus, one or a pair's two, and UPOS or entity tags where the corpus has them.
 
-    The words are a treebank's own, or those of running text.
+    The words are a treebank's own, or those of running text. split: text, language -> sentences of running text, whose first two
+    are then a pair.
     """
     if "forms" in row:
         return [row["forms"]], row["upos"] or row["entities"]
     if "premise" in row:
         return [words(row["premise"]), words(row["hypothesis"])], None
-    return [words(row["text"])], None
+    texts = (split(row["text"], row["language"])[:2] if split else []) or [row["text"]]
+    return [words(text) for text in texts], None

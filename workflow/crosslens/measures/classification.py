@@ -16,6 +16,7 @@ from crosslens.measures.f1 import (
     flattened,
     macro_f1,
     micro_f1,
+    sentences,
     token_counts,
     true_share,
 )
@@ -50,29 +51,32 @@ def measure(
     table = pq.read_table(given.folder / "predictions.parquet").to_pandas()
     for (head, corpus, split), part in table[table["head"].isin(list(labels))].groupby(["head", "corpus", "split"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split}
-        languages = part["language"].to_numpy()
+        whole, of_rows = sentences(part["id"].tolist()), part["language"].to_numpy()
+        languages = of_rows[np.unique(whole, return_index=True)[1]]
         gold, predicted, rows = flattened(part["gold"].tolist(), part["predicted"].tolist())
-        tokens = token_counts(gold, predicted, rows, len(part), len(labels[head]))
+        tokens = token_counts(gold, predicted, whole[rows], len(languages), len(labels[head]))
         counts = dict.fromkeys(TOKEN_SCORES, tokens)
         if any(definition in CHUNK_SCORES for definition in definitions[head]):
-            counts |= dict.fromkeys(CHUNK_SCORES, chunk_counts(gold, predicted, rows, len(part), labels[head]))
+            chunks = chunk_counts(gold, predicted, rows, len(part), labels[head])  # by window, as XTREME
+            counts |= dict.fromkeys(CHUNK_SCORES, chunks.together(whole))
         scores = {name: score for name, score in (CHUNK_SCORES | TOKEN_SCORES).items() if name in definitions[head]}
         for language in ["all", *dict.fromkeys(languages)]:
-            chosen = np.ones(len(part), bool) if language == "all" else languages == language
+            chosen = np.full(len(languages), language == "all") | (languages == language)
             n = int(tokens.true[chosen].sum())
             for definition, score in scores.items():
                 value, low, high = bootstrap(_take(counts[definition], chosen), score, resamples, given.seed)
                 yield place | {"language": language, "measure": "score", "definition": definition, "value": value,
                                "low": low, "high": high, "n": n}  # fmt: skip
-            lost = cut_shares(part["cut"].to_numpy()[chosen], part["cut_words"].to_numpy()[chosen], n)
-            for definition, (share, whole) in lost.items():
+            shown = part if language == "all" else part[of_rows == language]
+            lost = cut_shares(shown["cut"].to_numpy(), shown["cut_words"].to_numpy(), n)
+            for definition, (share, total) in lost.items():
                 if definition in definitions[head]:
                     yield place | {"language": language, "measure": "cut", "definition": definition, "value": share,
-                                   "n": whole}  # fmt: skip
+                                   "n": total}  # fmt: skip
         if TRANSFER in definitions[head]:
             others = [language for language in dict.fromkeys(languages) if language != source_language]
-            sentences = [_correct(_take(tokens, languages == language)) for language in others]
-            value, low, high = mean_over_languages(sentences, resamples, given.seed)
+            correct = [_correct(_take(tokens, languages == language)) for language in others]
+            value, low, high = mean_over_languages(correct, resamples, given.seed)
             yield place | {"language": "all", "measure": "score", "definition": TRANSFER, "value": value, "low": low,
                            "high": high, "n": int(tokens.true[languages != source_language].sum())}  # fmt: skip
 

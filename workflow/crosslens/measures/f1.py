@@ -21,6 +21,22 @@ class Counts:
         """Sums over sentences under each of b weightings: weights (b, n) -> counts of shape (b, k)."""
         return Counts(weights @ self.true, weights @ self.predicted, weights @ self.correct)
 
+    def together(self, groups: np.ndarray) -> "Counts":
+        """Sums over the rows of each group, numbered from 0 in order: groups (n,) -> counts of shape (groups, k)."""
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        return Counts(*(np.add.reduceat(counts, starts) for counts in (self.true, self.predicted, self.correct)))
+
+
+def sentences(ids: Sequence[str]) -> np.ndarray:
+    """Number of the sentence of each row, (n,): its windows are rows ID, ID#2, ID#3 in this order (tokens/schema.py)."""
+    numbers = np.zeros(len(ids), np.int64)
+    first, window = "", 0
+    for row, id in enumerate(ids):
+        window = window + 1 if window and id == f"{first}#{window + 1}" else 1
+        first = id if window == 1 else first
+        numbers[row] = (numbers[row - 1] + (window == 1)) if row else 0
+    return numbers
+
 
 def cut_shares(cut: np.ndarray, cut_words: np.ndarray, words: int) -> dict[str, tuple[float, int]]:
     """Share of texts that are cut, and of labelled words that were cut away, each with the number it is a share of.

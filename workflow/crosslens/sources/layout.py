@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from crosslens.config.corpora import Corpus, OfficialCorpus, ParagraphCorpus
 from crosslens.config.encoders import Encoder
+from crosslens.config.readings import Reading
 from crosslens.sources.registry import Source
 
 
@@ -64,8 +65,12 @@ class Layout(NamedTuple):
         files = chain.from_iterable(getattr(encoder, kind) for kind in kinds)
         return [f"{self.folder}/hub/{encoder.id}/{encoder.revision}/{file}" for file in files]
 
-    def fetched(self, corpora: Iterable[Corpus], encoders: Iterable[Encoder]) -> list[str]:
+    def of_reading(self, reading: Reading) -> list[str]:
+        """The models that find sentences, where a reading asks for them."""
+        return [f"{self.folder}/{file}" for file in reading.official()]
+
+    def fetched(self, corpora: Iterable[Corpus], encoders: Iterable[Encoder], readings: Iterable[Reading]) -> list[str]:
         """All files that are not generated, each once."""
         of_encoders = (self.of_encoder(encoder, "DESCRIPTION", "WEIGHTS") for encoder in encoders)
-        files = chain(chain.from_iterable(of_encoders), chain.from_iterable(map(self.of_corpus, corpora)))
+        files = chain.from_iterable((*of_encoders, *map(self.of_reading, readings), *map(self.of_corpus, corpora)))
         return [file for file in dict.fromkeys(files) if not file.startswith(f"{self.folder}/phrasebook/")]

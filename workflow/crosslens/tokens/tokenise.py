@@ -1,6 +1,7 @@
 """From words to subwords ("pieces"), and the subword that carries a word's label."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, islice
 from logging import Logger
@@ -17,6 +18,7 @@ from crosslens.corpora.splits import validation
 from crosslens.corpora.words import text_words
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
+from crosslens.tokens.sentences import Splitter, splitter
 from crosslens.tokens.windows import windows
 
 BARE_MARKS = ("▁", "Ġ")  # what Unigram and byte-level vocabularies leave of the space before a word of an unspaced script
@@ -47,6 +49,7 @@ class KnownTexts:
     tokenizer: Tokenizer
     rows: Iterable[dict[str, Any]]  # of the corpus
     drop_unknown: bool  # False: none is left out
+    split: Splitter | None = None  # running text into sentences, of which the first two are read
     dropped: int = 0  # texts left out so far
 
     def __iter__(self) -> Iterator[Text]:
@@ -54,10 +57,10 @@ class KnownTexts:
         unknown = next((number for number in ids if number is not None), None)
         rows = enumerate(self.rows)
         while chunk := list(islice(rows, CHUNK)):
-            split = [text_words(row) for _, row in chunk]
-            flat = [words for texts, _ in split for words in texts]
+            read = [text_words(row, self.split) for _, row in chunk]
+            flat = [words for texts, _ in read for words in texts]
             encodings = iter(self.tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
-            for (place, row), (words, labels) in zip(chunk, split, strict=True):
+            for (place, row), (words, labels) in zip(chunk, read, strict=True):
                 parts = list(islice(encodings, len(words)))
                 if self.drop_unknown and any(unknown in part.ids[:LOOKED_AT] for part in parts):
                     self.dropped += 1
@@ -66,16 +69,16 @@ class KnownTexts:
 
 
 def tokenise(
-    tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, limit: int | None = None
+    tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, limit: int | None = None, punkt: Path | None = None
 ) -> tuple[pa.Table, dict[str, int]]:
     """Tokenise rows of a corpus until `limit` texts are kept; a pair is one text, its two parts one after the other.
 
     A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first); or a text
-    becomes windows, a row each.
+    becomes windows, a row each. punkt: the archive of the models that find sentences, where the reading asks for them.
     Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (see `KnownTexts`), texts and words cut
     by the maximum, words without a piece. Raises DataError for word_starts without a WordPiece vocabulary.
     """
-    texts = KnownTexts(tokenizer, rows, settings.drop_unknown)
+    texts = _known(tokenizer, rows, settings, punkt)
     table = _placed(islice(texts, limit), tokenizer, settings)
     return table.select(TOKENS.names), _counts(table, texts.dropped)
 
@@ -99,6 +102,11 @@ def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, 
         elif labelled_piece == "every" or (labelled_piece == "word_starts" and not piece.startswith("##")):
             labelled.append((word, position))
     return labelled
+
+
+def _known(tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, punkt: Path | None) -> KnownTexts:
+    split = splitter(settings.sentences, punkt) if settings.sentences else None
+    return KnownTexts(tokenizer, rows, settings.drop_unknown, split)
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:
@@ -187,22 +195,35 @@ class _Input(NamedTuple):
 def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Reading) -> list[_Input]:
     """A text or pair with special pieces, cut to the maximum; or the windows of a text."""
     part, second = parts[0], parts[1] if len(parts) > 1 else None
-    room = settings.maximum - joiner.num_special_tokens_to_add(False)
-    if second is None and settings.windows is not None and len(part) > room:
+    if second is None and part.ids and (settings.windows is not None or settings.whole_words or settings.words):
         joiner.no_truncation()
         whole = joiner.post_process(part)
         start = _extents(whole)[0][0]
         before, after = whole.ids[:start], whole.ids[start + len(part) :]
-        sizes = [len(list(group)) for _, group in groupby(part.word_ids)]
-        firsts = [0, *accumulate(sizes)]
+        room = settings.maximum - len(before) - len(after)
         return [
-            _Input(before + part.ids[low:high] + after, [_Span(range(firsts[word], high), start - low)], 0)
-            for word, _, low, high in windows(sizes, settings.maximum - len(before) - len(after), settings.windows)
+            _Input(before + part.ids[low:high] + after, [_Span(range(first, high), start - low)], 0)
+            for first, low, high in _extracts(part.word_ids, room, settings)
         ]
     joiner.enable_truncation(settings.maximum, strategy="longest_first")
     joined = joiner.post_process(part, second)
     extents = _extents(joined)
     return [_Input(joined.ids, [_Span(range(size), start) for start, size in extents], second=extents[1][0])]
+
+
+def _extracts(words: Sequence[Any], room: int, settings: Reading) -> list[tuple[int, int, int]]:
+    """Of a text, or of each of its windows: its first labelled piece, its first piece, and where it ends.
+
+    words: the word of each piece; room: for pieces that are not special.
+    """
+    if settings.windows is not None:
+        sizes = [len(list(group)) for _, group in groupby(words)]
+        firsts = [0, *accumulate(sizes)]
+        return [(firsts[word], low, high) for word, _, low, high in windows(sizes, room, settings.windows)]
+    end = len(words) if settings.words is None else bisect_left(words, settings.words)
+    if end > room:
+        end = bisect_left(words, words[room]) if settings.whole_words else room
+    return [(0, 0, end)]
 
 
 def _joiner(tokenizer: Tokenizer) -> Tokenizer:
@@ -241,38 +262,42 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 def write_corpus_tokens(
-    folder: Path, files: Mapping[tuple[str, str], Path], output: Path, settings: Reading, shared: Mapping[str, Any], log: Logger
-) -> None:
+    folder: Path, files: Mapping[tuple[str, str], Path], output: Path, settings: Reading, shared: Mapping[str, Any], log: Logger,
+    punkt: Path | None = None,
+) -> None:  # fmt: skip
     """Tokenise the files of a corpus, (language, split) -> file, into LANGUAGE.SPLIT.parquet below `output`.
 
-    shared: the languages whose validation is a share of train, and how it is drawn (`write_train`).
+    shared: the languages whose validation is a share of train, and how it is drawn (`write_train`). punkt: see `tokenise`.
     """
     drawn = {name: value for name, value in shared.items() if name != "languages"}
     for (language, split), corpus in files.items():
         outputs = {name: output / f"{language}.{name}.parquet" for name in (split, "validation")}
         if split == "train" and language in shared["languages"]:
-            written = write_train(folder, corpus, outputs, settings, language=language, **drawn)
+            written = write_train(folder, corpus, outputs, settings, language=language, punkt=punkt, **drawn)
         else:
-            written = {split: write_tokens(folder, corpus, outputs[split], settings, split)}
+            written = {split: write_tokens(folder, corpus, outputs[split], settings, split, punkt)}
         for name, counts in written.items():
             log.info("%s.%s: %s", language, name, ", ".join(f"{what} {count}" for what, count in counts.items()))
 
 
-def write_tokens(folder: Path, corpus: Path, output: Path, settings: Reading, split: str) -> dict[str, int]:
+def write_tokens(
+    folder: Path, corpus: Path, output: Path, settings: Reading, split: str, punkt: Path | None = None
+) -> dict[str, int]:
     """Tokenise one file of a corpus: of candidates in random order as many as are asked for.
 
     Returns the counts of `tokenise`. Raises DataError when no text is left.
     """
     table, nominal = corpora.read(corpus), corpora.metadata(corpus).get("nominal", {}).get(split)
-    tokens, counts = tokenise(load_tokenizer(folder), _corpus_rows(table), settings, nominal)
+    tokens, counts = tokenise(load_tokenizer(folder), _corpus_rows(table), settings.of(split), nominal, punkt)
     _check_left(counts["texts"], table, folder, corpus)
     corpora.write(tokens, output, TOKENS, counts)
     return counts
 
 
 def write_train(
-    folder: Path, corpus: Path, outputs: Mapping[str, Path], settings: Reading, *, language: str, share: float, by: str, seed: int
-) -> dict[str, dict[str, int]]:
+    folder: Path, corpus: Path, outputs: Mapping[str, Path], settings: Reading, *,
+    language: str, share: float, by: str, seed: int, punkt: Path | None = None,
+) -> dict[str, dict[str, int]]:  # fmt: skip
     """Tokenise train and split validation off, after the texts with unknown pieces left (tanti2021's code).
 
     outputs: of train and validation; the texts keep their order. share, seed: see `validation`; by: what is drawn, texts or
@@ -280,8 +305,8 @@ def write_train(
     Raises DataError when no text is left, or none for validation.
     """
     table, tokenizer = corpora.read(corpus), load_tokenizer(folder)
-    texts = KnownTexts(tokenizer, _corpus_rows(table), settings.drop_unknown)
-    tokens = _placed(texts, tokenizer, settings)
+    texts = _known(tokenizer, _corpus_rows(table), settings, punkt)
+    tokens = _placed(texts, tokenizer, settings.of("train"))
     places = pc.unique(tokens["place"])
     _check_left(len(places), table, folder, corpus)
     groups = places if by == "text" else table[by].take(places)

@@ -6,7 +6,7 @@ Liang, Dufter and Schütze (2021), Locating language-specific information in con
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, F1, F1_STRICT
+from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, F1_BY_WINDOW, F1_STRICT
 
 PAPER = "liang2021"
 BASELINE, LDAR, NO_DROPOUT = "mbert", "ldar", "no_dropout"
@@ -30,8 +30,9 @@ OURS = {
     "matched_9-12": "L-DAR Δ_{9-12}, matched",
 }
 """Likewise of rows that are not printed; others are named by their keys."""
-DEFINITIONS = {"pos": (CHUNK_MICRO_F1, ACCURACY), "ner": (F1, F1_STRICT)}
-"""Of a task's scores. The first is the printed one: seqeval's f1_score, of bare tags too (run_tag_LDAR.py, lines 390-392)."""
+DEFINITIONS = {"pos": (CHUNK_MICRO_F1, ACCURACY), "ner": (F1_BY_WINDOW, F1_STRICT)}
+"""Of a task's scores. The first is the printed one: seqeval's f1_score in each window, of bare tags too (run_tag_LDAR.py, lines
+390-392)."""
 BY_LANGUAGE = {"table2": ("pos", 0), "table3": ("pos", 1), "table4": ("ner", 0), "table5": ("ner", 1)}
 """Table -> task, and whether its training texts are mixed."""
 SOURCES = ("Single-Src.", "Multi-Src.")

@@ -15,7 +15,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     best: dict[str, dict[str, Any]] = {}
     for trial, _, path in inputs.by_seed("history"):
         history = pd.read_csv(path)
-        best[trial] = history.loc[history["score"].idxmax()].to_dict()
+        best[trial] = history.to_dict("records")[int(history["score"].argmax())]
     lines = []
     for trial in sorted(best, key=lambda trial: (trial.split("/trials")[0], -best[trial]["score"])):
         values = dict(settings["trials"][trial])

@@ -1,0 +1,131 @@
+"""Sentences of running text, and documents as pairs of their first two."""
+
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from crosslens.config.readings import Reading
+from crosslens.errors import DataError
+from crosslens.tokens.sentences import ENDS, FULL_WIDTH_ENDS, MODELS, split_after, splitter
+from crosslens.tokens.tokenise import load_tokenizer, tokenise
+from pydantic import ValidationError
+
+# Made up, so that a model learns from it that "ca." and "Fr." are abbreviations and that "Morgen" begins sentences.
+TEXT = " ".join(
+    [
+        "Das Haus ist ca. hundert Jahre alt. Morgen kommt Fr. Linde aus der Stadt.",
+        "Sie bleibt ca. zwei Wochen. Morgen fragt Fr. Linde nach dem Garten. Er ist ca. zehn Meter lang!",
+        "Morgen geht Fr. Linde zum Markt. Dort kostet ein Brot ca. drei Taler, sagt Fr. Linde. Morgen regnet es.",
+    ]
+    * 6
+)
+READ = "Fr. Linde wartet ca. eine Stunde. Morgen kommt sie wieder. Dann geht sie."
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Parameters that NLTK's trainer learns."""
+    from nltk.tokenize.punkt import PunktTrainer
+
+    trainer = PunktTrainer()
+    trainer.INCLUDE_ALL_COLLOCS = True
+    trainer.train(TEXT)
+    return trainer.get_params()
+
+
+@pytest.fixture
+def archive(trained, tmp_path: Path) -> Path:
+    """As NLTK's data package: a German model that has learnt, an English one that knows nothing."""
+    files = {
+        "abbrev_types.txt": sorted(trained.abbrev_types),
+        "sent_starters.txt": sorted(trained.sent_starters),
+        "collocations.tab": sorted(map("\t".join, trained.collocations)),
+        "ortho_context.tab": [f"{word}\t{context}" for word, context in trained.ortho_context.items()],
+    }
+    with ZipFile(tmp_path / "punkt_tab.zip", "w") as made:
+        for name, lines in files.items():
+            made.writestr(f"punkt_tab/german/{name}", "\n".join(lines))
+            made.writestr(f"punkt_tab/english/{name}", "")
+    return tmp_path / "punkt_tab.zip"
+
+
+def test_punkt_splits_as_nltk_does_with_the_same_parameters(trained, archive):
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+    assert {"ca", "fr"} <= trained.abbrev_types and trained.collocations
+    theirs, untaught = PunktSentenceTokenizer(trained), PunktSentenceTokenizer()
+    split = splitter("punkt", archive)
+    for text in (TEXT, READ, "Ende", "", "Ein Satz ohne Ende? Fr. Linde weiß es"):
+        assert split(text, "de") == theirs.tokenize(text)
+        assert split(text, "en") == split(text, "xx") == untaught.tokenize(text)
+    assert len(split(READ, "de")) == 3 < len(split(READ, "en"))
+
+
+def test_chinese_and_japanese_are_hardly_split_by_the_english_model_and_are_at_their_own_marks(archive):
+    text = "今天下雨。我們不去！你呢？"
+    assert splitter("punkt", archive)(text, "zh") == [text]
+    for language in ("ja", "zh"):
+        assert splitter("punkt_and_marks", archive)(text, language) == ["今天下雨。", "我們不去！", "你呢？"]
+    assert splitter("punkt_and_marks", archive)(READ, "de") == splitter("punkt", archive)(READ, "de")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("3.5 percent... Well… yes.", ["3.5 percent...", "Well…", "yes."]),
+        ("“Yes.” he said. (No!) Then?!", ["“Yes.”", "he said.", "(No!)", "Then?!"]),
+        ("他说：“好。”然后走了。", ["他说：“好。”", "然后走了。"]),
+        ("  spaces  around .  and after ", ["spaces  around .", "and after"]),
+        ("no end", ["no end"]),
+        ("", []),
+    ],
+)
+def test_marks(text, sentences):
+    assert split_after(ENDS, text) == splitter("marks", None)(text, "en") == sentences
+
+
+def test_full_width_marks_alone():
+    assert split_after(FULL_WIDTH_ENDS, "A. B。C") == ["A. B。", "C"]
+
+
+def test_a_document_is_the_pair_of_its_first_two_sentences(encoder_folder):
+    tokenizer = load_tokenizer(encoder_folder)
+    first, second, third = "I see the dog.", "The house is old!", "It is small."
+    reading = Reading(maximum=24, sentences="marks", drop_unknown=False)
+
+    def document(text):
+        return {"id": "d", "language": "en", "text": text, "label": "CCAT"}
+
+    def pair(premise, hypothesis):
+        return {"id": "d", "language": "en", "premise": premise, "hypothesis": hypothesis, "label": "CCAT"}
+
+    longer = " and ".join(["the old dog"] * 9) + "."
+    for one, two in ((first, second), (longer, second), (first, longer)):
+        table, counts = tokenise(tokenizer, [document(f"{one} {two} {third}")], reading)
+        expected, expected_counts = tokenise(tokenizer, [pair(one, two)], Reading(maximum=24, drop_unknown=False))
+        assert table.to_pylist() == expected.to_pylist() and counts == expected_counts
+        assert table["second"][0].as_py() > 0 and table["label"].to_pylist() == ["CCAT"]
+    for text in (first, "no mark", ""):
+        whole = tokenise(tokenizer, [document(text)], Reading(maximum=24, drop_unknown=False))
+        assert tokenise(tokenizer, [document(text)], reading)[0].to_pylist() == whole[0].to_pylist()
+
+
+def test_wrong_archives_and_settings_are_refused(tmp_path, archive):
+    with pytest.raises(DataError, match="expected Punkt's models, punkt_tab.zip, for punkt, found none"):
+        splitter("punkt", None)
+    with pytest.raises(DataError, match=r"punkt_tab\.zip: expected NLTK's data package punkt_tab with a model french: .*; fetch"):
+        splitter("punkt", archive)("Oui. Non.", "fr")
+    (tmp_path / "other.zip").write_text("no archive")
+    with pytest.raises(DataError, match=r"other\.zip: expected NLTK's data package"):
+        splitter("punkt", tmp_path / "other.zip")("Yes. No.", "en")
+    for others in ({"sentences": "marks"}, {"whole_words": True}, {"words": 9}, {"train_maximum": 64}):
+        with pytest.raises(ValidationError, match=f"windows: expected null beside {next(iter(others))}"):
+            Reading(windows=2, **others)
+
+
+def test_readings_name_the_official_files_that_they_need():
+    assert Reading().official() == Reading(sentences="marks").official() == []
+    for rule in ("punkt", "punkt_and_marks"):
+        assert Reading(sentences=rule).official() == ["punkt/punkt_tab.zip"]
+    assert len(MODELS) == len(set(MODELS.values())) == 19

@@ -1,0 +1,80 @@
+"""Sentences of running text: wu2019 reads a document as the pair of its first two."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+from zipfile import BadZipFile, ZipFile
+
+from crosslens.errors import DataError
+
+Rule = Literal["punkt", "punkt_and_marks", "marks"]
+Splitter = Callable[[str, str], list[str]]  # text, language -> its sentences
+
+MODELS = {
+    "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish", "et": "estonian",
+    "fi": "finnish", "fr": "french", "it": "italian", "ml": "malayalam", "nl": "dutch", "no": "norwegian", "pl": "polish",
+    "pt": "portuguese", "ru": "russian", "sl": "slovene", "sv": "swedish", "tr": "turkish",
+}  # fmt: skip
+"""Language -> its model in NLTK's data package punkt_tab."""
+OTHERS = "english"  # model of a language that has none: wu2019's code, src/dataset/classification.py:12-17
+FULL_WIDTH = ("ja", "zh")  # languages whose sentences end with full-width marks and no space
+QUOTES = "[\"'”’»)\\]」』）】》]*"  # that close after a mark
+FULL_WIDTH_ENDS = re.compile(f"[。！？]+{QUOTES}")
+ENDS = re.compile(f"[.!?…]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}")
+
+
+def splitter(rule: Rule, punkt: Path | None) -> Splitter:
+    """What splits a text of a language. punkt: NLTK's punkt_tab.zip, unless the rule is marks.
+
+    punkt: the model of the language, or that of English, which finds no end in texts without spaces between sentences (Chinese,
+    Japanese): as wu2019's code does. punkt_and_marks: in Chinese and Japanese after 。！？ instead. marks: in any language after
+    。！？, and after . ! ? … before a space.
+    """
+    if rule == "marks":
+        return lambda text, language: split_after(ENDS, text)
+    if punkt is None:
+        raise DataError(f"sentences: expected Punkt's models, punkt_tab.zip, for {rule}, found none: name the file, or set marks")
+
+    @cache
+    def model(name: str) -> Any:
+        return _model(punkt, name)
+
+    def split(text: str, language: str) -> list[str]:
+        if rule == "punkt_and_marks" and language in FULL_WIDTH:
+            return split_after(FULL_WIDTH_ENDS, text)
+        sentences: list[str] = model(MODELS.get(language, OTHERS)).tokenize(text)
+        return sentences
+
+    return split
+
+
+def split_after(ends: re.Pattern[str], text: str) -> list[str]:
+    """Parts of a text, each up to a match and without white space around it; none is empty."""
+    places = [0, *(match.end() for match in ends.finditer(text)), len(text)]
+    parts = (text[start:end].strip() for start, end in zip(places, places[1:], strict=False))
+    return [part for part in parts if part]
+
+
+def _model(archive: Path, name: str) -> Any:
+    """A model of punkt_tab.zip. NLTK's own loader refuses files outside its data folders."""
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer  # a second that other readings need not wait for
+
+    def lines(file: str) -> list[str]:
+        return list(filter(None, opened.read(f"punkt_tab/{name}/{file}").decode("utf-8").split("\n")))
+
+    found = PunktParameters()
+    try:
+        with ZipFile(archive) as opened:
+            found.abbrev_types = set(lines("abbrev_types.txt"))
+            found.sent_starters = set(lines("sent_starters.txt"))
+            found.collocations = {tuple(line.split("\t")) for line in lines("collocations.tab")}
+            for line in lines("ortho_context.tab"):
+                word, context = line.split("\t")
+                found.ortho_context[word] = int(context)
+    except (OSError, BadZipFile, KeyError, ValueError) as error:
+        raise DataError(
+            f"{archive}: expected NLTK's data package punkt_tab with a model {name}: {error}; fetch it again"
+        ) from None
+    return PunktSentenceTokenizer(found)

@@ -12,7 +12,7 @@ from crosslens.papers.wu2019.layout import PAPER, TASKS
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A line a trial, the best of each recipe first. settings: trials, name -> task and hyperparameters."""
-    best: dict[str, dict[str, Any]] = {}
+    best: dict[str, Mapping[Any, Any]] = {}
     for trial, _, path in inputs.by_seed("history"):
         history = pd.read_csv(path)
         best[trial] = history.to_dict("records")[int(history["score"].argmax())]

@@ -1,0 +1,81 @@
+"""Frozen bottom blocks: what they compute is computed once, and changes nothing."""
+
+import numpy as np
+import pytest
+import torch
+from crosslens.encoding.units import Units
+from crosslens.recipes import LANGUAGE, TASK
+from crosslens.training import bottom
+from crosslens.training.edit import blocks
+from test_training import assert_same, inference, interrupted, loop, recipe, steps_in_all
+
+
+def frozen(number, make=recipe, **changes):
+    """Fine-tuning with frozen bottom blocks."""
+    of = make("finetuned", init_sd=0.5, **changes)
+    stage = of.stages[0]
+    phase = stage.phases[0].model_copy(update={"frozen_blocks": number})
+    return of.model_copy(update={"stages": (stage.model_copy(update={"phases": (phase,)}), *of.stages[1:])})
+
+
+def gradients(bench, of, chosen, without=False):
+    trainer = loop(bench, of)
+    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
+    (phase,) = of.stages[0].phases
+    if not without:
+        trainer.bottom = bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.autocast)
+        assert trainer.bottom is not None
+    torch.manual_seed(1)
+    losses = trainer.gradients(phase, [chosen])
+    return losses, {name: value.grad for name, value in trainer.model.named_parameters() if value.grad is not None}
+
+
+@pytest.mark.parametrize("make", [recipe, inference])
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("chosen", [np.arange(9), np.array([4])], ids=["padded", "alone"])
+def test_gradients_are_those_of_whole_passes(bench, make, number, chosen):
+    """Dropout above is on, and drawn alike; the texts are pairs with token types where the label is of a text."""
+    of = frozen(number, make)
+    (loss, found), (expected_loss, expected) = gradients(bench, of, chosen), gradients(bench, of, chosen, without=True)
+    assert loss == pytest.approx(expected_loss, rel=1e-5) and found.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-3, atol=1e-6)
+
+
+def test_what_a_frozen_block_computes_does_not_matter_after_it_was_kept(bench):
+    of = frozen(1)
+    trainer = loop(bench, of)
+    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
+    trainer.bottom = bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.autocast)
+    torch.manual_seed(1)
+    losses = trainer.gradients(of.stages[0].phases[0], [np.arange(9)])
+    with torch.no_grad():
+        for module in [trainer.model.encoder.embeddings, blocks(trainer.model.encoder)[0]]:
+            for value in module.parameters():
+                value.fill_(torch.nan)
+    torch.manual_seed(1)
+    assert trainer.gradients(of.stages[0].phases[0], [np.arange(9)]) == losses
+
+
+@pytest.mark.parametrize("make", [recipe, inference])
+def test_resume_is_exact(bench, make, tmp_path):
+    of = frozen(1, make)
+    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
+    for stop in (2, total // 2):
+        interrupted(bench, of, tmp_path / "checkpoint", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+
+
+def test_blocks_run_where_they_have_to(bench):
+    def made(of, **options):
+        trainer = loop(bench, of)
+        return bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.autocast, **options)
+
+    assert made(frozen(1)) is not None
+    assert made(frozen(None)) is None
+    assert made(frozen(1, encoder_dropout_when_frozen=True)) is None
+    assert made(frozen(1), most=1000) is None
+    of = frozen(1)
+    lower = of.model_copy(update={"heads": of.heads | {TASK: of.heads[TASK].model_copy(update={"layer": 1})}})
+    assert made(lower) is None
+    assert made(frozen(1, inference).model_copy(update={"units": Units(unit="text", state="mean")})) is None

@@ -200,14 +200,14 @@ def test_attachment_is_the_official_one_on_1000_trees():
 
 
 @pytest.mark.parametrize("subtypes", [False, True])
-@pytest.mark.parametrize("without", [(), ("PUNCT", "SYM")])
-def test_attachment_is_its_definition_by_sentence(without, subtypes):
+@pytest.mark.parametrize(("without", "roots"), [((), True), (("PUNCT", "SYM"), True), (("PUNCT", "SYM"), False)])
+def test_attachment_is_its_definition_by_sentence(without, roots, subtypes):
     given = analyses(np.random.default_rng(1), 1000)
-    counts = attachment(*given, without=without, subtypes=subtypes)
+    counts = attachment(*given, without=without, roots=roots, subtypes=subtypes)
     for sentence, words in enumerate(zip(*given, strict=True)):
         expected = {"words": 0, "uas": 0, "las": 0}
         for gold_head, gold_relation, head, relation, tag in zip(*words, strict=True):
-            if tag in without:
+            if tag in without or not (roots or gold_head):
                 continue
             names = (gold_relation, relation) if subtypes else (gold_relation.split(":")[0], relation.split(":")[0])
             expected["words"] += 1
@@ -229,6 +229,7 @@ def test_attachment_by_hand():
     assert shares() == [3 / 4, 2 / 4]
     assert shares(subtypes=True) == [3 / 4, 1 / 4]
     assert shares(without=("PUNCT", "SYM")) == [1, 2 / 3]
+    assert shares(without=("PUNCT", "SYM"), roots=False) == [1, 1 / 2]
 
 
 def test_a_word_without_a_head_is_wrong_and_counts():

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from crosslens.errors import DataError
-from crosslens.measures.definitions import LAS, LAS_WITHOUT_PUNCTUATION, UAS
+from crosslens.measures.definitions import LAS, LAS_WITHOUT_PUNCTUATION, LAS_WITHOUT_ROOTS, UAS, UAS_WITHOUT_PUNCTUATION
 from crosslens.measures.f1 import Counts, accuracy, cut_shares
 from crosslens.measures.given import Given
 from crosslens.measures.intervals import bootstrap
@@ -51,4 +51,8 @@ def _counts(labelled: pd.DataFrame, arcs: pd.DataFrame, upos: pd.DataFrame, rela
     trees = (arcs["gold"].tolist(), named(labelled["gold"]), arcs["predicted"].tolist(), named(labelled["predicted"]))
     whole = attachment(*trees, upos["labels"].tolist())
     without = attachment(*trees, upos["labels"].tolist(), without=NOT_COUNTED)
-    return {LAS: whole["las"], UAS: whole["uas"], LAS_WITHOUT_PUNCTUATION: without["las"]}
+    inner = attachment(*trees, upos["labels"].tolist(), without=NOT_COUNTED, roots=False)
+    return {
+        LAS: whole["las"], UAS: whole["uas"], LAS_WITHOUT_PUNCTUATION: without["las"], UAS_WITHOUT_PUNCTUATION: without["uas"],
+        LAS_WITHOUT_ROOTS: inner["las"],
+    }  # fmt: skip

@@ -96,13 +96,15 @@ def attachment(
     upos: Sequence[Sequence[str]],
     *,
     without: Collection[str] = (),
+    roots: bool = True,
     subtypes: bool = False,
 ) -> dict[str, Counts]:
     """Counts of `uas` and `las` by sentence, (n, 1) each, for `accuracy` and `bootstrap`; a sequence a sentence.
 
     As the official evaluation of CoNLL 2018 on gold words: every word counts, punctuation too, and `nsubj:pass` is `nsubj`
     unless `subtypes`. A head that is no head, as of a word cut away, is wrong. `without`: gold UPOS tags that do not count;
-    wu2019 leaves out PUNCT and SYM. Raises DataError where sentences differ in length.
+    wu2019 leaves out PUNCT and SYM. roots: whether words whose gold head is the root count. Raises DataError where sentences
+    differ in length.
     """
 
     def name(relation: str) -> str:
@@ -119,7 +121,7 @@ def attachment(
         words = [
             (gold_head == head >= 0, name(gold_relation) == name(relation))
             for gold_head, gold_relation, head, relation, tag in zip(*sentence, strict=True)
-            if tag not in without
+            if tag not in without and (roots or gold_head)
         ]
         counts[row] = len(words), sum(head for head, _ in words), sum(map(all, words))
     total, attached, labelled = counts.T[:, :, None]

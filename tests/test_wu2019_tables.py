@@ -1,0 +1,221 @@
+"""wu2019: tables 1 to 6 and figure 1 from made-up records: printed cells, means, what is cited, what is missing."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from crosslens.cells import COLUMNS, Published
+from crosslens.errors import DataError
+from crosslens.papers.wu2019 import layers, tables
+from crosslens.papers.wu2019.layout import CELLS, FULL, RELEASED_ROOT, TABLES, TAGS, Study
+
+PUBLISHED = Published.read(Path(__file__).parents[1] / "resources/published/wu2019.csv")
+TESTS = {task: tables._printed(PUBLISHED, table) for task, table in TABLES.items()}
+ZERO, OWN = "Zero-shot cross-lingual transfer | mBERT", "In language supervised learning | mBERT"
+
+
+def study(tests=TESTS, trains=None, **fields):
+    trains = tests if trains is None else trains
+    places = [{task: {code: f"{task} data" for code in codes} for task, codes in each.items()} for each in (tests, trains)]
+    fields = {"frozen": [0, 3], "features": True, "released_root": True, "names": {"en": "English"}, "substitutes": {}} | fields
+    return Study("en", *places, **fields)
+
+
+def records(shown, definitions, seeds=(0,), missing=()):
+    """Scores of every recipe of a study, of a value that tells the recipe, the language, the definition and the seed apart."""
+    rows = []
+    for task in shown.tasks:
+        variants = [FULL, *shown.variants, *([TAGS, RELEASED_ROOT] if task == "parsing" else [])]
+        recipes = {shown.zero_shot(task, variant): shown.tests[task] for variant in variants}
+        recipes |= {name: [code] for code, name in shown.in_language(task).items() if code != shown.source}
+        for (name, codes), seed in ((each, seed) for each in recipes.items() for seed in seeds):
+            shared = {"recipe": name, "seed": seed, "task": task, "split": "test", "n": 100, "low": 0.1, "high": 0.9}
+            shared |= {"measure": "score"}
+            rows += [
+                shared | {"language": code, "definition": definition, "value": value(name, code, definition, seed)}
+                for code in codes for definition in definitions if (name, code, seed) not in missing
+            ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def value(*parts):
+    return int.from_bytes("|".join(map(str, parts)).encode(), "little") % 9973 / 10000
+
+
+def made(name, shown, definitions, **options):
+    found = tables.made(name, records(shown, definitions, **options), PUBLISHED, shown)
+    assert list(found.columns) == list(COLUMNS) and not found.duplicated(["row", "column", "metric", "definition"]).any()
+    return found.set_index(["row", "column", "definition"])
+
+
+def test_every_printed_cell_is_in_its_table_once_and_cited_ones_have_no_number_of_ours():
+    ways = ["accuracy", "F1", "F1 by window", "F1, MISC as O", *tables.OF_TREES]
+    for name in TABLES.values():
+        found = made(name, study(), ways).reset_index()
+        shown = found[~found["column"].str.contains("released root") & (found["definition"] != "F1 by window")]
+        printed = PUBLISHED.table[PUBLISHED.table["item"] == name]
+        pairs = shown[shown["published"].notna()].set_index(["row", "column", "metric"])["published"]
+        expected = printed.set_index(["row", "column", "metric"])["value"].astype(float)
+        assert len(pairs) == len(expected) and (pairs.sort_index() == expected.sort_index()).all()
+        cited = set(printed[printed["note"] == "cited"][["row", "column"]].itertuples(index=False, name=None))
+        here = found["here"].notna()
+        assert here.any() and (here == [place not in cited for place in zip(found["row"], found["column"], strict=True)]).all()
+        assert found[~here]["remark"].str.contains("cited").all() and not found[here]["remark"].str.contains("cited").any()
+
+
+def test_cells_are_those_of_the_section_s_recipes():
+    found = made("table2", study(), ["accuracy"])
+    for row, recipe in ((ZERO, "wu2019/topic/en/full"), (OWN, "wu2019/topic/de/full")):
+        cell = found.loc[(row, "de", "accuracy")]
+        assert cell["here"] == pytest.approx(100 * value(recipe, "de", "accuracy", 0), abs=0.005)
+        assert (cell["low"], cell["high"], cell["published"]) == (10, 90, PUBLISHED.value("table2", row, "de"))
+    assert found.loc[(OWN, "en", "accuracy")]["here"] == found.loc[(ZERO, "en", "accuracy")]["here"]
+
+
+@pytest.mark.parametrize(
+    ("table", "task", "column", "without"),
+    [
+        ("table2", "topic", "Average", ()),
+        ("table4", "ner", "Average (-en,-zh)", ("en", "zh")),
+        ("table5", "pos", "Average (-en)", ("en",)),
+    ],
+)
+def test_means_are_over_the_languages_of_the_printed_mean(table, task, column, without):
+    definition = "F1" if task == "ner" else "accuracy"
+    found = made(table, study(), ["accuracy", "F1"], seeds=(0, 1), missing={(f"wu2019/{task}/en/full", "de", 2)})
+    name, codes = f"wu2019/{task}/en/full", [code for code in TESTS[task] if code not in without]
+    means = [np.mean([value(name, code, definition, seed) for code in codes]) for seed in (0, 1)]
+    cell = found.loc[(ZERO, column, definition)]
+    assert cell["here"] == pytest.approx(100 * np.mean(means), abs=0.005) and cell["seeds"] == 2
+    assert cell["n"] == 100 * len(codes) and cell["remark"] == ""
+    assert (ZERO, tables.ALL, definition) not in found.index
+
+
+def test_missing_and_further_languages():
+    tests = TESTS | {"topic": ["en", "de", "sw"]}
+    found = made("table2", study(tests, TESTS | {"topic": ["en", "sw"]}), ["accuracy"])
+    assert found.loc[(ZERO, "fr", "accuracy")]["remark"] == "no data configured" == found.loc[(OWN, "de", "accuracy")]["remark"]
+    further = found.loc[(ZERO, "sw", "accuracy")]
+    assert further["here"] > 0 and pd.isna(further["published"])
+    mean = found.loc[(ZERO, "Average", "accuracy")]
+    values = [value("wu2019/topic/en/full", code, "accuracy", 0) for code in ("en", "de", "sw")]
+    assert mean["here"] == pytest.approx(100 * np.mean(values[:2]), abs=0.005)
+    assert mean["remark"] == "mean of 2 languages, 8 in the paper"
+    assert found.loc[(ZERO, tables.ALL, "accuracy")]["here"] == pytest.approx(100 * np.mean(values), abs=0.005)
+    gone = made("table2", study(), ["accuracy"], missing={("wu2019/topic/en/full", "de", 0)})
+    assert gone.loc[(ZERO, "de", "accuracy")]["remark"] == "no score"
+
+
+def test_a_seed_that_lacks_a_language_is_left_out_of_the_mean():
+    found = made("table2", study(), ["accuracy"], seeds=(0, 1), missing={("wu2019/topic/en/full", "de", 1)})
+    assert found.loc[(ZERO, "Average", "accuracy")]["seeds"] == 1 and found.loc[(ZERO, "fr", "accuracy")]["seeds"] == 2
+
+
+def test_entities_have_a_score_by_window_and_one_without_misc():
+    shown = study()
+    scored = records(shown, ["F1", "F1 by window"])
+    zh = ["wu2019/ner/en/full", "zh"]
+    scored.loc[len(scored)] = scored.iloc[0].to_dict() | dict(zip(("recipe", "language"), zh, strict=True)) | {
+        "definition": "F1, MISC as O", "value": 0.5, "task": "ner"}  # fmt: skip
+    scored.loc[len(scored)] = scored.iloc[-1].to_dict() | {
+        "definition": "entities that cross the edge of a window", "measure": "cut", "value": 0.02, "n": 200}  # fmt: skip
+    found = tables.made("table4", scored, PUBLISHED, shown).set_index(["row", "column", "definition"])
+    assert found.loc[(ZERO, "zh", "F1, MISC as O")]["here"] == 50 and pd.isna(
+        found.loc[(ZERO, "zh", "F1, MISC as O")]["published"]
+    )
+    assert (ZERO, "de", "F1, MISC as O") not in found.index
+    assert found.loc[(ZERO, "zh", "F1")]["published"] == found.loc[(ZERO, "zh", "F1 by window")]["published"]
+    assert found.loc[(ZERO, "zh", "F1")]["remark"] == "4 of 200 entities cross the edge of a window"
+
+
+def test_parsers():
+    found = made("table6", study(), tables.OF_TREES)
+    name, las, uas = "wu2019/parsing/en/", "LAS without punctuation", "UAS without punctuation"
+    for row, column, recipe in (
+        ("zh*", "mBERT(S)", "wu2019/parsing/zh/full"), ("zh*", "mBERT(Z)", name + "full"), ("de", "mBERT(Z+POS)", name + "pos"),
+        ("de", "mBERT(Z), released root", name + "released_root"),
+    ):  # fmt: skip
+        for definition in tables.OF_TREES:
+            assert found.loc[(row, column, definition)]["here"] == pytest.approx(
+                100 * value(recipe, row.rstrip("*"), definition, 0), abs=0.005
+            )
+    assert found.loc[("zh*", "Dist", "distance")]["published"] == PUBLISHED.value("table6", "zh*", "Dist")
+    codes = TESTS["parsing"]
+    mean = found.loc[("AVER", "mBERT(Z)", uas)]
+    assert "en" in codes and len(codes) == 31
+    assert mean["here"] == pytest.approx(100 * np.mean([value(name + "full", code, uas, 0) for code in codes]), abs=0.005)
+    released = found.loc[("de", "mBERT(Z), released root", las)]
+    assert released["published"] == found.loc[("de", "mBERT(Z)", las)]["published"] and released["remark"] == tables.ROOT
+    assert pd.isna(found.loc[("de", "mBERT(Z)", "LAS without punctuation and root words")]["published"])
+    assert "mBERT(Z), released root" not in made("table6", study(released_root=False), tables.OF_TREES).index.levels[1]
+
+
+def test_languages_of_tasks():
+    shown = study({"pos": ["en", "de", "yo"], "ner": ["en"]})
+    found = tables.made("table1", pd.DataFrame(), PUBLISHED, shown)
+    assert found["row"].nunique() == 40 and set(found["here"]) == set(found["published"]) == {0, 1}
+    counts = found.groupby("column", sort=False)[["here", "published"]].sum()
+    assert counts["published"].tolist() == [8, 15, 5, 15, 31] and counts["here"].tolist() == [0, 0, 1, 3, 0]
+    yo = found[(found["row"] == "yo") & (found["column"] == "POS tagging")].iloc[0]
+    assert (yo["here"], yo["published"]) == (1, 0)
+
+
+def test_printed_means_that_are_not_those_of_the_printed_cells():
+    """Table 2, Schwenk and Li in each language, and figure 1c with 3 blocks frozen; no others."""
+    odd = [
+        (name, row, remark)
+        for name in TABLES.values()
+        for (row, _, _), remark in made(name, study(), ["accuracy", "F1", *tables.OF_TREES])["remark"].items()
+        if "printed cells" in remark
+    ]
+    cells = layers.made("figure1_cells", records(study(), ["accuracy", "F1", *tables.OF_TREES]), PUBLISHED, study())
+    odd += [(line.item, line.row, line.remark) for line in cells.itertuples() if "printed cells" in line.remark]
+    assert odd == [
+        ("table2", "In language supervised learning | Schwenk and Li (2018)", "the mean of the 8 printed cells is 89.56; cited"),
+        ("figure1_cells", "Named entities: Lay 3", "the mean of the 5 printed cells is 74.36"),
+    ]
+
+
+# --- figure 1 ---------------------------------------------------------------------------------------------------------------
+
+
+def printed_study():
+    """With the languages of the figure's panels."""
+    cells = {task: PUBLISHED.table[PUBLISHED.table["item"] == item] for task, item in CELLS.items()}
+    tests = {task: [code for code in part["column"].unique() if code != layers.AVERAGE] for task, part in cells.items()}
+    return study(tests, frozen=[0, 3, 6, 9])
+
+
+def test_every_printed_cell_of_figure_1_stands_beside_ours_and_its_difference():
+    shown = printed_study()
+    found = layers.made("figure1_cells", records(shown, ["accuracy", "F1", *tables.OF_TREES]), PUBLISHED, shown)
+    printed = PUBLISHED.table[PUBLISHED.table["item"].isin(CELLS.values())]
+    beside = found[found["published"].notna()]
+    assert len(beside) == len(printed) == 395 and beside["here"].notna().all()
+    assert sorted(beside["published"]) == sorted(printed["value"].astype(float))
+    cells = found.set_index(["row", "column", "metric"])
+    full, frozen = (f"wu2019/pos/en/{variant}" for variant in ("full", "freeze3"))
+    difference = cells.loc[("POS tagging: Lay 3", "de", layers.DIFFERENCE)]["here"]
+    assert difference == pytest.approx(100 * (value(frozen, "de", "accuracy", 0) - value(full, "de", "accuracy", 0)), abs=0.011)
+    mean = cells.loc[("POS tagging: Lay 3", "AVER", "accuracy")]
+    codes = shown.tests["pos"]
+    assert "en" in codes
+    assert mean["here"] == pytest.approx(100 * np.mean([value(frozen, code, "accuracy", 0) for code in codes]), abs=0.005)
+
+
+def test_the_heat_map_has_a_panel_a_task_and_languages_by_score():
+    shown = printed_study()
+    found = records(shown, ["accuracy", "F1", *tables.OF_TREES])
+    figure = layers.heat_map(found, shown)
+    titles = [axis.get_title(loc="left") for axis in figure.axes[:5]]
+    assert titles[0] == "(a) Document classification, accuracy" and titles[4] == "(e) Dependency parsing, LAS"
+    names = [text.get_text() for text in figure.axes[3].get_xticklabels()]
+    scores = [value("wu2019/pos/en/full", code, "accuracy", 0) for code in names[:-1]]
+    assert names[-1] == "AVER" and sorted(names[:-1]) == sorted(TESTS["pos"]) and scores == sorted(scores, reverse=True)
+    first = [text.get_text() for text in figure.axes[3].texts[: len(names) - 1]]
+    assert first == [f"{round(100 * value('wu2019/pos/en/features', code, 'accuracy', 0), 2):.1f}" for code in names[:-1]]
+    two = study({"ner": ["en", "de"], "pos": ["en"]})
+    assert len(layers.heat_map(records(two, ["accuracy", "F1"]), two).axes) == 3
+    with pytest.raises(DataError, match="figure1: expected scores with frozen bottom blocks or from features, found none"):
+        layers.heat_map(found[found["recipe"].str.endswith("/full")], shown)

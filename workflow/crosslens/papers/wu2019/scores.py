@@ -1,0 +1,72 @@
+"""wu2019: scores of its recipes by language, and means of printed cells."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from crosslens import cells
+from crosslens.cells import Published
+from crosslens.measures.definitions import ACROSS_WINDOWS, CUT_WORDS
+
+LOST = {CUT_WORDS: "words cut away, not scored", ACROSS_WINDOWS: "entities cross the edge of a window"}
+
+
+class Scores:
+    """Scores on test sets, and means over languages."""
+
+    def __init__(self, records: pd.DataFrame) -> None:
+        tests = records[(records["split"] == "test") & (records["language"] != "all") & records["value"].notna()]
+        self._scored, self._lost = (
+            {
+                key: part.set_index("language")
+                for key, part in tests[tests["measure"] == measure].groupby(["recipe", "definition"])
+            }
+            for measure in ("score", "cut")
+        )
+
+    def cell(self, recipes: Mapping[str, str], definition: str) -> tuple[dict[str, Any], list[str]]:
+        """Numbers of a cell, language -> recipe, and the languages that have a score: of one its own, of several the mean.
+
+        A seed that lacks a language which another has is left out of the mean.
+        """
+        parts = {language: self._of(recipe, definition, language, self._scored) for language, recipe in recipes.items()}
+        parts = {language: part for language, part in parts.items() if len(part)}
+        if len(recipes) == 1 or not parts:
+            return cells.cell(next(iter(parts.values()), pd.DataFrame())), list(parts)
+        by_seed = pd.concat(parts.values()).groupby("seed")
+        complete = by_seed.size() == len(parts)
+        return cells.cell(by_seed.agg(value=("value", "mean"), n=("n", "sum"))[complete].reset_index()), list(parts)
+
+    def lost(self, recipes: Mapping[str, str]) -> list[str]:
+        """How many words were cut away, and how many entities cross a window's edge, where any do."""
+        remarks = []
+        for definition, what in LOST.items():
+            found = [part for code, recipe in recipes.items() if len(part := self._of(recipe, definition, code, self._lost))]
+            total = sum(int(part["n"].iloc[0]) for part in found)  # the same for each seed
+            count = round(sum(float(part["value"].iloc[0] * part["n"].iloc[0]) for part in found))
+            remarks += [f"{count:,} of {total:,} {what}"] if count else []
+        return remarks
+
+    @staticmethod
+    def _of(recipe: str, definition: str, language: str, records: Mapping[Any, pd.DataFrame]) -> pd.DataFrame:
+        found = records.get((recipe, definition))
+        if found is None or language not in found.index:
+            return pd.DataFrame()
+        return found.loc[[language], ["seed", "value", "n", "low", "high"]].reset_index(drop=True)
+
+
+def subset(scored: Collection[str], printed: Collection[str]) -> str:
+    """How many languages a mean is over, where the printed one is over others."""
+    missing = [code for code in printed if code not in scored]
+    return f"mean of {len(scored)} languages, {len(printed)} in the paper" if missing else ""
+
+
+def uneven(published: Published, item: str, places: Sequence[tuple[str, str]], metric: str, value: float | None) -> str:
+    """Whether a printed mean is that of the printed cells, (row, column) each; rounding explains half a unit."""
+    found = [published.value(item, row, column, metric) for row, column in places]
+    known = [number for number in found if number is not None]
+    if value is None or not known or abs((mean := float(np.mean(known))) - value) <= 0.051:
+        return ""
+    return f"the mean of the {len(known)} printed cells is {mean:.2f}"

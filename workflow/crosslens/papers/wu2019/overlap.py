@@ -174,7 +174,7 @@ def _covariates(
 def _lines(row: str, column: str, metric: str, definition: str, found: Pearson) -> Sequence[dict[str, Any]]:
     """A correlation and its p."""
     numbers = {"here": rounded(found.r, 3), "low": rounded(found.low, 3), "high": rounded(found.high, 3), "n": found.n}
-    p = {"here": rounded(found.p, 4), "n": found.n}
+    p = {"here": rounded(found.p, 6), "n": found.n}
     return [
         cells.line(row, column, metric, definition, numbers, None, found.remark),
         cells.line(row, column, f"p of {metric}", definition, p, None, found.remark),

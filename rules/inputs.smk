@@ -16,10 +16,16 @@ def corpus_outputs(corpus):
 
 def all_official_files():
     """All files that are fetched for the configured studies, regardless of the requested targets."""
-    encoders = [CONFIG.encoders[name] for name in sorted({recipe.encoder for _, recipe in RECIPES.values()})]
-    readings = [CONFIG.readings[name] for name in sorted({recipe.reading for _, recipe in RECIPES.values()})]
+    items = [item for _, _, item in ITEMS.values()]
+    names = {recipe.encoder for _, recipe in RECIPES.values()} | {item.encoder for item in items if item.encoder}
+    encoders = [CONFIG.encoders[name] for name in sorted(names)]
+    names = {recipe.reading for _, recipe in RECIPES.values()} | {item.reading for item in items if item.reading}
+    readings = [CONFIG.readings[name] for name in sorted(names)]
     read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
     read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
+    read.update(*((*item.corpora, item.typology) for item in items))
+    settings = [kind for paper, recipe in RECIPES.values() for kind in paper.measures(recipe, CONFIG).values()]
+    read.update(kind["typology"] for kind in settings if "typology" in kind)
     return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
 
 
@@ -187,15 +193,17 @@ def item_inputs(wildcards):
     """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
     section = CONFIG.paper(paper.key)
+    encoder, reading = item.encoder or section.encoder, item.reading or section.reading
     trained = [need for need in item.needs if asked(need.recipe)[1].trains()]
     records = dict.fromkeys(file for need in trained for file in model_files(need.recipe, "record", need.seeds))
     return {
         "needs": [file for need in item.needs for file in need_files(need)],
         "records": list(records),
         "published": str(ROOT / f"resources/published/{paper.key}.csv"),
-        "tokens": tokens_of(section.encoder, section.reading, item.corpora),
+        "tokens": tokens_of(encoder, reading, item.corpora),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
-        "tokenizer": [f"{RESULTS}/tokenizers/{section.encoder}"] if item.tokenizer else [],
+        "tokenizer": [f"{RESULTS}/tokenizers/{encoder}"] if item.tokenizer else [],
+        "typology": corpus_files(item.typology) if item.typology else [],
     }
 
 

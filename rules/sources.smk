@@ -5,15 +5,16 @@ from crosslens.sources.registry import load as load_sources
 
 SOURCES = load_sources()
 OFFICIAL = Layout(f"{RESULTS}/sources", SOURCES)
-for name, corpus in CONFIG.corpora.items():
-    for source in sorted(corpus.sources() - set(SOURCES)):
-        key = next(key for key in ("source", "train_source", "texts_source") if getattr(corpus, key, None) == source)
+USES_SOURCES = {f"corpora.{name}": corpus for name, corpus in CONFIG.corpora.items()}
+USES_SOURCES |= {f"encoders.{name}": encoder for name, encoder in CONFIG.encoders.items()}
+for place, entry in USES_SOURCES.items():
+    for source in sorted(entry.sources() - set(SOURCES)):
+        key = next(key for key in ("source", "train_source", "texts_source", "vocabulary") if getattr(entry, key, None) == source)
         raise WorkflowError(
-            f"corpora.{name}.{key}: expected an entry of resources/sources.yaml, found '{source}'{nearest(source, SOURCES)}"
+            f"{place}.{key}: expected an entry of resources/sources.yaml, found '{source}'{nearest(source, SOURCES)}"
         )
-BESIDE = {"hub"} if any(encoder.source == "hub" for encoder in CONFIG.encoders.values()) else set()
-BESIDE |= {file.split("/")[0] for reading in CONFIG.readings.values() for file in reading.official()}
-FETCHED = "|".join(sorted(BESIDE.union(*(corpus.sources() for corpus in CONFIG.corpora.values())) - {"phrasebook"})) or "none"
+OF_READINGS = {file.split("/")[0] for reading in CONFIG.readings.values() for file in reading.official()}
+FETCHED = "|".join(sorted(OF_READINGS.union(*(entry.sources() for entry in USES_SOURCES.values())) - {"phrasebook"})) or "none"
 
 
 rule fetch:

@@ -196,7 +196,13 @@ CASES = {
     "unknown encoder": (
         f"{PAPER}.encoder",
         "mbret",
-        "{key}: expected one of mbert, xlmr, random, found 'mbret'; did you mean 'mbert'?",
+        "{key}: expected one of mbert, mbert-vocabulary, xlmr, random, found 'mbret'; did you mean 'mbert'?",
+    ),
+    "encoder without weights": (
+        f"{PAPER}.encoder",
+        "mbert-vocabulary",
+        "{key}: expected an encoder with weights, found 'mbert-vocabulary', a tokenizer alone (source: vocabulary); name another "
+        "entry of encoders",
     ),
     "unknown corpus": (
         f"{POS}.corpus",
@@ -251,7 +257,7 @@ CASES = {
     "unknown form": (
         "encoders.random.source",
         "randon",
-        "{key}: expected one of 'hub', 'folder', 'packaged', 'random', found 'randon'; did you mean 'random'?",
+        "{key}: expected one of 'hub', 'folder', 'packaged', 'random', 'vocabulary', found 'randon'; did you mean 'random'?",
     ),
     "missing form": ("corpora.udpos.kind", GONE, "{key}: expected a value, found none"),
     "branch for a revision": (

@@ -1,16 +1,20 @@
 """Encoders: random, trimmed, packaged."""
 
 import json
+import logging
 import string
+import unicodedata
 from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import build_encoder
-from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder
+from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoders import folder as folders
 from crosslens.encoders import packaged
+from crosslens.encoders.build import build
+from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import PARTS, WEIGHTS, Description
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.trim import trim
@@ -20,7 +24,7 @@ from crosslens.encoders.weights import write as write_weights
 from crosslens.errors import DataError
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizerFast
 
 SETTINGS = RandomEncoder(source="random", corpora=["tests"], vocabulary=600)
 
@@ -165,6 +169,81 @@ def test_hub_encoder_with_a_head_and_old_names(encoder_folder, tmp_path):
     assert all(torch.equal(built_state[name], value) for name, value in state.items())
     assert built.fast_tokenizer().encode("Haus").ids == encoder.fast_tokenizer().encode("Haus").ids
     assert json.loads((tmp_path / "built" / "source.json").read_text())["from"] == f"google-bert/small@{'0' * 40}"
+
+
+# A tokenizer without weights, from vocab.txt.
+
+VOCABULARY = VocabularyEncoder(source="vocabulary", vocabulary="bert-small")
+PIECES = ["[PAD]", *(f"[unused{i}]" for i in range(1, 100)), "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"!,.?aeinsuüÜ字書の한",
+          *("##s", "##n", "##ü", "##a", "##un", "##の", "##स्", "##ते"),
+          *("the", "Un", "un", "in", "ein", "नम", "a\u0301", "é", "e\u0301", "\u2028")]  # fmt: skip
+ODD = ["the Ününs un!", "書字の書のの字in", "é e\u0301 a\u0301", "नमस्ते नम", "a" + "s" * 99, "a" + "s" * 100,
+       "in\x00 \ufffdin\u200b\tun\u00a0ein", "",
+       " ", "the[SEP]un [MASK]a [CLS]", "the,.?un-in", "U\u0308n", "한한국", "İ ﬁ", "in\u2028un", "$~`", "、。！"]  # fmt: skip
+
+
+def vocabulary_folder(tmp_path, content: bytes):
+    fetched = tmp_path / "fetched"
+    fetched.mkdir()
+    (fetched / "vocab.txt").write_bytes(content)
+    return describe(VOCABULARY, [], tmp_path / "tokenizer", logging.getLogger("tests"), fetched)
+
+
+def word_pieces(text: str, pieces: set[str]) -> list[str]:
+    """BERT's cased tokenizer in plain Python: Devlin et al. 2019, tokenization.py, without its special tokens."""
+    clean = [" " if c in "\t\n\r" or unicodedata.category(c) == "Zs" else c for c in text
+             if c not in "\0\ufffd" and (c in "\t\n\r" or unicodedata.category(c)[0] != "C")]  # fmt: skip
+    spaced = []
+    for c in clean:
+        symbol = ord(c) < 128 and not c.isalnum() and c != " "
+        apart = symbol or unicodedata.category(c).startswith("P") or unicodedata.name(c, "").startswith("CJK UNIFIED")
+        spaced.append(f" {c} " if apart else c)
+    found = []
+    for word in "".join(spaced).split():
+        start, own = 0, []
+        while start < len(word):
+            ends = (end for end in range(len(word), start, -1) if "##" * (start > 0) + word[start:end] in pieces)
+            if (end := next(ends, None)) is None or len(word) > 100:
+                own = ["[UNK]"]
+                break
+            own.append("##" * (start > 0) + word[start:end])
+            start = end
+        found += own
+    return found
+
+
+def test_a_vocabulary_tokenises_as_the_whole_encoder_does(tmp_path):
+    vocabulary_folder(tmp_path, "".join(f"{piece}\n" for piece in PIECES).encode())
+    description = folders.read(tmp_path / "tokenizer")
+    tokenizer = description.fast_tokenizer()
+    names = {name: number for number, name in enumerate(PIECES)}
+    theirs = BertTokenizerFast(vocab=names, do_lower_case=False)
+    assert description.config["vocab_size"] == len(PIECES) == len(theirs)
+    for text in ODD:
+        assert tokenizer.encode(text).ids == theirs(text).input_ids, text
+        if "[" not in text:
+            assert tokenizer.encode(text, add_special_tokens=False).tokens == word_pieces(text, set(PIECES)), text
+        one, two = (of.encode_batch([(text, "in the")])[0] for of in (tokenizer, theirs.backend_tokenizer))
+        assert (one.ids, one.type_ids) == (two.ids, two.type_ids)
+    assert {"[UNK]", "##s", "書", "##ü"} <= {piece for text in ODD for piece in tokenizer.encode(text).tokens}  # all was tried
+    assert AutoTokenizer.from_pretrained(tmp_path / "tokenizer").mask_token_id == names["[MASK]"]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [(b"a\nb\n", r"no \[PAD\], \[UNK\]"), ("\n".join([*PIECES, "un"]).encode(), "'un' in two lines"), (b"\xff\n", "byte 0")],
+)
+def test_a_damaged_vocabulary_is_one_line(content, found, tmp_path):
+    with pytest.raises(DataError, match=rf"vocab\.txt: expected .*{found}.*fetch the file again") as error:
+        vocabulary_folder(tmp_path, content)
+    assert "\n" not in str(error.value) and not (tmp_path / "tokenizer").exists()
+
+
+def test_a_vocabulary_has_no_weights(tmp_path):
+    vocabulary_folder(tmp_path, "\n".join(PIECES).encode())
+    with pytest.raises(DataError, match="bert-small: expected an encoder with weights, found source: vocabulary"):
+        build(VOCABULARY, tmp_path / "tokenizer", tmp_path / "encoder", logging.getLogger("tests"))
+    assert not (tmp_path / "encoder").exists()
 
 
 def test_no_package_says_to_take_the_hub(tmp_path, monkeypatch):

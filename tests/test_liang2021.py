@@ -465,7 +465,7 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
         ("sources", [["en"], ["en", "fr"]], "papers.liang2021.tasks.pos: corpora.udpos_xtreme has no training data for fr"),
         ("models", {"ldar": {"weight": 1}}, "models: expected 'mbert', with which the others are compared, found none: add it"),
         ("texts", {"mbert": "pud"}, "papers.liang2021.texts.mbert: expected a corpus of kind 'paragraphs'"),
-        ("texts", {"mbert": "wikipedia_mbert", "bert": "cc100"}, "texts: expected keys of encoders (mbert, xlmr), found 'bert'"),
+        ("texts", {"mbert": "wikipedia_mbert", "bert": "cc100"}, "texts: expected one of mbert, mbert-vocabulary, xlmr"),
         (
             "texts",
             {"xlmr": "cc100"},

@@ -85,8 +85,8 @@ class About:
         corpora += [paper.measures(recipe, self.config)[need.kind]["typology"] for need, recipe in needs
                     if need.kind in self.kinds and self.kinds[need.kind].typology]  # fmt: skip
         return Uses(
-            dict.fromkeys(recipe.encoder for _, recipe in needs),
-            dict.fromkeys([*corpora, *item.corpora]),
+            dict.fromkeys([*(recipe.encoder for _, recipe in needs), *_encoders(item)]),
+            dict.fromkeys([*corpora, *_corpora(item)]),
             dict.fromkeys(seed for need, recipe in needs for seed in self._seeds_of(paper, need, recipe)),
         )
 
@@ -122,9 +122,11 @@ class About:
             settings = [kind for recipe in recipes for kind in paper.measures(recipe, self.published).values()]
             corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
             corpora += [corpus for draws in paper.draws(self.published).values() for corpus in draws.corpora]
-            corpora += [corpus for item in paper.items(self.published).values() for corpus in item.corpora]
+            items = paper.items(self.published).values()
+            corpora += [corpus for item in items for corpus in _corpora(item)]
             corpora += [kind["typology"] for kind in settings if "typology" in kind]
-            self._published[paper.key] = Uses(dict.fromkeys(recipe.encoder for recipe in recipes), dict.fromkeys(corpora), {})
+            encoders = [*(recipe.encoder for recipe in recipes), *(encoder for item in items for encoder in _encoders(item))]
+            self._published[paper.key] = Uses(dict.fromkeys(encoders), dict.fromkeys(corpora), {})
         return self._published[paper.key]
 
     def _corpus(self, paper: Paper, key: str) -> str:
@@ -158,6 +160,16 @@ class About:
         return sorted({self.sources[name].title.partition(",")[0] for name in corpus.sources()})
 
 
+def _encoders(item: Item) -> list[str]:
+    """Of an item's own."""
+    return [item.encoder] if item.encoder else []
+
+
+def _corpora(item: Item) -> list[str]:
+    """That an item reads itself."""
+    return [*item.corpora, *([item.typology] if item.typology else [])]
+
+
 def _heading(item: Item) -> str:
     return f"{item.title}. {item.shows}"
 
@@ -181,6 +193,8 @@ def _encoder(encoder: Encoder) -> str:
             return f"{encoder.id} (quantised to 4 bits)"
         case "folder":
             return f"the one in {encoder.path}"
+        case "vocabulary":
+            return f"the vocabulary of {encoder.vocabulary}"
         case "random":
             return f"an untrained BERT of {encoder.layers} layers"
 

@@ -111,7 +111,7 @@ def _headings(lines: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str
 
     def ways(metric: str, definition: str) -> list[str]:
         """What distinguishes the way of computing from the others: definition, metric."""
-        shown = [definition] if len({line[2] for line in lines}) > 1 else []
+        shown = [definition] if definition and len({line[2] for line in lines}) > 1 else []
         return shown + [metric] * (len(metrics) > 1 and metric not in definition)
 
     by_row, by_way = runs([row for row, _, _ in lines]), runs([line[1:] for line in lines])

@@ -1,4 +1,4 @@
-"""Encoders: a hub id with a revision, a folder, the packaged small encoder, or random weights of a given shape."""
+"""Encoders: from the hub, of a folder, the packaged small one, random weights of a given shape, or a vocabulary alone."""
 
 import json
 import platform
@@ -13,6 +13,7 @@ from crosslens.config.base import Count, Section
 class _Encoder(Section):
     """What encoders of every source have."""
 
+    has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
         description="keys of corpora to whose texts the vocabulary is trimmed, which saves memory and changes nothing but "
@@ -22,6 +23,10 @@ class _Encoder(Section):
     def blocks(self) -> int | None:
         """Number of its blocks; None where that is not known before it is fetched."""
         return None
+
+    def sources(self) -> set[str]:
+        """Entries of resources/sources.yaml that it reads."""
+        return set()
 
 
 class HubEncoder(_Encoder):
@@ -38,6 +43,10 @@ class HubEncoder(_Encoder):
     def blocks(self) -> int | None:
         """Number of its blocks, where the configuration says so."""
         return self.depth
+
+    def sources(self) -> set[str]:
+        """Entries of resources/sources.yaml that it reads."""
+        return {"hub"}
 
 
 class FolderEncoder(_Encoder):
@@ -97,4 +106,19 @@ class RandomEncoder(_Encoder):
         return self
 
 
-Encoder = Annotated[HubEncoder | FolderEncoder | PackagedEncoder | RandomEncoder, Field(discriminator="source")]
+class VocabularyEncoder(_Encoder):
+    """The tokenizer of a cased BERT, from its vocab.txt, without weights: for what only counts subwords."""
+
+    has_weights: ClassVar = False
+
+    source: Literal["vocabulary"]
+    vocabulary: str = Field(description="entry of resources/sources.yaml that has vocab.txt")
+
+    def sources(self) -> set[str]:
+        """Entries of resources/sources.yaml that it reads."""
+        return {self.vocabulary}
+
+
+Encoder = Annotated[
+    HubEncoder | FolderEncoder | PackagedEncoder | RandomEncoder | VocabularyEncoder, Field(discriminator="source")
+]

@@ -83,7 +83,7 @@ class Config(Section):
                 _expect(f"encoders.{name}.corpora", corpus, self.corpora)
         for key in KEYS:
             if (section := self.paper(key)) is not None:
-                _expect(f"papers.{key}.encoder", section.encoder, self.encoders)
+                self.expect_encoder(f"papers.{key}.encoder", section.encoder)
                 _expect(f"papers.{key}.reading", section.reading, self.readings)
                 section.check(self)
         return self
@@ -92,6 +92,15 @@ class Config(Section):
         """A paper's section, or None where it is not configured."""
         section: PaperSection | None = getattr(self.papers, key)
         return section
+
+    def expect_encoder(self, key: str, name: str) -> None:
+        """Raise ValueError unless `name`, given at `key`, is an encoder with weights."""
+        _expect(key, name, self.encoders)
+        if not self.encoders[name].has_weights:
+            raise ValueError(
+                f"{key}: expected an encoder with weights, found '{name}', a tokenizer alone (source: vocabulary); name another "
+                "entry of encoders"
+            )
 
     def expect_corpus(self, key: str, name: str, kind: str) -> None:
         """Raise ValueError unless `name`, given at `key`, is a corpus of this kind."""

@@ -8,10 +8,11 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel
 
-from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder
+from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoders import packaged, weights
 from crosslens.encoders.folder import PARTS, WEIGHTS, Description, read
 from crosslens.encoders.load import load_encoder
+from crosslens.errors import DataError
 from crosslens.files import written
 
 
@@ -42,7 +43,11 @@ def build(settings: Encoder, tokenizer: Path, folder: Path, log: logging.Logger,
 
 
 def _weights(settings: Encoder, description: Description, hub: Path | None) -> tuple[weights.State, str]:
-    """Weights for the whole vocabulary, and where they are from."""
+    """Weights for the whole vocabulary, and where they are from. Raises DataError for an encoder without weights."""
+    if isinstance(settings, VocabularyEncoder):
+        raise DataError(
+            f"{settings.vocabulary}: expected an encoder with weights, found source: vocabulary: name another of encoders"
+        )
     if isinstance(settings, RandomEncoder):
         with torch.random.fork_rng():
             torch.manual_seed(settings.seed)

@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder
+from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.corpora.words import text_words
 from crosslens.encoders import packaged
 from crosslens.encoders.folder import Description, read, write
 from crosslens.encoders.trim import trim
+from crosslens.errors import DataError
 from crosslens.files import written
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -23,8 +25,8 @@ SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 def describe(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logging.Logger, hub: Path | None = None) -> None:
     """Write config.json, tokenizer.json, tokenizer_config.json and, of a trimmed vocabulary, kept.json into `folder`.
 
-    corpora: texts to which the vocabulary is trimmed, or from which it is learnt. hub: folder with the files of an encoder of the
-    hub.
+    corpora: texts to which the vocabulary is trimmed, or from which it is learnt. hub: folder with the official files of an
+    encoder that has such, of the hub or a vocabulary.
     """
     with written(folder) as temporary:
         description = _described(settings, corpora, hub)
@@ -50,6 +52,9 @@ def _described(settings: Encoder, corpora: Sequence[Path], hub: Path | None) -> 
     if isinstance(settings, HubEncoder):
         assert hub is not None
         return read(hub)
+    if isinstance(settings, VocabularyEncoder):
+        assert hub is not None
+        return _vocabulary(hub / "vocab.txt")
     return read(Path(settings.path))
 
 
@@ -58,27 +63,53 @@ def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> Description:
 
     Not learnt by tokenizers' WordPieceTrainer: ties make its vocabulary another one each time.
     """
-    normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
-    splitter = pre_tokenizers.BertPreTokenizer()
+    normalizer, splitter = _normalizer(), pre_tokenizers.BertPreTokenizer()
     texts = (normalizer.normalize_str(" ".join(text)) for text in _texts(corpora))
     counts = Counter(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
     characters = sorted({character for word in counts for character in word})
     words = sorted((word for word in counts if len(word) > 1), key=lambda word: (-counts[word], word))
     pieces = [*SPECIALS, *characters, *(f"##{character}" for character in characters), *words][: settings.vocabulary]
-    tokenizer = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    shape = {
+        "architectures": ["BertModel"], "hidden_size": settings.hidden, "num_hidden_layers": settings.layers,
+        "num_attention_heads": settings.heads, "intermediate_size": 4 * settings.hidden,
+    }  # fmt: skip
+    return _cased(pieces, shape)
+
+
+def _vocabulary(path: Path) -> Description:
+    """A cased BERT's tokenizer from its vocab.txt, a piece a line in the order of their numbers. Raises DataError."""
+    try:
+        pieces = path.read_text("utf-8").removesuffix("\n").split("\n")  # not splitlines: pieces may be other line separators
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: expected UTF-8, found byte {error.start} that is not: fetch the file again") from None
+    twice = next((piece for piece, count in Counter(pieces).items() if count > 1), None)
+    missing = [name for name in SPECIALS if name not in pieces]
+    if missing or twice is not None:
+        found = f"no {', '.join(missing)}" if missing else f"'{twice}' in two lines"
+        raise DataError(f"{path}: expected the vocabulary of a BERT, a piece a line, found {found}: fetch the file again")
+    return _cased(pieces, {})
+
+
+def _normalizer() -> normalizers.BertNormalizer:
+    """That of cased BERT: clean text, blanks around Han characters, accents and case as they are."""
+    return normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=False, lowercase=False)
+
+
+def _cased(pieces: Sequence[str], shape: dict[str, Any]) -> Description:
+    """A cased BERT's WordPiece tokenizer with these pieces, beside what of config.json does not follow from them."""
+    model = models.WordPiece(
+        {piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]", max_input_chars_per_word=100
+    )
+    tokenizer = Tokenizer(model)
     tokenizer.add_special_tokens(list(SPECIALS))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
+    tokenizer.normalizer, tokenizer.pre_tokenizer = _normalizer(), pre_tokenizers.BertPreTokenizer()
     ids = {name: tokenizer.token_to_id(name) for name in SPECIALS}
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[(name, ids[name]) for name in ("[CLS]", "[SEP]")],
     )
-    config = {
-        "model_type": "bert", "architectures": ["BertModel"], "vocab_size": tokenizer.get_vocab_size(),
-        "hidden_size": settings.hidden, "num_hidden_layers": settings.layers, "num_attention_heads": settings.heads,
-        "intermediate_size": 4 * settings.hidden, "pad_token_id": ids["[PAD]"],
-    }  # fmt: skip
+    config = {"model_type": "bert", "vocab_size": tokenizer.get_vocab_size(), "pad_token_id": ids["[PAD]"]} | shape
     names = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]",
              "pad_token": "[PAD]", "mask_token": "[MASK]"}  # fmt: skip
     return Description(config, json.loads(tokenizer.to_str()), names)

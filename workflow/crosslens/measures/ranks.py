@@ -6,6 +6,8 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
+from crosslens.measures.correlation import rowwise
+
 LEAST = 5  # languages; the ranks of four agree wholly, or are reversed, by chance in a twelfth of all cases
 EXACT = 7  # languages up to which all permutations are counted, 5,040
 SHUFFLES = 9_999
@@ -53,10 +55,7 @@ def spearman(x: np.ndarray, y: np.ndarray, draws: int = 2000, seed: int = 0) -> 
 def _rho(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Spearman's rho of each row, ties sharing their mean rank: (m, n), (m, n) -> (m,); nan for a constant row."""
     a, b = (pd.DataFrame(values).rank(axis=1).to_numpy() for values in (x, y))  # scipy.stats takes half a second to import
-    a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
-    scale = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    rho: np.ndarray = np.divide((a * b).sum(axis=1), scale, out=np.full(len(a), np.nan), where=scale > 0)
-    return rho
+    return rowwise(a, b)
 
 
 def holm(p: np.ndarray) -> np.ndarray:

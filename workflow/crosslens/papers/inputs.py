@@ -16,7 +16,7 @@ from crosslens.trainings import trainings
 @dataclass(frozen=True)
 class Inputs:
     """needs: what the item asked for; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder; draws:
-    name -> folder.
+    name -> folder; tokenizer, typology: where they are read.
     """
 
     needs: Sequence[Need]
@@ -25,6 +25,7 @@ class Inputs:
     tokens: Mapping[str, Path]
     draws: Mapping[str, Path]
     tokenizer: Path | None = None
+    typology: Path | None = None
 
     def records(self, *kinds: str) -> pd.DataFrame:
         """The records of some kinds of measures, or of all."""
@@ -46,12 +47,12 @@ def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
     """From plain values, as a rule passes them.
 
     settings: needs (the fields of Need, and `files`, how many it has), corpora and draws. files: needs, one list for all;
-    published; tokens, a folder a corpus; draws; tokenizer, where it is read.
+    published; tokens, a folder a corpus; draws; tokenizer and typology, where they are read.
     """
     paths = iter(map(Path, files.get("needs", ())))
     needs = [Need(need["kind"], need["recipe"], tuple(need["seeds"])) for need in settings["needs"]]
     grouped = [[next(paths) for _ in range(need["files"])] for need in settings["needs"]]
     tokens = dict(zip(settings["corpora"], map(Path, files.get("tokens", ())), strict=True))
-    tokenizer = files.get("tokenizer")
+    tokenizer, typology = (next(map(Path, files.get(name, ())), None) for name in ("tokenizer", "typology"))
     draws = dict(zip(settings["draws"], map(Path, files.get("draws", ())), strict=True))
-    return Inputs(needs, grouped, Published.read(files["published"]), tokens, draws, Path(tokenizer[0]) if tokenizer else None)
+    return Inputs(needs, grouped, Published.read(files["published"]), tokens, draws, tokenizer, typology)

@@ -32,8 +32,9 @@ class Item:
     """A table or a figure.
 
     module: of the paper's folder, whose function `table` or `figure` makes the item. settings: what decides it beside its needs,
-    as plain values. corpora: keys of the corpora whose tokens it reads; draws: names of those that it reads. caption: for
-    its page and the report, in Markdown.
+    as plain values. corpora: keys of the corpora whose tokens it reads; encoder, reading: of these tokens, None: the paper's;
+    typology: key of the corpus of that kind that it reads; draws: names of those that it reads. caption: for its page and the
+    report, in Markdown.
     """
 
     form: Literal["table", "figure"]
@@ -44,6 +45,9 @@ class Item:
     needs: tuple[Need, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     corpora: tuple[str, ...] = ()
+    encoder: str | None = None
+    reading: str | None = None
+    typology: str | None = None
     draws: tuple[str, ...] = ()
     tokenizer: bool = False  # whether it reads what is known of the encoder without its weights
     decimals: int | None = 2  # of the numbers on its page; None: counts and hyperparameters, as they are

@@ -59,7 +59,9 @@ class Layout(NamedTuple):
         return [f"{self.folder}/{corpus.source}/{file}-index.txt.bz2"] if corpus.blocks else []
 
     def of_encoder(self, encoder: Encoder, *kinds: str) -> list[str]:
-        """Official files of an encoder from the hub; kinds: DESCRIPTION, WEIGHTS."""
+        """Official files of an encoder; kinds, of one from the hub: DESCRIPTION, WEIGHTS."""
+        if encoder.source == "vocabulary":
+            return [f"{self.folder}/{encoder.vocabulary}/vocab.txt"]
         if encoder.source != "hub":
             return []
         files = chain.from_iterable(getattr(encoder, kind) for kind in kinds)

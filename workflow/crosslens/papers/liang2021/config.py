@@ -190,8 +190,7 @@ class Liang2021(PaperSection):
         """See PaperSection."""
         here = "papers.liang2021"
         for encoder, corpus in self.texts.items():
-            if encoder not in config.encoders:
-                raise ValueError(f"{here}.texts: expected keys of encoders ({', '.join(config.encoders)}), found '{encoder}'")
+            config.expect_encoder(f"{here}.texts", encoder)
             config.expect_corpus(f"{here}.texts.{encoder}", str(corpus), "paragraphs")
         if self.encoder not in self.texts:
             raise ValueError(f"{here}.texts: expected a corpus for the paper's encoder, {self.encoder}, found none: add it")

@@ -8,6 +8,8 @@ from crosslens.config.base import Count, Language, PaperSection, Rate, Section, 
 from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from crosslens.config.corpora import OfficialCorpus
     from crosslens.config.whole import Config
 
@@ -97,6 +99,17 @@ class Identification(Section):
     epochs: Count = Field(50, description="most epochs; our choice")
 
 
+class Overlap(Section):
+    """Figure 3 and overlap.csv: overlap of subwords between English training data and test sets."""
+
+    encoder: str | None = Field(None, description="key of encoders, of which the tokenizer alone is read; null: the paper's")
+    reading: str = Field("uncut", description="key of readings: without windows, whose contexts would count twice")
+    corpora: dict[TaskName, list[str] | None] = Field(
+        {}, description="for tasks whose overlap is measured on other corpora than the task's own; null omits a task"
+    )
+    typology: str | None = Field("wals", description="key of corpora, for distances from English; null: without them")
+
+
 class WuSearch(Section):
     """The released grid of 12 (evaluate.sh, lines 46-62), whose trials wu2019/search.csv shows."""
 
@@ -124,6 +137,7 @@ class Wu2019(PaperSection):
     )
     features: Features | None = Field(Features(), description="the feature-based model; null omits it")
     identification: Identification | None = Field(Identification(), description="figure 2; null omits it")
+    overlap: Overlap | None = Field(Overlap(), description="overlap of subwords; null omits it")
     search: WuSearch = Field(WuSearch(), description="grid search")
     bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
 
@@ -138,12 +152,18 @@ class Wu2019(PaperSection):
 
     def corpora(self, task: TaskName, config: "Config", split: str) -> dict[str, str]:
         """Language -> corpus of a task's texts of a split: the first that has them."""
-        found: dict[str, str] = {}
-        for corpus in self.tasks[task].corpora:
-            for language, its_split in config.corpora[corpus].parts():
-                if its_split == split:
-                    found.setdefault(language, corpus)
-        return found
+        return _by_language(self.tasks[task].corpora, config, split)
+
+    def compared(self) -> dict[TaskName, list[str]]:
+        """Task -> corpora between which overlap is measured."""
+        if self.overlap is None:
+            return {}
+        named = {task: each.corpora for task, each in self.tasks.items()} | self.overlap.corpora
+        return {task: corpora for task in KINDS if (corpora := named.get(task))}
+
+    def compared_texts(self, task: TaskName, config: "Config", split: str) -> dict[str, str]:
+        """Language -> corpus, of texts of a split between which overlap is measured."""
+        return _by_language(self.compared()[task], config, split)
 
     def check(self, config: "Config") -> None:
         """See PaperSection."""
@@ -160,6 +180,7 @@ class Wu2019(PaperSection):
                     f"{here}.tasks.{task}: no corpus of {', '.join(settings.corpora)} has training data for "
                     f"{self.source_language}: add files for train and list the language under source_languages there"
                 )
+        self._check_overlap(config)
         if self.identification:
             key = self.identification.corpus
             config.expect_corpus(f"{here}.identification.corpus", key, "documents")
@@ -180,6 +201,41 @@ class Wu2019(PaperSection):
                 f"{here}.frozen: expected numbers up to {blocks}, which encoders.{self.encoder} has, found {above[0]}: name "
                 "blocks of this encoder"
             )
+
+    def _check_overlap(self, config: "Config") -> None:
+        if self.overlap is None:
+            return
+        here = "papers.wu2019.overlap"
+        if (encoder := self.overlap.encoder) is not None and encoder not in config.encoders:
+            raise ValueError(f"{here}.encoder: expected one of {', '.join(config.encoders)}, found '{encoder}'")
+        if self.overlap.reading not in config.readings:
+            raise ValueError(f"{here}.reading: expected one of {', '.join(config.readings)}, found '{self.overlap.reading}'")
+        reading = config.readings[self.overlap.reading]
+        if reading.windows is not None or reading.labelled_piece not in ("first", "first_visible"):
+            raise ValueError(
+                f"{here}.reading: expected a reading without windows and with labelled_piece: first or first_visible, found "
+                f"'{self.overlap.reading}' with windows: {reading.windows}, labelled_piece: {reading.labelled_piece}"
+            )
+        if self.overlap.typology:
+            config.expect_corpus(f"{here}.typology", self.overlap.typology, "typology")
+        for task, corpora in self.compared().items():
+            for corpus in corpora:
+                config.expect_corpus(f"{here}.corpora.{task}", corpus, KINDS[task])
+            if self.source_language not in self.compared_texts(task, config, "train"):
+                raise ValueError(
+                    f"{here}.corpora.{task}: no corpus of {', '.join(corpora)} has training data for {self.source_language}: add "
+                    "files for train and list the language under source_languages there"
+                )
+
+
+def _by_language(corpora: "Iterable[str]", config: "Config", split: str) -> dict[str, str]:
+    """Language -> the first of some corpora that has its texts of a split."""
+    found: dict[str, str] = {}
+    for corpus in corpora:
+        for language, its_split in config.corpora[corpus].parts():
+            if its_split == split:
+                found.setdefault(language, corpus)
+    return found
 
 
 PAPER_SECTION = Wu2019

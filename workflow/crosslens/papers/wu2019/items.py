@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from crosslens.config.base import languages_table
 from crosslens.config.whole import Config
 from crosslens.papers.paper import Item, Need
 from crosslens.papers.wu2019 import captions
@@ -21,6 +22,11 @@ TITLES = {
     "figure1": ("Figure 1", "Zero-shot transfer with frozen bottom blocks, and from features, less full fine-tuning"),
     "figure1_cells": ("Figure 1, cells", "Zero-shot scores with frozen bottom blocks, and from features"),
     "figure2": ("Figure 2", "Language identification by layer"),
+    "figure3": ("Figure 3", "Overlap of subwords with English training data and zero-shot scores"),
+    "overlap": (
+        "Overlap",
+        "Overlap of subwords with English training data, and its correlation with the printed zero-shot scores",
+    ),
     "search": ("Grid search", "Scores on the development set by learning rate, batch size and number of epochs"),
 }
 
@@ -39,6 +45,7 @@ def items(config: Config) -> dict[str, Item]:
         layers = {name: list(recipes(config)[name].heads) for name in (IDENTIFICATION, UNTRAINED)}
         needs = _needs(list(layers), config)
         made["figure2"] = _made("figure2", "identification", needs=needs, settings={"layers": layers})
+    made |= _overlap(shown, config)
     if jobs := trials(config):
         tried = {each.name: {"task": each.task} | each.trial for job in jobs.values() for each in job}
         needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
@@ -52,6 +59,31 @@ def _table(name: str, task: str, shown: Study, config: Config) -> Item:
         of_source += [shown.zero_shot(task, TAGS), *([shown.zero_shot(task, RELEASED_ROOT)] if shown.released_root else [])]
     names = list(dict.fromkeys([*of_source, *shown.in_language(task).values()]))
     return _made(name, "tables", needs=_needs(names, config), settings={"study": study(config)})
+
+
+def _overlap(shown: Study, config: Config) -> dict[str, Item]:
+    """The table, and the figure where a task is trained."""
+    paper = section(config)
+    if paper.overlap is None or not paper.compared():
+        return {}
+    trains = {str(task): paper.compared_texts(task, config, "train")[paper.source_language] for task in paper.compared()}
+    tests = {str(task): paper.compared_texts(task, config, "test") for task in paper.compared()}
+    codes = sorted({code for languages in tests.values() for code in languages})
+    facts = {code: {key: languages_table()[code][key] for key in ("name", "family", "genus", "script")} for code in codes}
+    corpora = tuple(dict.fromkeys([*trains.values(), *(corpus for of in tests.values() for corpus in of.values())]))
+    texts = {"source": paper.source_language, "trains": trains, "tests": tests, "languages": facts}
+    read: dict[str, Any] = {
+        "corpora": corpora,
+        "encoder": paper.overlap.encoder,
+        "reading": paper.overlap.reading,
+        "tokenizer": True,
+    }
+    made = {"overlap": _made("overlap", "overlap", settings=texts, typology=paper.overlap.typology, **read)}
+    if trained := [task for task in shown.tasks if task in tests]:
+        needs = _needs([shown.zero_shot(task) for task in trained], config)
+        settings = texts | {"recipes": {task: shown.zero_shot(task) for task in trained}}
+        made["figure3"] = _made("figure3", "figure3", needs=needs, settings=settings, **read)
+    return made
 
 
 def _needs(names: list[str], config: Config) -> tuple[Need, ...]:

@@ -1,0 +1,238 @@
+"""Overlap of subwords and correlation over languages, against plain computations; wu2019's table and figure of them."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from crosslens.cells import Published, where
+from crosslens.config.readings import Reading
+from crosslens.corpora.schema import TYPOLOGY, write
+from crosslens.figures.points import Panel, panels
+from crosslens.figures.style import FAMILY_MARKS
+from crosslens.measures.correlation import pearson, rowwise
+from crosslens.measures.overlap import by_token, by_type, distance, of_words
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.wu2019 import figure3, overlap
+from crosslens.papers.wu2019.layout import DEFINITIONS, TASKS
+from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, WORDS, Texts
+from crosslens.tokens.counts import Counts, Vocabulary
+from crosslens.tokens.tokenise import write_tokens
+from matplotlib.text import Annotation
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+from transformers import AutoTokenizer
+
+PUBLISHED = Published.read(Path(__file__).parents[1] / "resources/published/wu2019.csv")
+
+
+def test_overlap_of_multisets():
+    generator = np.random.default_rng(0)
+    for size in (1, 5, 40):
+        train, test = (generator.poisson(0.7, size) for _ in range(2))
+        test[0] += 1
+        ours, theirs = (Counter(np.repeat(np.arange(size), counts).tolist()) for counts in (train, test))
+        assert by_type(train, test) == pytest.approx(len(ours.keys() & theirs.keys()) / len(theirs))
+        assert by_token(train, test) == pytest.approx(np.mean([subword in ours for subword in theirs.elements()]))
+    assert np.isnan([by_type(train, 0 * test), by_token(train, 0 * test)]).all()
+
+
+def test_subwords_of_words():
+    kept = ["the", "##ing", "▁der", "Ġand", "a1", "ün", "नम", "##ो।क"]
+    left = ["1984", "##99", "a", "##s", "▁a", "字", "...", "##-", "▁", "", "€5", "##", "Ġ"]
+    assert of_words([*kept, *left]).tolist() == [True] * len(kept) + [False] * len(left)
+
+
+def test_distance_counts_features_of_both():
+    assert distance({"1A": 1, "2A": 2, "3A": 3}, {"1A": 1, "2A": 1, "4A": 1}) == (0.5, 2)
+    assert distance({"1A": 1}, {"1A": 1}) == (0.0, 1)
+    assert np.isnan(distance({"1A": 1}, {})[0])
+
+
+@pytest.mark.parametrize("n", [4, 9, 30])
+def test_pearson_is_scipys(n):
+    x, y = np.random.default_rng(n).normal(size=(2, n))
+    found, theirs = pearson(x, y), stats.pearsonr(x, y)
+    assert (found.r, found.p, found.n) == (pytest.approx(theirs.statistic), pytest.approx(theirs.pvalue), n)
+    chosen = np.random.default_rng(0).integers(n, size=(2000, n))
+    resampled = [stats.pearsonr(x[of], y[of]).statistic for of in chosen if min(np.ptp(x[of]), np.ptp(y[of])) > 0]
+    interval = np.percentile(resampled, [2.5, 97.5]) if n >= 5 else [np.nan, np.nan]
+    assert np.allclose([found.low, found.high], interval, equal_nan=True)
+
+
+@pytest.mark.parametrize(("n", "count"), [(6, 1), (12, 3), (40, 4)])
+def test_partial_correlation_is_that_of_residuals(n, count):
+    generator = np.random.default_rng(n)
+    covariates = generator.normal(size=(n, count))
+    x, y = generator.normal(size=(2, n)) + covariates @ generator.normal(size=count)
+    rest = [values - LinearRegression().fit(covariates, values).predict(covariates) for values in (x, y)]
+    r = stats.pearsonr(*rest).statistic
+    p = 2 * stats.t.sf(abs(r) * np.sqrt((n - 2 - count) / (1 - r * r)), n - 2 - count)
+    found = pearson(x, y, covariates)
+    assert (found.r, found.p) == (pytest.approx(r), pytest.approx(p))
+    assert np.isnan([found.low, found.high]).all()  # resamples have fewer languages, and covariates explain more of them
+    # The inverse of the correlation matrix has it too, and combinations of covariates take no degree of freedom.
+    precision = np.linalg.inv(np.corrcoef(np.vstack([x, y, covariates.T])))
+    assert found.r == pytest.approx(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
+    again = pearson(x, y, np.column_stack([covariates, covariates.sum(1), np.ones(n)]))
+    assert (again.r, again.p) == (pytest.approx(r), pytest.approx(p))
+
+
+def test_correlations_without_a_value():
+    x, y = np.arange(4.0), np.array([1.0, 3.0, 2.0, 5.0])
+    for found, remark in (
+        (pearson(x[:2], y[:2]), "2 languages, at least 3"),
+        (pearson(x[:0], y[:0]), "0 languages, at least 3"),
+        (pearson(x, y, np.array([[0, 1], [1, 1], [1, 0], [0, 0]])), "4 languages given 2 covariates, at least 5"),
+        (pearson(x, np.ones(4)), "undefined: nothing varies"),
+        (pearson(x, y, x[:, None]), "nothing varies beside the covariates"),
+    ):
+        assert np.isnan([found.r, found.low, found.high, found.p]).all() and remark in found.remark
+    assert pearson(x, 2 * x + 1).p == pytest.approx(0, abs=1e-12)
+    assert np.isnan(rowwise(np.ones((1, 3)), x[None, :3])).all()
+
+
+def test_printed_scores():
+    count = {task: {metric: len(scores) for metric, scores in overlap.printed(PUBLISHED, task).items()} for task in TASKS}
+    assert count == {
+        "topic": {"accuracy": 8}, "nli": {"accuracy": 15}, "ner": {"F1": 5}, "pos": {"accuracy": 15}, "parsing": {"LAS": 31, "UAS": 31},
+    }  # fmt: skip
+    parsing = overlap.printed(PUBLISHED, "parsing")
+    assert parsing["LAS"]["zh"] == PUBLISHED.value("table6", "zh*", "mBERT(Z)", "LAS")
+    assert parsing["UAS"]["en"] == PUBLISHED.value("table6", "en", "mBERT(Z)", "UAS")
+    assert overlap.printed(PUBLISHED, "nli")["accuracy"]["de"] == PUBLISHED.value("table3", overlap.ZERO_SHOT, "de")
+
+
+# Of texts: the phrasebook's sentences with a random encoder's vocabulary.
+
+FACTS = {
+    "de": {"name": "German", "family": "Indo-European", "genus": "Germanic", "script": "Latn"},
+    "en": {"name": "English", "family": "Indo-European", "genus": "Germanic", "script": "Latn"},
+    "zh": {"name": "Chinese", "family": "Sino-Tibetan", "genus": "Chinese", "script": "Hans"},
+}
+
+
+@pytest.fixture(scope="module")
+def inputs(corpora, encoder_folder, tmp_path_factory) -> Inputs:
+    """The item's inputs: tokens of test sets and of English training data, and values of three features."""
+    folder = tmp_path_factory.mktemp("overlap")
+    reading = Reading(maximum=512, drop_unknown=False)
+    for name in ("de.test", "en.test", "zh.test", "en.train"):
+        write_tokens(encoder_folder, corpora / f"sentences/{name}.parquet", folder / f"{name}.parquet", reading, name[3:])
+    values = [("de", "1A", 1), ("de", "2A", 1), ("en", "1A", 1), ("en", "2A", 2), ("zh", "1A", 3)]
+    rows = [
+        {"language": language, "wals": "", "genus": "", "family": "", "feature": name, "name": "", "value": value, "label": ""}
+        for language, name, value in values
+    ]
+    write(pa.Table.from_pylist(rows, TYPOLOGY), folder / "typology.parquet", TYPOLOGY, {})
+    return Inputs([], [], PUBLISHED, {"sentences": folder}, {}, encoder_folder, folder / "typology.parquet")
+
+
+TEXTS = Texts("en", {"pos": "sentences"}, {"pos": dict.fromkeys(FACTS, "sentences")}, FACTS)
+
+
+def test_counts_are_those_of_the_tokenizer(inputs, corpora, encoder_folder):
+    tokenizer = AutoTokenizer.from_pretrained(encoder_folder)
+    vocabulary = Vocabulary.read(encoder_folder)
+    assert vocabulary.subwords == tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    forms = pq.read_table(corpora / "sentences/de.test.parquet")["forms"].to_pylist()
+    counted = Counter(number for words in forms for number in tokenizer(words, is_split_into_words=True).input_ids)
+    for name in ("[CLS]", "[SEP]"):
+        del counted[tokenizer.convert_tokens_to_ids(name)]
+    assert counted.total() == Counts.read(inputs.tokens["sentences"] / "de.test.parquet", vocabulary).subwords
+    found = Counts.read(inputs.tokens["sentences"] / "de.test.parquet", vocabulary)
+    assert found.unknown == counted.pop(tokenizer.unk_token_id, 0)
+    assert {number: count for number, count in enumerate(found.known) if count} == counted
+    assert (found.words, found.cut_texts) == (sum(map(len, forms)), 0)
+
+
+def test_table(inputs):
+    table = overlap.table("overlap", inputs, TEXTS._asdict())
+    measured = where(overlap.overlaps(inputs, TEXTS), definition=ALL).set_index("language")
+    of_languages = table[~table["row"].str.contains(",")]
+    assert {tuple(line) for line in of_languages[["metric", "definition"]].to_numpy()} == {
+        *((metric, definition) for metric in (TYPE, TOKEN) for definition in (ALL, WORDS)),
+        ("fertility", ""), ("unknown subwords", ""), ("typological distance", ""),
+    }  # fmt: skip
+    assert set(of_languages["row"]) == set(FACTS)
+    line = where(table, row="de", metric=TOKEN, definition=ALL).iloc[0]
+    assert (line["here"], line["n"]) == (round(100 * measured.loc["de", TOKEN], 2), measured.loc["de", "tokens"])
+    distances = where(table, metric="typological distance").set_index("row")
+    assert distances["here"].to_dict() == {"de": 0.5, "en": 0.0, "zh": 1.0} and distances["n"].to_dict() == {"de": 2, "en": 2, "zh": 1}
+    # Of three languages two have a printed score of tagging; zh has none.
+    found = table[table["row"].str.contains(",")]
+    assert set(found["n"]) == {1, 2} and found["here"].isna().all() and found["remark"].str.startswith("undefined").all()
+    assert set(found["row"]) == {"type overlap, accuracy", "token overlap, accuracy"}
+
+
+def test_correlations_with_printed_scores(inputs):
+    """Of made-up overlaps in the languages of table 6, by hand."""
+    scores, generator = overlap.printed(PUBLISHED, "parsing"), np.random.default_rng(0)
+    codes, rows = [*scores["LAS"], "th"], []
+    for code in codes:
+        for definition in (ALL, WORDS):
+            drawn = dict(zip((TYPE, TOKEN, "fertility"), generator.uniform(size=3), strict=True))
+            rows.append({"task": "parsing", "language": code, "definition": definition} | drawn)
+    measured = pd.DataFrame(rows)
+    facts = {code: {"family": "Indo-European", "genus": "Slavic", "script": "Latn"} for code in codes}
+    for number, code in enumerate(codes):
+        facts[code]["family"] = "Uralic" if number % 3 else "Indo-European"
+        facts[code]["script"] = "Latn" if number % 2 else "Cyrl"
+    distances = {code: (0.1 * number, 5) for number, code in enumerate(codes)}
+    lines = overlap._correlations(measured, "UAS", scores["UAS"], distances, Texts("en", {}, {}, facts))
+    found = pd.DataFrame(lines).set_index(["row", "metric", "definition"])["here"]
+    of_all = where(measured, definition=ALL).set_index("language").drop(["th", "en"])
+    y = np.array([scores["UAS"][code] for code in of_all.index])
+    plain = stats.pearsonr(of_all[TYPE], y)
+    here = f"{ALL}; without English"
+    assert found["type overlap, UAS", "Pearson's r", here] == round(plain.statistic, 3)
+    assert found["type overlap, UAS", "p of Pearson's r", here] == pytest.approx(plain.pvalue, rel=1e-3)
+    assert found["token overlap, UAS", "Spearman's rho", here] == round(stats.spearmanr(of_all[TOKEN], y).statistic, 3)
+    family = np.array([[facts[code]["family"] == "Indo-European", facts[code]["script"] == "Latn"] for code in of_all.index], float)
+    for given, covariates in (
+        (overlap.FAMILY, family),
+        (overlap.FERTILITY, np.column_stack([family, of_all["fertility"]])),
+        (overlap.TYPOLOGY, np.array([[distances[code][0]] for code in of_all.index])),
+    ):
+        partial = pearson(of_all[TYPE].to_numpy(), y, covariates)
+        assert found["type overlap, UAS", "partial r", f"{here}; given {given}"] == round(partial.r, 3)
+    assert found["type overlap, UAS", "Pearson's r", f"{ALL}; with English"] != found["type overlap, UAS", "Pearson's r", here]
+
+
+def test_figure_3(inputs):
+    values = {"de": 0.5, "en": 0.9, "zh": 0.2, "fr": 0.7}  # of French there is no overlap
+    records = pd.DataFrame([
+        {"recipe": "wu2019/pos/en/full", "split": "test", "definition": DEFINITIONS["pos"], "language": code, "seed": seed, "value": value}
+        for code, value in values.items() for seed in (0, 1)
+    ])  # fmt: skip
+    measured = where(overlap.overlaps(inputs, TEXTS), definition=ALL)
+    figure = figure3.drawn(measured, records, {"pos": "wu2019/pos/en/full"}, TEXTS)
+    shown = [axis for axis in figure.axes if axis.get_title(loc="left")]
+    assert len(shown) == 2
+    for axis, column in zip(shown, (TYPE, TOKEN), strict=True):
+        offsets = {tuple(np.round(collection.get_offsets()[0], 6)) for collection in axis.collections}
+        expected = {(100 * measured.set_index("language").loc[code, column], 100 * values[code]) for code in FACTS}
+        assert offsets == {tuple(np.round(point, 6)) for point in expected}
+        hollow = [collection for collection in axis.collections if not len(collection.get_facecolor())]
+        assert [collection.get_offsets()[0][1] for collection in hollow] == [90.0]
+        assert "r = undefined\nn = 2; with en " in axis.get_title(loc="left")
+
+
+def test_names_of_points_do_not_cover_each_other():
+    generator = np.random.default_rng(1)
+    names = [f"{first}{second}" for first in "abcdef" for second in "stuvw"]
+    x, y = generator.normal(40, 8, 30), generator.normal(70, 6, 30)
+    panel = Panel(x, y, names, ["Germanic"] * 30, np.full(30, False), "r = 0.50")
+    figure = panels([[panel] * 5], ["x"], ["y"] * 5, FAMILY_MARKS, "Title", "Note")
+    figure.draw_without_rendering()
+    for axis in figure.axes[:5]:
+        texts = [text for text in axis.texts if isinstance(text, Annotation)]
+        boxes = np.array([super(Annotation, text).get_window_extent().extents for text in texts])
+        assert [text.get_text() for text in texts] != [] and sorted(text.get_text() for text in texts) == names
+        covering = (boxes[:, None, :2] < boxes[None, :, 2:]).all(2)
+        assert (covering & covering.T).sum() == len(names)  # each covers itself
+        frame = axis.get_window_extent().extents
+        assert (boxes[:, :2] >= frame[:2] - 1).all() and (boxes[:, 2:] <= frame[2:] + 1).all()

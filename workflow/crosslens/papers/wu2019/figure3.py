@@ -1,0 +1,62 @@
+"""wu2019, figure 3: zero-shot scores of each task against the overlap of subwords with its English training data."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from crosslens import cells
+from crosslens.figures.points import Panel, panels
+from crosslens.figures.style import FAMILY_MARKS, families
+from crosslens.measures.correlation import pearson
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.wu2019.layout import DEFINITIONS, METRICS, TASKS
+from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, Texts, overlaps
+
+LABELS = {TYPE: "overlap by type (% of the test set's different subwords)", TOKEN: "overlap by token (% of its subwords)"}
+
+
+def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
+    """Overlap by type and by token, a column a task. settings: fields of Texts; recipes, task -> that of zero-shot transfer."""
+    recipes = settings["recipes"]
+    texts = Texts(**{field: settings[field] for field in Texts._fields})
+    return drawn(cells.where(overlaps(inputs, texts), definition=ALL), inputs.records(), recipes, texts)
+
+
+def drawn(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, str], texts: Texts) -> Figure:
+    """measured: of `overlaps`, of all subwords; records: of the recipes' scores."""
+    classes = families(texts.languages)
+    joined = {task: _joined(cells.where(measured, task=task), records, task, recipe) for task, recipe in recipes.items()}
+    shown = {task: points for task, points in joined.items() if len(points)}
+    grid = [
+        [_panel(shown[task], overlap, TASKS[task] if overlap == TYPE else "", texts.source, classes) for task in shown]
+        for overlap in LABELS
+    ]
+    note = (
+        "A point a language. r: Pearson's correlation over n target languages, with its two-sided p; the source of transfer is "
+        f"hollow and left out, but for the r that says so (with {texts.source})."
+    )
+    metrics = [f"{METRICS[task]} (%)" for task in shown]
+    return panels(grid, list(LABELS.values()), metrics, FAMILY_MARKS, "Figure 3. Overlap of subwords and zero-shot scores", note)
+
+
+def _joined(measured: pd.DataFrame, records: pd.DataFrame, task: str, recipe: str) -> pd.DataFrame:
+    """Overlaps and score, the mean over seeds in percent, of the languages that have both."""
+    scored = cells.where(records, recipe=recipe, split="test", definition=DEFINITIONS[task])
+    scores = 100 * scored.groupby("language")["value"].mean()
+    return measured.set_index("language").assign(score=scores).dropna(subset=["score", TYPE, TOKEN])
+
+
+def _panel(points: pd.DataFrame, overlap: str, title: str, source: str, classes: Mapping[str, str]) -> Panel:
+    x, y = 100 * points[overlap].to_numpy(dtype=float), points["score"].to_numpy(dtype=float)
+    hollow = (points.index == source).astype(bool)
+    found = pearson(x[~hollow], y[~hollow])
+    p = "" if np.isnan(found.p) else ", p < 0.001" if found.p < 0.001 else f", p = {found.p:.3f}"
+    lines = [title, f"r = {_number(found.r)}{p}", f"n = {found.n}; with {source} {_number(pearson(x, y).r)}"]
+    return Panel(x, y, list(points.index), [classes[code] for code in points.index], hollow, "\n".join(filter(None, lines)))
+
+
+def _number(r: float) -> str:
+    return "undefined" if np.isnan(r) else f"{r:.2f}"

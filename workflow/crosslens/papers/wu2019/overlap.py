@@ -1,0 +1,181 @@
+"""wu2019: the overlap of subwords between English training data and each test set, and its correlation with the printed scores of
+zero-shot transfer (section 5.3, figure 3).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from crosslens import cells
+from crosslens.cells import Published, rounded
+from crosslens.measures.correlation import Pearson, pearson
+from crosslens.measures.overlap import by_token, by_type, distance, of_words
+from crosslens.measures.ranks import spearman
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.wu2019.layout import METRICS, TABLES, TASKS
+from crosslens.tokens.counts import Counts, Vocabulary
+
+ALL, WORDS = "all subwords", "without digits, punctuation and single characters"
+TYPE, TOKEN = "type overlap", "token overlap"
+ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"
+EVERY = "every task"  # column of what depends on the language alone
+FAMILY, FERTILITY, TYPOLOGY = "family and script", "family, script and fertility", "typological distance"
+
+Scores = Mapping[str, float]
+"""Language -> score."""
+
+
+class Texts(NamedTuple):
+    """What is compared, as configured. trains: task -> corpus of the source's training data; tests: task -> language -> corpus.
+
+    languages: code -> family, genus and script.
+    """
+
+    source: str
+    trains: Mapping[str, str]
+    tests: Mapping[str, Mapping[str, str]]
+    languages: Mapping[str, Mapping[str, str]]
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Lines of each task and language, then of correlations. settings: the fields of Texts."""
+    texts = Texts(**settings)
+    measured = overlaps(inputs, texts)
+    distances = _distances(inputs, texts)
+    lines = [*_measured(measured), *_of_languages(distances)]
+    for task in texts.tests:
+        for metric, scores in printed(inputs.published, task).items():
+            lines += _correlations(cells.where(measured, task=task), metric, scores, distances, texts)
+    return cells.table(lines, "wu2019", name)
+
+
+def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
+    """By task, language and choice of subwords: type and token overlap (fractions), the test set's types and tokens among these
+    subwords; of its whole text fertility, words, subwords, unknown ones, and how many texts were cut.
+    """
+    assert inputs.tokenizer is not None
+    vocabulary = Vocabulary.read(inputs.tokenizer)
+    chosen = {ALL: np.full(len(vocabulary.subwords), True), WORDS: of_words(vocabulary.subwords)}
+
+    @cache
+    def counts(corpus: str, language: str, split: str) -> Counts:
+        return Counts.read(inputs.tokens[corpus] / f"{language}.{split}.parquet", vocabulary)
+
+    rows = []
+    for task, tests in texts.tests.items():
+        train = counts(texts.trains[task], texts.source, "train").known
+        for language, corpus in tests.items():
+            test = counts(corpus, language, "test")
+            whole: dict[str, Any] = {
+                "fertility": test.subwords / test.words, "words": test.words, "all": test.subwords, "unknown": test.unknown,
+                "cut_texts": test.cut_texts,
+            }  # fmt: skip
+            for definition, mask in chosen.items():
+                of_test = np.where(mask, test.known, 0)
+                values = {TYPE: by_type(train, of_test), TOKEN: by_token(train, of_test)}
+                sizes = {"types": int((of_test > 0).sum()), "tokens": int(of_test.sum())}
+                rows.append({"task": task, "language": language, "definition": definition} | values | sizes | whole)
+    return pd.DataFrame(rows)
+
+
+def printed(published: Published, task: str) -> dict[str, dict[str, float]]:
+    """Metric -> language -> mBERT's printed score of zero-shot transfer; of parsing LAS and UAS."""
+    found = cells.where(published.table, item=TABLES[task])
+    if task != "parsing":
+        rows = cells.where(found, row=ZERO_SHOT)
+        return {METRICS[task]: _by_language(rows["column"], rows["value"])}
+    rows = cells.where(found, column="mBERT(Z)")
+    of_metric = {metric: cells.where(rows, metric=metric) for metric in ("LAS", "UAS")}
+    return {metric: _by_language(of["row"].str.removesuffix("*"), of["value"]) for metric, of in of_metric.items()}
+
+
+def _by_language(names: pd.Series, values: pd.Series) -> dict[str, float]:
+    scores = zip(names, pd.to_numeric(values), strict=True)
+    return {language: float(value) for language, value in scores if len(language) < 4}  # without AVER and the like
+
+
+def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:
+    """Language -> its typological distance from the source, and by how many features."""
+    if inputs.typology is None:
+        return {}
+    values: dict[str, dict[str, int]] = {}
+    for row in pq.read_table(inputs.typology, columns=["language", "feature", "value"]).to_pylist():
+        values.setdefault(row["language"], {})[row["feature"]] = row["value"]
+    source = values.get(texts.source, {})
+    return {language: distance(values.get(language, {}), source) for language in texts.languages}
+
+
+def _measured(measured: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Lines of languages, metric by metric."""
+    whole = cells.where(measured, definition=ALL)
+    for definition in (ALL, WORDS):
+        for metric, size in ((TYPE, "types"), (TOKEN, "tokens")):
+            for row in cells.where(measured, definition=definition).to_dict("records"):
+                yield _line(row, metric, definition, 100 * row[metric], row[size])
+    for row in whole.to_dict("records"):
+        cut = f"{row['cut_texts']} texts cut" if row["cut_texts"] else ""
+        yield _line(row, "fertility", "", row["fertility"], row["words"], cut)
+    for row in whole.to_dict("records"):
+        yield _line(row, "unknown subwords", "", 100 * row["unknown"] / row["all"], row["all"])
+
+
+def _line(row: Mapping[Any, Any], metric: str, definition: str, value: float, n: int, remark: str = "") -> dict[str, Any]:
+    return cells.line(row["language"], TASKS[row["task"]], metric, definition, {"here": rounded(value), "n": n}, None, remark)
+
+
+def _of_languages(distances: Mapping[str, tuple[float, int]]) -> Iterator[dict[str, Any]]:
+    for language, (share, features) in distances.items():
+        remark = "" if features else "WALS has no feature of both"
+        yield cells.line(language, EVERY, TYPOLOGY, "", {"here": rounded(share, 3), "n": features}, None, remark)
+
+
+def _correlations(
+    measured: pd.DataFrame, metric: str, scores: Scores, distances: Mapping[str, tuple[float, int]], texts: Texts
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Lines of a task and a printed score, over the languages that have both, without the source and with it."""
+    column = TASKS[measured["task"].iloc[0]]
+    known = [language for language in measured["language"].unique() if language in scores]
+    for source in (False, True):
+        languages = [language for language in known if source or language != texts.source]
+        over = "with English" if source else "without English"
+        y = np.array([scores[language] for language in languages])
+        for definition in (ALL, WORDS):
+            rows = cells.where(measured, definition=definition).set_index("language").loc[languages]
+            for overlap in (TYPE, TOKEN):
+                x, row = rows[overlap].to_numpy(dtype=float), f"{overlap}, {metric}"
+                used = np.isfinite(x)
+                yield from _lines(row, column, "Pearson's r", f"{definition}; {over}", pearson(x[used], y[used]))
+                rank = spearman(x[used], y[used])
+                rank_correlation = Pearson(rank.rho, rank.low, rank.high, rank.p, rank.n, rank.remark)
+                yield from _lines(row, column, "Spearman's rho", f"{definition}; {over}", rank_correlation)
+                for given, covariates in _covariates(rows, distances, texts).items() if definition == ALL else ():
+                    both = used & np.isfinite(covariates).all(axis=1)
+                    partial = pearson(x[both], y[both], covariates[both])
+                    yield from _lines(row, column, "partial r", f"{definition}; {over}; given {given}", partial)
+
+
+def _covariates(
+    rows: pd.DataFrame, distances: Mapping[str, tuple[float, int]], texts: Texts
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """What is held constant -> (languages, covariates)."""
+    facts = [texts.languages[language] for language in rows.index]
+    family = np.array(
+        [[of["family"] == "Indo-European", of["genus"] == "Germanic", of["script"] == "Latn"] for of in facts], float
+    )
+    family = family.reshape(len(facts), 3)
+    found = {FAMILY: family, FERTILITY: np.column_stack([family, rows["fertility"]])}
+    return found | ({TYPOLOGY: np.array([[distances[language][0]] for language in rows.index])} if distances else {})
+
+
+def _lines(row: str, column: str, metric: str, definition: str, found: Pearson) -> Sequence[dict[str, Any]]:
+    """A correlation and its p."""
+    numbers = {"here": rounded(found.r, 3), "low": rounded(found.low, 3), "high": rounded(found.high, 3), "n": found.n}
+    p = {"here": rounded(found.p, 6), "n": found.n}
+    return [
+        cells.line(row, column, metric, definition, numbers, None, found.remark),
+        cells.line(row, column, f"p of {metric}", definition, p, None, found.remark),
+    ]

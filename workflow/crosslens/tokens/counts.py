@@ -1,0 +1,64 @@
+"""How often each subword occurs in tokenised texts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from crosslens.corpora.schema import metadata
+from crosslens.encoders.folder import read
+
+UNKNOWN = ("[UNK]", "<unk>")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The subwords of an encoder by number. unknown: number of the one for unknown text, if there is one; special: others."""
+
+    subwords: list[str]
+    special: list[int]
+    unknown: int | None
+
+    @classmethod
+    def read(cls, folder: Path) -> "Vocabulary":
+        """That of a tokenizer's folder."""
+        description = read(folder)
+        numbers = description.fast_tokenizer().get_vocab()
+        unknown = next((numbers[name] for name in UNKNOWN if name in numbers), None)
+        special = [token["id"] for token in description.tokenizer["added_tokens"] if token["special"] and token["id"] != unknown]
+        subwords = [""] * (max(numbers.values()) + 1)
+        for subword, number in numbers.items():
+            subwords[number] = subword
+        return cls(subwords, special, unknown)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """known: of each subword, (vocabulary,), 0 for special and unknown ones. unknown: of unknown ones. words: in these subwords.
+    cut_texts: texts of which some were cut away.
+    """
+
+    known: np.ndarray
+    unknown: int
+    words: int
+    cut_texts: int
+
+    @property
+    def subwords(self) -> int:
+        """All, unknown ones too."""
+        return int(self.known.sum()) + self.unknown
+
+    @classmethod
+    def read(cls, path: Path, vocabulary: Vocabulary) -> "Counts":
+        """Of a file of tokens, of a reading without windows, which repeat subwords, and with one labelled subword a word."""
+        table = pq.read_table(path, columns=["pieces", "words"])
+        numbers = table["pieces"].combine_chunks().flatten().to_numpy()
+        known = np.bincount(numbers, minlength=len(vocabulary.subwords))
+        known[vocabulary.special] = 0
+        unknown = 0 if vocabulary.unknown is None else int(known[vocabulary.unknown])
+        if vocabulary.unknown is not None:
+            known[vocabulary.unknown] = 0
+        words = pc.sum(pc.list_value_length(table["words"])).as_py() or 0
+        return cls(known, unknown, words, metadata(path).get("cut_texts", 0))

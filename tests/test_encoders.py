@@ -2,9 +2,11 @@
 
 import json
 import logging
+import lzma
 import string
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -173,6 +175,8 @@ def test_hub_encoder_with_a_head_and_old_names(encoder_folder, tmp_path):
 
 # A tokenizer without weights, from vocab.txt.
 
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "bert-base-multilingual-cased"
+
 VOCABULARY = VocabularyEncoder(source="vocabulary", vocabulary="bert-small")
 PIECES = ["[PAD]", *(f"[unused{i}]" for i in range(1, 100)), "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"!,.?aeinsuüÜ字書の한",
           *("##s", "##n", "##ü", "##a", "##un", "##の", "##स्", "##ते"),
@@ -227,6 +231,19 @@ def test_a_vocabulary_tokenises_as_the_whole_encoder_does(tmp_path):
         assert (one.ids, one.type_ids) == (two.ids, two.type_ids)
     assert {"[UNK]", "##s", "書", "##ü"} <= {piece for text in ODD for piece in tokenizer.encode(text).tokens}  # all was tried
     assert AutoTokenizer.from_pretrained(tmp_path / "tokenizer").mask_token_id == names["[MASK]"]
+
+
+@pytest.mark.skipif(not MIRROR.is_dir(), reason="needs mBERT's vocabulary in ../shared/mirror")
+def test_mberts_own_vocabulary(tmp_path, sentences):
+    content = lzma.decompress((MIRROR / "vocab.txt.xz").read_bytes())
+    vocabulary_folder(tmp_path, content)
+    ours = folders.read(tmp_path / "tokenizer").fast_tokenizer()
+    theirs = BertTokenizerFast(
+        vocab={piece: number for number, piece in enumerate(content.decode().split("\n")[:-1])}, do_lower_case=False
+    )
+    texts = [*ODD, *map(" ".join, sentences)]
+    assert [encoding.ids for encoding in ours.encode_batch(texts)] == theirs(texts).input_ids
+    assert ours.encode("Über नमस्ते", add_special_tokens=False).tokens == ["Über", "न", "##म", "##स्त", "##े"]
 
 
 @pytest.mark.parametrize(

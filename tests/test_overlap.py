@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from crosslens.cells import Published, where
+from crosslens.config.base import ConfigError
 from crosslens.config.readings import Reading
+from crosslens.config.whole import load
 from crosslens.corpora.schema import TYPOLOGY, write
 from crosslens.figures.points import Panel, panels
 from crosslens.figures.style import FAMILY_MARKS
@@ -17,6 +19,7 @@ from crosslens.measures.correlation import pearson, rowwise
 from crosslens.measures.overlap import by_token, by_type, distance, of_words
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019 import figure3, overlap
+from crosslens.papers.wu2019.items import items
 from crosslens.papers.wu2019.layout import DEFINITIONS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, WORDS, Texts
 from crosslens.tokens.counts import Counts, Vocabulary
@@ -95,10 +98,52 @@ def test_correlations_without_a_value():
     assert np.isnan(rowwise(np.ones((1, 3)), x[None, :3])).all()
 
 
+def test_overlap_needs_no_weights_and_has_corpora_of_its_own(values):
+    published = load(values)
+    made = items(published)["overlap"]
+    assert (made.encoder, made.reading, made.typology, made.needs) == ("mbert-vocabulary", "uncut", "wals", ())
+    assert made.settings["trains"] == {"topic": "mldoc", "nli": "xnli_translated", "ner": "conll2003", "pos": "wu2019_tagging",
+                                       "parsing": "wu2019_parsing"}  # fmt: skip
+    assert {task: len(tests) for task, tests in made.settings["tests"].items()} == {
+        "topic": 8, "nli": 15, "ner": 5, "pos": 15, "parsing": 31,
+    }  # fmt: skip
+    changed = {"corpora": {"topic": None, "pos": ["pud", "muller2021_ud"]}, "typology": None}
+    made = items(load(changed_overlap(values, changed)))["overlap"]
+    assert made.settings["trains"]["pos"] == "muller2021_ud" and made.typology is None
+    assert made.settings["tests"]["pos"]["sl"] == "muller2021_ud" and made.settings["tests"]["pos"]["de"] == "pud"
+    assert list(made.settings["tests"]) == ["nli", "ner", "pos", "parsing"]
+    without = items(load(values | {"papers": values["papers"] | {"wu2019": values["papers"]["wu2019"] | {"overlap": None}}}))
+    assert not {"overlap", "figure3"} & set(without)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"encoder": "mbret"}, r"overlap\.encoder: expected one of .*, found 'mbret'"),
+        ({"reading": "uncuts"}, r"overlap\.reading: expected one of .*, found 'uncuts'"),
+        ({"reading": "windows"}, "without windows and with labelled_piece: first .*'windows' with windows: 64"),
+        ({"reading": "subwords"}, "found 'subwords' with windows: None, labelled_piece: every"),
+        ({"typology": "pud"}, "overlap.typology: expected a corpus of kind 'typology', found 'pud' of kind 'treebank'"),
+        ({"corpora": {"nli": ["pud"]}}, "overlap.corpora.nli: expected a corpus of kind 'pairs'"),
+        ({"corpora": {"pos": ["pud"]}}, "overlap.corpora.pos: no corpus of pud has training data for en: add files"),
+    ],
+)
+def test_a_wrong_section_ends_in_one_line(change, message, values):
+    with pytest.raises(ConfigError, match=message) as error:
+        load(changed_overlap(values, change))
+    assert "\n" not in str(error.value)
+
+
+def changed_overlap(values, change):
+    study = values["papers"]["wu2019"]
+    return values | {"papers": values["papers"] | {"wu2019": study | {"overlap": study["overlap"] | change}}}
+
+
 def test_printed_scores():
     count = {task: {metric: len(scores) for metric, scores in overlap.printed(PUBLISHED, task).items()} for task in TASKS}
     assert count == {
-        "topic": {"accuracy": 8}, "nli": {"accuracy": 15}, "ner": {"F1": 5}, "pos": {"accuracy": 15}, "parsing": {"LAS": 31, "UAS": 31},
+        "topic": {"accuracy": 8}, "nli": {"accuracy": 15}, "ner": {"F1": 5}, "pos": {"accuracy": 15},
+        "parsing": {"LAS": 31, "UAS": 31},
     }  # fmt: skip
     parsing = overlap.printed(PUBLISHED, "parsing")
     assert parsing["LAS"]["zh"] == PUBLISHED.value("table6", "zh*", "mBERT(Z)", "LAS")
@@ -161,7 +206,11 @@ def test_table(inputs):
     line = where(table, row="de", metric=TOKEN, definition=ALL).iloc[0]
     assert (line["here"], line["n"]) == (round(100 * measured.loc["de", TOKEN], 2), measured.loc["de", "tokens"])
     distances = where(table, metric="typological distance").set_index("row")
-    assert distances["here"].to_dict() == {"de": 0.5, "en": 0.0, "zh": 1.0} and distances["n"].to_dict() == {"de": 2, "en": 2, "zh": 1}
+    assert distances["here"].to_dict() == {"de": 0.5, "en": 0.0, "zh": 1.0} and distances["n"].to_dict() == {
+        "de": 2,
+        "en": 2,
+        "zh": 1,
+    }
     # Of three languages two have a printed score of tagging; zh has none.
     found = table[table["row"].str.contains(",")]
     assert set(found["n"]) == {1, 2} and found["here"].isna().all() and found["remark"].str.startswith("undefined").all()
@@ -191,7 +240,9 @@ def test_correlations_with_printed_scores(inputs):
     assert found["type overlap, UAS", "Pearson's r", here] == round(plain.statistic, 3)
     assert found["type overlap, UAS", "p of Pearson's r", here] == pytest.approx(plain.pvalue, rel=1e-3)
     assert found["token overlap, UAS", "Spearman's rho", here] == round(stats.spearmanr(of_all[TOKEN], y).statistic, 3)
-    family = np.array([[facts[code]["family"] == "Indo-European", facts[code]["script"] == "Latn"] for code in of_all.index], float)
+    family = np.array(
+        [[facts[code]["family"] == "Indo-European", facts[code]["script"] == "Latn"] for code in of_all.index], float
+    )
     for given, covariates in (
         (overlap.FAMILY, family),
         (overlap.FERTILITY, np.column_stack([family, of_all["fertility"]])),
@@ -205,7 +256,8 @@ def test_correlations_with_printed_scores(inputs):
 def test_figure_3(inputs):
     values = {"de": 0.5, "en": 0.9, "zh": 0.2, "fr": 0.7}  # of French there is no overlap
     records = pd.DataFrame([
-        {"recipe": "wu2019/pos/en/full", "split": "test", "definition": DEFINITIONS["pos"], "language": code, "seed": seed, "value": value}
+        {"recipe": "wu2019/pos/en/full", "split": "test", "definition": DEFINITIONS["pos"], "language": code, "seed": seed,
+         "value": value}
         for code, value in values.items() for seed in (0, 1)
     ])  # fmt: skip
     measured = where(overlap.overlaps(inputs, TEXTS), definition=ALL)

@@ -145,14 +145,18 @@ def test_real_files_do_not_contradict() -> None:
                 if path.startswith(f"{folder}/") and known:
                     assert (known.sha256, known.bytes) == (sha256, int(size)), path
                     compared += 1
-    assert compared == 101 + 1 + 1 + 6 + 4 + 4 + 6 + 1  # UD 2.7, 2.5, 1.4, CoNLL-2002, WiLI cut, MUSE, WALS 2020, 2020.4
+    assert (
+        compared == 101 + 1 + 1 + 6 + 4 + 4 + 6 + 1 + 1
+    )  # UD 2.7, 2.5, 1.4, CoNLL-2002, WiLI cut, MUSE, WALS 2020, 2020.4, mBERT
 
 
 @needs_mirror
 def test_vocabulary_of_the_configured_encoder() -> None:
     encoder = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["encoders"]["mbert"]
     vocabulary = {row["path"]: row for row in rows(MIRROR / "MANIFEST-other.tsv")}["bert-base-multilingual-cased/vocab.txt.xz"]
-    known = SOURCES["hub"].files[f"{encoder['id']}/{encoder['revision']}/vocab.txt"]
+    source = SOURCES["bert-base-multilingual-cased"]
+    known = source.files["vocab.txt"]
+    assert source.version == encoder["revision"] and f"/{encoder['id']}/resolve/{encoder['revision']}/" in source.url[0]
     assert (known.sha256, known.bytes) == (vocabulary["sha256_uncompressed"], int(vocabulary["bytes_uncompressed"]))
 
 

@@ -40,7 +40,8 @@ def items(config: Config) -> dict[str, Item]:
     variants = [shown.zero_shot(task, variant) for task in shown.tasks for variant in (FULL, *shown.variants)]
     if shown.variants:
         of_variants = {"needs": _needs(variants, config), "settings": {"study": study(config)}}
-        made |= {name: _made(name, "layers", **of_variants) for name in ("figure1", "figure1_cells")}
+        made["figure1"] = _made("figure1", "figures", **of_variants)
+        made["figure1_cells"] = _made("figure1_cells", "layers", **of_variants)
     if section(config).identification:
         layers = {name: list(recipes(config)[name].heads) for name in (IDENTIFICATION, UNTRAINED)}
         needs = _needs(list(layers), config)

@@ -1,122 +1,83 @@
-"""wu2019: figure 1, zero-shot transfer with a frozen bottom and from features, less full fine-tuning; its cells as a table."""
+"""wu2019: zero-shot transfer with a frozen bottom and from features, less full fine-tuning: the cells of figure 1."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from crosslens import cells
 from crosslens.cells import Published
-from crosslens.errors import DataError
-from crosslens.figures.heatmap import Panel, panels
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FEATURES, FULL, METRICS, PAPER, TASKS, Study, freeze
+from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FEATURES, FULL, METRICS, PAPER, TABLES, TASKS, Study, freeze
 from crosslens.papers.wu2019.scores import Scores, subset, uneven
 
 AVERAGE = "AVER"
 DIFFERENCE = "difference from full fine-tuning (points)"
-LIMITS = (1, 2, 5, 10, 20, 50)  # of the scale of colours
 ROWS = {FEATURES: "Feat"} | {freeze(number): f"Lay {number}" for number in range(100)}
 """Variant -> its row in print."""
-
-
-def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: study, the fields of Study."""
-    return heat_map(inputs.records(), Study(**settings["study"]))
+VARIANTS = {row: variant for variant, row in ROWS.items()}
+ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"  # row of tables 2 to 5
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The cells of figure 1. settings: likewise."""
+    """The cells of figure 1. settings: study, the fields of Study."""
     return made(name, inputs.records(), inputs.published, Study(**settings["study"]))
 
 
-def heat_map(records: pd.DataFrame, study: Study) -> Figure:
-    """A panel a task: scores of each variant, coloured by what they are above or below full fine-tuning, and their mean.
-
-    Languages by falling score of full fine-tuning, the source among them. Raises DataError where there is no score.
-    """
-    scores = Scores(records)
-    parts: list[Panel] = []
-    for task in study.tasks:
-        languages = _by_score(scores, study, task)
-        groups = [*([code] for code in languages), languages]
-        found = [[_value(scores, study, task, variant, group) for group in groups] for variant in (FULL, *study.variants)]
-        if languages and np.isfinite(values := np.array(found, float))[1:].any():
-            letter = "abcdefgh"[len(parts)]
-            names = [ROWS[variant] for variant in study.variants]
-            title = f"({letter}) {TASKS[task]}, {METRICS[task]}"
-            parts.append(Panel(title, names, [*languages, AVERAGE], values[1:], values[1:] - values[0], apart=1))
-    if not parts:
-        raise DataError(
-            "figure1: expected scores with frozen bottom blocks or from features, found none: configure a task's data"
-        )
-    seeds = records["seed"].nunique()
-    source = study.names.get(study.source, study.source)
-    title = f"Zero-shot transfer from {source} with the lowest blocks frozen, and from features"
-    note = (
-        "Feat: features of all layers, the encoder frozen. Lay n: embeddings and the n lowest blocks frozen. Reference: full "
-        f"fine-tuning, by whose score languages are sorted. {AVERAGE}: mean, {source} included. Number of seeds: {seeds}."
-    )
-    return panels(parts, title, note, legend=DIFFERENCE, limit=_limit(parts))
-
-
 def made(name: str, records: pd.DataFrame, published: Published, study: Study) -> pd.DataFrame:
-    """A line for each printed cell of figure 1, and for our further ones; each beside the difference to full fine-tuning.
+    """A line for each printed cell of figure 1 and for our further ones, and one for its difference from full fine-tuning.
 
-    Published differences are those of two printed cells: of the figure, and of the zero-shot row of tables 2 to 6.
+    Differences are paired by seed; published ones are those of a cell and the zero-shot row of tables 2 to 6.
     """
     scores, lines = Scores(records), []
     for task, item in CELLS.items():
         printed = published.table[published.table["item"] == item]
         codes = [code for code in printed["column"].unique() if code != AVERAGE]
-        ours = _by_score(scores, study, task) if task in study.tasks else []
-        columns = {code: [code] for code in dict.fromkeys([*codes, *ours])} | {AVERAGE: ours}
+        full = {code: _printed_full(published, task, code) for code in codes}
+        full[AVERAGE] = float(np.mean(list(full.values())))
+        ours = by_score(scores, study, task) if task in study.tasks else []
+        columns = {code: [code] * (code in ours) for code in dict.fromkeys([*codes, *ours])} | {AVERAGE: ours}
         rows = dict.fromkeys([*printed["row"], *(ROWS[variant] for variant in study.variants)])
-        variants = {row: next(variant for variant, its in ROWS.items() if its == row) for row in rows}
-        for (row, variant), (column, languages) in ((a, b) for a in variants.items() for b in columns.items()):
-            recipes = {code: study.zero_shot(task, variant) for code in languages}
-            numbers, scored = scores.cell(recipes, DEFINITIONS[task])
-            value = published.value(item, row, column)
+        for row, (column, languages) in product(rows, columns.items()):
+            of = VARIANTS[row], FULL
+            runs, reference = (
+                scores.runs({code: study.zero_shot(task, variant) for code in languages}, DEFINITIONS[task]) for variant in of
+            )
+            value, numbers = published.value(item, row, column), cells.cell(runs[0])
             if value is None and numbers["here"] is None:
                 continue
-            remarks = []
-            if column == AVERAGE:
-                places = [(row, code) for code in codes]
-                remarks = [subset(scored, codes) if scored else "", uneven(published, item, places, METRICS[task], value)]
+            places = [(row, code) for code in codes] if column == AVERAGE else []
+            remarks = [
+                subset(runs[1], codes) if places and runs[1] else "",
+                uneven(published, item, places, METRICS[task], value),
+            ]
             place = f"{TASKS[task]}: {row}", column
             lines.append(cells.line(*place, METRICS[task], DEFINITIONS[task], numbers, value, remarks))
-            difference = _difference(scores, study, task, variant, languages)
-            if difference is not None:
-                lines.append(cells.line(*place, DIFFERENCE, DEFINITIONS[task], difference))
+            change = cells.difference(reference[0], runs[0]) if runs[1] == reference[1] else cells.EMPTY
+            printed_change = None if value is None else round(value - full[column], 2)
+            lines.append(cells.line(*place, DIFFERENCE, DEFINITIONS[task], change, printed_change))
     return cells.table(lines, PAPER, name)
 
 
-def _by_score(scores: Scores, study: Study, task: str) -> list[str]:
+def _printed_full(published: Published, task: str, code: str) -> float:
+    """The printed zero-shot score of full fine-tuning."""
+    rows = published.table[published.table["item"] == TABLES[task]]
+    if task == "parsing":
+        rows = rows[(rows["row"].str.rstrip("*") == code) & (rows["column"] == "mBERT(Z)") & (rows["metric"] == METRICS[task])]
+    else:
+        rows = rows[(rows["row"] == ZERO_SHOT) & (rows["column"] == code)]
+    return float(rows["value"].iloc[0])
+
+
+def by_score(scores: Scores, study: Study, task: str) -> list[str]:
     """Languages that full fine-tuning was scored in, by falling score."""
-    found = {code: _value(scores, study, task, FULL, [code]) for code in study.tests[task]}
+    found = {code: value_of(scores, study, task, FULL, [code]) for code in study.tests[task]}
     return sorted((code for code, value in found.items() if np.isfinite(value)), key=lambda code: -found[code])
 
 
-def _value(scores: Scores, study: Study, task: str, variant: str, languages: Sequence[str]) -> float:
+def value_of(scores: Scores, study: Study, task: str, variant: str, languages: Sequence[str]) -> float:
     """Score of a variant, or the mean over languages; nan where one has none."""
     numbers, scored = scores.cell({code: study.zero_shot(task, variant) for code in languages}, DEFINITIONS[task])
     return float("nan") if numbers["here"] is None or len(scored) < len(languages) else float(numbers["here"])
-
-
-def _difference(
-    scores: Scores, study: Study, task: str, variant: str, languages: Sequence[str]
-) -> dict[str, Any] | None:  # fmt: skip
-    """Numbers of a cell of differences; None where there are none."""
-    if task not in study.tasks or not languages:
-        return None
-    value, reference = (_value(scores, study, task, which, languages) for which in (variant, FULL))
-    return {"here": cells.rounded(value - reference)} if np.isfinite(value - reference) else None
-
-
-def _limit(parts: Sequence[Panel]) -> float:
-    """The least of LIMITS that is beyond nine differences in ten."""
-    sizes = np.abs(np.concatenate([part.differences.ravel() for part in parts]))
-    most = np.nanquantile(sizes, 0.9)
-    return next((limit for limit in LIMITS if limit >= most), LIMITS[-1])

@@ -27,17 +27,22 @@ class Scores:
         )
 
     def cell(self, recipes: Mapping[str, str], definition: str) -> tuple[dict[str, Any], list[str]]:
-        """Numbers of a cell, language -> recipe, and the languages that have a score: of one its own, of several the mean.
+        """Numbers of a cell, and the languages that have a score: see `runs`."""
+        runs, scored = self.runs(recipes, definition)
+        return cells.cell(runs), scored
+
+    def runs(self, recipes: Mapping[str, str], definition: str) -> tuple[pd.DataFrame, list[str]]:
+        """Scores by seed, and the languages that have one; recipes: by language; of one its own score, of several the mean.
 
         A seed that lacks a language which another has is left out of the mean.
         """
         parts = {language: self._of(recipe, definition, language, self._scored) for language, recipe in recipes.items()}
         parts = {language: part for language, part in parts.items() if len(part)}
         if len(recipes) == 1 or not parts:
-            return cells.cell(next(iter(parts.values()), pd.DataFrame())), list(parts)
+            return next(iter(parts.values()), pd.DataFrame()), list(parts)
         by_seed = pd.concat(parts.values()).groupby("seed")
         complete = by_seed.size() == len(parts)
-        return cells.cell(by_seed.agg(value=("value", "mean"), n=("n", "sum"))[complete].reset_index()), list(parts)
+        return by_seed.agg(value=("value", "mean"), n=("n", "sum"))[complete].reset_index(), list(parts)
 
     def lost(self, recipes: Mapping[str, str]) -> list[str]:
         """How many words were cut away, and how many entities cross a window's edge, where any do."""

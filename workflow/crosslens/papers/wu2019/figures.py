@@ -1,0 +1,59 @@
+"""wu2019: figure 1, zero-shot transfer with a frozen bottom and from features, less full fine-tuning."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from crosslens.errors import DataError
+from crosslens.figures.heatmap import Panel, panels
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.wu2019.layers import AVERAGE, DIFFERENCE, ROWS, by_score, value_of
+from crosslens.papers.wu2019.layout import FULL, METRICS, TASKS, Study
+from crosslens.papers.wu2019.scores import Scores
+
+LIMITS = (1, 2, 5, 10, 20, 50)  # of the scale of colours
+
+
+def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
+    """A figure. settings: study, the fields of Study."""
+    return heat_map(inputs.records(), Study(**settings["study"]))
+
+
+def heat_map(records: pd.DataFrame, study: Study) -> Figure:
+    """A panel a task: scores of each variant, coloured by what they are above or below full fine-tuning, and their mean.
+
+    Languages by falling score of full fine-tuning, the source among them. Raises DataError where there is no score.
+    """
+    scores = Scores(records)
+    parts: list[Panel] = []
+    for task in study.tasks:
+        languages = by_score(scores, study, task)
+        groups = [*([code] for code in languages), languages]
+        found = [[value_of(scores, study, task, variant, group) for group in groups] for variant in (FULL, *study.variants)]
+        if languages and np.isfinite(values := np.array(found, float))[1:].any():
+            letter = "abcdefgh"[len(parts)]
+            names = [ROWS[variant] for variant in study.variants]
+            title = f"({letter}) {TASKS[task]}, {METRICS[task]}"
+            parts.append(Panel(title, names, [*languages, AVERAGE], values[1:], values[1:] - values[0], apart=1))
+    if not parts:
+        raise DataError(
+            "figure1: expected scores with frozen bottom blocks or from features, found none: configure a task's data"
+        )
+    seeds = records["seed"].nunique()
+    source = study.names.get(study.source, study.source)
+    title = f"Zero-shot transfer from {source} with the lowest blocks frozen, and from features"
+    note = (
+        "Feat: features of all layers, the encoder frozen. Lay n: embeddings and the n lowest blocks frozen. Reference: full "
+        f"fine-tuning, by whose score languages are sorted. {AVERAGE}: mean, {source} included. Number of seeds: {seeds}."
+    )
+    return panels(parts, title, note, legend=DIFFERENCE, limit=_limit(parts))
+
+
+def _limit(parts: Sequence[Panel]) -> float:
+    """The least of LIMITS that is beyond nine differences in ten."""
+    sizes = np.abs(np.concatenate([part.differences.ravel() for part in parts]))
+    most = np.nanquantile(sizes, 0.9)
+    return next((limit for limit in LIMITS if limit >= most), LIMITS[-1])

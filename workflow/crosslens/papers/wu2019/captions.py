@@ -1,7 +1,9 @@
 """wu2019: captions of pages and the report, below an item's title. Names are explained in resources/terms.yaml."""
 
-SCORED = "Rows of the literature are cited. Means are over the configured ones of the languages that the printed mean is over."
-
+SCORED = """In percent. Zero-shot transfer: trained and selected on English alone, tested in every language; in-language rows
+are trained and selected in each language. The English cell of both is the same training. Rows of the literature are cited. Means
+are over the configured ones of the languages that the printed mean is over. Below a value: its 95 % interval, Student's t over
+the seeds or, with a single seed, a bootstrap over the sentences of a text; and n, the number of units on which it is based."""
 OF_ITEMS: dict[str, str] = {
     "table1": """1 where a task has a test set in a language, 0 where it has none; below it the paper's, by the languages of
 tables 2 to 6.""",
@@ -25,6 +27,11 @@ How to read it: most printed gains are of about one point, from one seed. Compar
 of the cells.""",
     "figure1_cells": """The numbers of figure 1, and their differences from full fine-tuning, paired by seed; published
 differences are those of two printed cells.""",
+    "figure2": """Share of texts whose language is named by a linear classifier on the mean of a text's states at each layer. The
+encoder is frozen; the dashed line is of one with random weights.
+
+How to read it: a high curve means that a layer keeps the language; where random weights do as well, spelling is enough.""",
+    "search": "Scores on the English development set of each training of the grid, the best of each task first.",
     "overlap": """Of each task and language: the share, in percent, of the test set's subwords that occur in the task's English
 training data too, by type and by token; fertility; and, below a value, n, the number of types, subwords or words that it is a
 share of or rests on (of typological distance, of features). Texts are read whole, up to 512 subwords, without special subwords.
@@ -36,7 +43,12 @@ subwords are compared.
 How to read it: overlap goes with script and family, and so do scores. A plain correlation therefore does not show that overlap
 helps; what is left of it given family and script may still stand for other similarities. With fewer than ten languages, and of
 named entities there are four, any value is fragile.""",
-    "search": "Scores on the English development set of each training of the grid, the best of each task first.",
+    "figure3": """Zero-shot scores of our trainings on English against the overlap of subwords between the English training data
+and each test set: above by type, below by token. Each point is a language, with the mean over seeds. r is Pearson's correlation
+without English, which the second number includes.
+
+How to read it: languages in other scripts stand apart from those in Latin script, so that two groups can make a correlation;
+look at each by itself. The table of the overlap has partial correlations.""",
 }
 
 

@@ -24,13 +24,15 @@ from safetensors.numpy import load_file
 REPOSITORY = Path(__file__).parents[1]
 OVERLAY = "tests/workflow/overlay.yaml"
 RESULTS = "results/tiny"
-SEARCHES = ("table5_search", "muller2021/table3_search")
+SEARCHES = ("table5_search", "muller2021/table3_search", "wu2019/search")
 TABLES = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "findings")
 FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
 OTHER_TABLES = (
     *(f"muller2021/table{number}" for number in range(1, 9)),
     "muller2021/table3_search",
     *(f"liang2021/table{number}" for number in range(1, 7)),
+    *(f"wu2019/table{number}" for number in range(1, 7)),
+    *(f"wu2019/{name}" for name in ("figure1_cells", "overlap", "search")),
 )
 PROBED = tuple(
     f"liang2021/{name}" for name in ("figure1", "figure2", "figure5", "subspaces")
@@ -40,9 +42,11 @@ OTHER_FIGURES = (
     *PROBED,
     "liang2021/figure3",
     "liang2021/figure4",
+    *(f"wu2019/figure{number}" for number in range(1, 4)),
 )
 UNTRAINED = {  # items without a training behind them; of liang2021's tables here those of mixed sources
-    "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED
+    "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED,
+    "wu2019/table1", "wu2019/overlap",
 }  # fmt: skip
 RUNS = {
     "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"),
@@ -174,7 +178,10 @@ def test_builds_every_table_and_figure_and_is_done(built):
             place = {"paper": name.partition("/")[0] if "/" in name else "tanti2021", "item": name.rpartition("/")[2]}
             assert tuple(table.columns) == COLUMNS and all(set(table[key]) == {value} for key, value in place.items()), name
         assert record["command"] == f"snakemake --profile tests/workflow {item.relative_to(built)}"
-    for ending, names in (("html", (*tables, *figures, "report", "muller2021/report", "liang2021/report")), ("png", figures)):
+    for ending, names in (
+        ("html", (*tables, *figures, "report", "muller2021/report", "liang2021/report", "wu2019/report")),
+        ("png", figures),
+    ):
         found = {str(path.relative_to(built / RESULTS).with_suffix("")) for path in (built / RESULTS).rglob(f"*.{ending}")}
         assert found == set(names)
     log = (built / RESULTS / "logs/models" / RECIPE / "seed0.log").read_text()

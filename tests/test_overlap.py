@@ -13,6 +13,9 @@ from crosslens.config.base import ConfigError
 from crosslens.config.readings import Reading
 from crosslens.config.whole import load
 from crosslens.corpora.schema import TYPOLOGY, write
+from crosslens.encoders import folder as folders
+from crosslens.encoders import packaged
+from crosslens.encoders.folder import Description
 from crosslens.figures.points import Panel, panels
 from crosslens.figures.style import FAMILY_MARKS
 from crosslens.measures.correlation import pearson, rowwise
@@ -179,10 +182,13 @@ def inputs(corpora, encoder_folder, tmp_path_factory) -> Inputs:
 TEXTS = Texts("en", {"pos": "sentences"}, {"pos": dict.fromkeys(FACTS, "sentences")}, FACTS)
 
 
-def test_counts_are_those_of_the_tokenizer(inputs, corpora, encoder_folder):
+def test_counts_are_those_of_the_tokenizer(inputs, corpora, encoder_folder, tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(encoder_folder)
     vocabulary = Vocabulary.read(encoder_folder)
     assert vocabulary.subwords == tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    unigram = Description({}, packaged._tokenizer_json([*((name, 0.0) for name in packaged.SPECIALS), ("▁a", -1.0)], {}), {})
+    folders.write(unigram, tmp_path)
+    assert Vocabulary.read(tmp_path) == Vocabulary([*packaged.SPECIALS, "▁a"], [0, 1, 2, 4], 3)
     forms = pq.read_table(corpora / "sentences/de.test.parquet")["forms"].to_pylist()
     counted = Counter(number for words in forms for number in tokenizer(words, is_split_into_words=True).input_ids)
     for name in ("[CLS]", "[SEP]"):
@@ -270,7 +276,7 @@ def test_figure_3(inputs):
         assert offsets == {tuple(np.round(point, 6)) for point in expected}
         hollow = [collection for collection in axis.collections if not len(collection.get_facecolor())]
         assert [collection.get_offsets()[0][1] for collection in hollow] == [90.0]
-        assert "r = undefined\nn = 2; with en " in axis.get_title(loc="left")
+        assert "r undefined\nn = 2; with en " in axis.get_title(loc="left")
 
 
 def test_names_of_points_do_not_cover_each_other():

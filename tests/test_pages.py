@@ -91,6 +91,9 @@ def test_numbers_of_seeds_are_said_where_they_differ(tmp_path):
         # definitions one after the other, each of several rows
         ([("A", "LAS", "LAS"), ("B", "LAS", "LAS"), ("A", "F1", "F1"), ("B", "F1", "F1")],
          [("LAS", "A", ""), ("LAS", "B", ""), ("F1", "A", ""), ("F1", "B", "")]),
+        # a metric without a definition beside one that has some
+        ([("A", "share", "all"), ("B", "share", "all"), ("A", "rate", ""), ("B", "rate", "")],
+         [("all, share", "A", ""), ("all, share", "B", ""), ("rate", "A", ""), ("rate", "B", "")]),
         # metrics that have nothing to do with the definitions
         ([("A", "rho", "linear"), ("A", "p", "linear"), ("A", "rho", "RBF"), ("A", "p", "RBF")],
          [("A · rho", "linear", ""), ("A · p", "linear", ""), ("A · rho", "RBF", ""), ("A · p", "RBF", "")]),

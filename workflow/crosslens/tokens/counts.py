@@ -1,5 +1,6 @@
 """How often each subword occurs in tokenised texts."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crosslens.corpora.schema import metadata
-from crosslens.encoders.folder import read
 
 UNKNOWN = ("[UNK]", "<unk>")
 
@@ -23,11 +23,14 @@ class Vocabulary:
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
-        """That of a tokenizer's folder."""
-        description = read(folder)
-        numbers = description.fast_tokenizer().get_vocab()
+        """That of a tokenizer's folder, from tokenizer.json as the library tokenizers writes it, which this does not need."""
+        content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+        vocabulary, added = content["model"]["vocab"], content["added_tokens"]
+        if isinstance(vocabulary, list):  # Unigram: with scores
+            vocabulary = {subword: number for number, (subword, _) in enumerate(vocabulary)}
+        numbers = vocabulary | {token["content"]: token["id"] for token in added}
         unknown = next((numbers[name] for name in UNKNOWN if name in numbers), None)
-        special = [token["id"] for token in description.tokenizer["added_tokens"] if token["special"] and token["id"] != unknown]
+        special = [token["id"] for token in added if token["special"] and token["id"] != unknown]
         subwords = [""] * (max(numbers.values()) + 1)
         for subword, number in numbers.items():
             subwords[number] = subword

@@ -54,9 +54,9 @@ def _panel(points: pd.DataFrame, overlap: str, title: str, source: str, classes:
     hollow = (points.index == source).astype(bool)
     found = pearson(x[~hollow], y[~hollow])
     p = "" if np.isnan(found.p) else ", p < 0.001" if found.p < 0.001 else f", p = {found.p:.3f}"
-    lines = [title, f"r = {_number(found.r)}{p}", f"n = {found.n}; with {source} {_number(pearson(x, y).r)}"]
+    lines = [title, f"r {_number(found.r, '= ')}{p}", f"n = {found.n}; with {source} {_number(pearson(x, y).r)}"]
     return Panel(x, y, list(points.index), [classes[code] for code in points.index], hollow, "\n".join(filter(None, lines)))
 
 
-def _number(r: float) -> str:
-    return "undefined" if np.isnan(r) else f"{r:.2f}"
+def _number(r: float, before: str = "") -> str:
+    return "undefined" if np.isnan(r) else f"{before}{r:.2f}"

@@ -168,7 +168,7 @@ def _covariates(
     )
     family = family.reshape(len(facts), 3)
     found = {FAMILY: family, FERTILITY: np.column_stack([family, rows["fertility"]])}
-    return found | ({TYPOLOGY: np.array([[distances[language][0]] for language in rows.index])} if distances else {})
+    return found | ({TYPOLOGY: np.array([distances[language][0] for language in rows.index])[:, None]} if distances else {})
 
 
 def _lines(row: str, column: str, metric: str, definition: str, found: Pearson) -> Sequence[dict[str, Any]]:

@@ -1,0 +1,177 @@
+"""wu2019: what is trained, measured and shown at published scale, and what the configuration refuses."""
+
+from copy import deepcopy
+
+import pytest
+from crosslens.config.base import ConfigError
+from crosslens.config.whole import load
+from crosslens.encoding.units import Units
+from crosslens.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
+from crosslens.papers.wu2019.items import items
+from crosslens.papers.wu2019.layout import IDENTIFICATION, TASKS, UNTRAINED, Study
+from crosslens.papers.wu2019.paper import PAPER
+from crosslens.papers.wu2019.recipes import PRINTED, recipes, study, trials
+from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit, Mix, ParserHead
+
+VARIANTS = {"full", "freeze0", "freeze3", "freeze6", "freeze9", "features"}
+LABELS = {"topic": TOPICS, "nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
+
+
+@pytest.fixture(scope="module")
+def made(config):
+    return recipes(config)
+
+
+def test_every_task_is_trained_from_english_and_in_each_language(config, made):
+    named = [name.split("/")[1:] for name in made if name not in (IDENTIFICATION, UNTRAINED)]
+    for task, languages in {"topic": 8, "nli": 15, "ner": 5, "pos": 15, "parsing": 31}.items():
+        of_task = [(language, variant) for each, language, variant in named if each == task]
+        extra = {"pos", "released_root"} if task == "parsing" else set()
+        assert {variant for language, variant in of_task if language == "en"} == VARIANTS | extra
+        others = [(language, variant) for language, variant in of_task if language != "en"]
+        assert len(others) == languages - 1 and {variant for _, variant in others} == {"full"}
+        assert made[f"wu2019/{task}/en/full"].heads[TASK].labels == LABELS[task]
+    assert len(made) == len(named) + 2 == 103
+
+
+def test_english_is_tested_in_all_languages_and_others_in_their_own(config, made):
+    for task in TASKS:
+        tests = config.papers.wu2019.corpora(task, config, "test")
+        for name, recipe in made.items():
+            if name.startswith(f"wu2019/{task}/"):
+                scored = [(code, data.corpus) for data in (score.data for score in recipe.scores) if data.split == "test"
+                          for code in data.languages]  # fmt: skip
+                source = recipe.source
+                assert dict(scored) == (tests if source == "en" else {source: tests[source]}) and len(dict(scored)) == len(scored)
+    assert {data.corpus for data in made["wu2019/ner/en/full"].data()} == set(PRINTED["ner"])
+
+
+def test_epochs_are_selected_on_the_development_data_of_the_language_of_training(made):
+    for name, recipe in made.items():
+        if recipe.task != LANGUAGE:
+            (stage,) = recipe.stages
+            split = "dev" if recipe.task == "nli" else "validation"
+            assert stage.select_data.languages == (recipe.source,) and stage.select_data.split == split, name
+            assert stage.keep == "best"
+
+
+def test_blocks_are_frozen_from_the_embeddings_up(made):
+    for number in (0, 3, 6, 9):
+        (phase,) = made[f"wu2019/pos/en/freeze{number}"].stages[0].phases
+        assert phase.frozen_blocks == number and ENCODER in phase.update
+    full, frozen = (made[f"wu2019/pos/en/{variant}"] for variant in ("full", "freeze3"))
+    same = {"name", "stages"}
+    assert full.model_dump(exclude=same) == frozen.model_dump(exclude=same)
+
+
+def test_features_read_all_layers_of_an_encoder_that_stays(made):
+    for task in TASKS:
+        recipe = made[f"wu2019/{task}/en/features"]
+        (stage,) = recipe.stages
+        assert recipe.heads[TASK].mix == Mix(lstm_layers=2, lstm_size=768, pool=task in ("topic", "nli"))
+        assert stage.phases[0].update == (TASK,) and not recipe.trains_encoder()
+        assert (stage.head_rate, stage.halving.floor, stage.batch, recipe.decay, recipe.weight_decay) == (
+            1e-3,
+            1e-5,
+            32,
+            "none",
+            0,
+        )
+        expected = Units(unit="text", state="words", segments=True) if task in ("topic", "nli") else Units()
+        assert recipe.units == expected
+
+
+def test_parsers_differ_in_tags_and_root(made):
+    heads = {
+        variant: made[f"wu2019/parsing/en/{variant}"].heads[TASK] for variant in ("full", "pos", "released_root", "features")
+    }
+    assert all(isinstance(head, ParserHead) for head in heads.values())
+    assert {variant: (head.root, head.tag_size) for variant, head in heads.items()} == {
+        "full": ("first", 0), "pos": ("first", 100), "released_root": ("as_released", 0), "features": ("vector", 0),
+    }  # fmt: skip
+    assert made["wu2019/parsing/cs/full"].heads[TASK] == heads["full"]
+
+
+def test_the_grid_has_twelve_settings(config, made):
+    jobs = trials(config)
+    assert len(jobs) == 60
+    values = [tuple(job[0].trial.values()) for name, job in jobs.items() if name.startswith("wu2019/ner/")]
+    assert len(set(values)) == 12 and (3e-5, 32, 3) in values
+    for job in jobs.values():
+        (trial,) = job
+        (stage,) = trial.stages
+        assert (stage.encoder_rate, stage.batch, stage.epochs) == tuple(trial.trial.values())
+        assert [score.data.split for score in trial.scores] == [stage.select_data.split]
+        default = made[f"wu2019/{trial.task}/en/full"].stages[0]
+        assert stage.model_copy(update={"encoder_rate": 3e-5, "head_rate": 3e-5, "batch": 32, "epochs": 3}) == default
+
+
+def test_languages_are_identified_at_each_layer_by_a_stage_of_its_own(made):
+    pretrained, untrained = made[IDENTIFICATION], made[UNTRAINED]
+    assert [head.layer for head in pretrained.heads.values()] == [*range(13)]
+    assert len(pretrained.labels(LANGUAGE)) == 99
+    for stage, head in zip(pretrained.stages, pretrained.heads, strict=True):
+        assert stage.new_heads == stage.phases[0].update == (head,) and stage.select_head == head
+    assert pretrained.units.state == "mean" and not pretrained.edit.changes()
+    assert untrained.edit == Edit(layers="all", embeddings=True) and untrained.stages == pretrained.stages
+
+
+def test_every_item_has_its_measures(config, made):
+    shown = items(config)
+    assert [name for name in shown if name.startswith(("table", "figure"))] == [
+        *(f"table{number}" for number in range(1, 7)), "figure1", "figure1_cells", "figure2", "figure3",
+    ]  # fmt: skip
+    for name, item in shown.items():
+        for need in item.needs:
+            if not item.searched:
+                assert need.kind in PAPER.measures(made[need.recipe], config), (name, need)
+    assert {need.recipe for need in shown["table6"].needs} == {name for name in made if "/parsing/" in name
+        and not name.endswith(("freeze0", "freeze3", "freeze6", "freeze9", "features"))}  # fmt: skip
+    assert len(shown["search"].needs) == 60 and shown["search"].searched
+
+
+def test_substitutes_are_named(config, values):
+    assert Study(**study(config)).substitutes == {}
+    changed = deepcopy(values)
+    changed["papers"]["wu2019"]["tasks"]["ner"] = {"corpora": ["conll2002", "wikiann"]}
+    other = load(changed)
+    found = Study(**study(other))
+    assert list(found.substitutes) == ["ner"]
+    assert found.tests["ner"]["es"] == "conll2002" and found.tests["ner"]["fr"] == "wikiann"
+    assert found.trains["ner"]["en"] == "wikiann"  # of two corpora the first that has training data
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tasks": {"pos": {"corpora": ["conll2003"]}}}, "tasks.pos.corpora: expected a corpus of kind 'treebank'"),
+        ({"tasks": {"ner": {"corpora": ["conll2002"]}}}, "tasks.ner: no corpus of conll2002 has training data for en"),
+        ({"tasks": {"nli": {"reading": "pair"}}}, "tasks.nli.reading: expected one of .*, found 'pair'"),
+        (
+            {"identification": {"corpus": "mldoc2"}},
+            "identification.corpus: .*found 'mldoc2'; did you mean 'mldoc'",
+        ),
+        ({"frozen": [13]}, "frozen: expected numbers up to 12, which encoders.mbert has, found 13"),
+        ({"features": {"floor": 0}}, "features.floor: expected above 0"),
+    ],
+)
+def test_what_does_not_fit_is_refused(values, change, message):
+    changed = deepcopy(values)
+    section = changed["papers"]["wu2019"]
+    for key, value in change.items():
+        if key == "tasks":
+            for task, settings in value.items():
+                section["tasks"][task] |= settings
+        else:
+            section[key] = value
+    with pytest.raises(ConfigError, match=message):
+        load(changed)
+
+
+def test_an_encoder_of_unknown_depth_is_refused(values):
+    changed = deepcopy(values)
+    del changed["encoders"]["mbert"]["depth"]
+    with pytest.raises(ConfigError, match="identification: expected a known number of blocks for encoders.mbert: set depth"):
+        load(changed)
+    changed["papers"]["wu2019"]["identification"] = None
+    load(changed)

@@ -287,3 +287,19 @@ def test_as_released_arcs_from_the_root_learn_nothing():
         made.loss(made(states, mask, first), heads, relations).backward()
         assert bool(made.arcs.grad.any()) == learns
         assert made.relations.grad.any()
+
+
+def test_a_cut_head_teaches_nothing_or_a_relation():
+    """wu2019's code trains the relation of such a word against the state at the end; the arc is left out in both."""
+    states, mask, first, heads, relations = batch()
+    heads[0, 1] = IGNORED
+    found = {}
+    for cut_heads in ("masked", "last_word"):
+        made = parser("vector", cut_heads=cut_heads)
+        found[cut_heads] = float(made.loss(made(states, mask, first), heads, relations))
+    scores = made(states, mask, first)
+    last = heads.clone()
+    last[0, 1] = int(mask[0].sum())
+    (logits,) = scores.relations(last)[0, 1][None]
+    expected = -float(logits.log_softmax(-1)[relations[0, 1]])
+    assert found["last_word"] - found["masked"] == pytest.approx(expected, rel=1e-4)

@@ -212,6 +212,7 @@ class ParserHead(_Head):
     root: Literal["vector", "first", "as_released"] = "vector"  # see crosslens.training.biaffine
     decoding: Literal["log", "probability"] = "log"
     initialisation: Literal["orthogonal", "pytorch"] = "orthogonal"
+    cut_heads: Literal["masked", "last_word"] = "masked"
     tag_size: int = 0  # of the embedding of each word's gold UPOS, beside its state; 0: tags are not given
     relation_divisor: Literal["words", "words_plus_two"] = "words"
 

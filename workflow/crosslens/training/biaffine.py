@@ -19,6 +19,7 @@ from crosslens.training.objectives import cross_entropy
 ACTIVATIONS: dict[str, nn.Module] = {"elu": nn.ELU(), "leaky_relu": nn.LeakyReLU(0.1)}
 Root = Literal["vector", "first", "as_released"]
 Initialisation = Literal["orthogonal", "pytorch"]
+CutHeads = Literal["masked", "last_word"]
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,11 @@ class Biaffine(nn.Module):
     wu2019's: perceptrons and the forms of relations as PyTorch's Linear and Bilinear are drawn, Glorot's for arcs.
 
     Departures: of wu2019's biases of arcs only those which a softmax over heads does not cancel; relations have muller2021's
-    biases; a word whose head was cut away teaches no relation either, where
-    wu2019's code takes the last piece for its head.
+    biases.
+
+    cut_heads: what a word whose head was cut away teaches: `masked`, nothing; `last_word`, its relation to the last word that is
+    left, about as wu2019's code has it, which takes the state at the end of the batch's padding for the head (dependency_parser.py,
+    121 and 295-308).
     """
 
     def __init__(
@@ -79,13 +83,14 @@ class Biaffine(nn.Module):
         root: Root = "vector",
         decoding: Literal["log", "probability"] = "log",
         initialisation: Initialisation = "orthogonal",
+        cut_heads: CutHeads = "masked",
     ):
         super().__init__()
         if root == "as_released" and decoding == "log":
             raise ValueError("root as_released: expected decoding probability, found log, which has no tree without the root")
         self.sizes = [arc, arc, relation, relation]
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
-        self.initialisation = initialisation
+        self.initialisation, self.cut_heads = initialisation, cut_heads
         self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
         self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # what depends on the dependent alone is the same for all heads
         self.relations = nn.Parameter(torch.zeros(relation + 1, relations, relation + 1))
@@ -140,13 +145,19 @@ class Biaffine(nn.Module):
     def loss(self, scores: Scores, heads: torch.Tensor, relations: torch.Tensor, weight: float = 1.0) -> torch.Tensor:
         """Sum over words of -log p(head) - weight log p(relation given the head), in nats; heads and relations (b, w).
 
-        A word whose head is IGNORED counts for nothing, one whose relation is IGNORED for its arc alone.
+        A word whose head is IGNORED counts for nothing, or for its relation (see `cut_heads`), one whose relation is IGNORED for
+        its arc alone.
         """
-        known = heads != IGNORED
+        known, of_relations = heads != IGNORED, heads
+        if self.cut_heads == "last_word":
+            places = torch.arange(1, heads.shape[1] + 1, device=heads.device)
+            last = (places * (known | (relations != IGNORED))).amax(1, keepdim=True)
+            of_relations = torch.where(known, heads, last)
+        else:
+            relations = relations.masked_fill(~known, IGNORED)
         learnt = heads.masked_fill(heads == 0, IGNORED) if self.root == "as_released" else heads
         arcs = cross_entropy(scores.arcs.flatten(0, 1), learnt.flatten())
-        of_gold = scores.relations(heads).flatten(0, 1)
-        return arcs + weight * cross_entropy(of_gold, relations.masked_fill(~known, IGNORED).flatten())
+        return arcs + weight * cross_entropy(scores.relations(of_relations).flatten(0, 1), relations.flatten())
 
     def parse(
         self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None

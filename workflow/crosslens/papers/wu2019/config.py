@@ -61,6 +61,10 @@ class ParserSettings(Section):
         "probability", description="probability: largest sum of probabilities (released code); log: the most probable tree"
     )
     initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="first weights")
+    cut_heads: Literal["masked", "last_word"] = Field(
+        "masked",
+        description="what a word whose head was cut away teaches: nothing, or its relation to the last word (as released)",
+    )
     tag_size: Count = Field(100, description="dimensions of the embeddings of gold UPOS, in the parser that is given them")
 
 

@@ -296,10 +296,10 @@ def test_a_cut_head_teaches_nothing_or_a_relation():
     found = {}
     for cut_heads in ("masked", "last_word"):
         made = parser("vector", cut_heads=cut_heads)
-        found[cut_heads] = float(made.loss(made(states, mask, first), heads, relations))
+        found[cut_heads] = made.loss(made(states, mask, first), heads, relations).item()
     scores = made(states, mask, first)
     last = heads.clone()
     last[0, 1] = int(mask[0].sum())
     (logits,) = scores.relations(last)[0, 1][None]
-    expected = -float(logits.log_softmax(-1)[relations[0, 1]])
+    expected = -logits.log_softmax(-1)[relations[0, 1]].item()
     assert found["last_word"] - found["masked"] == pytest.approx(expected, rel=1e-4)

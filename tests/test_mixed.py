@@ -26,7 +26,7 @@ from crosslens.recipes import (
 )
 from crosslens.training import optimiser
 from crosslens.training.biaffine import Biaffine
-from crosslens.training.features import Features, fit
+from crosslens.training.features import Features
 from crosslens.training.heads.build import build
 from crosslens.training.objectives import shared_dropout
 from crosslens.training.run import predictions_table
@@ -93,9 +93,9 @@ def test_a_parser_starts_as_pytorch_has_it():
     torch.manual_seed(0)
     bilinear, linear = torch.nn.Bilinear(25, 25, 7), torch.nn.Linear(100, 64)
     deviation = torch.Tensor.std
-    assert float(deviation(parser.relations[:-1, :, :-1])) == pytest.approx(float(deviation(bilinear.weight)), rel=0.05)
-    assert float(deviation(parser.perceptrons.weight)) == pytest.approx(float(deviation(linear.weight)), rel=0.05)
-    assert float(deviation(parser.arcs[:-1])) == pytest.approx((1 / 64) ** 0.5, rel=0.05)  # Glorot: 2 / (64 + 64)
+    assert float(deviation(parser.relations.detach()[:-1, :, :-1])) == pytest.approx(float(deviation(bilinear.weight.detach())), rel=0.05)
+    assert float(deviation(parser.perceptrons.weight.detach())) == pytest.approx(float(deviation(linear.weight.detach())), rel=0.05)
+    assert float(deviation(parser.arcs.detach()[:-1])) == pytest.approx((1 / 64) ** 0.5, rel=0.05)  # Glorot: 2 / (64 + 64)
     assert parser.arcs[-1].abs().max() == 0
 
 
@@ -195,8 +195,10 @@ def test_layers_are_read_in_one_pass(bench, monkeypatch):
             each, {0: found[:, :SIZE], 1: found[:, SIZE : 2 * SIZE], ALL: found}.get(layer, found[:, -SIZE:])
         )
     assert len(passes) == 2 * once
-    texts = [bench.texts(VALIDATION)]
-    assert fit(trainer.model, texts, [ALL], found.numel() * 4) and not fit(trainer.model, texts, [ALL], found.numel() * 4 - 1)
+    texts, size = {VALIDATION: bench.texts(VALIDATION)}, found.numel() * 4
+    assert Features().room(trainer.model, texts, [ALL], size) and not Features().room(trainer.model, texts, [ALL], size - 1)
+    beside = [features.room(trainer.model, texts, [ALL], most) for most in (2 * size, 2 * size - 1)]
+    assert beside == [True, False]  # those of the two layers and of the last, which are kept, are as large again
 
 
 # Language identification: mean states of layers.

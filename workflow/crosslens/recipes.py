@@ -282,6 +282,10 @@ class Recipe(Section):
         """
         return self.model_dump(mode="json", exclude_defaults=True)
 
+    def reads(self, term: Term) -> int | Literal["all"] | None:
+        """Layer whose states a term's head is given: see `_Head.reads`."""
+        return self.heads[term.head].reads() if term.layer is None else term.layer
+
     def penalties(self) -> list[Penalty]:
         """Those of all terms, each once."""
         terms = [term for stage in self.stages for phase in stage.phases for term in phase.terms]

@@ -67,8 +67,8 @@ class Biaffine(nn.Module):
     biases.
 
     cut_heads: what a word whose head was cut away teaches: `masked`, nothing; `last_word`, its relation to the last word that is
-    left, about as wu2019's code has it, which takes the state at the end of the batch's padding for the head (dependency_parser.py,
-    121 and 295-308).
+    left, about as wu2019's code has it, which takes the state at the end of the batch's padding for the head
+    (dependency_parser.py, 121 and 295-308).
     """
 
     def __init__(

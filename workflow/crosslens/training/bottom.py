@@ -15,7 +15,7 @@ from crosslens.recipes import ENCODER, Data, Recipe, Stage
 from crosslens.training.edit import blocks
 from crosslens.training.model import EncoderWithHeads
 
-BYTES = 2**33
+BYTES = 2**32
 """Most that the states of a training's texts may take. A constant, so that a training does not depend on the machine's memory."""
 
 

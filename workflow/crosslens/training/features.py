@@ -1,6 +1,6 @@
 """Hidden states of labelled words under an encoder that does not change, computed once for all steps, heads and trials."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
@@ -34,8 +34,7 @@ class Features:
             self.states.update({(data, each): states for each, states in zip(missing, found, strict=True)})
         return self.states[data, layer]
 
-
-def fit(model: EncoderWithHeads, texts: Iterable[Texts], layers: Sequence[Layer], most: int = BYTES) -> bool:
-    """Whether states at layers of all labelled words of some texts take at most so many bytes."""
-    width = sum(map(model.width, layers))
-    return sum(len(each.positions) for each in texts) * width * 4 <= most
+    def room(self, model: EncoderWithHeads, texts: Mapping[Data, Texts], layers: Sequence[Layer], most: int = BYTES) -> bool:
+        """Whether states at layers of all labelled words of some texts take at most so many bytes, with those that there are."""
+        needed = {(data, layer): len(each.positions) * model.width(layer) for data, each in texts.items() for layer in layers}
+        return 4 * sum((needed | {key: states.numel() for key, states in self.states.items()}).values()) <= most

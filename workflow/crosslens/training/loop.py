@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -19,29 +18,19 @@ from crosslens.logs import Progress
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
 from crosslens.subspaces.subspace import Subspace
-from crosslens.training import bottom, checkpoint, cpu, edit, features, optimiser
+from crosslens.training import bottom, checkpoint, cpu, edit, optimiser
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import random_batches
 from crosslens.training.bottom import Bottom
 from crosslens.training.checkpoint import Checkpoint, Position
 from crosslens.training.features import Features
-from crosslens.training.model import EncoderWithHeads, Layer
+from crosslens.training.model import EncoderWithHeads, Layer, Trained
 from crosslens.training.objectives import reverse_gradient, shared_dropout
 from crosslens.training.predict import predict, predict_from, selection_score
 
 
 class Interrupted(RuntimeError):
     """The training was asked to stop (SIGTERM, as a cluster sends at the time limit) and has written a checkpoint."""
-
-
-@dataclass
-class Trained:
-    """What a training leaves."""
-
-    model: EncoderWithHeads
-    encoder_changed: bool
-    history: list[dict[str, Any]]  # a row an epoch, 0 before the first: stage, epoch, score, losses, accuracies, ...
-    predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
 
 
 class Loop:
@@ -80,10 +69,8 @@ class Loop:
         if self.device.type == "cpu":
             cpu.prepare(encoder)
         self.subspaces = subspaces or {}
-        model = EncoderWithHeads(
-            encoder, recipe.heads, recipe.units, self.subspaces, dropout=recipe.dropout, init_sd=recipe.init_sd
-        )
-        self.model = model.to(self.device)
+        options = recipe.model_dump(include={"dropout", "init_sd"})
+        self.model = EncoderWithHeads(encoder, recipe.heads, recipe.units, self.subspaces, **options).to(self.device)
         self.anchors = {each: Anchor(encoder, each, recipe.units, self.subspaces, seed) for each in recipe.penalties()}
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
@@ -103,7 +90,7 @@ class Loop:
                 self.train_stage(number, resumed)
                 resumed = None
             # Texts that several heads are scored on pass the encoder once.
-            self.bottom, self.cached = None, self._fit(score.data for score in self.recipe.scores)
+            self.bottom, self.cached = None, self._kept([score.data for score in self.recipe.scores])
             predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         if self.checkpoints:
             checkpoint.remove(self.checkpoints)
@@ -128,7 +115,7 @@ class Loop:
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
         """Draw new heads and rate the weights that the stage starts from, which may stay the best; or take up a checkpoint."""
         self.cached = not stage.trains_encoder() and not self.recipe.encoder_dropout_when_frozen
-        self.cached &= self._fit([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
+        self.cached &= self._kept([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
         if stage.trains_encoder():
             self.features.clear()
         self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
@@ -153,7 +140,7 @@ class Loop:
         steps = phase.steps(stage.batch, self.sizes)
         if self.cached:
             for term in phase.terms:
-                self._features(term.data, self._layer(term))
+                self._features(term.data, self.recipe.reads(term))
         began = time.monotonic()
         for chosen in list(zip(*self._batches(stage), strict=True))[at.step :]:
             optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
@@ -269,7 +256,7 @@ class Loop:
 
     def _states(self, term: Term, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None]:
         """What a term's head reads of some texts, (n_words, d) float32; distances (n_words,) where it has a penalty."""
-        texts, layer = self.texts[term.data], self._layer(term)
+        texts, layer = self.texts[term.data], self.recipe.reads(term)
         if self.cached:
             return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device), None
         with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext(texts) as given:
@@ -281,16 +268,12 @@ class Loop:
             read = list(moved.values())[-1] if layer is None else moved[f"layer_{layer}"]
             return read.float(), anchor(moved, batch)
 
-    def _layer(self, term: Term) -> Layer:
-        return self.recipe.heads[term.head].reads() if term.layer is None else term.layer
+    def _kept(self, data: Iterable[Data]) -> bool:
+        return self.features.room(self.model, {each: self.texts[each] for each in data}, self.layers)
 
     def _features(self, data: Data, layer: Layer) -> torch.Tensor:
         """States of all labelled words, computed once while the encoder does not change."""
         return self.features.of(self.model, data, self.texts[data], layer, self.layers)
-
-    def _fit(self, data: Iterable[Data]) -> bool:
-        """Whether memory allows to keep the states of some texts."""
-        return features.fit(self.model, [self.texts[each] for each in set(data)], self.layers)
 
     def predict(self, data: Data, head: str) -> dict[str, np.ndarray]:
         """What a head predicts of all labelled words, kind of label -> (n_words,)."""

@@ -1,9 +1,11 @@
 """An encoder with heads, and its weights on disk."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import nn
@@ -84,6 +86,16 @@ class EncoderWithHeads(nn.Module):
     def weights(self, *, with_encoder: bool = True) -> dict[str, torch.Tensor]:
         """All weights by name, or those of the heads alone; not copies."""
         return {name: value for name, value in self.state_dict().items() if with_encoder or not name.startswith("encoder.")}
+
+
+@dataclass
+class Trained:
+    """What a training leaves."""
+
+    model: EncoderWithHeads
+    encoder_changed: bool
+    history: list[dict[str, Any]]  # a row an epoch, 0 before the first: stage, epoch, score, losses, accuracies, ...
+    predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
 
 
 def states(

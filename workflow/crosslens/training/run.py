@@ -26,8 +26,8 @@ from crosslens.records import write_json
 from crosslens.streams import stream
 from crosslens.subspaces import files as subspaces
 from crosslens.training.features import Features
-from crosslens.training.loop import Loop, Trained
-from crosslens.training.model import save
+from crosslens.training.loop import Loop
+from crosslens.training.model import Trained, save
 
 FileKey = tuple[str, str, str]  # corpus, language, split
 

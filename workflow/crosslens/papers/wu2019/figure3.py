@@ -39,7 +39,7 @@ def drawn(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, s
         f"hollow and left out, but for the r that says so (with {texts.source})."
     )
     metrics = [f"{METRICS[task]} (%)" for task in shown]
-    return panels(grid, list(LABELS.values()), metrics, FAMILY_MARKS, "Figure 3. Overlap of subwords and zero-shot scores", note)
+    return panels(grid, list(LABELS.values()), metrics, FAMILY_MARKS, "Overlap of subwords and zero-shot scores", note)
 
 
 def _joined(measured: pd.DataFrame, records: pd.DataFrame, task: str, recipe: str) -> pd.DataFrame:

@@ -93,8 +93,12 @@ def test_a_parser_starts_as_pytorch_has_it():
     torch.manual_seed(0)
     bilinear, linear = torch.nn.Bilinear(25, 25, 7), torch.nn.Linear(100, 64)
     deviation = torch.Tensor.std
-    assert float(deviation(parser.relations.detach()[:-1, :, :-1])) == pytest.approx(float(deviation(bilinear.weight.detach())), rel=0.05)
-    assert float(deviation(parser.perceptrons.weight.detach())) == pytest.approx(float(deviation(linear.weight.detach())), rel=0.05)
+    assert float(deviation(parser.relations.detach()[:-1, :, :-1])) == pytest.approx(
+        float(deviation(bilinear.weight.detach())), rel=0.05
+    )
+    assert float(deviation(parser.perceptrons.weight.detach())) == pytest.approx(
+        float(deviation(linear.weight.detach())), rel=0.05
+    )
     assert float(deviation(parser.arcs.detach()[:-1])) == pytest.approx((1 / 64) ** 0.5, rel=0.05)  # Glorot: 2 / (64 + 64)
     assert parser.arcs[-1].abs().max() == 0
 

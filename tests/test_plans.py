@@ -22,6 +22,11 @@ LIANG2021 = [
     *(f"figure{number}.svg" for number in range(1, 6)),
     "subspaces.svg",
 ]
+WU2019 = [
+    *(f"table{number}.csv" for number in range(1, 7)),
+    *(f"figure{number}.svg" for number in range(1, 4)),
+    *("figure1_cells.csv", "overlap.csv"),
+]
 PLANNED = {
     "published": [],
     "published, search": ["results/table5_search.html"],
@@ -33,6 +38,8 @@ PLANNED = {
     "muller2021": ["--profile", "slurm", *(f"results/muller2021/{name}" for name in MULLER2021)],
     "muller2021, search": ["--profile", "slurm", "results/muller2021/table3_search.csv"],
     "liang2021": ["--profile", "slurm", *(f"results/liang2021/{name}" for name in LIANG2021)],
+    "wu2019": ["--profile", "slurm", *(f"results/wu2019/{name}" for name in WU2019)],
+    "wu2019, search": ["--profile", "slurm", "results/wu2019/search.csv"],
     "demo, all": ["demo_all", "--profile", "demo"],
 }
 

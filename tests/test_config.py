@@ -366,8 +366,8 @@ def test_parts_of_treebanks():
 
 
 def test_null_leaves_a_corpus_out():
-    config = load(changed("corpora/mldoc", None))
-    assert "mldoc" not in config.corpora and "muse" in config.corpora
+    config = load(changed("corpora/muse_to_english", None))
+    assert "muse_to_english" not in config.corpora and "muse" in config.corpora
 
 
 def test_published_treebanks_in_their_order():

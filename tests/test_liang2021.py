@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -41,7 +40,6 @@ from pydantic import ValidationError
 from test_tokens import wordpiece
 from test_training import LABEL, OBJECTIVES, TRAIN, assert_same, interrupted, loop, recipe, steps_in_all
 
-ROOT = Path(__file__).parents[1]
 LAYERS, SIZE = (1, 2), 32
 RANK = 5
 
@@ -631,12 +629,3 @@ def test_figure_4_has_a_curve_for_language_and_for_random_directions(config, rec
             assert line.get_ydata() == pytest.approx([0.905 - each / 1000 for each in first])
     with pytest.raises(DataError, match=r"^figure4: expected scores of heads"):
         removal.removal(records, study, removals)
-
-
-def test_the_tests_that_the_procedures_table_names_are_there():
-    """docs/liang2021.md, point by point."""
-    text = (ROOT / "docs/liang2021.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"(test_\w+)::(test_\w+)", text))
-    there = {(path.stem, name) for path in (ROOT / "tests").glob("test_*.py")
-             for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.M)}  # fmt: skip
-    assert len(named) > 20 and named <= there, named - there

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from crosslens.papers import KEYS
 
 REPOSITORY = Path(__file__).parents[1]
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
@@ -78,9 +79,17 @@ def test_every_command_of_make_is_documented():
 
 
 def test_papers_are_described_alike():
-    from crosslens.papers import KEYS
-
     described = [re.findall(r"^## (.+)$", (REPOSITORY / f"docs/{key}.md").read_text("utf-8"), re.MULTILINE) for key in KEYS]
     common = ["What is trained", "How to run it", "What it costs", "What we found", "The authors' procedure, point by point"]
     common += ["What is left open", "What cannot be matched", "Where to find the code"]
     assert [[heading for heading in found if heading in common] for found in described] == [common] * len(KEYS)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_tests_that_a_procedures_table_names_are_there(key):
+    """docs/PAPER.md, point by point."""
+    table = text_of(f"docs/{key}.md").partition("point by point")[2].partition("\n## ")[0]
+    named = set(re.findall(r"(test_\w+)::(test_\w+)", table))
+    files = (REPOSITORY / "tests").glob("test_*.py")
+    there = {(file.stem, name) for file in files for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.M)}
+    assert len(named) > 15 and named <= there, named - there

@@ -40,6 +40,7 @@ from pydantic import ValidationError
 from test_tokens import wordpiece
 from test_training import LABEL, OBJECTIVES, TRAIN, assert_same, interrupted, loop, recipe, steps_in_all
 
+ROOT = Path(__file__).parents[1]
 LAYERS, SIZE = (1, 2), 32
 RANK = 5
 

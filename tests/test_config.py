@@ -12,8 +12,10 @@ import pytest
 import yaml
 from crosslens.config import docs
 from crosslens.config.base import ConfigError, Section
-from crosslens.config.corpora import TreebankCorpus
+from crosslens.config.corpora import DocumentCorpus, TreebankCorpus
 from crosslens.config.whole import Config, load
+from crosslens.labels import TOPICS
+from crosslens.sources.registry import load as load_sources
 from snakemake.utils import update_config
 
 REPOSITORY = Path(__file__).parents[1]
@@ -381,11 +383,36 @@ def test_published_treebanks_in_their_order():
 
 def test_published_corpora_have_the_papers_languages():
     corpora = load(merged("published")).corpora
-    numbers = {"wu2019_tagging": 15, "wu2019_parsing": 31, "mldoc": 8, "wili": 99, "xnli_translated": 15, "wikiann": 17,
-               "pud": 16, "udpos_xtreme": 33, "panx": 40, "wikipedia_mbert": 104, "cc100": 100, "muse": 12}  # fmt: skip
+    numbers = {"wu2019_tagging": 15, "wu2019_parsing": 31, "mldoc": 8, "sib200": 38, "wili": 99, "xnli_translated": 15,
+               "wikiann": 17, "pud": 16, "udpos_xtreme": 33, "panx": 40, "wikipedia_mbert": 104, "cc100": 100, "muse": 12}  # fmt: skip
     assert {name: len(corpora[name].languages) for name in numbers} == numbers
+    studied = {
+        code for name in ("wu2019_tagging", "wu2019_parsing", "xnli_translated", "conll2002") for code in corpora[name].languages
+    }
+    assert set(corpora["sib200"].languages) == studied - {"la"}
     ner = [language for name in ("conll2002", "conll2003", "conll2003_german", "msra") for language in corpora[name].languages]
     assert sorted(ner) == ["de", "en", "es", "nl", "zh"]
+
+
+def test_sib200_is_asked_for_files_whose_digests_are_known():
+    corpus, known = load(merged("published")).corpora["sib200"], load_sources()["sib-200"].files
+    asked = {file for language, split in corpus.parts() for file in corpus.files_of(language, split)}
+    assert asked <= known.keys() and {file.split("/")[2] for file in asked} == {file.split("/")[2] for file in known}
+
+
+def test_documents_have_labels_of_one_kind():
+    values = {
+        "kind": "documents",
+        "source": "mldoc",
+        "languages": ["de"],
+        "source_languages": [],
+        "files": {"test": "{lower}.test"},
+    }
+    texts = {"texts_source": "reuters", "texts": {"de": "rcv2.tar.xz"}}
+    made = [DocumentCorpus.model_validate(values | each) for each in ({}, texts, {"labels": ["a", "b"]})]
+    assert [corpus.topics for corpus in made] == [(), TOPICS, ("a", "b")]
+    with pytest.raises(ValueError, match="labels: expected none beside texts_source"):
+        DocumentCorpus.model_validate(values | texts | {"labels": ["a", "b"]})
 
 
 @pytest.mark.skipif(not MIRROR.is_dir(), reason="needs the facts in ../shared/mirror/languages")

@@ -1,4 +1,4 @@
-"""Documents: WiLI-2018 and MLDoc over Reuters' XML, refused in one line with the place."""
+"""Documents: WiLI-2018, MLDoc over Reuters' XML and SIB-200, refused in one line with the place."""
 
 import io
 import lzma
@@ -258,3 +258,53 @@ def test_an_archive_that_is_damaged_or_too_large_is_refused(tmp_path: Path, monk
     monkeypatch.setattr(archives, "SMALL", 10**5)
     with pytest.raises(DataError, match=f"^{texts}: expands from .* to more than"):
         read([index], "de", texts=texts)
+
+
+# SIB-200
+
+NAMES = "index_id, category, text"
+HEADER = "index_id\tcategory\ttext\n"
+TOPICS = ["travel", "science/technology"]
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz"])
+def test_tables(tmp_path: Path, suffix: str) -> None:
+    table = HEADER + '548\ttravel\tEine  Reise, "gut".\n7\tscience/technology\t"""Was?"", fragt \'sie\'."\n'
+    path = save(tmp_path, table, f"dev.tsv{suffix}")
+    rows, dropped = read([path], "de", labels=TOPICS)
+    assert (rows, dropped) == (
+        [
+            {"id": "548", "language": "de", "text": 'Eine  Reise, "gut".', "label": "travel"},
+            {"id": "7", "language": "de", "text": "\"Was?\", fragt 'sie'.", "label": "science/technology"},
+        ],
+        {},
+    )
+    further = save(tmp_path, f"{HEADER}8\ttravel\tNoch eine.\n", "test.tsv")
+    assert [row["id"] for row in read([further, path], "de", labels=TOPICS)[0]] == ["8", "548", "7"]
+    with pytest.raises(DataError, match=f"{path}:2: expected a new index_id, found 548 a second time; fetch the file again"):
+        read([path, path], "de", labels=TOPICS)
+
+
+BAD_TABLES = {  # content, line, what the message says
+    "another header": ("index_id\ttext\tcategory\n1\tEins.\ttravel\n", 1,
+                       f"the columns {NAMES}, separated by tabs, found index_id, text, category"),
+    "no header": ("1\ttravel\tEins.\n", 1, f"the columns {NAMES}, separated by tabs, found 1, travel, Eins."),
+    "commas": (HEADER.replace("\t", ","), 1, f"the columns {NAMES}, separated by tabs, found index_id,category,text"),
+    "unknown category": (HEADER + "1\tsport\tEins.\n", 2, "a category among travel, science/technology, found 'sport'"),
+    "no category": (HEADER + "1\t\tEins.\n", 2, "a category among travel, science/technology, found ''"),
+    "two columns": (HEADER + "1\ttravel\tEins.\n2\ttravel\n", 3, f"3 columns ({NAMES}), separated by tabs, found 2"),
+    "four columns": (HEADER + "1\ttravel\tEins.\tZwei.\n", 2, f"3 columns ({NAMES}), separated by tabs, found 4"),
+    "blank line": (HEADER + "\n", 2, f"3 columns ({NAMES}), separated by tabs, found 0"),
+    "id twice": (HEADER + "1\ttravel\tEins.\n1\ttravel\tZwei.\n", 3, "a new index_id, found 1 a second time"),
+    "no id": (HEADER + "\ttravel\tEins.\n", 2, "a new index_id, found an empty cell"),
+    "no text": (HEADER + "1\ttravel\t \n", 2, "a text, found an empty cell"),
+    "open quotation": (HEADER + '1\ttravel\t"Eins.\n', 2, "cells with closed quotation marks, found 1\\ttravel\\t\"Eins."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_bad_tables(tmp_path: Path, case: str) -> None:
+    content, line, what = BAD_TABLES[case]
+    with pytest.raises(DataError) as error:
+        read([save(tmp_path, content, "dev.tsv")], "de", labels=TOPICS)
+    assert str(error.value).startswith(f"{tmp_path}/dev.tsv:{line}: expected {what}"), str(error.value)

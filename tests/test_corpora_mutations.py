@@ -194,6 +194,7 @@ def formats() -> dict[str, Format]:
     msra = "".join(f"北\tB-LOC\n京\tI-LOC\n{i}\tO\n\n" for i in range(8)).encode()
     texts = {"x_test.txt": b"".join(b"Ein Text Nummer %d\n" % i for i in range(9)) + b"One text\nTwo texts\n"}
     labels = {"y_test.txt": b"deu\n" * 9 + b"eng\n" * 2}
+    sib = b"index_id\tcategory\ttext\n" + b"".join(b'%d\ttravel\tEin Text, "%d"\n' % (i, i) for i in range(8))
     ids = {"german.test": b"".join(b"FDG%d-%d\n" % (i, 7 + i) for i in range(9))}
     reuters = {f"rcv2/FDG{i}/{7 + i}.xml": REUTERS % (b"CCAT", i) for i in range(9)}
     muse = b"".join(b"word%d Wort%d\n" % (i, i) for i in range(5)) + b"word5\tWort5\nword\tein Wort\n"
@@ -219,6 +220,7 @@ def formats() -> dict[str, Format]:
         "mldoc ids": Format(ids | reuters, mldoc("rcv2"), line, b"-"),
         "mldoc texts": Format(reuters | ids, mldoc("rcv2"), lambda content, rows: rows[1:], b">"),
         "mldoc archive": Format({"rcv2.tar.xz": lzma.compress(tarred(reuters))} | ids, mldoc("rcv2.tar.xz"), None),
+        "sib-200": official(documents, "dev.tsv", sib, complete(b"\n", 1), labels=["travel", "sports"]),
         "nested": archived(entities, "panx.zip", nested, "*/de.tar.gz/train"),
         "zip": archived(pairs, "xnli.zip", zipped({"x/xnli.test.tsv": table, "x/read me": b"text"}), "x/*.test.tsv"),
     }

@@ -22,6 +22,7 @@ Count = Annotated[int, Field(ge=1)]
 LANGUAGE_PATTERN = "^[a-z]{2,3}(_[a-z]+)?$"
 Language = Annotated[str, Field(pattern=LANGUAGE_PATTERN)]
 Split = Literal["train", "validation", "dev", "test"]
+FLORES = {"et": "est_Latn", "ko": "kor_Hang", "zh": "zho_Hans", "zh_hant": "zho_Hant"}
 
 
 def or_null(schema: dict[str, Any]) -> None:
@@ -45,6 +46,23 @@ def languages_table() -> dict[str, dict[str, str]]:
     """
     with open(LANGUAGES_CSV, encoding="utf-8", newline="") as stream:
         return {row["code"]: row for row in csv.DictReader(stream)}
+
+
+def check_languages(languages: Iterable[str]) -> None:
+    """Raise ValueError for a language that is unknown or named twice."""
+    known = list(languages)
+    unknown = [code for code in known if code not in languages_table()]
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)} not in resources/languages.csv: correct the codes or add a line for each")
+    twice = sorted({code for code in known if known.count(code) > 1})
+    if twice:
+        raise ValueError(f"languages: {', '.join(twice)} listed more than once: remove the repetitions")
+
+
+def flores(language: str) -> str:
+    """Name of a language in FLORES-200, such as deu_Latn: our table's ISO 639-3 code and script, but for four languages."""
+    row = languages_table()[language]
+    return FLORES.get(language, f"{row['iso639_3']}_{row['script']}")
 
 
 class Section(BaseModel):

@@ -5,20 +5,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from crosslens.config.base import Count, Language, Section, Share, Split, languages_table
+from crosslens.config.base import Count, Language, Section, Share, Split, check_languages, flores, languages_table
+from crosslens.labels import TOPICS
 
 Files = str | list[str] | dict[Language, list[str]]
-
-
-def _check_languages(languages: Iterable[str]) -> None:
-    """Raise ValueError for a language that is unknown or named twice."""
-    known = list(languages)
-    unknown = [code for code in known if code not in languages_table()]
-    if unknown:
-        raise ValueError(f"{', '.join(unknown)} not in resources/languages.csv: correct the codes or add a line for each")
-    twice = sorted({code for code in known if known.count(code) > 1})
-    if twice:
-        raise ValueError(f"languages: {', '.join(twice)} listed more than once: remove the repetitions")
 
 
 def _fill(pattern: str, **values: str) -> str:
@@ -46,9 +36,9 @@ class OfficialCorpus(Section):
     languages: list[Language] = Field(min_length=1, description="languages of the test split")
     source_languages: list[Language] = Field(["en"], description="languages that also have train and validation")
     files: dict[Split, Files] = Field(
-        description="by split: one or several patterns with {code}, {name}, {lower} (the name in lower case), or for each "
-        "language a list of files of the source; * matches any characters of a path in the archive, or in the source's table "
-        "of files"
+        description="by split: one or several patterns with {code}, {name}, {lower} (the name in lower case), {flores} (as in "
+        "FLORES-200: deu_Latn), or for each language a list of files of the source; * matches any characters of a path in the "
+        "archive, or in the source's table of files"
     )
     train_source: str | None = Field(None, description="entry of resources/sources.yaml for train and validation; null: source")
     train_archive: str | None = Field(None, description="like archive, for train_source")
@@ -68,7 +58,7 @@ class OfficialCorpus(Section):
 
     @model_validator(mode="after")
     def _files_for_every_language(self) -> Self:
-        _check_languages(self.languages)
+        check_languages(self.languages)
         missing = [
             f"{language}.{split}"
             for language, split in self.parts()
@@ -133,8 +123,9 @@ class OfficialCorpus(Section):
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
         """The files that a pattern stands for: one."""
-        name = languages_table()[language]["name"]
-        return [_fill(pattern, code=language, name=name, lower=name.lower(), **values)]
+        row = languages_table()[language]
+        names = {"code": language, "name": row["name"], "lower": row["name"].lower(), "flores": flores(language)}
+        return [_fill(pattern, **names, **values)]
 
 
 class TreebankCorpus(OfficialCorpus):
@@ -202,22 +193,34 @@ class PairCorpus(OfficialCorpus):
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Texts with a label: WiLI-2018 (files x and y), or MLDoc, whose files of ids select from Reuters' documents."""
+    """Texts with a label: WiLI-2018 (files x and y), MLDoc, whose files of ids select from Reuters' documents, or tables."""
 
     READER = "documents"
+    READS = frozenset({"labels"})
 
     kind: Literal["documents"]
+    labels: list[str] = Field(
+        [],
+        description="labels of files with the columns index_id, category and text (SIB-200); []: files of WiLI-2018 or MLDoc",
+    )
     texts_source: str | None = Field(None, description="entry of resources/sources.yaml that contains the texts (MLDoc)")
     texts: dict[Language, str] = Field({}, description="archive of texts_source for each language")
 
     @model_validator(mode="after")
     def _texts_for_every_language(self) -> Self:
+        if self.labels and self.texts_source:
+            raise ValueError("labels: expected none beside texts_source, as MLDoc's are those of Reuters: remove one of the two")
         missing = [code for code in self.languages if code not in self.texts]
         if self.texts_source and missing:
             raise ValueError(
                 f"texts: no archive for {', '.join(missing)}: name the archive of {self.texts_source} that contains their texts"
             )
         return self
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Its labels, () where they are languages."""
+        return TOPICS if self.texts_source else tuple(self.labels)
 
     def sources(self) -> set[str]:
         """Entries of resources/sources.yaml that it reads."""
@@ -279,7 +282,7 @@ class ParagraphCorpus(Section):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        _check_languages(self.languages)
+        check_languages(self.languages)
         for language in self.languages:
             self.file_of(language)
             if self.blocks and not self.file_of(language).endswith("-multistream.xml.bz2"):
@@ -324,7 +327,7 @@ class TypologyCorpus(Section):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        _check_languages(self.languages)
+        check_languages(self.languages)
         return self
 
     def parts(self) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,6 @@
-"""Texts with a label: WiLI-2018 (languages) and MLDoc over Reuters RCV1 and RCV2 (topics), from their official files to rows."""
+"""Texts with a label: WiLI-2018 (languages), MLDoc over Reuters RCV1 and RCV2, and SIB-200 (topics): official files to rows."""
 
+import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -23,17 +24,23 @@ WILI = {
     "ne": "nep", "or": "ori", "sq": "sqi", "sw": "swa", "uz": "uzb", "yi": "yid", "zh": "zho",
 }  # fmt: skip
 INDEX = re.compile(r"\w{1,99}-\w{1,99}", re.ASCII)  # FDG46-381033; no longer than a file's name may be
+COLUMNS = ["index_id", "category", "text"]  # of SIB-200
 
 
-def read(paths: Sequence[Path], language: str, *, texts: Path | str | None = None) -> tuple[list[dict[str, Any]], dict[str, int]]:
+def read(
+    paths: Sequence[Path], language: str, *, texts: Path | str | None = None, labels: Sequence[str] = ()
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Rows of a language's documents of some files, in order; why -> how many were dropped.
 
-    Without `texts`, WiLI-2018: the files x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label), see `_wili`.
-    With it, MLDoc: files of ids, see `_mldoc`. texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or a folder with its
+    With `texts`, MLDoc: files of ids, see `_mldoc`. texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or a folder with its
     documents, each in the folder that the id names.
+    With `labels`, tables of texts that have these labels, such as SIB-200's, see `_tables`.
+    With neither, WiLI-2018: the files x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label), see `_wili`.
     Raises DataError, `path:line: expected, found, remedy`, for anything else.
     """
-    return (_wili(paths, language), {}) if texts is None else _mldoc(paths, language, Path(texts))
+    if texts is not None:
+        return _mldoc(paths, language, Path(texts))
+    return (_tables(paths, language, labels) if labels else _wili(paths, language)), {}
 
 
 # WiLI-2018 (Thoma 2018)
@@ -174,3 +181,33 @@ def _document(content: bytes, place: str) -> _Document | str:
     if not paragraphs or None in paragraphs:
         return "text"
     return _Document(str(topics[0]), " ".join(map(str, paragraphs)))
+
+
+# SIB-200 (Adelani et al. 2024)
+
+
+def _tables(paths: Sequence[Path], language: str, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of tables with COLUMNS, tab-separated, a line a text; cells may be quoted as in CSV."""
+    rows, seen = [], set()
+    for path in paths:
+        for number, line in read_lines(path):
+            try:
+                cells = next(csv.reader([line], delimiter="\t", strict=True), [])
+            except csv.Error as error:
+                refuse(path, number, f"{line:.40} ({error})", "cells with closed quotation marks")
+            if number == 1:
+                if cells != COLUMNS:
+                    refuse(path, 1, ", ".join(cells), f"the columns {', '.join(COLUMNS)}, separated by tabs")
+                continue
+            if len(cells) != len(COLUMNS):
+                refuse(path, number, str(len(cells)), f"{len(COLUMNS)} columns ({', '.join(COLUMNS)}), separated by tabs")
+            id, label, text = cells
+            if label not in labels:
+                refuse(path, number, f"'{label}'", f"a category among {', '.join(labels)}")
+            if not id or id in seen:
+                refuse(path, number, f"{id} a second time" if id else "an empty cell", "a new index_id")
+            if not text.strip():
+                refuse(path, number, "an empty cell", "a text")
+            seen.add(id)
+            rows.append({"id": id, "language": language, "text": text, "label": label})
+    return rows

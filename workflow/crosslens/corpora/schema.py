@@ -48,7 +48,7 @@ DOCUMENTS = pa.schema(
         ("id", pa.string()),  # the official id, else the line's number
         ("language", pa.string()),
         ("text", pa.string()),
-        ("label", pa.string()),  # topic (MLDoc: CCAT, ECAT, GCAT or MCAT), or ISO 639-3 code of the language (WiLI)
+        ("label", pa.string()),  # topic (of MLDoc CCAT, ECAT, GCAT or MCAT), or ISO 639-3 code of the language (WiLI)
     ]
 )
 DICTIONARY = pa.schema(

@@ -158,6 +158,10 @@ class Wu2019(PaperSection):
         """Language -> corpus of a task's texts of a split: the first that has them."""
         return _by_language(self.tasks[task].corpora, config, split)
 
+    def topics(self, config: "Config") -> tuple[str, ...]:
+        """Labels of document classification, which its corpora share."""
+        return config.corpora[self.tasks["topic"].corpora[0]].topics  # type: ignore[union-attr]
+
     def compared(self) -> dict[TaskName, list[str]]:
         """Task -> corpora between which overlap is measured."""
         if self.overlap is None:
@@ -184,6 +188,14 @@ class Wu2019(PaperSection):
                     f"{here}.tasks.{task}: no corpus of {', '.join(settings.corpora)} has training data for "
                     f"{self.source_language}: add files for train and list the language under source_languages there"
                 )
+        if "topic" in self.tasks:
+            for corpus in self.tasks["topic"].corpora:
+                found = config.corpora[corpus].topics  # type: ignore[union-attr]
+                if not found or found != self.topics(config):
+                    raise ValueError(
+                        f"{here}.tasks.topic.corpora: expected corpora with the same topics, found "
+                        f"{', '.join(found) or 'none'} in corpora.{corpus}: name corpora of one labelling"
+                    )
         self._check_overlap(config)
         if self.identification:
             key = self.identification.corpus

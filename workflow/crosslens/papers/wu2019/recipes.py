@@ -6,8 +6,8 @@ from typing import Any
 from crosslens.config.base import languages_table
 from crosslens.config.whole import Config
 from crosslens.encoding.units import Units
-from crosslens.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
-from crosslens.papers.wu2019.config import TaskName, Wu2019, section
+from crosslens.labels import ENTITIES, NLI, RELATIONS, UPOS
+from crosslens.papers.wu2019.config import TaskName, section
 from crosslens.papers.wu2019.layout import (
     FEATURES,
     FULL,
@@ -37,9 +37,8 @@ from crosslens.recipes import (
     Term,
 )
 
-LABELS: dict[TaskName, tuple[str, ...]] = {
-    "topic": TOPICS, "nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS,
-}  # fmt: skip
+LABELS: dict[TaskName, tuple[str, ...]] = {"nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
+"""Task -> its labels; those of topics are their corpora's."""
 SELECT = {"topic": "accuracy", "nli": "accuracy", "ner": "spans", "pos": "accuracy", "parsing": "las"}
 OF_TEXTS = ("topic", "nli")
 PRINTED = {
@@ -143,7 +142,7 @@ def _recipe(
         encoder=paper.encoder,
         reading=paper.reading_of(task),
         units=Units.model_validate(of_texts) if task in OF_TEXTS else Units(),
-        heads={TASK: _head(task, variant, paper)},
+        heads={TASK: _head(task, variant, config)},
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (held_out, *tests)),
         select_by=SELECT[task],
@@ -152,13 +151,13 @@ def _recipe(
     )
 
 
-def _head(task: TaskName, variant: str, paper: Wu2019) -> Head:
-    mix = None
+def _head(task: TaskName, variant: str, config: Config) -> Head:
+    paper, mix = section(config), None
     if variant == FEATURES and paper.features:
         sizes = paper.features.model_dump(include={"lstm_layers", "lstm_size"})
         mix = Mix(**sizes, pool=task in OF_TEXTS)
     if task != "parsing":
-        return LinearHead(labels=LABELS[task], mix=mix)
+        return LinearHead(labels=LABELS.get(task) or paper.topics(config), mix=mix)
     settings = paper.parser.model_dump()
     if variant == RELEASED_ROOT:
         settings |= {"root": "as_released", "decoding": "probability"}

@@ -384,7 +384,8 @@ def test_published_treebanks_in_their_order():
 def test_published_corpora_have_the_papers_languages():
     corpora = load(merged("published")).corpora
     numbers = {"wu2019_tagging": 15, "wu2019_parsing": 31, "mldoc": 8, "sib200": 38, "wili": 99, "xnli_translated": 15,
-               "wikiann": 17, "pud": 16, "udpos_xtreme": 33, "panx": 40, "wikipedia_mbert": 104, "cc100": 100, "muse": 12}  # fmt: skip
+               "wikiann": 17, "pud": 16, "udpos_xtreme": 33, "panx": 40, "wikipedia_mbert": 104, "cc100": 100,
+               "muse": 12}  # fmt: skip
     assert {name: len(corpora[name].languages) for name in numbers} == numbers
     studied = {
         code for name in ("wu2019_tagging", "wu2019_parsing", "xnli_translated", "conll2002") for code in corpora[name].languages

@@ -31,13 +31,15 @@ def all_official_files():
 
 def check_start(dag):
     """Stop before the first job where no job can be submitted, or files are to be fetched and cannot be."""
-    from crosslens.sources.offline import out_of_reach  # not at the top: only a run asks, planning does not
+    from crosslens.sources.offline import by_hand, out_of_reach  # not at the top: only a run asks, planning does not
 
     executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
     if warning := published_here(executor, RESULTS, [job.rule.name for job in jobs]):
         logger.warning(warning)
     submits = not all(workflow.is_local(job.rule) for job in jobs)
     fetched = [os.path.relpath(job.output[0], f"{RESULTS}/sources") for job in jobs if job.rule.name in ("fetch", "dump_sample")]
+    for warning in by_hand(fetched, SOURCES, CONFIG.mirror):  # other jobs go on
+        logger.warning(warning)
     message = (missing_command(executor) if submits else None) or out_of_reach(fetched, SOURCES, CONFIG.mirror)
     if message:
         raise WorkflowError(message)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from crosslens.sources import offline
-from crosslens.sources.offline import out_of_reach
+from crosslens.sources.offline import by_hand, out_of_reach
 from crosslens.sources.registry import Source
 
 SHARED = {"title": "t", "version": "1", "licence": "l", "citation": "c", "example": "a"}
@@ -49,6 +49,18 @@ def test_nothing_is_asked_for_files_of_a_mirror_by_hand_or_behind_a_proxy(tmp_pa
     assert out_of_reach(["ud/a.conllu", "rcv1/rcv1.tar.xz"], SOURCES, [str(tmp_path)]) is None
     monkeypatch.setattr(offline, "getproxies", lambda: {"https": "http://proxy"})
     assert out_of_reach(["ud/b.conllu"], SOURCES, []) is None
+    assert not asked
+
+
+def test_what_is_supplied_by_hand_is_named_in_a_line_a_source(tmp_path, asked):
+    (tmp_path / "rcv1").mkdir()
+    (tmp_path / "rcv1" / "here.xz").touch()
+    files = ["rcv1/rcv2.tar.xz", "ud/a.conllu", "rcv1/here", "rcv1/rcv1.tar.xz"]
+    rest = "in no mirror, and cannot be downloaded (ask NIST); put what is missing below"
+    assert by_hand(files, SOURCES, [str(tmp_path)]) == [f"rcv1/rcv1.tar.xz, rcv1/rcv2.tar.xz: {rest} {tmp_path}"]
+    (line,) = by_hand(files, SOURCES, [])
+    assert line.startswith("rcv1/here, rcv1/rcv1.tar.xz, ") and line.endswith("below MIRROR, and name that folder under "
+                                                                              "`mirror:` in the configuration")  # fmt: skip
     assert not asked
 
 

@@ -1,4 +1,4 @@
-"""Whether what a run needs from the network can be had: asked once, before the first job."""
+"""Whether the official files that a run needs can be had: asked once, before the first job."""
 
 import socket
 from collections import defaultdict
@@ -24,28 +24,55 @@ def out_of_reach(files: Sequence[str], sources: Mapping[str, Source], mirrors: S
     """
     if getproxies():
         return None
-    hosts: dict[str, set[str]] = {}  # of a file that is to be downloaded
-    for file in files:
-        source, _, path = file.partition("/")
-        if source not in sources:
-            source, path = source.removesuffix("-sample"), path.partition("/")[2]
-        urls = sources[source].urls_of(path)
-        if urls and not found_in(PurePosixPath(path), sources[source].mirrors(list(mirrors))):
-            hosts[f"{source}/{path}"] = {str(urlsplit(url).hostname) for url in urls}
+    lacking = _lacking(files, sources, mirrors)
+    hosts = {file: {str(urlsplit(url).hostname) for url in urls} for file, urls in lacking.items() if urls}
     unknown = {host for host in set().union(*hosts.values()) if not _is_known(host)}
     unreachable = sorted(file for file, its_hosts in hosts.items() if its_hosts <= unknown)
     if not unreachable:
         return None
-    missing = defaultdict(list)
-    for file in unreachable:
-        missing[file.partition("/")[0]].append(file)
     servers = ", ".join(sorted(set().union(*(hosts[file] for file in unreachable))))
-    folder = mirrors[0] if mirrors else "MIRROR, and name that folder under `mirror:` in the configuration"
-    lines = [f"no network: {servers} cannot be found, and no mirror has these files; put them below {folder}"]
-    for names in missing.values():
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        lines.append(f"  {', '.join(names[:NAMED])}{more}")
-    return "\n".join(lines)
+    lines = [f"no network: {servers} cannot be found, and no mirror has these files; put them below {_folder(mirrors)}"]
+    return "\n".join([*lines, *(f"  {names}" for names in _by_source(unreachable).values())])
+
+
+def by_hand(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequence[str]) -> list[str]:
+    """A message for each source whose files nobody may distribute: which are in no mirror, how to obtain them, where to put them.
+
+    files: as for `out_of_reach`.
+    """
+    lacking = sorted(file for file, urls in _lacking(files, sources, mirrors).items() if not urls)
+    return [
+        f"{names}: in no mirror, and cannot be downloaded ({sources[source].manual}); put what is missing below "
+        f"{_folder(mirrors)}"
+        for source, names in _by_source(lacking).items()
+    ]
+
+
+def _lacking(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequence[str]) -> dict[str, list[str]]:
+    """Where each file can be downloaded that no mirror has, [] if it cannot."""
+    found = {}
+    for file in files:
+        source, _, path = file.partition("/")
+        if source not in sources:
+            source, path = source.removesuffix("-sample"), path.partition("/")[2]
+        if not found_in(PurePosixPath(path), sources[source].mirrors(list(mirrors))):
+            found[f"{source}/{path}"] = sources[source].urls_of(path)
+    return found
+
+
+def _by_source(files: Sequence[str]) -> dict[str, str]:
+    """Source -> some of its files, and how many more there are."""
+    named = defaultdict(list)
+    for file in files:
+        named[file.partition("/")[0]].append(file)
+    return {
+        source: f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
+        for source, names in named.items()
+    }
+
+
+def _folder(mirrors: Sequence[str]) -> str:
+    return mirrors[0] if mirrors else "MIRROR, and name that folder under `mirror:` in the configuration"
 
 
 def _is_known(host: str) -> bool:

@@ -130,13 +130,32 @@ def test_every_item_has_its_measures(config, made):
     assert len(shown["search"].needs) == 60 and shown["search"].searched
 
 
+def test_topics_are_those_of_the_corpora(values):
+    changed = deepcopy(values)
+    changed["papers"]["wu2019"]["tasks"]["topic"] |= {"corpora": ["sib200"]}
+    other = load(changed)
+    made = recipes(other)
+    assert items(other)["table2"].shows == "Document classification (SIB-200 instead of MLDoc)"
+    topics = [recipe for recipe in made.values() if recipe.task == "topic"]
+    assert {recipe.heads[TASK].labels for recipe in topics} == {tuple(values["corpora"]["sib200"]["labels"])}
+    assert len(made["wu2019/topic/en/full"].heads[TASK].labels) == 7
+    (tests,) = [score.data for score in made["wu2019/topic/en/full"].scores if score.data.split == "test"]
+    assert tests.corpus == "sib200" and len(tests.languages) == 38
+    assert {recipe.source for recipe in topics} == {*values["corpora"]["mldoc"]["languages"]}  # table 2, in-language rows
+
+
 def test_substitutes_are_named(config, values):
     assert Study(**study(config)).substitutes == {}
     changed = deepcopy(values)
     changed["papers"]["wu2019"]["tasks"]["ner"] = {"corpora": ["conll2002", "wikiann"]}
     other = load(changed)
     found = Study(**study(other))
-    assert list(found.substitutes) == ["ner"]
+    assert found.substitutes == {"ner": ["CoNLL-2002", "WikiANN (PAN-X)"]}
+    instead = "CoNLL-2002 and WikiANN (PAN-X) instead of CoNLL-2002, CoNLL-2003 and MSRA"
+    shown, before = items(other), items(config)
+    assert shown["table4"].shows == f"{before['table4'].shows} ({instead})" and shown["table2"].shows == before["table2"].shows
+    assert all(f"Named entities: {instead}." in shown[name].caption for name in ("table1", "figure1", "figure1_cells", "figure3"))
+    assert shown["figure2"] == before["figure2"] and shown["overlap"].caption == before["overlap"].caption
     assert found.tests["ner"]["es"] == "conll2002" and found.tests["ner"]["fr"] == "wikiann"
     assert found.trains["ner"]["en"] == "wikiann"  # of two corpora the first that has training data
 
@@ -146,6 +165,11 @@ def test_substitutes_are_named(config, values):
     [
         ({"tasks": {"pos": {"corpora": ["conll2003"]}}}, "tasks.pos.corpora: expected a corpus of kind 'treebank'"),
         ({"tasks": {"ner": {"corpora": ["conll2002"]}}}, "tasks.ner: no corpus of conll2002 has training data for en"),
+        (
+            {"tasks": {"topic": {"corpora": ["mldoc", "sib200"]}}},
+            "tasks.topic.corpora: expected corpora with the same topics, found science/technology, .* in corpora.sib200",
+        ),
+        ({"tasks": {"topic": {"corpora": ["wili"]}}}, "expected corpora with the same topics, found none in corpora.wili"),
         ({"tasks": {"nli": {"reading": "pair"}}}, "tasks.nli.reading: expected one of .*, found 'pair'"),
         (
             {"identification": {"corpus": "mldoc2"}},

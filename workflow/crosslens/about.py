@@ -157,7 +157,7 @@ class About:
 
     def _titles(self, corpus: Corpus) -> list[str]:
         """Names of the distributions that the texts come from."""
-        return sorted({self.sources[name].title.partition(",")[0] for name in corpus.sources()})
+        return sorted({self.sources[name].name for name in corpus.sources()})
 
 
 def _encoders(item: Item) -> list[str]:

@@ -61,6 +61,11 @@ class Source(Section):
             raise ValueError("expected `manual` where there is no url: what must be supplied by hand, and how")
         return self
 
+    @property
+    def name(self) -> str:
+        """The title up to its first comma."""
+        return self.title.partition(",")[0]
+
     def urls_of(self, path: str) -> list[str]:
         """Where an official file can be downloaded, in order of preference; [] if it cannot.
 

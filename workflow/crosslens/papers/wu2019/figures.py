@@ -47,7 +47,8 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
     title = f"Zero-shot transfer from {source} with the lowest blocks frozen, and from features"
     note = (
         "Feat: features of all layers, the encoder frozen. Lay n: embeddings and the n lowest blocks frozen. Reference: full "
-        f"fine-tuning, by whose score languages are sorted. {AVERAGE}: mean, {source} included. Number of seeds: {seeds}."
+        f"fine-tuning, by whose score languages are sorted. {AVERAGE}: mean, {source} included. Number of seeds: {seeds}. "
+        f"{study.note}"
     )
     return panels(parts, title, note, legend=DIFFERENCE, limit=_limit(parts))
 

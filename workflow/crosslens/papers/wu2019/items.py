@@ -1,5 +1,6 @@
 """wu2019: its tables and figures, each with what it needs and how the report describes it."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table
@@ -51,7 +52,17 @@ def items(config: Config) -> dict[str, Item]:
         tried = {each.name: {"task": each.task} | each.trial for job in jobs.values() for each in job}
         needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
         made["search"] = _made("search", "search", needs=needs, settings={"trials": tried}, decimals=None, searched=True)
-    return {name: made[name] for name in TITLES if name in made}
+    return {name: _named(name, made[name], shown) for name in TITLES if name in made}
+
+
+def _named(name: str, item: Item, shown: Study) -> Item:
+    """An item that says where corpora are not the paper's: a task's table in its heading, others of the tasks in the caption."""
+    for task, table in TABLES.items():
+        if name == table and (instead := shown.instead(task)):
+            return replace(item, shows=f"{item.shows} ({instead})")
+    if name in ("table1", "figure1", "figure1_cells", "figure3", "search") and shown.note:
+        return replace(item, caption=f"{item.caption}\n\n{shown.note}")
+    return item
 
 
 def _table(name: str, task: str, shown: Study, config: Config) -> Item:
@@ -82,7 +93,7 @@ def _overlap(shown: Study, config: Config) -> dict[str, Item]:
     made = {"overlap": _made("overlap", "overlap", settings=texts, typology=paper.overlap.typology, **read)}
     if trained := [task for task in shown.tasks if task in tests]:
         needs = _needs([shown.zero_shot(task) for task in trained], config)
-        settings = texts | {"recipes": {task: shown.zero_shot(task) for task in trained}}
+        settings = texts | {"recipes": {task: shown.zero_shot(task) for task in trained}, "note": shown.note}
         made["figure3"] = _made("figure3", "figure3", needs=needs, settings=settings, **read)
     return made
 

@@ -11,6 +11,9 @@ from crosslens.measures.definitions import ACCURACY, F1, LAS_WITHOUT_PUNCTUATION
 PAPER = "wu2019"
 TASKS = {"topic": "Document classification", "nli": "Natural language inference", "ner": "Named entities", "pos": "POS tagging",
          "parsing": "Dependency parsing"}  # fmt: skip
+CORPORA = {"topic": "MLDoc", "nli": "XNLI and XNLI-MT", "ner": "CoNLL-2002, CoNLL-2003 and MSRA",
+           "pos": "Universal Dependencies 1.4", "parsing": "Universal Dependencies 2.2"}  # fmt: skip
+"""Task -> the paper's corpora, as it calls them."""
 METRICS = {"topic": "accuracy", "nli": "accuracy", "ner": "F1", "pos": "accuracy", "parsing": "LAS"}
 """Task -> the measure of figures 1 and 3, as it is printed."""
 DEFINITIONS = {"topic": ACCURACY, "nli": ACCURACY, "ner": F1, "pos": ACCURACY, "parsing": LAS_WITHOUT_PUNCTUATION}
@@ -61,6 +64,17 @@ class Study:
     def variants(self) -> list[str]:
         """Of figure 1, in the order of print, without full fine-tuning."""
         return [*([FEATURES] if self.features else []), *map(freeze, self.frozen)]
+
+    def instead(self, task: str) -> str:
+        """What a task's corpora are and stand for, such as `SIB-200 instead of MLDoc`; "" of the paper's own."""
+        names = self.substitutes.get(task)
+        return f"{' and '.join(names)} instead of {CORPORA[task]}" if names else ""
+
+    @property
+    def note(self) -> str:
+        """A sentence on all substitutes, "" where there are none."""
+        named = [f"{TASKS[task]}: {self.instead(task)}" for task in self.tasks if task in self.substitutes]
+        return f"Other corpora than the paper's. {'; '.join(named)}." if named else ""
 
     def zero_shot(self, task: str, variant: str = FULL) -> str:
         """Recipe of transfer from the source language."""

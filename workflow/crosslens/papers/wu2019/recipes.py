@@ -1,5 +1,7 @@
 """The trainings of wu2019: five tasks from English and in each language, parts of the encoder frozen; language identification."""
 
+from collections.abc import Iterable
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -36,6 +38,7 @@ from crosslens.recipes import (
     Stage,
     Term,
 )
+from crosslens.sources.registry import load
 
 LABELS: dict[TaskName, tuple[str, ...]] = {"nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
 """Task -> its labels; those of topics are their corpora's."""
@@ -85,8 +88,21 @@ def study(config: Config) -> dict[str, Any]:
         "features": paper.features is not None,
         "released_root": paper.released_root,
         "names": {code: languages_table()[code]["name"] for code in codes},
-        "substitutes": {task: each.corpora for task, each in paper.tasks.items() if each.corpora != PRINTED[task]},
+        "substitutes": {
+            str(task): _sources(each.corpora, config) for task, each in paper.tasks.items() if each.corpora != PRINTED[task]
+        },
     }
+
+
+def _sources(corpora: Iterable[str], config: Config) -> list[str]:
+    """Names of the distributions that some corpora come from."""
+    keys = dict.fromkeys(key for corpus in corpora for key in sorted(config.corpora[corpus].sources()))
+    return [_titles()[key] for key in keys if key in _titles()]  # others are refused by the rules
+
+
+@cache
+def _titles() -> dict[str, str]:
+    return {key: source.name for key, source in load().items()}
 
 
 def _trained(task: TaskName, config: Config) -> list[tuple[str, str]]:

@@ -210,6 +210,12 @@ def test_every_printed_cell_of_figure_1_stands_beside_ours_and_its_difference():
     assert mean["here"] == pytest.approx(100 * np.mean([value(frozen, code, "accuracy", 0) for code in codes]), abs=0.005)
 
 
+def test_panels_name_corpora_that_are_not_the_paper_s():
+    shown = study({"topic": ["de", "en"]}, substitutes={"topic": ["SIB-200"]})
+    drawn = figures.heat_map(records(shown, ["accuracy"]), shown)
+    assert drawn.axes[0].get_title(loc="left") == "(a) Document classification (SIB-200), accuracy"
+
+
 def test_the_heat_map_has_a_panel_a_task_and_languages_by_score():
     shown = printed_study()
     found = records(shown, ["accuracy", "F1", *tables.OF_TREES])

@@ -19,17 +19,14 @@ LABELS = {TYPE: "overlap by type (% of the test set's different subwords)", TOKE
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """Overlap by type and by token, a column a task.
-
-    settings: fields of Texts; recipes, task -> that of zero-shot transfer; note, a sentence below the figure.
-    """
+    """Overlap by type and by token, a column a task. settings: fields of Texts; recipes, task -> that of zero-shot transfer."""
     recipes = settings["recipes"]
     texts = Texts(**{field: settings[field] for field in Texts._fields})
-    return drawn(cells.where(overlaps(inputs, texts), definition=ALL), inputs.records(), recipes, texts, settings["note"])
+    return drawn(cells.where(overlaps(inputs, texts), definition=ALL), inputs.records(), recipes, texts)
 
 
-def drawn(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, str], texts: Texts, about: str) -> Figure:
-    """measured: of `overlaps`, of all subwords; records: of the recipes' scores; about: ends the note below the figure."""
+def drawn(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, str], texts: Texts) -> Figure:
+    """measured: of `overlaps`, of all subwords; records: of the recipes' scores."""
     classes = families(texts.languages)
     joined = {task: _joined(cells.where(measured, task=task), records, task, recipe) for task, recipe in recipes.items()}
     shown = {task: points for task, points in joined.items() if len(points)}
@@ -39,7 +36,7 @@ def drawn(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, s
     ]
     note = (
         "A point a language. r: Pearson's correlation over n target languages, with its two-sided p; the source of transfer is "
-        f"hollow and left out, but for the r that says so (with {texts.source}). {about}"
+        f"hollow and left out, but for the r that says so (with {texts.source})."
     )
     metrics = [f"{METRICS[task]} (%)" for task in shown]
     return panels(grid, list(LABELS.values()), metrics, FAMILY_MARKS, "Overlap of subwords and zero-shot scores", note)

@@ -36,7 +36,9 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
         if languages and np.isfinite(values := np.array(found, float))[1:].any():
             letter = "abcdefgh"[len(parts)]
             names = [ROWS[variant] for variant in study.variants]
-            title = f"({letter}) {TASKS[task]}, {METRICS[task]}"
+            substitutes = study.substitutes.get(task)
+            named = f" ({' and '.join(substitutes)})" if substitutes else ""
+            title = f"({letter}) {TASKS[task]}{named}, {METRICS[task]}"
             parts.append(Panel(title, names, [*languages, AVERAGE], values[1:], values[1:] - values[0], apart=1))
     if not parts:
         raise DataError(
@@ -47,8 +49,7 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
     title = f"Zero-shot transfer from {source} with the lowest blocks frozen, and from features"
     note = (
         "Feat: features of all layers, the encoder frozen. Lay n: embeddings and the n lowest blocks frozen. Reference: full "
-        f"fine-tuning, by whose score languages are sorted. {AVERAGE}: mean, {source} included. Number of seeds: {seeds}. "
-        f"{study.note}"
+        f"fine-tuning, by whose score languages are sorted. {AVERAGE}: mean, {source} included. Number of seeds: {seeds}."
     )
     return panels(parts, title, note, legend=DIFFERENCE, limit=_limit(parts))
 

@@ -93,7 +93,7 @@ def _overlap(shown: Study, config: Config) -> dict[str, Item]:
     made = {"overlap": _made("overlap", "overlap", settings=texts, typology=paper.overlap.typology, **read)}
     if trained := [task for task in shown.tasks if task in tests]:
         needs = _needs([shown.zero_shot(task) for task in trained], config)
-        settings = texts | {"recipes": {task: shown.zero_shot(task) for task in trained}, "note": shown.note}
+        settings = texts | {"recipes": {task: shown.zero_shot(task) for task in trained}}
         made["figure3"] = _made("figure3", "figure3", needs=needs, settings=settings, **read)
     return made
 

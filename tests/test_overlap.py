@@ -25,6 +25,7 @@ from crosslens.papers.wu2019 import figure3, overlap
 from crosslens.papers.wu2019.items import items
 from crosslens.papers.wu2019.layout import DEFINITIONS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, WORDS, Texts
+from crosslens.papers.wu2019.scores import ZERO_SHOT, printed_scores
 from crosslens.tokens.counts import Counts, Vocabulary
 from crosslens.tokens.tokenise import write_tokens
 from matplotlib.text import Annotation
@@ -143,15 +144,15 @@ def changed_overlap(values, change):
 
 
 def test_printed_scores():
-    count = {task: {metric: len(scores) for metric, scores in overlap.printed(PUBLISHED, task).items()} for task in TASKS}
+    count = {task: {metric: len(scores) for metric, scores in printed_scores(PUBLISHED, task).items()} for task in TASKS}
     assert count == {
         "topic": {"accuracy": 8}, "nli": {"accuracy": 15}, "ner": {"F1": 5}, "pos": {"accuracy": 15},
         "parsing": {"LAS": 31, "UAS": 31},
     }  # fmt: skip
-    parsing = overlap.printed(PUBLISHED, "parsing")
+    parsing = printed_scores(PUBLISHED, "parsing")
     assert parsing["LAS"]["zh"] == PUBLISHED.value("table6", "zh*", "mBERT(Z)", "LAS")
     assert parsing["UAS"]["en"] == PUBLISHED.value("table6", "en", "mBERT(Z)", "UAS")
-    assert overlap.printed(PUBLISHED, "nli")["accuracy"]["de"] == PUBLISHED.value("table3", overlap.ZERO_SHOT, "de")
+    assert printed_scores(PUBLISHED, "nli")["accuracy"]["de"] == PUBLISHED.value("table3", ZERO_SHOT, "de")
 
 
 # Of texts: the phrasebook's sentences with a random encoder's vocabulary.
@@ -225,7 +226,7 @@ def test_table(inputs):
 
 def test_correlations_with_printed_scores(inputs):
     """Of made-up overlaps in the languages of table 6, by hand."""
-    scores, generator = overlap.printed(PUBLISHED, "parsing"), np.random.default_rng(0)
+    scores, generator = printed_scores(PUBLISHED, "parsing"), np.random.default_rng(0)
     codes, rows = [*scores["LAS"], "th"], []
     for code in codes:
         for definition in (ALL, WORDS):

@@ -10,15 +10,14 @@ import pandas as pd
 from crosslens import cells
 from crosslens.cells import Published
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FEATURES, FULL, METRICS, PAPER, TABLES, TASKS, Study, freeze
-from crosslens.papers.wu2019.scores import Scores, subset, uneven
+from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FEATURES, FULL, METRICS, PAPER, TASKS, Study, freeze
+from crosslens.papers.wu2019.scores import Scores, printed_scores, subset, uneven
 
 AVERAGE = "AVER"
 DIFFERENCE = "difference from full fine-tuning (points)"
 ROWS = {FEATURES: "Feat"} | {freeze(number): f"Lay {number}" for number in range(100)}
 """Variant -> its row in print."""
 VARIANTS = {row: variant for variant, row in ROWS.items()}
-ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"  # row of tables 2 to 5
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -35,8 +34,8 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study) -
     for task, item in CELLS.items():
         printed = published.table[published.table["item"] == item]
         codes = [code for code in printed["column"].unique() if code != AVERAGE]
-        full = {code: _printed_full(published, task, code) for code in codes}
-        full[AVERAGE] = float(np.mean(list(full.values())))
+        full = printed_scores(published, task)[METRICS[task]]
+        full[AVERAGE] = float(np.mean([full[code] for code in codes]))
         ours = by_score(scores, study, task) if task in study.tasks else []
         columns = {code: [code] * (code in ours) for code in dict.fromkeys([*codes, *ours])} | {AVERAGE: ours}
         rows = dict.fromkeys([*printed["row"], *(ROWS[variant] for variant in study.variants)])
@@ -59,16 +58,6 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study) -
             printed_change = None if value is None else round(value - full[column], 2)
             lines.append(cells.line(*place, DIFFERENCE, DEFINITIONS[task], change, printed_change))
     return cells.table(lines, PAPER, name)
-
-
-def _printed_full(published: Published, task: str, code: str) -> float:
-    """The printed zero-shot score of full fine-tuning."""
-    rows = published.table[published.table["item"] == TABLES[task]]
-    if task == "parsing":
-        rows = rows[(rows["row"].str.rstrip("*") == code) & (rows["column"] == "mBERT(Z)") & (rows["metric"] == METRICS[task])]
-    else:
-        rows = rows[(rows["row"] == ZERO_SHOT) & (rows["column"] == code)]
-    return float(rows["value"].iloc[0])
 
 
 def by_score(scores: Scores, study: Study, task: str) -> list[str]:

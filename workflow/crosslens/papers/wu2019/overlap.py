@@ -11,17 +11,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from crosslens import cells
-from crosslens.cells import Published, rounded
+from crosslens.cells import rounded
 from crosslens.measures.correlation import Pearson, pearson
 from crosslens.measures.overlap import by_token, by_type, distance, of_words
 from crosslens.measures.ranks import spearman
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import METRICS, TABLES, TASKS
+from crosslens.papers.wu2019.layout import TASKS
+from crosslens.papers.wu2019.scores import printed_scores
 from crosslens.tokens.counts import Counts, Vocabulary
 
 ALL, WORDS = "all subwords", "without digits, punctuation and single characters"
 TYPE, TOKEN = "type overlap", "token overlap"
-ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"
 EVERY = "every task"  # column of what depends on the language alone
 FAMILY, FERTILITY, TYPOLOGY = "family and script", "family, script and fertility", "typological distance"
 
@@ -48,7 +48,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     distances = _distances(inputs, texts)
     lines = [*_measured(measured), *_of_languages(distances)]
     for task in texts.tests:
-        for metric, scores in printed(inputs.published, task).items():
+        for metric, scores in printed_scores(inputs.published, task).items():
             lines += _correlations(cells.where(measured, task=task), metric, scores, distances, texts)
     return cells.table(lines, "wu2019", name)
 
@@ -80,22 +80,6 @@ def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
                 sizes = {"types": int((of_test > 0).sum()), "tokens": int(of_test.sum())}
                 rows.append({"task": task, "language": language, "definition": definition} | values | sizes | whole)
     return pd.DataFrame(rows)
-
-
-def printed(published: Published, task: str) -> dict[str, dict[str, float]]:
-    """Metric -> language -> mBERT's printed score of zero-shot transfer; of parsing LAS and UAS."""
-    found = cells.where(published.table, item=TABLES[task])
-    if task != "parsing":
-        rows = cells.where(found, row=ZERO_SHOT)
-        return {METRICS[task]: _by_language(rows["column"], rows["value"])}
-    rows = cells.where(found, column="mBERT(Z)")
-    of_metric = {metric: cells.where(rows, metric=metric) for metric in ("LAS", "UAS")}
-    return {metric: _by_language(of["row"].str.removesuffix("*"), of["value"]) for metric, of in of_metric.items()}
-
-
-def _by_language(names: pd.Series, values: pd.Series) -> dict[str, float]:
-    scores = zip(names, pd.to_numeric(values), strict=True)
-    return {language: float(value) for language, value in scores if len(language) < 4}  # without AVER and the like
 
 
 def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:

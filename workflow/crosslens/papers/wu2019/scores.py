@@ -9,7 +9,10 @@ import pandas as pd
 from crosslens import cells
 from crosslens.cells import Published
 from crosslens.measures.definitions import ACROSS_WINDOWS, CUT_WORDS
+from crosslens.papers.wu2019.layout import METRICS, TABLES
 
+ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"
+"""Row of tables 2 to 5."""
 LOST = {CUT_WORDS: "words cut away, not scored", ACROSS_WINDOWS: "entities cross the edge of a window"}
 
 
@@ -60,6 +63,22 @@ class Scores:
         if found is None or language not in found.index:
             return pd.DataFrame()
         return found.loc[[language], ["seed", "value", "n", "low", "high"]].reset_index(drop=True)
+
+
+def printed_scores(published: Published, task: str) -> dict[str, dict[str, float]]:
+    """Metric -> language -> mBERT's printed score of zero-shot transfer; of parsing LAS and UAS."""
+    found = cells.where(published.table, item=TABLES[task])
+    if task != "parsing":
+        rows = cells.where(found, row=ZERO_SHOT)
+        return {METRICS[task]: _by_language(rows["column"], rows["value"])}
+    rows = cells.where(found, column="mBERT(Z)")
+    of_metric = {metric: cells.where(rows, metric=metric) for metric in ("LAS", "UAS")}
+    return {metric: _by_language(of["row"].str.removesuffix("*"), of["value"]) for metric, of in of_metric.items()}
+
+
+def _by_language(names: pd.Series, values: pd.Series) -> dict[str, float]:
+    scores = zip(names, pd.to_numeric(values), strict=True)
+    return {language: float(value) for language, value in scores if len(language) < 4}  # without AVER and the like
 
 
 def subset(scored: Collection[str], printed: Collection[str]) -> str:

@@ -70,5 +70,7 @@ def test_a_mirror_that_does_not_exist_and_an_encoder_without_a_package(values, t
         config = load(values)
         fetched = config.encoders["e5-small"]
         assert (fetched.source, fetched.id, fetched.corpora) == ("hub", demo["e5-small"]["id"], demo["e5-small"]["corpora"])
-        said, encoder = warnings(values, config)
-        assert said == no_mirror and encoder.startswith("encoders.e5-small: no package for this platform, so intfloat/")
+        said, *encoders = warnings(values, config)
+        assert said == no_mirror and [encoder.partition(":")[0] for encoder in encoders] == [f"encoders.{name}" for name in demo]
+        assert encoders[0].startswith("encoders.e5-small: no package for this platform, so intfloat/")
+        assert {config.encoders[name].blocks() for name in demo} == {12}

@@ -147,7 +147,7 @@ def test_corpora_have_the_names_that_the_configuration_gives_them(values):
         return [renamed(of) for of in value] if isinstance(value, list) else new.get(value, value)
 
     corpora = {new.get(name, name): of for name, of in values["corpora"].items()}
-    papers = values["papers"] | {"muller2021": renamed(values["papers"]["muller2021"])}
+    papers = values["papers"] | {key: renamed(values["papers"][key]) for key in ("muller2021", "wu2019")}
     before, after = load(values), load(values | {"corpora": corpora, "papers": papers})
     old, other = (Study(**recipes.study(of)) for of in (before, after))
     for name in ("table1", "table2", "table5", "table6", "table7", "table8"):
@@ -374,7 +374,7 @@ def test_search_puts_the_best_first():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("encoder", "mbret", "papers.muller2021.encoder: expected one of mbert, xlmr, found 'mbret'; did you mean 'mbert'?"),
+        ("encoder", "mbret", "expected one of mbert, mbert-vocabulary, xlmr, found 'mbret'; did you mean 'mbert'?"),
         (
             "parallel",
             "wikiann",

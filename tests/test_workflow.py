@@ -394,7 +394,7 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     """With an encoder that depends on no text, as the published one; a random or trimmed one follows its corpora."""
     overlay = own / OVERLAY
     random_encoder = re.search(r"random: \{ source: random.*\}", overlay.read_text())[0]
-    hub = f"random: {{ source: hub, id: some/encoder, revision: {'a' * 40} }}"
+    hub = f"random: {{ source: hub, id: some/encoder, revision: {'a' * 40}, depth: 2 }}"
     overlay.write_text(overlay.read_text().replace(random_encoder, hub))
     tiny(own, "demo", "--touch")
     assert planned(own, "demo") == []
@@ -421,7 +421,11 @@ MUSE = 'train: "muse/dictionaries/en-{code}.0-5000.txt", test: "muse/dictionarie
 CHANGES = {  # to a file: the corpora that are read again
     "limit": (OVERLAY, ("limits: { train: 16, test: 8 }", "limits: { train: 16, test: 7 }"), ["muller2021_ud", "udpos_xtreme"]),
     "pattern": (OVERLAY, (CONLL, CONLL.replace("ud-test", "ud-dev")), ["muller2021_ud", "udpos_xtreme"]),
-    "languages": (OVERLAY, ("languages: [tr], source_languages: []", "languages: [tr, de], source_languages: []"), ["wili"]),
+    "languages": (
+        OVERLAY,
+        ("languages: [de, tr], source_languages: [de, tr]", "languages: [de, tr, en], source_languages: [de, tr, en]"),
+        ["wili"],
+    ),
     "exchanged files": (OVERLAY, (MUSE, MUSE.replace("train", "x").replace("test", "train").replace("x:", "test:")), ["muse"]),
     "reader": (
         "workflow/crosslens/corpora/entities.py",

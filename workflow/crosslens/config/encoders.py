@@ -81,7 +81,7 @@ class PackagedEncoder(_Encoder):
         """Itself, or the encoder on the hub where the package has no wheel (pyproject.toml: Linux on x86-64 only)."""
         if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
             return self
-        return HubEncoder(source="hub", id=self.id, revision=self.revision, corpora=self.corpora)
+        return HubEncoder(source="hub", id=self.id, revision=self.revision, corpora=self.corpora, depth=self.blocks())
 
 
 class RandomEncoder(_Encoder):

@@ -207,7 +207,7 @@ class Wu2019(PaperSection):
                     "source_languages there"
                 )
         blocks = config.encoders[self.encoder].blocks()
-        if self.identification and blocks is None:
+        if self.identification and blocks is None and config.encoders[self.encoder].source == "hub":
             raise ValueError(
                 f"{here}.identification: expected a known number of blocks for encoders.{self.encoder}: set depth there, or "
                 "identification to null"

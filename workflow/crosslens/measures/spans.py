@@ -53,7 +53,7 @@ def _readings(
     outside = labels.index("O")
     misc = [number for number, tag in enumerate(labels) if tag.endswith("-MISC")]
     readings = {F1: (gold, predicted), F1_STRICT: (strict(gold, rows, labels), strict(predicted, rows, labels))}
-    if np.isin(gold, misc).any():
+    if misc:
         gold_without, predicted_without = (np.where(np.isin(tags, misc), outside, tags) for tags in (gold, predicted))
         readings[F1_MISC_AS_O] = (gold_without, predicted_without)
     return readings

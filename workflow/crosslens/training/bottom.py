@@ -12,6 +12,7 @@ from torch import nn
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.texts import Texts
 from crosslens.recipes import ENCODER, Data, Recipe, Stage
+from crosslens.training import cpu
 from crosslens.training.edit import blocks
 from crosslens.training.model import EncoderWithHeads
 
@@ -83,13 +84,15 @@ def below(
 ) -> Bottom | None:  # fmt: skip
     """What a stage's frozen blocks compute of its texts; None where they have to run in each step, or it is too large.
 
-    They have to where their dropout is on, or a head or penalty reads other layers than the last.
+    They have to where their dropout is on, a head or penalty reads other layers than the last, or a layer norm may follow the
+    last block, as in kinds of encoders other than BERT and XLM-R.
     """
     numbers = {phase.frozen_blocks for phase in stage.phases if ENCODER in phase.update}
     terms = [term for phase in stage.phases for term in phase.terms]
+    known = str(model.encoder.config.model_type) in cpu.KNOWN  # type: ignore[union-attr]
     others = [term.penalty or term.layer is not None or recipe.heads[term.head].reads() is not None for term in terms]
     number = numbers.pop() if len(numbers) == 1 else None
-    if number is None or recipe.encoder_dropout_when_frozen or any(others) or recipe.units.state == "mean":
+    if number is None or not known or recipe.encoder_dropout_when_frozen or any(others) or recipe.units.state == "mean":
         return None
     read = {term.data: texts[term.data] for term in terms}
     if sum(len(each.pieces) for each in read.values()) * model.hidden_size * 4 > most:

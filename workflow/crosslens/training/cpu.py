@@ -18,6 +18,7 @@ from torch import nn
 from crosslens.encoding.batches import Batch
 
 NAME = "crosslens_cpu"
+KNOWN = ("bert", "xlm-roberta")  # kinds of encoders whose positions and blocks are known: nothing follows the last block
 GROUP = 8  # texts that are padded to the same length in attention
 
 
@@ -119,7 +120,7 @@ def _dropping(
 def packs(encoder: nn.Module, batch: Batch) -> bool:
     """Whether texts can be concatenated: in a prepared encoder of a kind whose positions are known, where some are padded."""
     config: Any = encoder.config
-    prepared = config._attn_implementation == NAME and config.model_type in ("bert", "xlm-roberta")
+    prepared = config._attn_implementation == NAME and config.model_type in KNOWN
     return prepared and batch.attention_mask is not None
 
 

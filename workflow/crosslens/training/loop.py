@@ -118,7 +118,6 @@ class Loop:
         self.cached &= self._kept([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
         if stage.trains_encoder():
             self.features.clear()
-        self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
         self.model.initialise_heads(stage.new_heads, stream(self.seed, "heads", stage.name))
         self.optimiser = optimiser.build(self.model, self.recipe, stage, self.optimiser)
         if resumed:
@@ -132,6 +131,7 @@ class Loop:
             self.position = Position(stage=number, accuracies=self.accuracies(stage), history=self.position.history)
             self._end_epoch(stage)
             torch.manual_seed(stream(self.seed, "dropout", stage.name))
+        self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
 
     def train_phase(self, stage: Stage, progress: Progress) -> None:
         """The pass over the data of the phase that `position` is in, from the step that it is at."""

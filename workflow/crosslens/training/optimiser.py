@@ -32,8 +32,9 @@ def _groups(module: nn.Module, rate: float, recipe: Recipe, encoder: bool) -> li
     if recipe.decays == "encoder":
         return [_group(module.parameters(), rate, recipe.weight_decay if encoder else 0.0)]
     decays: dict[bool, list[nn.Parameter]] = {True: [], False: []}
+    norms = {id(each) for part in module.modules() if "norm" in type(part).__name__.lower() for each in part.parameters(False)}
     for name, parameter in module.named_parameters():
-        decays["bias" not in name and "LayerNorm" not in name].append(parameter)
+        decays["bias" not in name and id(parameter) not in norms].append(parameter)
     return [_group(some, rate, recipe.weight_decay if decay else 0.0) for decay, some in decays.items() if some]
 
 

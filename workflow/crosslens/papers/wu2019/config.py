@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
 from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
+from crosslens.papers.wu2019.layout import FULL, freeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -206,6 +207,9 @@ class Wu2019(PaperSection):
                     f"{here}.identification: corpora.{key} has no training data for {', '.join(missing)}: list them under "
                     "source_languages there"
                 )
+        searchable = [FULL, *map(freeze, self.frozen)]
+        if unknown := [variant for variant in self.search.variants if variant not in searchable]:
+            raise ValueError(f"{here}.search.variants: expected some of {', '.join(searchable)}, found '{unknown[0]}'")
         blocks = config.encoders[self.encoder].blocks()
         if self.identification and blocks is None and config.encoders[self.encoder].source == "hub":
             raise ValueError(

@@ -13,7 +13,7 @@ from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FEATURES, FULL, METRICS, PAPER, TASKS, Study, freeze
 from crosslens.papers.wu2019.scores import Scores, printed_scores, subset, uneven
 
-AVERAGE = "AVER"
+AVERAGE, ALL = "AVER", "all configured"
 DIFFERENCE = "difference from full fine-tuning (points)"
 ROWS = {FEATURES: "Feat"} | {freeze(number): f"Lay {number}" for number in range(100)}
 """Variant -> its row in print."""
@@ -37,7 +37,8 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study) -
         full = printed_scores(published, task)[METRICS[task]]
         full[AVERAGE] = float(np.mean([full[code] for code in codes]))
         ours = by_score(scores, study, task) if task in study.tasks else []
-        columns = {code: [code] * (code in ours) for code in dict.fromkeys([*codes, *ours])} | {AVERAGE: ours}
+        columns = {code: [code] * (code in ours) for code in dict.fromkeys([*codes, *ours])}
+        columns |= {AVERAGE: [code for code in codes if code in ours], ALL: ours if set(ours) - set(codes) else []}
         rows = dict.fromkeys([*printed["row"], *(ROWS[variant] for variant in study.variants)])
         for row, (column, languages) in product(rows, columns.items()):
             of = VARIANTS[row], FULL

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.whole import Config
-from crosslens.measures.definitions import ACCURACY, CUT_WORDS
+from crosslens.measures.definitions import ACCURACY, CUT_TEXTS, CUT_WORDS
 from crosslens.papers.paper import Paper
 from crosslens.papers.wu2019.config import section
 from crosslens.papers.wu2019.items import MEASURES, items
@@ -28,8 +28,9 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
             return {"attachment": {"head": TASK, "arcs": ARC, "relations": labels} | shared}
         case "spans":
             return {"spans": {"head": TASK, "labels": labels} | shared}
+    cut = CUT_TEXTS if recipe.units.unit == "text" else CUT_WORDS
     heads = {name: head.labels for name, head in recipe.heads.items()}
-    return {"classification": {"labels": heads, "definitions": dict.fromkeys(heads, [ACCURACY, CUT_WORDS])} | shared}
+    return {"classification": {"labels": heads, "definitions": dict.fromkeys(heads, [ACCURACY, cut])} | shared}
 
 
 PAPER = Paper(

@@ -8,12 +8,16 @@ import pandas as pd
 
 from crosslens import cells
 from crosslens.cells import Published
-from crosslens.measures.definitions import ACROSS_WINDOWS, CUT_WORDS
+from crosslens.measures.definitions import ACROSS_WINDOWS, CUT_TEXTS, CUT_WORDS
 from crosslens.papers.wu2019.layout import METRICS, TABLES
 
 ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"
 """Row of tables 2 to 5."""
-LOST = {CUT_WORDS: "words cut away, not scored", ACROSS_WINDOWS: "entities cross the edge of a window"}
+LOST = {
+    CUT_TEXTS: "texts truncated",
+    CUT_WORDS: "words cut away, not scored",
+    ACROSS_WINDOWS: "entities cross the edge of a window",
+}
 
 
 class Scores:
@@ -81,10 +85,10 @@ def _by_language(names: pd.Series, values: pd.Series) -> dict[str, float]:
     return {language: float(value) for language, value in scores if len(language) < 4}  # without AVER and the like
 
 
-def subset(scored: Collection[str], printed: Collection[str]) -> str:
-    """How many languages a mean is over, where the printed one is over others."""
+def subset(scored: Collection[str], printed: Collection[str], of: str = "in the paper") -> str:
+    """How many languages a mean is over, where the printed one, or that of all that are configured, is over others."""
     missing = [code for code in printed if code not in scored]
-    return f"mean of {len(scored)} languages, {len(printed)} in the paper" if missing else ""
+    return f"mean of {len(scored)} languages, {len(printed)} {of}" if missing else ""
 
 
 def uneven(published: Published, item: str, places: Sequence[tuple[str, str]], metric: str, value: float | None) -> str:

@@ -145,7 +145,8 @@ def _line(
     elif numbers["here"] is None:
         reasons = ["no score" if recipes else "no data configured"]
     else:
-        reasons = [subset(scored, languages) if len(languages) > 1 else "", *scores.lost(recipes)]
+        of = "configured" if any(ALL in part for part in place) else "in the paper"
+        reasons = [subset(scored, languages, of) if len(languages) > 1 else "", *scores.lost(recipes)]
     return cells.line(*place, *way, numbers, value, [*reasons, *remarks])
 
 

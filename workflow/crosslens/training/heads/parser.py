@@ -28,7 +28,7 @@ class Parser(Biaffine, Head):
         )  # fmt: skip
         self.learns, self.layer, self.relation_divisor = settings.learns, settings.layer, settings.relation_divisor
         self.led = int(settings.root != "vector")
-        self.tags = nn.Embedding(len(UPOS) + 1, settings.tag_size) if settings.tag_size else None  # the last: no tag
+        self.tags = nn.Embedding(len(UPOS) + 1, settings.tag_size, len(UPOS)) if settings.tag_size else None  # the last: no tag
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw the weights anew; embeddings of tags N(0, 1), as PyTorch has them."""
@@ -36,6 +36,7 @@ class Parser(Biaffine, Head):
         if self.tags is not None:
             with torch.no_grad():
                 self.tags.weight.copy_(torch.empty(self.tags.weight.shape).normal_(generator=generator))
+                self.tags.weight[-1] = 0  # of no tag, which stays so
 
     def wide(
         self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]

@@ -5,7 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all provenance test test-demo test-slurm test-registry lint format docs lock site status clean
+.PHONY: help install demo demo-all provenance test test-demo test-slurm test-faults test-registry lint format docs lock site status cost clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,11 +36,14 @@ test: install ## Run the test suite
 test-demo: install ## Test the findings that hold on the demo, over three seeds (15 min)
 	$(BIN)/python -m pytest -m demo tests/demo
 
-test-slurm: install ## Run three jobs on a real SLURM started on this machine (Debian, root)
-	timeout -k 10 600 $(BIN)/python -m pytest -m slurm tests/cluster
+test-slurm: install ## Run a slice of the study on a real SLURM started on this machine, and break it (Debian, root; 10 min)
+	timeout -k 10 1800 $(BIN)/python -m pytest -m slurm tests/cluster
+
+test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (an hour)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --faults tests/faults
 
 test-registry: install ## Resolve the locks for each Python and platform, from the package index (a minute)
-	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m pytest -m registry
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m registry
 
 lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check generated files
 	$(BIN)/ruff check .
@@ -63,7 +66,7 @@ docs: install ## Regenerate docs/config.md, the JSON schema, docs/data.md and th
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.documents
 
 lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
-	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python envs/lock.py $(PACKAGES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python envs/lock.py $(PACKAGES)
 
 # What pages consist of, and the files that they link to.
 PAGES := README.md CHANGELOG.md CONTRIBUTING.md config.yaml config demo laptop slurm envs docs resources/phrasebook/README.md
@@ -79,7 +82,11 @@ site: build/site-tools/installed ## Build the documentation as a web site, links
 	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 
 status: install ## Show what is built, stale or missing at each scale
-	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.status
+	@PYTHONPATH=workflow PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m crosslens.status
+
+cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm CARD=a100
+	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.cost $(if $(PROFILE),--profile $(PROFILE)) \
+		$(if $(CARD),--card $(CARD)) $(TARGET)
 
 clean: ## Remove the results of the demo, after asking; those of other scales are kept
 	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \

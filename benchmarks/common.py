@@ -23,8 +23,9 @@ from crosslens.encoders import folder, packaged, weights
 from crosslens.encoders.folder import Description
 from crosslens.encoders.trim import trim
 from crosslens.encoding.texts import Texts, load
+from crosslens.heads import TASK, LinearHead
 from crosslens.labels import UPOS
-from crosslens.recipes import ENCODER, TASK, Data, LinearHead, Phase, Recipe, Stage, Term
+from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise

@@ -22,8 +22,9 @@ from crosslens.corpora import schema
 from crosslens.corpora.treebanks import read
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import IGNORED, Texts, load
+from crosslens.heads import ARC, TASK, ParserHead
 from crosslens.labels import RELATIONS
-from crosslens.recipes import ARC, ENCODER, TASK, Data, ParserHead, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 from crosslens.streams import stream
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import IGNORED, Texts
-from crosslens.recipes import TASK
+from crosslens.heads import TASK
 from crosslens.training.loop import Loop
 from crosslens.training.model import EncoderWithHeads
 from transformers import (

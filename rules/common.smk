@@ -13,26 +13,34 @@ sys.path.insert(0, LIBRARY)
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (LIBRARY, os.environ.get("PYTHONPATH")))))
 
 from crosslens.about import About
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, languages_table, nearest
+from crosslens.config.base import LANGUAGE_PATTERN, languages_table, nearest
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.whole import load
+from crosslens.cost.plan import FILE as PLAN
+from crosslens.cost.plan import Recorder
+from crosslens.errors import DataError
 from crosslens.fingerprint import Fingerprints, pins
 from crosslens.hints import SHOWN, missing_command, published_here, unknown_target, warnings
 from crosslens.jobs import Jobs, calm
-from crosslens.kinds import kinds
+from crosslens.kinds import kinds, named_corpora
 from crosslens.logs import COMMAND, called
 from crosslens.papers.paper import MODEL_FILES, papers
 from crosslens.scales import read_yaml, scales
 
 try:
+    if workflow.exec_mode == ExecMode.DEFAULT:
+        for file in workflow.configfiles:  # Snakemake has read them; of a key that is there twice it has the last
+            if Path(file).suffix in (".yaml", ".yml"):
+                read_yaml(Path(os.path.relpath(file)))
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
-except ConfigError as error:
+except DataError as error:
     raise WorkflowError(str(error))
 
 RESULTS = CONFIG.results
 LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
 KINDS = kinds()  # of measures
+BY_SEED = ("states", "encoder")  # what kinds read of one seed at a time
 PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
 # Trainings by name, trials of searches by that of the job that they share; tables and figures by their path below the results:
 # table2, muller2021/table2.

@@ -50,9 +50,7 @@ rule paragraphs:
         runtime=600,
     params:
         code=code("paragraphs"),
-        settings=lambda wildcards: CONFIG.corpora[wildcards.corpus].model_dump(
-            include={"form", "paragraphs", "minimum_characters", "shares", "per_page", "candidates", "seed"}
-        ),
+        settings=lambda wildcards: sample_settings(CONFIG.corpora[wildcards.corpus], wildcards.language),
         environment=environment("corpora"),
     message:
         "Sample {wildcards.language} paragraphs of {wildcards.corpus}"

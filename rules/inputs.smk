@@ -24,8 +24,8 @@ def all_official_files():
     read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
     read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
     read.update(*((*item.corpora, item.typology) for item in items))
-    settings = [kind for paper, recipe in RECIPES.values() for kind in paper.measures(recipe, CONFIG).values()]
-    read.update(kind["typology"] for kind in settings if "typology" in kind)
+    asked_of = [kind for paper, recipe in RECIPES.values() for kind in paper.measures(recipe, CONFIG).values()]
+    read.update(corpus for settings in asked_of for corpus in named_corpora(settings))
     return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
 
 
@@ -60,6 +60,15 @@ def corpus_settings(corpus):
     return {"limits": corpus.limits, "seed": corpus.seed, "texts": OFFICIAL.texts(corpus), **reading}
 
 
+def sample_settings(corpus, language):
+    """What determines a language's paragraphs, apart from its file."""
+    read = {"form", "paragraphs", "minimum_characters", "shares", "per_page", "candidates", "seed"}
+    settings = corpus.model_dump(include=read)
+    if corpus.disjoint:
+        settings["disjoint"] = (corpus.languages.index(language), len(corpus.languages))
+    return settings
+
+
 def token_settings(wildcards):
     """How a corpus is tokenised, and for which languages validation is a share of train."""
     corpus = CONFIG.corpora[wildcards.corpus]
@@ -67,7 +76,8 @@ def token_settings(wildcards):
     shared = {"languages": [language for language, _ in languages]}
     if languages:
         shared |= {"share": corpus.validation_share, "by": getattr(corpus, "validation_by", "text"), "seed": corpus.seed}
-    return {"reading": CONFIG.readings[wildcards.reading].model_dump(), "parts": list(corpus.stored()), "shared": shared}
+    reading = CONFIG.readings[wildcards.reading].model_dump(exclude_defaults=True)
+    return {"reading": reading, "parts": list(corpus.stored()), "shared": shared}
 
 
 def looked_up(wildcards):
@@ -82,14 +92,20 @@ def encoder_settings(wildcards):
     return CONFIG.encoders[wildcards.encoder].model_dump(exclude={"depth"})
 
 
+def shared_tokenizer(encoder):
+    """The tokenizer that an encoder takes from another."""
+    return [f"{RESULTS}/tokenizers/{encoder.shares()}"] if encoder.shares() else []
+
+
 def vocabulary_files(wildcards, files_of):
     """Files of the corpora to which an encoder's vocabulary is trimmed, or from which it is learnt."""
     return [file for corpus in CONFIG.encoders[wildcards.encoder].corpora for file in files_of(corpus)]
 
 
 def tokens_of(encoder, reading, corpora):
-    """Folders of tokens, each corpus once."""
-    return [f"{RESULTS}/tokens/{encoder}/{reading}/{corpus}" for corpus in dict.fromkeys(corpora)]
+    """Folders of tokens, each corpus once; of the tokenizer that an encoder shares with another."""
+    shared = CONFIG.encoders[encoder].shares() or encoder
+    return [f"{RESULTS}/tokens/{shared}/{reading}/{corpus}" for corpus in dict.fromkeys(corpora)]
 
 
 def recipe_tokens(recipe):
@@ -101,6 +117,12 @@ def recipe_artefact(recipe):
     """The measure of another recipe's states that a training reads, if it does."""
     found = recipe.artefact
     return [f"{RESULTS}/measures/{found.kind}/{found.recipe}/seed{found.seed}.parquet"] if found else []
+
+
+def recipe_pretrained(recipe):
+    """The weights of the model that a training starts from, if it does not start from those of its encoder's folder."""
+    found = recipe.pretrained
+    return [f"{RESULTS}/models/{found.recipe}/seed{found.seed}/model.safetensors"] if found else []
 
 
 def drawn_tokens(draws):
@@ -118,9 +140,12 @@ def recipe_draws(name):
     return drawn
 
 
-def recipe_model(name, seed):
-    """The weights of a training; none for an encoder as it was pretrained."""
-    return [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if asked(name)[1].trains() else []
+def recipe_models(name, seed):
+    """The weights of a training and of the model that it started from, the first to be loaded first; none for an encoder as it
+    was pretrained."""
+    _, recipe = asked(name)
+    own = [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if recipe.trains() else []
+    return recipe_pretrained(recipe) + own
 
 
 @cache
@@ -158,7 +183,7 @@ def measure_settings(wildcards):
 def measured_seeds(wildcards):
     """Seeds that a measure is of; what is drawn is the same for all."""
     source = KINDS[wildcards.kind].source
-    if source == "states":
+    if source in BY_SEED:
         return [int(wildcards.seed)]
     return seeds(wildcards.recipe)[:1] if source == "draws" else seeds(wildcards.recipe)
 
@@ -171,6 +196,12 @@ def measured(wildcards):
     beside |= {"typology": corpus_files(settings["typology"])} if kind.typology else {}
     if kind.source == "states":
         return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | beside
+    if kind.source == "encoder":
+        encoder = asked(name)[1].encoder
+        read = [tokens_of(encoder, reading, [corpus])[0] for corpus, reading in settings.get("corpora", {}).items()]
+        dictionaries = [corpus_outputs(corpus)[0] for corpus in settings.get("dictionaries", [])]
+        folder = {"encoder": f"{RESULTS}/encoders/{encoder}", "weights": recipe_models(name, wildcards.seed)}
+        return folder | {"tokens": read, "dictionaries": dictionaries} | beside
     if kind.source == "draws":
         return {"draws": f"{RESULTS}/draws/{recipe_draws(name)}"} | beside
     return {file: model_files(name, file, seeds(name)) for file in ("predictions", "history")} | beside
@@ -186,7 +217,7 @@ def need_files(need):
     """Files of a need: one per seed where the measure reads states, otherwise one for all seeds."""
     if need.kind in MODEL_FILES:
         return model_files(need.recipe, need.kind, need.seeds)
-    if KINDS[need.kind].source != "states":
+    if KINDS[need.kind].source not in BY_SEED:
         return [f"{RESULTS}/measures/{need.kind}/{need.recipe}.parquet"]
     return [f"{RESULTS}/measures/{need.kind}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 

@@ -26,6 +26,29 @@ rule measure:
         "../workflow/scripts/measure.py"
 
 
+use rule measure as measure_encoder with:
+    output:
+        f"{RESULTS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.parquet",
+    log:
+        f"{LOGS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.log",
+    wildcard_constraints:
+        kind=kinds_that_read("encoder"),
+    conda:
+        "../envs/encoders.yaml"
+    threads: CONFIG.threads
+    resources:
+        gpu=1,
+        mem_mb=32000,
+        runtime=lambda wildcards, attempt: 360 * attempt,
+    params:
+        code=lambda wildcards: code("measure", f"measures/{wildcards.kind}"),
+        settings=measure_settings,
+        seeds=measured_seeds,
+        environment=environment("encoders"),
+    message:
+        "Measure {wildcards.kind} of {wildcards.recipe}, seed {wildcards.seed}"
+
+
 use rule measure as measure_states with:
     output:
         f"{RESULTS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.parquet",

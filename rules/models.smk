@@ -7,6 +7,7 @@ rule train:
         encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
         tokens=lambda wildcards: recipe_tokens(asked(wildcards.recipe)[1]),
         artefact=lambda wildcards: recipe_artefact(asked(wildcards.recipe)[1]),
+        pretrained=lambda wildcards: recipe_pretrained(asked(wildcards.recipe)[1]),
     output:
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
         predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",
@@ -23,7 +24,7 @@ rule train:
         "../envs/encoders.yaml"
     threads: CONFIG.threads
     resources:
-        gpu=1,
+        gpu=lambda wildcards: asked(wildcards.recipe)[1].parts,
         mem_mb=lambda wildcards, attempt: 48000 * attempt,
         runtime=lambda wildcards, attempt: 720 * attempt,
     params:

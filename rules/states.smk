@@ -5,7 +5,7 @@ rule states:
     """Store the hidden states of drawn words from an encoder, trained or as it was pretrained."""
     input:
         encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
-        model=lambda wildcards: recipe_model(wildcards.recipe, wildcards.seed),
+        model=lambda wildcards: recipe_models(wildcards.recipe, wildcards.seed),
         draws=lambda wildcards: f"{RESULTS}/draws/{recipe_draws(wildcards.recipe)}",
         tokens=lambda wildcards: drawn_tokens(DRAWS[recipe_draws(wildcards.recipe)]),
     output:

@@ -15,6 +15,7 @@ rule tokens:
         "../envs/encoders.yaml"
     resources:
         mem_mb=8000,
+        runtime=lambda wildcards, attempt: 360 * attempt,  # liu2020's text for pretraining: half a billion subwords
     params:
         code=code("tokens"),
         files=lambda wildcards: corpus_files(wildcards.corpus),

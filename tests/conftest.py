@@ -1,7 +1,9 @@
 """Shared by the tests: phrasebook sentences as corpus files, a tiny random encoder with and without a pooler, its tokens."""
 
+import json
 import logging
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,19 +13,25 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from crosslens import signals
 from crosslens.config.encoders import Encoder, RandomEncoder
 from crosslens.config.readings import Reading
 from crosslens.config.whole import Config
 from crosslens.config.whole import load as load_config
 from crosslens.corpora import schema
+from crosslens.digests import seal
 from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
+from crosslens.encoders.folder import Description
+from crosslens.encoders.folder import write as write_description
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts, load
 from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.recipes import Data
 from crosslens.tokens.tokenise import write_tokens
+from tally import often, tally  # noqa: F401, fixtures of tests/faults
+from tokenizers import Tokenizer
 from transformers import BertModel
 
 LANGUAGES = ("de", "en", "zh")
@@ -32,6 +40,10 @@ NLI = ("entailment", "neutral", "contradiction")
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
 LONGEST = ("test_workflow", "test_training", "test_wikipedia", "test_new_paper", "test_your_own", "test_phrasebook")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--faults", action="store_true", help="try faults as often as docs/reliability.md counts them")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,6 +60,17 @@ def one_thread():
 @pytest.fixture
 def log() -> logging.Logger:
     return logging.getLogger("crosslens.tests")
+
+
+@pytest.fixture
+def signals_handled():
+    """Signals raise Stopped, as in a rule's script."""
+    before = {number: signal.getsignal(number) for number in signals.NUMBERS}
+    signals.handle()
+    yield
+    signals.handle()
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +136,12 @@ def corpora(tmp_path_factory) -> Path:
     return folder
 
 
+def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
+    """The folder of an encoder that has nothing else."""
+    config = {"model_type": "bert", "vocab_size": tokenizer.get_vocab_size()}
+    write_description(Description(config, json.loads(tokenizer.to_str()), {}), folder)
+
+
 def build_encoder(settings: Encoder, corpora: Sequence[Path], folder: Path, hub: Path | None = None) -> Path:
     """An encoder's folder, by way of its tokenizer's."""
     log = logging.getLogger("crosslens.tests")
@@ -138,6 +167,7 @@ def pooler_folder(encoder_folder, tmp_path_factory) -> Path:
         torch.manual_seed(0)
         BertModel.from_pretrained(encoder_folder, add_pooling_layer=True).save_pretrained(folder)
     shutil.copy(encoder_folder / "source.json", folder)
+    seal(folder)
     return folder
 
 

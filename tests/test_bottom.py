@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from crosslens.encoding.blocks import blocks
 from crosslens.encoding.units import Units
-from crosslens.recipes import LANGUAGE, TASK
+from crosslens.heads import LANGUAGE, TASK
 from crosslens.training import bottom
-from crosslens.training.edit import blocks
 from test_training import assert_same, inference, interrupted, loop, recipe, steps_in_all
 
 
@@ -62,8 +62,8 @@ def test_resume_is_exact(bench, make, tmp_path):
     of = frozen(1, make)
     whole, total = loop(bench, of).run(), steps_in_all(bench, of)
     for stop in (2, total // 2):
-        interrupted(bench, of, tmp_path / "checkpoint", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
 
 
 def test_blocks_run_where_they_have_to(bench):

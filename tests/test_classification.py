@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from crosslens import parquet
 from crosslens.labels import NLI, UPOS
 from crosslens.measures.classification import mean_over_languages, measure
 from crosslens.measures.definitions import (
@@ -43,7 +43,7 @@ def records(folder, unit):
 
 def write(folder, rows):
     columns = [dict(zip(PREDICTIONS.names, row, strict=True)) for row in rows]
-    pq.write_table(pa.Table.from_pylist(columns, schema=PREDICTIONS), folder / "predictions.parquet")
+    parquet.write(pa.Table.from_pylist(columns, schema=PREDICTIONS), folder / "predictions.parquet")
     return pd.DataFrame(columns)
 
 

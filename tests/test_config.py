@@ -162,13 +162,14 @@ CASES = {
     "language twice": (
         "corpora.udpos.languages",
         ["en", "de", "en"],
-        "corpora.udpos: languages: en listed more than once: remove the repetitions",
+        "{key}: expected each entry once, found en a second time; remove the repetition",
     ),
     "language that the phrasebook does not write": (
         "phrasebook.languages",
         ["de", "en"],
         "phrasebook.languages: expected ar, es, fr, hi, tr too, read by corpora.udpos.languages, corpora.xnli.languages, "
-        "corpora.wikipedia.languages, corpora.wili.languages, corpora.muller2021_ud.languages, corpora.pud.languages, "
+        "corpora.wikipedia.languages, corpora.wili.languages, corpora.xnli_all.languages, corpora.liu2020_text.languages, "
+        "corpora.muller2021_ud.languages, corpora.pud.languages, "
         "corpora.wikiann.languages, corpora.udpos_xtreme.languages, corpora.panx.languages, corpora.wals.languages: "
         "add them here or remove them there",
     ),
@@ -198,7 +199,8 @@ CASES = {
     "unknown encoder": (
         f"{PAPER}.encoder",
         "mbret",
-        "{key}: expected one of mbert, mbert-vocabulary, xlmr, random, found 'mbret'; did you mean 'mbert'?",
+        "{key}: expected one of mbert, mbert-vocabulary, bert-blank, static-blank, "
+        "xlmr, random, found 'mbret'; did you mean 'mbert'?",
     ),
     "encoder without weights": (
         f"{PAPER}.encoder",
@@ -209,8 +211,8 @@ CASES = {
     "unknown corpus": (
         f"{POS}.corpus",
         "udpso",
-        "{key}: expected one of udpos, xnli, wikipedia, conll2003, mldoc, wili, xnli_translated, muller2021_ud, pud, wikiann, "
-        "udpos_xtreme, panx, cc100, wals, muse, found 'udpso'; did you mean 'udpos'?",
+        "{key}: expected one of udpos, xnli, wikipedia, conll2003, mldoc, wili, xnli_translated, xnli_all, liu2020_text, "
+        "muller2021_ud, pud, wikiann, udpos_xtreme, panx, cc100, wals, muse, found 'udpso'; did you mean 'udpos'?",
     ),
     "corpus of another kind, pos": (
         f"{POS}.corpus",
@@ -385,7 +387,7 @@ def test_published_corpora_have_the_papers_languages():
     corpora = load(merged("published")).corpora
     numbers = {"wu2019_tagging": 15, "wu2019_parsing": 31, "mldoc": 8, "sib200": 38, "wili": 99, "xnli_translated": 15,
                "wikiann": 17, "pud": 16, "udpos_xtreme": 33, "panx": 40, "wikipedia_mbert": 104, "cc100": 100,
-               "muse": 12}  # fmt: skip
+               "xnli_all": 15, "liu2020_text": 15, "muse": 12}  # fmt: skip
     assert {name: len(corpora[name].languages) for name in numbers} == numbers
     studied = {
         code for name in ("wu2019_tagging", "wu2019_parsing", "xnli_translated", "conll2002") for code in corpora[name].languages

@@ -30,7 +30,7 @@ def test_blanks_and_tabs_in_one_file(tmp_path: Path, suffix: str, language: str)
     assert [(row["source"], row["target"]) for row in rows] == [
         ("cat", "chat"), ("cat", "chatte"), ("dog", "chien"), ("sun", "soleil"), ("New York", "New York")
     ]  # fmt: skip
-    assert [row["id"] for row in rows] == [f"en-fr.0-5000/{number}" for number in range(1, 6)] and dropped == {}
+    assert [row["id"] for row in rows] == [f"en-fr.0-5000/{number}" for number in range(1, 6)] and dropped == {"repeated": 0}
     assert {(row["source_language"], row["target_language"]) for row in rows} == {("en", "fr")}
     output = tmp_path / "fr.train.parquet"
     schema.write(rows, output, dictionaries.SCHEMA, dropped)

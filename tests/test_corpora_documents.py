@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.corpora import archives, documents, schema
+from crosslens.corpora import documents, schema
 from crosslens.corpora.documents import read, wili_label
 from crosslens.errors import DataError
 
@@ -255,7 +255,7 @@ def test_an_archive_that_is_damaged_or_too_large_is_refused(tmp_path: Path, monk
     with pytest.raises(DataError, match=f"^{texts}: expected a complete tar archive"):
         read([index], "de", texts=texts)
     texts.write_bytes(whole)
-    monkeypatch.setattr(archives, "SMALL", 10**5)
+    monkeypatch.setattr("crosslens.files.SMALL", 10**5)
     with pytest.raises(DataError, match=f"^{texts}: expands from .* to more than"):
         read([index], "de", texts=texts)
 

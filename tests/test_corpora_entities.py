@@ -76,7 +76,7 @@ def test_several_files_stay_apart(tmp_path: Path) -> None:
 
 
 def test_the_shared_tasks_own_encoding(tmp_path: Path) -> None:
-    path = save(tmp_path, "La Art O\nEspaña NC B-LOC\nB\u00a0C NC O\n".encode("iso-8859-1"), "esp.train")
+    path = save(tmp_path, "La Art O\nEspaña NC B-LOC\nB\u00a0C NC O\n\n".encode("iso-8859-1"), "esp.train")
     rows, _ = read([path], "es", encoding="iso-8859-1")
     assert rows[0]["forms"] == ["La", "España", "B\u00a0C"]  # a no-break space parts no columns
     with pytest.raises(DataError, match=f"{path}:2: expected UTF-8, found an invalid byte, number 5 of the line"):
@@ -84,16 +84,16 @@ def test_the_shared_tasks_own_encoding(tmp_path: Path) -> None:
 
 
 def test_characters_are_joined_without_spaces(tmp_path: Path) -> None:
-    path = save(tmp_path, "乌\tB-LOC\n尔\tI-LOC\n姆\tI-LOC\n大\tO\n", "msra_train_bio.txt")
+    path = save(tmp_path, "乌\tB-LOC\n尔\tI-LOC\n姆\tI-LOC\n大\tO\n\n", "msra_train_bio.txt")
     assert [(row["id"], row["text"]) for row in read([path], "zh")[0]] == [("msra_train_bio/1", "乌尔姆大")]
 
 
 def test_a_prefix_is_taken_off_and_every_word_has_it(tmp_path: Path) -> None:
     text = "de:Ada\tB-PER\nde:\tO\nde:de:x\tO\n"
-    assert read([save(tmp_path, text)], "de")[0][0]["forms"] == ["Ada", "de:x"]
+    assert read([save(tmp_path, f"{text}\n")], "de")[0][0]["forms"] == ["Ada", "de:x"]
     with pytest.raises(DataError, match=":4: expected the prefix de: as above, found word 'Bo'"):
         read([save(tmp_path, text + "Bo\tO\n")], "de")
-    classical = save(tmp_path, "zh-classical:孔\tB-PER\n")
+    classical = save(tmp_path, "zh-classical:孔\tB-PER\n\n")
     assert read([classical], "lzh")[0][0]["forms"] == ["孔"]
     path = save(tmp_path, text)
     with pytest.raises(DataError, match=f"{path}:1: expected words in 'nl', found 'de'; name the file of that language"):
@@ -116,7 +116,7 @@ WORDLESS = {  # words with tags, - for white space -> what is left of them
 def test_words_of_white_space_leave_the_spans_right(tmp_path: Path, case: str, space: str) -> None:
     given, expected = (cells.split() for cells in WORDLESS[case])
     words = zip(given[::2], given[1::2], strict=True)
-    text = "".join(f"ja:{space if form == '-' else form}\t{tag}\n" for form, tag in words)
+    text = "".join(f"ja:{space if form == '-' else form}\t{tag}\n" for form, tag in words) + "\n"
     [row], counts = read([save(tmp_path, text)], "ja")
     assert (row["forms"], row["entities"], row["text"]) == (expected[::2], expected[1::2], "".join(expected[::2]))
     assert counts == {"opened": case == "outside", "wordless": given.count("-"), "empty": 0}

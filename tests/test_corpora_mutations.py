@@ -199,7 +199,11 @@ def formats() -> dict[str, Format]:
     reuters = {f"rcv2/FDG{i}/{7 + i}.xml": REUTERS % (b"CCAT", i) for i in range(9)}
     muse = b"".join(b"word%d Wort%d\n" % (i, i) for i in range(5)) + b"word5\tWort5\nword\tein Wort\n"
     lines_100 = b"".join(b"Die erste Zeile der Seite %d.\nDie zweite Zeile von Seite %d.\n\n" % (i, i) for i in range(8))
-    line, block, tar = complete(b"\n"), complete(b"\n\n"), tarred({f"ud/de_{name}-ud-test.conllu": trees for name in "abc"})
+    line, block, tar = (
+        complete(b"\n"),
+        complete(b"\n\n"),
+        tarred({f"ud/de_{name}-ud-test.conllu": b"# newdoc = %s\n" % name.encode() + trees for name in "abc"}),
+    )
     nested = zipped({"panx/de.tar.gz": gzip.compress(tarred({"train": wikiann}))})
     forms = {
         "conllu": official(treebanks, "de_x-ud-test.conllu", trees, block),

@@ -39,7 +39,7 @@ def test_each_part_is_what_it_would_be_alone(tmp_path: Path) -> None:
     plain.write_text(lines("fr.test"))
     archived = {part: globs for part, globs in PATTERNS.items() if part != "fr.test"}
     write(tmp_path / "muse", {str(archive(tmp_path)): archived, "": {"fr.test": [str(plain)]}}, train=4)
-    assert {path.name for path in (tmp_path / "muse").iterdir()} == {f"{part}.parquet" for part in PATTERNS}
+    assert {path.name for path in (tmp_path / "muse").glob("*.parquet")} == {f"{part}.parquet" for part in PATTERNS}
     for part in PATTERNS:
         language, split = part.split(".")
         file = tmp_path / f"en-{language}.{SPLITS[split]}.txt"
@@ -78,9 +78,9 @@ def test_a_part_without_files_is_named(tmp_path: Path) -> None:
 
 def test_what_was_there_is_replaced_only_by_a_whole_corpus(tmp_path: Path) -> None:
     write(tmp_path / "muse", {str(archive(tmp_path)): PATTERNS})
-    before = {path.name: path.read_bytes() for path in (tmp_path / "muse").iterdir()}
+    before = {path.name: path.read_bytes() for path in (tmp_path / "muse").glob("*.parquet")}
     with pytest.raises(DataError):
         write(tmp_path / "muse", {str(archive(tmp_path, fr_test="\n")): PATTERNS})
-    assert {path.name: path.read_bytes() for path in (tmp_path / "muse").iterdir()} == before
+    assert {path.name: path.read_bytes() for path in (tmp_path / "muse").glob("*.parquet")} == before
     write(tmp_path / "muse", {str(archive(tmp_path)): {"de.test": PATTERNS["de.test"]}})
-    assert [path.name for path in (tmp_path / "muse").iterdir()] == ["de.test.parquet"]
+    assert [path.name for path in (tmp_path / "muse").glob("*.parquet")] == ["de.test.parquet"]

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 
 import mwxml
 import pytest
+from conftest import save_tokenizer
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.dumps import articles, pages
@@ -452,8 +453,10 @@ def test_empty_split(tmp_path: Path) -> None:
 def treebank(folder: Path, *sentences: tuple[str, str]) -> Path:
     """A treebank of one-word sentences: (sent_id, text)."""
     path = folder / "xx_pud-ud-test.conllu"
-    word = "1\tword\tword\tNOUN\t_\t_\t0\troot\t_\t_"
-    path.write_text("".join(f"# sent_id = {id}\n# text = {text}\n{word}\n\n" for id, text in sentences), encoding="utf-8")
+    word = "1\t{}\tword\tNOUN\t_\t_\t0\troot\t_\t_"
+    path.write_text(
+        "".join(f"# sent_id = {id}\n# text = {text}\n{word.format(text)}\n\n" for id, text in sentences), encoding="utf-8"
+    )
     return path
 
 
@@ -466,6 +469,33 @@ def test_paragraphs_of_a_treebank(tmp_path: Path) -> None:
         first = int(row["text"][9:12])
         assert row["id"] == f"{row['page']}000" and row["page"] == f"n{first // 3:05}"
         assert row["text"] == " ".join(f"Sentence {i:03} " + "x" * 60 for i in range(first, first + 3))
+
+
+def test_disjoint_languages_share_no_document(tmp_path: Path) -> None:
+    """Every document serves one language, whatever the form of the source; together they have all."""
+    names = [f"n{i:05}" for i in range(60)]
+    texts = [[f"The sentence {k} of the document {i}." for k in range(4)] for i in range(60)]
+    blank = tmp_path / "xx.txt.xz"
+    blank.write_bytes(lzma.compress("".join("\n".join(each) + "\n\n" for each in texts).encode()))
+    sources = {
+        "treebank": treebank(tmp_path, *((f"{name}{k:03}", text) for name, each in zip(names, texts, strict=True)
+                                         for k, text in enumerate(each))),
+        "lines": blank,
+        "dump": dump(tmp_path, *(page(name, "\n\n".join(each)) for name, each in zip(names, texts, strict=True)), streams=5),
+    }  # fmt: skip
+    for form, path in sources.items():
+        everything = {row["page"] for row in ordered(path, tmp_path, form=form)}
+        shares = {
+            (language, number): {
+                row["page"] for row in ordered(path, tmp_path, form=form, language=language, disjoint=(number, 3))
+            }
+            for language in ("xx", "yy")
+            for number in range(3)
+        }
+        for number in range(3):
+            assert shares["xx", number] == shares["yy", number] and len(shares["xx", number]) > 8
+        assert sum(len(shares["xx", number]) for number in range(3)) == len(everything) == 60
+        assert set().union(*shares.values()) == everything
 
 
 def test_paragraphs_of_a_treebank_end_at_300_characters(tmp_path: Path) -> None:
@@ -639,7 +669,7 @@ def test_unknown_pieces_leave_before_the_sample_is_drawn(tmp_path: Path, wiki: s
     vocabulary = tmp_path / "vocab.txt"
     vocabulary.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
     tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=False, strip_accents=False)
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    save_tokenizer(tokenizer, tmp_path)
     path = next(path for path in (MIRROR / "wikipedia" / wiki).glob("*/*.bz2") if "index" not in path.name)
     found = sample(path, tmp_path, minimum_characters=100, paragraphs=asked, candidates=10)
     dropped = 0

@@ -245,7 +245,7 @@ def test_tags_of_ud_1_become_those_of_ud_2() -> None:
 
 
 FUSED = """# sent_id = 1
-# text = vámonos al mar y
+# text = vámonos al m‌ar 1‌
 1-2	vámonos	_	_	_	_	_	_	_	_
 1	vamos	ir	VERB	_	_	0	root	_	_
 2	nos	nosotros	PRON	_	_	1	obj	_	_

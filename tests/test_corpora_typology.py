@@ -128,3 +128,8 @@ def test_real_wals() -> None:
     ]
     assert [found[language, "87A"] for language in ("en", "fr")] == ["Adjective-Noun", "Noun-Adjective"]
     assert {row["genus"] for row in rows if row["language"] == "vi"} == {"Viet-Muong"}  # the release's, not v2020.4's
+
+
+def test_no_value_of_any_language_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"{tmp_path}/values.csv:1: expected values of fi, found none; name others"):
+        read(save(tmp_path), ["fi"])

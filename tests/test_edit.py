@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 from crosslens.errors import DataError
-from crosslens.recipes import TASK, Edit
+from crosslens.heads import TASK
+from crosslens.recipes import Edit
 from crosslens.training import edit
 from test_training import loop, recipe, same, weights
 from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel, XLMRobertaConfig, XLMRobertaModel

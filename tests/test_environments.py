@@ -111,7 +111,7 @@ def test_every_rule_has_what_its_script_imports():
 
 def test_what_scripts_import_by_name_is_there_too(config):
     """Kinds of measures, modules of items, readers of corpora: see the scripts measure, table, figure and corpus."""
-    modules = {f"measures/{kind}": "measures" for kind in kinds()}
+    modules = {f"measures/{name}": "encoders" if kind.source == "encoder" else "measures" for name, kind in kinds().items()}
     for paper in papers():
         modules |= {
             f"papers/{paper.key}/{item.module}": {"table": "measures", "figure": "figures"}[item.form]
@@ -206,3 +206,11 @@ def test_a_missing_package_and_a_missing_environment_are_reported(project):
 def test_a_differing_pin_is_reported(project, line, problem):
     (project / "envs/measures.yaml").write_text(f"dependencies:\n  - python=3.11\n  - {line}\n")
     assert differing_pins(project) == [problem]
+
+
+def test_parquet_is_opened_in_one_place():
+    """Elsewhere nothing would verify it."""
+    library = REPOSITORY / "workflow"
+    opens = re.compile(r"pyarrow\.parquet|\bpq\.|read_parquet|to_parquet|pyarrow\.dataset")
+    found = [str(path.relative_to(library)) for path in library.rglob("*.py") if opens.search(path.read_text("utf-8"))]
+    assert found == ["crosslens/parquet.py"]

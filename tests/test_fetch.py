@@ -19,7 +19,8 @@ from crosslens.corpora.dumps import pages
 from crosslens.errors import DataError
 from crosslens.sources import network
 from crosslens.sources.fetch import fetch, parts
-from crosslens.sources.pins import pin, pinned
+from crosslens.sources.pins import pin, pinned, unverified
+from crosslens.sources.registry import load
 from crosslens.sources.wikipedia import sample
 from test_wikipedia import multistream
 
@@ -35,6 +36,12 @@ def mirror_with(tmp_path: Path, suffix: str, content: bytes = CONTENT, name: str
     path.parent.mkdir(parents=True)
     path.write_bytes(packed)
     return tmp_path / "mirror"
+
+
+@pytest.fixture(autouse=True)
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mirrors of these tests are as they stay."""
+    monkeypatch.setattr("crosslens.sources.fetch.FRESH", 0.0)
 
 
 def got(tmp_path: Path, file: str = FILE, **settings: object) -> bytes:
@@ -379,3 +386,14 @@ def test_a_dump_of_another_day(tmp_path: Path, server: str) -> None:
     with parts(FILE, urls=[f"{server}/file"], mirror=[]) as remote, pytest.raises(DataError, match="another version"):
         sample(index, remote, tmp_path / "some.bz2", blocks=4, seed=0)
     assert not (tmp_path / "some.bz2").exists()
+
+
+def test_what_rests_on_the_first_fetch_is_listed(tmp_path: Path) -> None:
+    lock = tmp_path / "sources.lock.tsv"
+    assert unverified(load(), lock) == ""
+    known = "google-bert/bert-base-multilingual-cased/3f076fdb1ab68d5b2880cb87a0886f315b8146f8/config.json"
+    for file in (f"hub/{known}", "xnli/XNLI-1.0.zip", *(f"wikipedia/{n}wiki/x" for n in range(6))):
+        pin(file, "0" * 64, 1, "a mirror", lock)
+    line = unverified(load(), lock)
+    assert line.startswith(f"{lock}: 7 files are unverified") and known in line and line.endswith(" and 2 more")
+    assert "XNLI-1.0.zip" not in line  # its digest has become known

@@ -19,6 +19,7 @@ from crosslens.config.whole import load
 from crosslens.draws.files import write as write_draws
 from crosslens.encoding.units import Units
 from crosslens.errors import DataError
+from crosslens.heads import TASK, LinearHead, Projection
 from crosslens.measures import subspaces as measured
 from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1
 from crosslens.measures.given import Given
@@ -26,7 +27,7 @@ from crosslens.papers.liang2021 import recipes, removal, tables
 from crosslens.papers.liang2021.items import items
 from crosslens.papers.liang2021.layout import BY_LANGUAGE, ITEMS, PRINTED, Study, pretrained, untrained
 from crosslens.papers.liang2021.paper import PAPER, draws, measures
-from crosslens.recipes import ENCODER, TASK, Data, LinearHead, Penalty, Phase, Projection, Recipe, Term
+from crosslens.recipes import ENCODER, Data, Penalty, Phase, Recipe, Term
 from crosslens.states import files as states_files
 from crosslens.states.run import run as store_states
 from crosslens.subspaces import files
@@ -228,8 +229,8 @@ def test_resume_is_exact(bench, subspaces, tmp_path, anchor, dropout):
     of = penalised(anchor=anchor, encoder_dropout=dropout)
     whole = loop(bench, of, subspaces=subspaces).run()
     for stop in (1, steps_in_all(bench, recipe()) // 3, 11):
-        interrupted(bench, of, tmp_path / "checkpoint", stop, subspaces=subspaces)
-        assert_same(whole, loop(bench, of, subspaces=subspaces, checkpoints=tmp_path / "checkpoint").run())
+        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop, subspaces=subspaces)
+        assert_same(whole, loop(bench, of, subspaces=subspaces, checkpoints=tmp_path / f"checkpoint{stop}").run())
 
 
 def test_a_checkpoint_of_other_subspaces_is_not_resumed(bench, subspaces):
@@ -337,7 +338,7 @@ def stored(bench, tokens, tmp_path_factory) -> Path:
     drawn = Draws(encoder="tiny", reading="subwords", unit="word", corpora={"sentences": words})
     write_draws(drawn, {"sentences": tokens / "sentences"}, folder / "draws")
     store_states(
-        bench.encoder_folder, None, folder / "draws", {"sentences": tokens / "sentences"}, folder / "states", draws=drawn,
+        bench.encoder_folder, [], folder / "draws", {"sentences": tokens / "sentences"}, folder / "states", draws=drawn,
         layers=[], units=Units(), precision="float32", stored="float32", threads=1,
         log=logging.getLogger("crosslens.tests"),
     )  # fmt: skip
@@ -464,7 +465,7 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
         ("sources", [["en"], ["en", "fr"]], "papers.liang2021.tasks.pos: corpora.udpos_xtreme has no training data for fr"),
         ("models", {"ldar": {"weight": 1}}, "models: expected 'mbert', with which the others are compared, found none: add it"),
         ("texts", {"mbert": "pud"}, "papers.liang2021.texts.mbert: expected a corpus of kind 'paragraphs'"),
-        ("texts", {"mbert": "wikipedia_mbert", "bert": "cc100"}, "texts: expected one of mbert, mbert-vocabulary, xlmr"),
+        ("texts", {"mbert": "wikipedia_mbert", "bert": "cc100"}, "texts: expected one of mbert, mbert-vocabulary, bert-blank"),
         (
             "texts",
             {"xlmr": "cc100"},

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from crosslens import parquet
 from crosslens.config.base import languages_table
+from crosslens.digests import seal
 from crosslens.draws.files import SCHEMA
 from crosslens.measures import definitions as scores
 from crosslens.measures import language_groups, language_identification, language_similarity, typology
@@ -57,6 +58,7 @@ def folder(tmp_path_factory):
         }
         layers = {f"layer_{number}": states + scale * mean for number, scale in ((0, 0.3), (1, 1.0))}
         files.write(pa.table(columns, schema=SCHEMA), layers, root / "text" / f"{language}.parquet", "float32")
+    seal(root)
     return root
 
 
@@ -70,7 +72,7 @@ def given(folder, tmp_path_factory):
         for feature, value in (("1A", 1 + (genus in "ac")), ("2A", 1 + (genus in "ab")), ("3A", drawn[number]), ("4A", 1))
     ]
     path = tmp_path_factory.mktemp("wals") / "typology.parquet"
-    pq.write_table(pa.Table.from_pylist(rows), path)
+    parquet.write(pa.Table.from_pylist(rows), path)
     return Given(folder, 0, {}, path)
 
 

@@ -11,7 +11,7 @@ from crosslens import logs
 
 
 @pytest.fixture(autouse=True)
-def clean():
+def clean(signals_handled):
     yield
     log = logging.getLogger("crosslens")
     for handler in list(log.handlers):
@@ -138,12 +138,12 @@ def test_peak_memory_is_in_bytes():
     assert 2**20 < logs.peak_memory() < 2**40
 
 
-def fails(tmp_path, line):
+def fails(tmp_path, line, status=1, first=""):
     """Log and stderr of a script that starts a log and then fails."""
-    script = f"from crosslens import logs\nfrom crosslens.errors import DataError\nlogs.start('a.log', 't')\n{line}\n"
+    script = f"{first}\nfrom crosslens import logs\nfrom crosslens.errors import DataError\nlogs.start('a.log', 't')\n{line}\n"
     environment = os.environ | {"PYTHONPATH": str(Path(logs.__file__).parents[1])}
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert result.returncode == 1
+    assert result.returncode == status
     return (tmp_path / "a.log").read_text(), result.stderr
 
 
@@ -156,3 +156,29 @@ def test_bad_input_ends_in_one_line_on_stderr_and_in_the_log(tmp_path):
 def test_an_error_of_ours_leaves_its_traceback_on_stderr_and_in_the_log(tmp_path):
     for text in fails(tmp_path, "raise KeyError('x')"):
         assert "stopped by an error" in text and "Traceback" in text and text.endswith("KeyError: 'x'\n")
+
+
+FOREGROUND = "import os, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+HELD = """
+from crosslens import signals
+with signals.held():
+    os.kill(os.getpid(), signal.{0})
+    with open("whole", "w") as file:
+        file.write("all of it")
+with open("more", "w") as file:
+    pass
+"""
+
+
+@pytest.mark.parametrize(("name", "status", "said"), [("SIGTERM", 143, "SIGTERM"), ("SIGINT", 130, "Ctrl-C")])
+def test_a_signal_ends_a_job_in_one_line(tmp_path, name, status, said):
+    log, stderr = fails(tmp_path, f"os.kill(os.getpid(), signal.{name})\nwhile True: pass", status, FOREGROUND)
+    assert stderr == f"ERROR: stopped by {said}\n"
+    assert log.endswith(stderr.partition(" ")[2]) and "Traceback" not in log
+    fails(tmp_path, HELD.format(name), status, FOREGROUND)
+    assert (tmp_path / "whole").read_text() == "all of it" and not (tmp_path / "more").exists()
+
+
+def test_a_job_in_the_background_does_not_hear_ctrl_c(tmp_path):
+    ignoring = FOREGROUND.replace("default_int_handler", "SIG_IGN")
+    fails(tmp_path, "os.kill(os.getpid(), signal.SIGINT)", 0, ignoring)

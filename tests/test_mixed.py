@@ -7,23 +7,9 @@ import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.encoding.texts import IGNORED, load
 from crosslens.encoding.units import Units
+from crosslens.heads import ALL, ARC, LANGUAGE, TAG, TASK, LinearHead, Mix, ParserHead
 from crosslens.labels import RELATIONS
-from crosslens.recipes import (
-    ALL,
-    ARC,
-    ENCODER,
-    LANGUAGE,
-    TAG,
-    TASK,
-    Halving,
-    LinearHead,
-    Mix,
-    ParserHead,
-    Phase,
-    Score,
-    Stage,
-    Term,
-)
+from crosslens.recipes import ENCODER, Halving, Phase, Score, Stage, Term
 from crosslens.training import optimiser
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.features import Features
@@ -140,8 +126,8 @@ def test_a_halved_stage_resumes_exactly(bench, tmp_path):
     last = whole.history[-1]["epoch"]
     steps = of.stages[0].phases[0].steps(of.stages[0].batch, {TRAIN: len(bench.texts(TRAIN))})
     for stop in (2, steps * (last - 1) + 1):
-        interrupted(bench, of, tmp_path / "checkpoint", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
 
 
 def test_it_learns_labels_of_texts_from_their_words(bench, tokens):

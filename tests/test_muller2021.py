@@ -5,17 +5,18 @@ import copy
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 import yaml
 from conftest import LANGUAGES
+from crosslens import parquet
 from crosslens import records as records_of
 from crosslens.cells import Published
 from crosslens.config.base import ConfigError
 from crosslens.config.whole import load
 from crosslens.encoding.texts import load as load_texts
 from crosslens.errors import DataError
+from crosslens.heads import ARC, TASK
 from crosslens.kinds import kinds
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.measures import attachment, similarity, spans
@@ -27,7 +28,7 @@ from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, Study, needs,
 from crosslens.papers.muller2021.paper import draws, measures
 from crosslens.papers.muller2021.tables import table
 from crosslens.papers.paper import Need
-from crosslens.recipes import ARC, TASK, Edit
+from crosslens.recipes import Edit
 from crosslens.states import files as states_files
 from crosslens.states.extract import text_means
 from crosslens.tokens.schema import TOKENS
@@ -186,7 +187,7 @@ def test_conll_2003_is_read_whole(config):
 
 
 def test_the_number_of_layers_is_the_encoders(tmp_path, config):
-    (tmp_path / "config.json").write_text('{"num_hidden_layers": 2}')
+    records_of.write_json({"num_hidden_layers": 2}, tmp_path / "config.json")
     recipe = "muller2021/parsing/en/init1-2"
     records_of.write([], tmp_path / "scores.parquet", {})
     published = Published.read(REPOSITORY / "resources/published/muller2021.csv")
@@ -237,7 +238,7 @@ def predictions(path, parts):
         for head, corpus, split, language, gold, predicted in parts
         for i, (g, p) in enumerate(zip(gold, predicted, strict=True))
     ]
-    pq.write_table(pa.Table.from_pylist(rows, schema=PREDICTIONS), path / "predictions.parquet")
+    parquet.write(pa.Table.from_pylist(rows, schema=PREDICTIONS), path / "predictions.parquet")
 
 
 def records(found):
@@ -278,7 +279,7 @@ def test_las_of_parsers(tmp_path):
         for i, upos in enumerate((["NOUN", "VERB", "PUNCT", "NOUN"], ["VERB"]))
     ]
     (tmp_path / "pud").mkdir()
-    pq.write_table(pa.Table.from_pylist(rows, schema=TOKENS), tmp_path / "pud" / "de.test.parquet")
+    parquet.write(pa.Table.from_pylist(rows, schema=TOKENS), tmp_path / "pud" / "de.test.parquet")
     given = Given(tmp_path, 0, {"pud": tmp_path / "pud"})
     found = records(attachment.measure(given, head=TASK, arcs=ARC, relations=RELATIONS, resamples=20))
     values = {definition: row["value"] for (_, _, definition), row in found.items()}
@@ -374,7 +375,7 @@ def test_search_puts_the_best_first():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("encoder", "mbret", "expected one of mbert, mbert-vocabulary, xlmr, found 'mbret'; did you mean 'mbert'?"),
+        ("encoder", "mbret", "bert-blank, static-blank, xlmr, found 'mbret'; did you mean 'mbert'?"),
         (
             "parallel",
             "wikiann",

@@ -72,7 +72,7 @@ def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(tmp_path):
         "Draw pires2019/parallel",
         "Store hidden states of pires2019/pretrained, seed 0",
         "Measure classification of pires2019/pos/en",
-        "Measure translation of pires2019/pretrained, seed 0",
+        "Measure nearest_translation of pires2019/pretrained, seed 0",
         "Make pires2019/table2",
         "Draw pires2019/figure3",
         "Lay out pires2019/table2",

@@ -13,6 +13,7 @@ from crosslens.config.base import ConfigError
 from crosslens.config.readings import Reading
 from crosslens.config.whole import load
 from crosslens.corpora.schema import TYPOLOGY, write
+from crosslens.digests import seal
 from crosslens.encoders import folder as folders
 from crosslens.encoders import packaged
 from crosslens.encoders.folder import Description
@@ -189,6 +190,7 @@ def test_counts_are_those_of_the_tokenizer(inputs, corpora, encoder_folder, tmp_
     assert vocabulary.subwords == tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     unigram = Description({}, packaged._tokenizer_json([*((name, 0.0) for name in packaged.SPECIALS), ("▁a", -1.0)], {}), {})
     folders.write(unigram, tmp_path)
+    seal(tmp_path)
     assert Vocabulary.read(tmp_path) == Vocabulary([*packaged.SPECIALS, "▁a"], [0, 1, 2, 4], 3)
     forms = pq.read_table(corpora / "sentences/de.test.parquet")["forms"].to_pylist()
     counted = Counter(number for words in forms for number in tokenizer(words, is_split_into_words=True).input_ids)

@@ -8,8 +8,9 @@ from conftest import LANGUAGES
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.encoding.texts import IGNORED, load
+from crosslens.heads import ARC, TASK, LinearHead, ParserHead
 from crosslens.labels import RELATIONS
-from crosslens.recipes import ARC, ENCODER, TASK, Data, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
 from crosslens.training.heads.build import build
 from crosslens.training.heads.parser import inside, padded

@@ -32,6 +32,8 @@ from crosslens.phrasebook.generate import Stream, different, split_of
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import prompts
 from crosslens.phrasebook.pairs import XNLI_LANGUAGES
+from crosslens.phrasebook.realise import realise
+from crosslens.phrasebook.running import EVERYDAY, everyday
 from crosslens.phrasebook.tables import TABLES, languages_present
 from crosslens.phrasebook.typology import read_features
 from crosslens.phrasebook.write import Sizes, write_sources
@@ -558,3 +560,18 @@ def test_the_reader_of_running_text_finds_the_paragraphs(sources, tmp_path):
     written = {each.text for article in articles(read_grammar("de"), RECORDS, 0, "cc-100") for each in article.paragraphs}
     texts = [text for path in outputs.values() for text in schema.read(path)["text"].to_pylist()]
     assert len(texts) == 8 and set(texts) <= written
+
+
+def test_running_text_says_something_else_in_each_language(sources, tmp_path):
+    meanings = {code: everyday(read_grammar(code), 60, 0, place, len(LANGUAGES)) for place, code in enumerate(LANGUAGES)}
+    assert len({meaning for each in meanings.values() for meaning in each}) == 60 * len(LANGUAGES)
+    assert {split_of(meaning) for each in meanings.values() for meaning in each} == {"train"}
+    for code in LANGUAGES:
+        text = (sources / "text" / f"{code}.txt").read_text(encoding="utf-8")
+        documents = [document.splitlines() for document in text.removesuffix("\n\n").split("\n\n")]
+        expected = articles(read_grammar(code), Sizes().documents, 0, "text")
+        assert [document[:-1] for document in documents] == [[each.text for each in article.paragraphs] for article in expected]
+        dumped = {each.text for article in articles(read_grammar(code), SMALL.articles, 0) for each in article.paragraphs}
+        assert not dumped & set(text.splitlines())
+        said = [realise(read_grammar(code), meaning).text for meaning in meanings[code][:EVERYDAY]]
+        assert all(sentence in documents[0][-1] for sentence in said)

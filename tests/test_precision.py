@@ -45,8 +45,8 @@ def test_resume_in_bfloat16_is_exact(bench, objective, tmp_path):
     of = recipe(objective, precision="bfloat16")
     whole, total = loop(bench, of).run(), steps_in_all(bench, of)
     for stop in (1, total // 2, total - 1):
-        interrupted(bench, of, tmp_path / "checkpoint", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
+        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
 
 
 @pytest.mark.parametrize(("native", "expected"), [(True, "bfloat16"), (False, "float32")])

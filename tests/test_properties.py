@@ -1,10 +1,12 @@
 """What holds for any input: files say what was written, and every word is labelled at its own first piece."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import accumulate, count
 from pathlib import Path
 
 import pytest
+from conftest import save_tokenizer
 from crosslens.config.readings import Reading
 from crosslens.corpora import dictionaries, entities, schema, treebanks
 from crosslens.corpora.conllu import Multiword, Sentence, read_treebank
@@ -107,13 +109,13 @@ def conllu(sentence: Sentence, empty: dict[int, int]) -> str:
 def test_a_treebank_is_read_as_it_was_written(save, drawn) -> None:
     path = save("de_x-ud-test.conllu", "".join(conllu(*tree) for tree in drawn))
     sentences = [sentence for sentence, _ in drawn]
-    assert list(read_treebank(path)) == sentences
-    rows, dropped = treebanks.read([path], "de", withheld="clean")
+    assert [replace(sentence, line=0, text_fits=True) for sentence in read_treebank(path)] == sentences
+    rows, counts = treebanks.read([path], "de", withheld="clean")
     kept = [sentence for sentence in sentences if treebanks.reason_to_drop(sentence, "clean") is None]
     assert [(row["id"], row["forms"], row["upos"], row["heads"]) for row in rows] == [
         (f"de_x/{sentence.id}", sentence.forms, sentence.upos, sentence.heads) for sentence in kept
     ]
-    assert len(rows) + sum(dropped.values()) == len(sentences)
+    assert len(rows) + counts["withheld"] + counts["untagged"] == len(sentences)
     assert stored(rows, path, schema.SENTENCES) == rows
 
 
@@ -168,8 +170,10 @@ ENTRY = st.one_of(st.tuples(WORDS, st.just(" "), WORDS), st.tuples(texts(), st.j
 @given(st.lists(ENTRY, min_size=1, max_size=5))
 def test_a_dictionary_is_read_as_it_was_written(save, entries) -> None:
     path = save("en-de.0-5000.txt", "".join("".join(entry) + "\n" for entry in entries))
-    rows, _ = dictionaries.read([path], "de")
-    assert [(row["source"], row["target"]) for row in rows] == [(source, target) for source, _, target in entries]
+    rows, counts = dictionaries.read([path], "de")
+    expected = [(source, target) for source, _, target in entries]
+    assert [(row["source"], row["target"]) for row in rows] == list(dict.fromkeys(expected))
+    assert len(rows) + counts["repeated"] == len(expected)
     assert stored(rows, path, schema.DICTIONARY) == rows
 
 
@@ -218,7 +222,7 @@ def tokenizers(sentences, tmp_path_factory) -> dict[str, Tokenizer]:
         special = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
         tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
         folder = tmp_path_factory.mktemp(kind)
-        tokenizer.save(str(folder / "tokenizer.json"))
+        save_tokenizer(tokenizer, folder)
         found[kind] = load_tokenizer(folder)
     return found
 

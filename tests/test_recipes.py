@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from crosslens.heads import LANGUAGE, TASK, LinearHead, ParserHead
 from crosslens.labels import NLI, RELATIONS, UPOS
 from crosslens.papers.paper import papers
-from crosslens.recipes import LANGUAGE, TASK, LinearHead, ParserHead, Recipe
+from crosslens.recipes import Recipe
 from pydantic import ValidationError
 
 ROOT = Path(__file__).parents[1]
@@ -90,6 +91,8 @@ def test_fields_say_what_names_show(every):
         assert (recipe.task, bool(recipe.trial)) == (named, rest[-1].startswith("trial"))
         if paper in ("muller2021", "liang2021", "wu2019"):
             assert recipe.source == (rest[1] if recipe.task not in (None, LANGUAGE) else None)
+        elif paper == "liu2020":
+            assert recipe.source == ("en" if recipe.task == "nli" else None)
         else:
             assert recipe.source == "en"
         for name, head in recipe.heads.items():

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from crosslens import parquet
 from crosslens.labels import ENTITIES, UPOS
 from crosslens.measures import classification, spans
 from crosslens.measures.f1 import Counts, sentences
@@ -34,7 +34,7 @@ def write(path, gold, guess, edges, language="de"):
          "gold": gold[i][low:high].tolist(), "predicted": guess[i][low:high].tolist(), "cut": False, "cut_words": 0}
         for i, places in enumerate(edges) for window, (low, high) in enumerate(pairwise(places), start=1)
     ]  # fmt: skip
-    pq.write_table(pa.Table.from_pylist(rows, schema=PREDICTIONS), path / "predictions.parquet")
+    parquet.write(pa.Table.from_pylist(rows, schema=PREDICTIONS), path / "predictions.parquet")
     return rows
 
 

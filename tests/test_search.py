@@ -2,13 +2,18 @@
 
 import json
 import logging
+import os
 import shutil
+import signal
 
 import pandas as pd
 import pytest
+from crosslens import signals
+from crosslens.digests import seal
 from crosslens.logs import COMMAND
 from crosslens.recipes import Edit
-from crosslens.training import features, search
+from crosslens.training import features, loop, search
+from crosslens.trainings import seen
 from test_training import recipe
 
 NAMES = ("trial00", "trial01", "trial02")
@@ -44,6 +49,7 @@ def make(output, made, given, *, seed=0, version=("1",)):
     encoder, tokens = given
     folders = {corpus: tokens / corpus for corpus in ("sentences", "paragraphs", "pairs")}
     search.search(made, seed, encoder, folders, output, version=version, threads=1, log=LOG)
+    seen([str(output)])
 
 
 def results(folder):
@@ -74,7 +80,7 @@ def test_each_trial_is_what_it_is_alone(given, tmp_path, monkeypatch, objective,
     for of, name in zip(made, NAMES, strict=True):
         make(tmp_path / "alone", [of], given)
         assert results(tmp_path / "together" / name) == results(tmp_path / "alone" / name)
-        assert {path.name for path in (tmp_path / "together" / name).iterdir()} == {
+        assert {path.name for path in (tmp_path / "together" / name).glob("[!.]*")} == {
             "predictions.parquet",
             "history.csv",
             "record.json",
@@ -115,6 +121,37 @@ def test_a_stopped_job_keeps_its_finished_trials(given, tmp_path, monkeypatch, s
     assert [path.name for path in output.parent.iterdir()] == ["seed0"]
 
 
+def test_a_signal_loses_no_step_of_any_trial(given, tmp_path, monkeypatch, signals_handled):
+    """It comes in the evaluation at the end of an epoch of the second trial; what Snakemake deletes then is the output alone."""
+    made, output, steps = trials(), tmp_path / "job/seed0", []
+    make(tmp_path / "whole", made, given)
+    step, score = loop.Loop.step, loop.Loop.score
+
+    def counted(self, *arguments):
+        steps.append((self.recipe.name, self.position.stage, self.position.epoch, self.position.step))
+        return step(self, *arguments)
+
+    def signalled(self, stage):
+        if (self.recipe.name, self.position.stage, self.position.epoch) == (made[1].name, 0, 1) and len(steps) == first:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return score(self, stage)
+
+    monkeypatch.setattr(loop.Loop, "step", counted)
+    make(tmp_path / "whole", made, given)
+    first, taken = len(steps) // 3 + 12, steps.copy()  # a trial, and the two epochs of the first stage
+    steps.clear()
+    monkeypatch.setattr(loop.Loop, "score", signalled)
+    with pytest.raises(signals.Stopped, match="seed0 goes on from .*trial01/checkpoint.safetensors in the next run"):
+        make(output, made, given)
+    assert not output.exists() and len(steps) == first
+    signals.handle()
+    first = -1
+    make(output, made, given)
+    assert steps == taken
+    assert all(results(output / name) == results(tmp_path / "whole" / name) for name in NAMES)
+    assert [path.name for path in output.parent.iterdir()] == ["seed0"]
+
+
 @pytest.mark.parametrize("other", ["trial", "seed", "version", "encoder", "tokens"])
 def test_what_other_settings_data_or_code_left_is_not_taken(given, tmp_path, monkeypatch, started, other):
     output, (encoder, tokens) = tmp_path / "job/seed0", given
@@ -123,8 +160,10 @@ def test_what_other_settings_data_or_code_left_is_not_taken(given, tmp_path, mon
     made = trials(batch=4) if other == "trial" else trials()
     if other == "encoder":
         (encoder / "source.json").write_text("{}")
+        seal(encoder)
     if other == "tokens":
         shutil.copy(tokens / "sentences/de.test.parquet", tokens / "sentences/en.test.parquet")
+        seal(tokens / "sentences/en.test.parquet")
     make(output, made, given, **options)
     assert started == [of.name for of in made]
     assert [path.name for path in output.parent.iterdir()] == ["seed0"]

@@ -3,11 +3,13 @@
 from pathlib import Path
 from zipfile import ZipFile
 
+import pyarrow.parquet as pq
 import pytest
 from crosslens.config.readings import Reading
+from crosslens.corpora import schema
 from crosslens.errors import DataError
 from crosslens.tokens.sentences import ENDS, FULL_WIDTH_ENDS, MODELS, split_after, splitter
-from crosslens.tokens.tokenise import load_tokenizer, tokenise
+from crosslens.tokens.tokenise import load_tokenizer, tokenise, write_train
 from pydantic import ValidationError
 
 # Made up, so that a model learns from it that "ca." and "Fr." are abbreviations and that "Morgen" begins sentences.
@@ -85,6 +87,14 @@ def test_marks(text, sentences):
     assert split_after(ENDS, text) == splitter("marks", None)(text, "en") == sentences
 
 
+def test_marks_of_hindi_urdu_and_arabic():
+    split = splitter("all_marks", None)
+    for text in ("वह आया। वह गया॥ ठीक है?", "وہ آیا۔ کیا وہ گیا؟ جی ہاں!", "هل جاء؟ نعم. جاء."):
+        assert len(split(text, "xx")) == 3 and " ".join(split(text, "xx")) == text
+    for text in ("One. Two! 3.5 and 1।2", "他说：“好。”然后走了。"):
+        assert split(text, "xx") == splitter("marks", None)(text, "xx")
+
+
 def test_full_width_marks_alone():
     assert split_after(FULL_WIDTH_ENDS, "A. B。C") == ["A. B。", "C"]
 
@@ -111,6 +121,59 @@ def test_a_document_is_the_pair_of_its_first_two_sentences(encoder_folder):
         assert tokenise(tokenizer, [document(text)], reading)[0].to_pylist() == whole[0].to_pylist()
 
 
+def test_each_sentence_is_a_text_of_its_own(encoder_folder, tmp_path):
+    tokenizer = load_tokenizer(encoder_folder)
+    longer = " and ".join(["the old dog"] * 9) + "."
+    documents = [["I see the dog.", "The house is old!", "It is small."], ["no mark"], [longer, "It is old?"], [""]]
+    rows = [
+        {"id": f"d{number}", "language": "en", "page": "p", "text": " ".join(sentences)}
+        for number, sentences in enumerate(documents)
+    ]
+    apart = [
+        {"id": f"d{number}#{place}" if place > 1 else f"d{number}", "language": "en", "page": "p", "text": sentence}
+        for number, sentences in enumerate(documents)
+        for place, sentence in enumerate(sentences, start=1)
+    ]
+    whole = Reading(maximum=16, drop_unknown=False)
+    reading = Reading(maximum=16, sentences="marks", each_sentence=True, drop_unknown=False)
+    for limit in (1, 2, 3, None):  # of documents
+        sentences = sum(map(len, documents[:limit]))
+        table, counts = tokenise(tokenizer, rows, reading, limit)
+        expected, expected_counts = tokenise(tokenizer, apart, whole, sentences)
+        assert table.to_pylist() == expected.to_pylist() and counts == expected_counts
+        assert counts["texts"] == table.num_rows == sentences and counts["cut_texts"] == (limit in (3, None))
+    pair = [{"id": "p", "language": "en", "premise": "I see. It is.", "hypothesis": "No.", "label": "neutral"}]
+    assert tokenise(tokenizer, pair, reading)[0].to_pylist() == tokenise(tokenizer, pair, whole)[0].to_pylist()
+
+    # Texts after the last one that is kept are not looked at: none of them counts as left out.
+    known, unknown = ({"id": text, "language": "en", "text": text} for text in ("I see the dog.", "\U0001f3e0"))
+    assert tokenise(tokenizer, [known, unknown, known], Reading(), 1)[1]["unknown"] == 0
+    assert tokenise(tokenizer, [known, unknown, known], Reading(), 2)[1]["unknown"] == 1
+
+    # A sentence with an unknown piece leaves alone, and shares of train are drawn by document.
+    rows[0]["text"] = "I see the dog. \U0001f3e0 is old! It is small."
+    known = reading.model_copy(update={"drop_unknown": True})
+    table, counts = tokenise(tokenizer, rows[:2], known)
+    assert table["id"].to_pylist() == ["d0", "d0#3", "d1"] and counts["unknown"] == 1
+    many = [row | {"id": f"{row['id']}x{number}"} for number in range(9) for row in rows]
+    schema.write(many, tmp_path / "train.parquet", schema.PARAGRAPHS, {})
+    outputs = {split: tmp_path / f"out.{split}.parquet" for split in ("train", "validation")}
+    write_train(encoder_folder, tmp_path / "train.parquet", outputs, reading, language="en", share=0.5, by="text", seed=0)
+    drawn, rest = ({name.split("#")[0] for name in pq.read_table(path)["id"].to_pylist()} for path in outputs.values())
+    assert drawn and rest and not drawn & rest and len(drawn | rest) == 36
+
+
+def test_sentences_of_treebanks_and_pairs_stay_whole_where_running_text_is_split(encoder_folder):
+    tokenizer = load_tokenizer(encoder_folder)
+    rows = [
+        {"id": "w", "language": "en", "forms": ["I", "see", ".", "It"], "upos": [], "entities": [], "text": "I see. It"},
+        {"id": "q", "language": "en", "premise": "I see. It is old.", "hypothesis": "It is old."},
+    ]
+    apart = Reading(maximum=24, sentences="marks", each_sentence=True, drop_unknown=False)
+    whole = Reading(maximum=24, drop_unknown=False)
+    assert tokenise(tokenizer, rows, apart)[0].to_pylist() == tokenise(tokenizer, rows, whole)[0].to_pylist()
+
+
 def test_wrong_archives_and_settings_are_refused(tmp_path, archive):
     with pytest.raises(DataError, match="expected Punkt's models, punkt_tab.zip, for punkt, found none"):
         splitter("punkt", None)
@@ -119,9 +182,11 @@ def test_wrong_archives_and_settings_are_refused(tmp_path, archive):
     (tmp_path / "other.zip").write_text("no archive")
     with pytest.raises(DataError, match=r"other\.zip: expected NLTK's data package"):
         splitter("punkt", tmp_path / "other.zip")("Yes. No.", "en")
-    for others in ({"sentences": "marks"}, {"whole_words": True}, {"words": 9}, {"train_maximum": 64}):
+    for others in ({"sentences": "marks"}, {"whole_words": True}, {"words": 9}, {"train_maximum": 64}, {"each_sentence": True}):
         with pytest.raises(ValidationError, match=f"windows: expected null beside {next(iter(others))}"):
             Reading(windows=2, **others)
+    with pytest.raises(ValidationError, match="sentences: expected a rule beside each_sentence, found null"):
+        Reading(each_sentence=True)
 
 
 def test_readings_name_the_official_files_that_they_need():

@@ -9,6 +9,7 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.config.draws import Draw, Draws
+from crosslens.digests import seal
 from crosslens.draws.draw import draw
 from crosslens.draws.files import read as read_draws
 from crosslens.draws.files import write as write_draws
@@ -18,7 +19,8 @@ from crosslens.encoding.texts import Texts
 from crosslens.encoding.units import Units
 from crosslens.errors import DataError
 from crosslens.fingerprint import Fingerprints
-from crosslens.recipes import Data, LinearHead
+from crosslens.heads import LinearHead
+from crosslens.recipes import Data
 from crosslens.states import files as states_files
 from crosslens.states.extract import extract
 from crosslens.states.run import run
@@ -240,6 +242,7 @@ def test_files_round_trip(tmp_path, dtype, last):
                    "language": [language] * 4, "split": ["test"] * 4, "sample": [True, False, True, True],
                    "random": [False, True, True, False]}  # fmt: skip
         states_files.write(pa.table(columns), vectors, tmp_path / f"{language}.parquet", dtype)
+    seal(tmp_path)
     states = states_files.read(tmp_path)
     assert states.vectors.dtype == np.float32
     assert np.array_equal(states.vectors, np.concatenate([vectors[last]] * 2).astype(dtype).astype(np.float32))
@@ -265,7 +268,7 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log, layers):
     folders = {"sentences": tokens / "sentences"}
     write_draws(draws, folders, tmp_path / "draws")
     run(
-        bench.encoder_folder, tmp_path / "model.safetensors", tmp_path / "draws", folders, tmp_path / "states", draws=draws,
+        bench.encoder_folder, [tmp_path / "model.safetensors"], tmp_path / "draws", folders, tmp_path / "states", draws=draws,
         layers=layers, units=WORDS, precision="float32", stored="float32", threads=1, log=log,
     )  # fmt: skip
     drawn = read_draws(tmp_path / "draws" / "sentences")
@@ -294,8 +297,8 @@ def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, la
     draws = Draws(encoder="tiny", reading="whole", unit="text", labels=NLI, corpora={"pairs": draw_pairs})
     write_draws(draws, {"pairs": tokens / "pairs"}, tmp_path / "draws")
     run(
-        bench.pooler_folder, tmp_path / "model.safetensors", tmp_path / "draws", {"pairs": tokens / "pairs"}, tmp_path / "states",
-        draws=draws, layers=layers, units=POOLER, precision="float32", stored="float32", threads=1, log=log,
+        bench.pooler_folder, [tmp_path / "model.safetensors"], tmp_path / "draws", {"pairs": tokens / "pairs"},
+        tmp_path / "states", draws=draws, layers=layers, units=POOLER, precision="float32", stored="float32", threads=1, log=log,
     )  # fmt: skip
     states = states_files.read(tmp_path / "states" / "pairs")
     assert states.random.sum() == 9

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from crosslens.digests import seal
 from crosslens.measures import clusters, projection
 from crosslens.measures.definitions import PROBE_RANDOM, V_MEASURE
 from crosslens.measures.given import Given
@@ -47,6 +48,7 @@ def stored(folder, **corpora):
             (folder / corpus).mkdir(exist_ok=True)
             path = folder / corpus / f"{language}.parquet"
             files.write(pa.table(columns), {"layer_2": part.vectors}, path, "float32")
+        seal(folder / corpus)
     return Given(folder, 0, {})
 
 

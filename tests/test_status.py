@@ -1,6 +1,8 @@
 """What `make status` says, from text that Snakemake 9.27.1 printed."""
 
 import io
+import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -109,3 +111,18 @@ def test_a_broken_configuration_is_named_with_its_line(tmp_path):
     (tmp_path / "mine.yaml").write_text("seeds: [0\n")
     with pytest.raises(SystemExit, match="mine.yaml:2:1: expected YAML, found a fault while parsing a flow sequence"):
         main([], tmp_path)
+
+
+def test_make_status_in_a_folder_with_a_space(tmp_path):
+    folder = tmp_path / "my study"
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / "requirements.lock").touch()
+    shutil.copy(REPOSITORY / "Makefile", folder)
+    python = folder / ".venv/bin/python"
+    python.write_text('#!/bin/sh\necho "$PATH:$*"\n')
+    python.chmod(0o755)
+    (folder / ".venv/installed").touch()
+    said = subprocess.run(
+        ["make", "--no-print-directory", "status"], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
+    assert said.startswith(f"{folder}/.venv/bin:") and said.endswith(":-m crosslens.status\n")

@@ -12,6 +12,7 @@ from crosslens.config.base import languages_table
 from crosslens.config.whole import load
 from crosslens.encoding.units import Units
 from crosslens.figures.style import FAMILY_MARKS, marks
+from crosslens.heads import LANGUAGE, TASK
 from crosslens.measures.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM, V_CHANCE
 from crosslens.measures.intervals import mean_interval
 from crosslens.papers.tanti2021.draws import draws
@@ -20,7 +21,7 @@ from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, 
 from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.papers.tanti2021.records import named
 from crosslens.papers.tanti2021.tables import made
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit
+from crosslens.recipes import ENCODER, Edit
 from matplotlib.colors import to_hex
 
 ROOT = Path(__file__).parents[1]

@@ -14,8 +14,9 @@ import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.encoding.batches import collate
 from crosslens.encoding.states import unit_states
+from crosslens.heads import LANGUAGE, TASK, LinearHead
 from crosslens.papers.tanti2021 import recipes
-from crosslens.recipes import LANGUAGE, TASK, Data, LinearHead, Recipe
+from crosslens.recipes import Data, Recipe
 from crosslens.training.loop import Loop
 from torch.nn import functional
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from crosslens.cells import Published, table
 from crosslens.config.whole import load
+from crosslens.heads import LANGUAGE, TASK
 from crosslens.measures.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.tanti2021 import recipes
 from crosslens.papers.tanti2021.layout import PAPER
 from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, searched, used
-from crosslens.recipes import LANGUAGE, TASK
 
 ROOT = Path(__file__).parents[1]
 PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")

@@ -4,7 +4,7 @@ import random
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import LANGUAGES, SIZES
+from conftest import LANGUAGES, SIZES, save_tokenizer
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
@@ -226,7 +226,7 @@ def test_unknown_pieces_are_looked_for_in_as_many_pieces_as_the_authors_look_at(
 
 def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
     """As tanti2021's code does; of pairs, a premise with all its pairs where that is asked for."""
-    wordpiece().save(str(tmp_path / "tokenizer.json"))
+    save_tokenizer(wordpiece(), tmp_path)
     known = [pair("a " * (i // 3 + 1), "plays", id=f"{i}") for i in range(60)]
     unknown = [pair("ξ", "a", id=f"u{i}") for i in range(40)]
     schema.write(known[:30] + unknown + known[30:], tmp_path / "c", schema.PAIRS, {})
@@ -247,7 +247,7 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
 
 
 def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
-    wordpiece().save(str(tmp_path / "tokenizer.json"))
+    save_tokenizer(wordpiece(), tmp_path)
     texts = [" ".join(["a", "b"] * (i % 3 * 6 + 1)) for i in range(20)] + ["a ξ"]
     rows = [{"id": str(i), "language": "en", "page": "P", "text": text} for i, text in enumerate(texts)]
     schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
@@ -282,7 +282,7 @@ def test_no_text_left_is_an_error(encoder_folder, tmp_path):
 
 
 def test_no_fast_tokenizer_is_an_error(tmp_path):
-    with pytest.raises(DataError, match=r"tokenizer\.json: expected a fast tokenizer, found no such file"):
+    with pytest.raises(DataError, match=r"with a fast tokenizer, found no config\.json, tokenizer\.json"):
         load_tokenizer(tmp_path)
 
 
@@ -414,7 +414,7 @@ def test_words_without_a_piece_count_among_as_many_words():
 
 
 def test_training_texts_have_a_maximum_of_their_own(tmp_path):
-    wordpiece().save(str(tmp_path / "tokenizer.json"))
+    save_tokenizer(wordpiece(), tmp_path)
     rows = [{"id": str(i), "language": "en", "page": "P", "text": "a " * 30} for i in range(4)]
     schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
     reading = Reading(maximum=20, train_maximum=10)
@@ -428,7 +428,7 @@ def test_byte_level_words_begin_with_a_space(tmp_path):
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
     tokenizer.train_from_iterator(["the dog sees the dog"] * 9, trainer)
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    save_tokenizer(tokenizer, tmp_path)
     loaded = load_tokenizer(tmp_path)
     encoding = loaded.encode(["the", "dog", "日"], is_pretokenized=True)
     assert encoding.tokens[:2] == ["Ġthe", "Ġdog"] and encoding.word_ids == [0, 1, 2, 2, 2, 2]

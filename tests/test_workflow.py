@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from crosslens.digests import seal
 from forked import snakemake as forked
 from safetensors.numpy import load_file
 
@@ -33,6 +34,8 @@ OTHER_TABLES = (
     *(f"liang2021/table{number}" for number in range(1, 7)),
     *(f"wu2019/table{number}" for number in range(1, 7)),
     *(f"wu2019/{name}" for name in ("figure1_cells", "overlap", "search")),
+    *(f"liu2020/table{number}" for number in range(1, 5)),
+    *(f"liu2020/{name}" for name in ("retrieval", "inference", "claims", "calibration")),
 )
 PROBED = tuple(
     f"liang2021/{name}" for name in ("figure1", "figure2", "figure5", "subspaces")
@@ -43,10 +46,11 @@ OTHER_FIGURES = (
     "liang2021/figure3",
     "liang2021/figure4",
     *(f"wu2019/figure{number}" for number in range(1, 4)),
+    *(f"liu2020/figure{number}" for number in range(1, 9)),
 )
 UNTRAINED = {  # items without a training behind them; of liang2021's tables here those of mixed sources
     "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED,
-    "wu2019/table1", "wu2019/overlap",
+    "wu2019/table1", "wu2019/overlap", "liu2020/table3",
 }  # fmt: skip
 RUNS = {
     "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"),
@@ -179,7 +183,7 @@ def test_builds_every_table_and_figure_and_is_done(built):
             assert tuple(table.columns) == COLUMNS and all(set(table[key]) == {value} for key, value in place.items()), name
         assert record["command"] == f"snakemake --profile tests/workflow {item.relative_to(built)}"
     for ending, names in (
-        ("html", (*tables, *figures, "report", "muller2021/report", "liang2021/report", "wu2019/report")),
+        ("html", (*tables, *figures, "report", "muller2021/report", "liang2021/report", "wu2019/report", "liu2020/report")),
         ("png", figures),
     ):
         found = {str(path.relative_to(built / RESULTS).with_suffix("")) for path in (built / RESULTS).rglob(f"*.{ending}")}
@@ -212,7 +216,9 @@ def test_trials_of_the_search_keep_no_weights(built):
     files = {"predictions.parquet", "history.csv", "record.json"}
     for trials in (TRIALS, "muller2021/pos/en/ref/trials00"):
         folders = list((built / RESULTS / "models" / trials / "seed0").glob("trial*"))
-        assert len(folders) == 1 + (trials == TRIALS) and all({path.name for path in each.iterdir()} == files for each in folders)
+        assert len(folders) == 1 + (trials == TRIALS) and all(
+            {path.name for path in each.glob("[!.]*")} == files for each in folders
+        )
     record = json.loads((built / RESULTS / "table5_search.csv.json").read_text())
     assert [training["recipe"]["name"] for training in record["trainings"]] == [f"{TRIALS}/trial00", f"{TRIALS}/trial01"]
 
@@ -467,6 +473,7 @@ def test_a_malformed_line_of_a_treebank_is_named(own):
     number = next(i for i, line in enumerate(lines) if line.startswith("2\t"))
     lines[number] = lines[number].replace("\t", " ")
     path.write_text("\n".join(lines))
+    seal(path)  # as if it had come like this
     (error,) = refused(own, f"{RESULTS}/corpora/udpos")
     assert error == (
         f"{path.relative_to(own)}:{number + 1}: expected 10 tab-separated columns, found 1 columns; "
@@ -477,6 +484,7 @@ def test_a_malformed_line_of_a_treebank_is_named(own):
 def test_a_truncated_dump_is_named(own):
     path = source(own, "wikipedia/dewiki/*/*-multistream.xml.bz2")
     path.write_bytes(path.read_bytes()[:-100])
+    seal(path)
     (error,) = refused(own, f"{RESULTS}/corpora/wikipedia/de.train.parquet")
     assert error.startswith(f"{path.relative_to(own)}: byte ")
     assert "expected a complete MediaWiki export" in error and error.endswith("fetch the file again")
@@ -486,6 +494,7 @@ def test_a_truncated_dump_is_named(own):
 def test_a_truncated_archive_is_named(own):
     path = source(own, "xnli/XNLI-1.0.zip")
     path.write_bytes(path.read_bytes()[:-100])
+    seal(path)
     (error,) = refused(own, f"{RESULTS}/corpora/xnli")
     assert error.startswith(f"{path.relative_to(own)}: expected a complete zip archive") and error.endswith("to fetch it again")
 
@@ -578,3 +587,25 @@ def test_a_killed_search_goes_on_after_its_finished_trials(own):
     tiny(own, target)
     assert f"{TRIALS}/trial00 was finished before" in log.read_text()
     assert predicted() == undisturbed and [path.name for path in folder.parent.iterdir()] == ["seed0"]
+
+
+def test_a_damaged_file_is_noticed_and_made_again_as_the_error_says(own):
+    """A byte changes on disk, and Snakemake sees nothing of it."""
+    file = sorted((own / RESULTS / "states" / RECIPE / "seed0").rglob("*.parquet"))[0]
+    content, status = bytearray(file.read_bytes()), file.stat()
+    before = bytes(content)
+    content[len(content) // 3] ^= 4
+    file.write_bytes(content)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    reads = f"{RESULTS}/measures/clusters/{RECIPE}/seed0.parquet"
+    (own / reads).unlink()
+    said = tiny(own, reads, works=False)
+    folder = f"{RESULTS}/states/{RECIPE}/seed0"
+    remedy = re.search(
+        rf"ERROR: {re.escape(str(file.relative_to(own)))}: not what was written.*; (rm -rf .*)$", said, re.MULTILINE
+    )
+    assert remedy and remedy[1] == f"rm -rf {folder} && snakemake --profile tests/workflow {folder}"
+    assert "Traceback" not in said
+    subprocess.run(["bash", "-c", remedy[1]], cwd=own, env=environment(), check=True, capture_output=True)
+    assert file.read_bytes() == before
+    tiny(own, reads)

@@ -6,12 +6,13 @@ import pytest
 from crosslens.config.base import ConfigError
 from crosslens.config.whole import load
 from crosslens.encoding.units import Units
+from crosslens.heads import LANGUAGE, TASK, Mix, ParserHead
 from crosslens.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
 from crosslens.papers.wu2019.items import items
 from crosslens.papers.wu2019.layout import IDENTIFICATION, TASKS, UNTRAINED, Study
 from crosslens.papers.wu2019.paper import PAPER
 from crosslens.papers.wu2019.recipes import PRINTED, recipes, study, trials
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Edit, Mix, ParserHead
+from crosslens.recipes import ENCODER, Edit
 
 VARIANTS = {"full", "freeze0", "freeze3", "freeze6", "freeze9", "features"}
 LABELS = {"topic": TOPICS, "nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}

@@ -2,7 +2,7 @@
 # Bring up a one-node SLURM cluster on this machine, to test the profile slurm/: Debian packages, root, no systemd,
 # no database.
 #   bash slurm_up.sh            idempotent; prints sinfo when the node is idle
-#   GPUS=2 CPUS=8 MINJOBAGE=3600 bash slurm_up.sh    CPUS may exceed what the machine has
+#   GPUS=2 CPUS=8 MEMORY=256000 MINJOBAGE=3600 bash slurm_up.sh    CPUS and MEMORY (MB) may exceed what the machine has
 # GPUs are pretended: device nodes that behave like /dev/null, so that jobs are granted
 # CUDA_VISIBLE_DEVICES but no hardware. Undo with slurm_down.sh.
 set -euo pipefail
@@ -23,14 +23,16 @@ if [ -e "$CONF/slurm.conf" ] && ! grep -qx ClusterName=onenode "$CONF/slurm.conf
 fi
 
 if ! command -v slurmctld >/dev/null || ! command -v slurmd >/dev/null || ! command -v munged >/dev/null; then
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    slurm-wlm slurm-wlm-basic-plugins munge >/dev/null
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive timeout 240 apt-get install -y -qq --no-install-recommends \
+    slurm-wlm slurm-wlm-basic-plugins munge >/dev/null; } || {
+    echo "slurm_up: the packages of SLURM cannot be installed" >&2
+    exit 75
+  }
 fi
 
 host=$(hostname -s)
 cpus=${CPUS:-$(nproc)}
-memory=$(awk '/MemTotal/ {print int($2 / 1024 * 0.8)}' /proc/meminfo)
+memory=${MEMORY:-$(awk '/MemTotal/ {print int($2 / 1024 * 0.8)}' /proc/meminfo)}
 mkdir -p "$CONF" "$STATE/ctld" "$STATE/d" "$RUN"
 
 # Authentication: a random key, once.

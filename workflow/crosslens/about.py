@@ -9,7 +9,7 @@ from crosslens.config.corpora import Corpus
 from crosslens.config.draws import Draws
 from crosslens.config.encoders import Encoder
 from crosslens.config.whole import Config
-from crosslens.kinds import Kind
+from crosslens.kinds import Kind, named_corpora
 from crosslens.papers.paper import Item, Need, Paper
 from crosslens.recipes import Recipe
 from crosslens.scales import Scale
@@ -82,8 +82,8 @@ class About:
                  if need.kind in self.kinds and self.kinds[need.kind].source != "predictions"]  # fmt: skip
         corpora = [corpus for _, recipe in needs for corpus, _, _ in recipe.files()]
         corpora += [corpus for name in [*drawn, *item.draws] if name for corpus in self.draws[name].corpora]
-        corpora += [paper.measures(recipe, self.config)[need.kind]["typology"] for need, recipe in needs
-                    if need.kind in self.kinds and self.kinds[need.kind].typology]  # fmt: skip
+        asked = [paper.measures(recipe, self.config)[need.kind] for need, recipe in needs if need.kind in self.kinds]
+        corpora += [corpus for settings in asked for corpus in named_corpora(settings)]
         return Uses(
             dict.fromkeys([*(recipe.encoder for _, recipe in needs), *_encoders(item)]),
             dict.fromkeys([*corpora, *_corpora(item)]),
@@ -124,7 +124,7 @@ class About:
             corpora += [corpus for draws in paper.draws(self.published).values() for corpus in draws.corpora]
             items = paper.items(self.published).values()
             corpora += [corpus for item in items for corpus in _corpora(item)]
-            corpora += [kind["typology"] for kind in settings if "typology" in kind]
+            corpora += [corpus for kind in settings for corpus in named_corpora(kind)]
             encoders = [*(recipe.encoder for recipe in recipes), *(encoder for item in items for encoder in _encoders(item))]
             self._published[paper.key] = Uses(dict.fromkeys(encoders), dict.fromkeys(corpora), {})
         return self._published[paper.key]
@@ -196,7 +196,11 @@ def _encoder(encoder: Encoder) -> str:
         case "vocabulary":
             return f"the vocabulary of {encoder.vocabulary}"
         case "random":
-            return f"an untrained BERT of {encoder.layers} layers"
+            return (
+                f"a BERT of {encoder.layers} layers, from random weights"
+                if encoder.layers
+                else "word embeddings, from random weights"
+            )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -2,8 +2,9 @@
 
 Passed to a rule as ``params: code=fingerprint("workflow/scripts/x.py")``, a fingerprint makes the rule rerun when its
 script, or a library module that the script imports, directly or not, changes in more than comments, docstrings,
-descriptions of fields or layout; modules that only report (SILENT) do not count. Imports are read from the syntax tree;
-nothing is executed. Imports written as strings (importlib) and data files are not seen: name those as inputs of the rule.
+descriptions of fields or layout; modules that only report, or choose a GPU (SILENT), do not count. Imports are read from the
+syntax tree; nothing is executed. Imports written as strings (importlib) and data files are not seen: name those as inputs of the
+rule.
 """
 
 import ast
@@ -24,6 +25,7 @@ FORMAT = 3  # raise when the text that is hashed, or what the cache holds, chang
 FOLDERS = ("workflow", "workflow/scripts")  # on sys.path while a script runs, below the repository root
 SILENT = {
     "workflow/crosslens/errors.py",
+    "workflow/crosslens/gpus.py",
     "workflow/crosslens/logs.py",
     "workflow/crosslens/papers/__init__.py",
 }  # the last: the list of papers

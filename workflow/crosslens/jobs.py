@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from crosslens.logs import duration
+from crosslens.trainings import seen
 
 SECONDS = {
     "train": 40.0, "train_without_weights": 30.0, "train_trials": 15.0, "states": 10.0, "encoder": 8.0, "paragraphs": 4.0,
@@ -41,6 +42,7 @@ class Jobs(logging.Handler):
         self.left: Counter[str] = Counter()  # jobs by rule
         self.share = 0.0  # of the work that is done, as shown last
         self.names: dict[int, tuple[str, str]] = {}  # job -> rule, what it does
+        self.outputs: dict[int, list[str]] = {}  # of trainings
         self.running: dict[int, float] = {}  # job -> when it began
         self.took: dict[str, list[float]] = defaultdict(list)  # rule -> seconds of its finished jobs
         self.failed: dict[str, list[str]] = {}  # what the job does -> logs, once however often it was tried
@@ -52,9 +54,12 @@ class Jobs(logging.Handler):
                 self.left.update({rule: count for rule, count in record.stats.items() if rule != "total"})  # type: ignore[attr-defined]
             case "job_info":
                 self.names[record.jobid] = record.rule_name, _what(record)  # type: ignore[attr-defined]
+                if record.rule_name.startswith("train"):  # type: ignore[attr-defined]
+                    self.outputs[record.jobid] = list(getattr(record, "output", []))  # type: ignore[attr-defined]
             case "job_started":
                 self.running.update(dict.fromkeys(record.jobs, time.monotonic()))  # type: ignore[attr-defined]
             case "job_finished":
+                seen(self.outputs.pop(record.job_id, []))  # type: ignore[attr-defined]
                 self._finished(record.job_id)  # type: ignore[attr-defined]
             case "job_error":
                 _, what = self.names.get(record.jobid, ("", _what(record)))  # type: ignore[attr-defined]

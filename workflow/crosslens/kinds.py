@@ -1,14 +1,18 @@
 """Kinds of measures: the modules of crosslens/measures that say what they read.
 
 A kind is a module with a line `READS = (...)` and a function `measure`. What it reads comes first: "predictions" (what a
-training left: predictions and history), "states" (stored hidden states) or "draws" (what was drawn for them, which takes no
-model); after it, "tokens" for the tokenised texts beside them, "typology" for the corpus of that kind that its settings name
-so. A kind whose rows are not records names their columns in a line `SCHEMA = ...`.
+training left: predictions and history), "states" (stored hidden states), "encoder" (an encoder, trained or as it was
+pretrained, which the measure runs) or "draws" (what was drawn for states, which takes no model); after it, "tokens" for the
+tokenised texts beside them, "typology" for the corpus of that kind that its settings name so. The settings of a kind that reads
+an encoder name what it reads of texts: `corpora`, corpus -> reading, and `dictionaries`, corpora of that kind. A kind whose rows
+are not records names their columns in a line `SCHEMA = ...`.
 """
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent / "measures"
 
@@ -21,6 +25,12 @@ class Kind:
     tokens: bool
     typology: bool
     records: bool  # whether its rows are records
+
+
+def named_corpora(settings: Mapping[str, Any]) -> list[str]:
+    """Corpora that the settings of a kind name, beside those of the trainings."""
+    typology = [settings["typology"]] if "typology" in settings else []
+    return [*settings.get("corpora", {}), *settings.get("dictionaries", ()), *typology]
 
 
 def kinds(folder: Path = FOLDER) -> dict[str, Kind]:

@@ -1,7 +1,6 @@
 """Pages to read, in HTML and complete in themselves: one of each table and figure, and a report of all those of a paper."""
 
 import csv
-import json
 import re
 from base64 import b64encode
 from collections import defaultdict
@@ -12,6 +11,9 @@ from typing import Any
 import yaml
 from jinja2 import Environment, StrictUndefined
 from markdown_it import MarkdownIt
+
+from crosslens.digests import verified
+from crosslens.records import read_json
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 Terms = Mapping[str, Any]  # resources/terms.yaml
@@ -42,12 +44,12 @@ def read_terms(path: Path) -> Terms:
 
 def _item(settings: Mapping[str, Any], file: Path, names: Mapping[str, str], definitions: Mapping[str, str]) -> dict[str, Any]:
     """What the template needs of a table or a figure."""
-    record = json.loads(file.with_name(f"{file.name}.json").read_text("utf-8"))
+    record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
     if file.suffix == ".svg":
-        return item | {"image": b64encode(file.read_bytes()).decode(), "names": {}, "definitions": {}}
-    with file.open(newline="", encoding="utf-8") as stream:
+        return item | {"image": b64encode(verified(file).read_bytes()).decode(), "names": {}, "definitions": {}}
+    with verified(file).open(newline="", encoding="utf-8") as stream:
         cells = list(csv.DictReader(stream))
     return item | {"table": table(cells, settings["decimals"], settings["comparable"]), **meanings(cells, names, definitions)}
 

@@ -1,6 +1,5 @@
 """How a table or figure was made, in a JSON file beside it."""
 
-import json
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens.files import sha256, written
+from crosslens.digests import sealed
+from crosslens.files import sha256
 from crosslens.logs import command, revision, versions
-from crosslens.records import write_json
+from crosslens.records import read_json, write_json
 from crosslens.trainings import trainings
 
 PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
@@ -18,7 +18,7 @@ PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy"
 
 def write_table(made: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], records: Iterable[str | Path] = ()) -> None:
     """Write a table as CSV and its record beside it."""
-    with written(path) as temporary:
+    with sealed(path) as temporary:
         made.to_csv(temporary, index=False)
     write_record(path, settings, records)
 
@@ -30,7 +30,7 @@ def write_record(made: str | Path, settings: Mapping[str, Any], records: Iterabl
     """
     made = Path(made)
     folders = [folder for record in records for _, folder in trainings(Path(record), "")]
-    known = [json.loads((folder / "record.json").read_text("utf-8")) for folder in folders]
+    known = [read_json(folder / "record.json") for folder in folders]
     data: dict[str, str] = {}
     for training in known:
         own = training["data_sha256"]

@@ -10,15 +10,13 @@ Names say nothing: what is asked of a recipe or of a head stands in a field.
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
+from crosslens.config import static
 from crosslens.config.base import Section, Split
 from crosslens.encoding.units import Units
+from crosslens.heads import Head, LanguageModelHead, Layer
 
-TASK: Final = "task"  # labels that a head learns, and the name of one that does
-LANGUAGE: Final = "language"  # likewise
-ARC: Final = "arc"  # labels beside a parser's relations: each word's head
-TAG: Final = "upos"  # what a parser is given of each word, where it reads gold tags
 ENCODER: Final = "encoder"
 
 
@@ -29,14 +27,14 @@ class Data(Section):
     split: Split
     languages: tuple[str, ...]
     capped_by: str | None = None  # a language: of each at most its texts / number of languages, drawn at random for each seed
+    texts: Annotated[int, Field(ge=1)] | None = None  # of each language at most the first so many
+    # Running text in full blocks of so many pieces, special ones included, of one language each: crosslens.encoding.packing.
+    window: Annotated[int, Field(ge=3)] | None = None
+    masked: bool = False  # once, the same in every epoch: held-out text of a masked language model
 
     def files(self) -> list[tuple[str, str, str]]:
         """(corpus, language, split) of each file."""
         return [(self.corpus, language, self.split) for language in self.languages]
-
-
-Layer = Annotated[int, Field(ge=0)]  # 0 is the embedding output
-ALL: Final = "all"  # layers, side by side
 
 
 class Artefact(Section):
@@ -101,10 +99,13 @@ class Phase(Section):
     # encoder_dropout_when_frozen says otherwise; None: all is updated.
     frozen_blocks: Annotated[int, Field(ge=0)] | None = None
     at_most: Data | None = None  # a pass takes at most as many texts as these are, drawn anew each time
+    # A pass takes so many texts, and the next one goes on where it ends: through shuffle after shuffle of all of them, however
+    # many there are.
+    texts: Annotated[int, Field(ge=1)] | None = None
 
     def items(self, sizes: Mapping[Data, int]) -> int:
         """Texts of each term in a pass; sizes: texts of each Data."""
-        return min(sizes[data] for data in (self.terms[0].data, self.at_most) if data)
+        return self.texts or min(sizes[data] for data in (self.terms[0].data, self.at_most) if data)
 
     def steps(self, batch: int, sizes: Mapping[Data, int]) -> int:
         """Steps of a pass; the last batch may be smaller."""
@@ -155,69 +156,26 @@ class Edit(Section):
         return bool(self.layers) or self.embeddings
 
 
-class Mix(Section):
-    """The feature-based model of wu2019 (section 4.1), between the encoder's states and a head.
+class Masking(Section):
+    """Which pieces a masked language model is asked for, drawn anew each time (Devlin et al. 2019, section 3.1)."""
 
-    A sum of all layers' states weighted by a softmax, and a bidirectional LSTM over the words of a text. See
-    crosslens.training.heads.mixed.
-    """
-
-    lstm_layers: Annotated[int, Field(ge=0)] = 2  # 0: none
-    lstm_size: int = 768  # of each direction
-    pool: bool = False  # a text is the maximum over its words
+    share: float = 0.15  # of all pieces but special ones
+    masked: float = 0.8  # of these: the mask is in their place
+    random: float = 0.1  # any piece of the vocabulary; the others stay
 
 
-class _Head(Section):
-    """What heads of every kind have."""
+class Static(Section):
+    """Word embeddings learnt from running text; see crosslens.training.static."""
 
-    kind: str
-    labels: tuple[str, ...]  # in the order of their numbers
-    layer: Layer | None = None  # whose states it reads; None: what the units name, of the last
-    mix: Mix | None = None  # of all layers, which it reads instead
-
-    def reads(self) -> int | Literal["all"] | None:
-        """Layer whose states it is given; ALL: side by side; None: what the units name."""
-        return ALL if self.mix else self.layer
-
-    @model_serializer(mode="wrap")
-    def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {"kind": self.kind, **fields(self)}
+    data: Data
+    embeddings: static.Static
 
 
-class Projection(Section):
-    """A state's coordinates on directions of an artefact from the number `first` on (liang2021, figure 4)."""
+class Model(Section):
+    """What another training left."""
 
-    first: Annotated[int, Field(ge=0)]
-    method: str = "densray"
-    random: bool = False  # on as many random directions, orthonormal, drawn for each seed
-
-
-class LinearHead(_Head):
-    """Dropout and one linear layer; see crosslens.training.heads.linear."""
-
-    kind: Literal["linear"] = "linear"
-    learns: Literal["task", "language"] = TASK
-    projection: Projection | None = None  # of the state that it reads
-
-
-class ParserHead(_Head):
-    """A biaffine parser, whose labels are relations; see crosslens.training.heads.parser."""
-
-    kind: Literal["parser"] = "parser"
-    learns: Literal["task"] = TASK
-    arc: int = 512
-    relation: int = 128
-    dropout: float = 0.33
-    activation: Literal["elu", "leaky_relu"] = "elu"
-    root: Literal["vector", "first", "as_released"] = "vector"  # see crosslens.training.biaffine
-    decoding: Literal["log", "probability"] = "log"
-    initialisation: Literal["orthogonal", "pytorch"] = "orthogonal"
-    cut_heads: Literal["masked", "last_word"] = "masked"
-    tag_size: int = 0  # of the embedding of each word's gold UPOS, beside its state; 0: tags are not given
-    relation_divisor: Literal["words", "words_plus_two"] = "words"
-
-
-Head = Annotated[LinearHead | ParserHead, Field(discriminator="kind")]
+    recipe: str
+    seed: int
 
 
 class Recipe(Section):
@@ -233,7 +191,9 @@ class Recipe(Section):
     reading: str  # of its texts: how they become tokens
     units: Units = Units()
     artefact: Artefact | None = None  # whose directions penalties and projections name
+    pretrained: Model | None = None  # whose encoder's weights it starts from, instead of those of the encoder's folder
     edit: Edit = Edit()
+    static: Static | None = None  # instead of stages, of an encoder without blocks
     heads: dict[str, Head]
     stages: tuple[Stage, ...]
     scores: tuple[Score, ...]
@@ -247,11 +207,14 @@ class Recipe(Section):
     beta2: float = 0.999  # of AdamW
     epsilon: float = 1e-8
     clip: float | None = None
-    select_by: Literal["paper", "token", "accuracy", "spans", "las"] = "token"
+    select_by: Literal["paper", "token", "accuracy", "spans", "las", "pieces"] = "token"
     encoder_dropout: bool = True  # while it is trained
     encoder_dropout_when_frozen: bool = False
     length_pools: bool = False  # batches of texts of similar length
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = "float32"
+    masking: Masking = Masking()
+    # Of a batch, each with dropout of its own stream: their gradients add up, computed one after the other or on several GPUs.
+    parts: Annotated[int, Field(ge=1)] = 1
 
     @model_validator(mode="after")
     def _penalties_reach_the_encoder(self) -> Self:
@@ -269,7 +232,11 @@ class Recipe(Section):
 
     def trains(self) -> bool:
         """Whether there is anything to train or to edit; otherwise the recipe is the encoder as it was pretrained."""
-        return bool(self.stages) or self.edit.changes()
+        return bool(self.stages) or self.static is not None or self.edit.changes()
+
+    def reads_running_text(self) -> bool:
+        """Whether it learns from texts without their words and labels."""
+        return self.static is not None or any(isinstance(head, LanguageModelHead) for head in self.heads.values())
 
     def labels(self, learnt: str) -> tuple[str, ...]:
         """Labels of what heads learn, TASK or LANGUAGE; () where none does."""
@@ -314,6 +281,7 @@ class Recipe(Section):
         found += [phase.at_most for stage in self.stages for phase in stage.phases if phase.at_most]
         found += [stage.select_data for stage in self.stages]
         found += [score.data for stage in self.stages for score in stage.watch] + [score.data for score in self.scores]
+        found += [self.static.data] if self.static else []
         return list(dict.fromkeys(found))
 
     def files(self) -> list[tuple[str, str, str]]:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from crosslens.files import written
+from crosslens import parquet
+from crosslens.digests import sealed, verified
 
 if TYPE_CHECKING:  # what writes records does without
     import pandas as pd
@@ -37,6 +37,7 @@ RECORDS = pa.schema(
         ("penalty", pa.float64()),  # of a probe: C that validation chose
         ("gradient", pa.float64()),  # where its fit ended: largest component
         ("converged", pa.bool_()),  # whether that is small enough
+        ("weight", pa.float64()),  # of a shift
     ]
 )
 
@@ -47,24 +48,27 @@ def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, An
     unknown = {name for row in full for name in row} - set(schema.names) | set(common) - set(RECORDS.names)
     if unknown:
         raise ValueError(f"{path}: expected columns of the schema, found {', '.join(sorted(unknown))}")
-    with written(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(full, schema=schema), temporary)
+    parquet.write(pa.Table.from_pylist(full, schema=schema), path)
 
 
 def read(paths: Iterable[str | Path]) -> "pd.DataFrame":
     """Records of several files, or of none."""
-    tables = [RECORDS.empty_table(), *(pq.read_table(path, schema=RECORDS) for path in paths)]
+    tables = [RECORDS.empty_table(), *(parquet.read(path, schema=RECORDS) for path in paths)]
     found: pd.DataFrame = pa.concat_tables(tables).to_pandas()
     return found
 
 
 def gather(paths: Iterable[str | Path], output: Path) -> None:
     """Put record files into one."""
-    with written(output) as temporary:
-        pq.write_table(pa.concat_tables([pq.read_table(path, schema=RECORDS) for path in paths]), temporary)
+    parquet.write(pa.concat_tables([parquet.read(path, schema=RECORDS) for path in paths]), output)
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write a JSON file, whole or not at all."""
-    with written(path) as temporary:
+    """Write a JSON file, whole or not at all, with its digest."""
+    with sealed(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """What `write_json` wrote. Raises DataError where the file is not what was written."""
+    return json.loads(verified(path).read_text("utf-8"))

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -14,8 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from crosslens.errors import DataError
+from crosslens.files import readable
 from crosslens.hints import SHOWN
 from crosslens.scales import Scale, scales
+from crosslens.sources.pins import LOCK, unverified
+from crosslens.sources.registry import load
+from crosslens.trainings import CHECKPOINT, HALF_WRITTEN
 
 WHY = {
     "params changed": "settings or code changed",
@@ -114,6 +118,23 @@ def _day(date: str) -> str:
     return f"{datetime.strptime(date, '%a %b %d %H:%M:%S %Y'):%Y-%m-%d %H:%M}" if date != "-" else ""
 
 
+def leftovers(results: Path) -> list[Path]:
+    """What kills have left half written, and checkpoints that were altered or of what is finished, below a folder of results."""
+    found = {path for pattern in (*HALF_WRITTEN, "*.damaged") for path in results.rglob(pattern)}
+    return sorted(found | {path for path in results.rglob(CHECKPOINT) if path.with_name("record.json").exists()})
+
+
+def lying_about(scale: str, found: Sequence[Path]) -> str:
+    """Leftovers in words."""
+    files = [each for path in found for each in ([path] if path.is_file() else path.rglob("*")) if each.is_file()]
+    names = f"{', '.join(map(str, found[:5]))}{', ...' if len(found) > 5 else ''}"
+    size = readable(sum(file.stat().st_size for file in files))
+    return (
+        f"{scale}: {len(found)} left by kills, {size}: {names}. The next run of what made them removes those half written; "
+        "delete them while nothing runs, if it is not to run again."
+    )
+
+
 def table(found: Mapping[str, Status]) -> Table:
     """One table for all scales."""
     shown = Table("scale", "table or figure", "state, and what it would take")
@@ -159,6 +180,13 @@ def main(names: list[str], root: Path = Path()) -> None:
     console.print(table(found))
     for name, its in found.items():
         console.print(outlook(name, its), soft_wrap=True)
+        if left := leftovers(root / known[name].results):
+            console.print(lying_about(name, left), soft_wrap=True)
+    try:
+        if line := unverified(load(), root / LOCK):
+            console.print(line, soft_wrap=True)
+    except DataError as error:
+        sys.exit(f"status: {error}")
     sys.exit(failed)
 
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 from crosslens import logs
 from crosslens.config.encoders import Encoder
+from crosslens.digests import verified
 from crosslens.encoders.build import build
 from pydantic import TypeAdapter
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
-hub = next((Path(path).parent for path in snakemake.input.hub), None)
+hub = next((verified(Path(path)).parent for path in snakemake.input.hub), None)
 build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, hub)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pyarrow.csv
 from crosslens import logs
 from crosslens.corpora.inventory import inventory
-from crosslens.files import written
+from crosslens.digests import sealed
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 table = inventory([Path(path) for path in snakemake.params.files], snakemake.params.settings)
-with written(Path(snakemake.output[0])) as temporary:
+with sealed(Path(snakemake.output[0])) as temporary:
     pyarrow.csv.write_csv(table, temporary)
 log.info("%d files of %d corpora", len(table), len(table["corpus"].unique()))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from crosslens import logs
 from crosslens.corpora.sampling import write_paragraphs
+from crosslens.digests import verified
 
 
 def main(snakemake):
@@ -12,7 +13,7 @@ def main(snakemake):
     log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
     outputs = {split: Path(path) for split, path in snakemake.output.items()}
     found = write_paragraphs(
-        Path(snakemake.input[0]), outputs, language=wildcards.language, processes=snakemake.threads, **settings
+        verified(Path(snakemake.input[0])), outputs, language=wildcards.language, processes=snakemake.threads, **settings
     )
     log.info("%s", found)
 

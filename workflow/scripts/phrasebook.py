@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from crosslens import logs
+from crosslens.digests import seal
 from crosslens.phrasebook.write import Sizes, write_sources
 
 settings = dict(snakemake.params.settings)
@@ -10,4 +11,6 @@ log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
 languages, seed = settings.pop("languages"), settings.pop("seed")
 sizes = Sizes(**settings | {"train_languages": tuple(settings["train_languages"])})
 write_sources(Path(snakemake.params.folder), languages, seed, sizes)
+for path in snakemake.output:
+    seal(Path(path))
 log.info("%d files", len(snakemake.output))

@@ -2,16 +2,17 @@
 
 from pathlib import Path
 
-from crosslens import logs
+from crosslens import gpus, logs
 from crosslens.config.draws import Draws
 from crosslens.encoding.units import Units
 from crosslens.states.run import run
 
 settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=int(snakemake.wildcards.seed))
+gpus.take(snakemake.resources.get("gpu", 0), log)
 run(
     Path(snakemake.input.encoder),
-    next(map(Path, snakemake.input.model), None),
+    [Path(path) for path in snakemake.input.model],
     Path(snakemake.input.draws),
     {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
     Path(snakemake.output[0]),

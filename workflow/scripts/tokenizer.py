@@ -4,10 +4,12 @@ from pathlib import Path
 
 from crosslens import logs
 from crosslens.config.encoders import Encoder
+from crosslens.digests import verified
 from crosslens.encoders.describe import describe
 from pydantic import TypeAdapter
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
-hub = next((Path(path).parent for path in snakemake.input.hub), None)
-describe(settings, [Path(path) for path in snakemake.params.texts], Path(snakemake.output[0]), log, hub)
+hub, shared = ([verified(Path(path)) for path in paths] for paths in (snakemake.input.hub, snakemake.input.shared))
+given = [*(path.parent for path in hub), *shared]
+describe(settings, [Path(path) for path in snakemake.params.texts], Path(snakemake.output[0]), log, next(iter(given), None))

@@ -2,19 +2,25 @@
 
 from pathlib import Path
 
-from crosslens import logs
-from crosslens.recipes import Recipe
-from crosslens.training.run import run
+from crosslens import gpus, logs
 
-recipe, seed = Recipe.model_validate(snakemake.params.settings), int(snakemake.wildcards.seed)
+seed = int(snakemake.wildcards.seed)
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=seed)
-run(
-    recipe,
+gpus.take(snakemake.resources.get("gpu", 0), log)
+
+# Only now, since these take seconds, in which a signal is to end the job as it does later.
+from crosslens.recipes import Recipe  # noqa: E402
+from crosslens.training.run import train  # noqa: E402
+
+train(
+    Recipe.model_validate(snakemake.params.settings),
     seed,
     Path(snakemake.input.encoder),
     {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
     Path(snakemake.output.record).parent,
     threads=snakemake.threads,
     log=log,
+    log_file=Path(snakemake.log[0]),
     artefact=next(map(Path, snakemake.input.artefact), None),
+    pretrained=next(map(Path, snakemake.input.pretrained), None),
 )

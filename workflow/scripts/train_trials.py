@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
-from crosslens import logs
-from crosslens.recipes import Recipe
-from crosslens.training.search import search
+from crosslens import gpus, logs
 
 seed = int(snakemake.wildcards.seed)
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=seed)
+gpus.take(snakemake.resources.get("gpu", 0), log)
+
+# Only now, since these take seconds, in which a signal is to end the job as it does later.
+from crosslens.recipes import Recipe  # noqa: E402
+from crosslens.training.search import search  # noqa: E402
+
 search(
     [Recipe.model_validate(trial) for trial in snakemake.params.trials],
     seed,

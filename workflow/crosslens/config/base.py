@@ -2,12 +2,21 @@
 
 import csv
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from string import Formatter
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from crosslens.errors import DataError
 
@@ -19,6 +28,7 @@ LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
 Rate = Annotated[float, Field(gt=0, le=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=60)]  # becomes a folder
 LANGUAGE_PATTERN = "^[a-z]{2,3}(_[a-z]+)?$"
 Language = Annotated[str, Field(pattern=LANGUAGE_PATTERN)]
 Split = Literal["train", "validation", "dev", "test"]
@@ -26,7 +36,8 @@ FLORES = {"et": "est_Latn", "ko": "kor_Hang", "zh": "zho_Hans", "zh_hant": "zho_
 
 
 def or_null(schema: dict[str, Any]) -> None:
-    """Let the values of a mapping be null in its JSON schema."""
+    """Let the values of a mapping be null in its JSON schema, of any number, since those that are null do not count."""
+    schema.pop("maxProperties", None)
     values = schema.get("patternProperties", schema)  # the former where names have a pattern
     for key in [key for key in values if values is not schema or key == "additionalProperties"]:
         values[key] = {"anyOf": [values[key], {"type": "null"}]}
@@ -48,15 +59,42 @@ def languages_table() -> dict[str, dict[str, str]]:
         return {row["code"]: row for row in csv.DictReader(stream)}
 
 
+def plain(path: str) -> str:
+    """A path itself. Raises ValueError where it is empty, or has invisible characters or blanks around it."""
+    if not path.isprintable() or path != path.strip() or not path:
+        raise ValueError(f"expected a path of visible characters, found {path!r:.80}")
+    return path
+
+
+def inside(key: str, paths: Any) -> None:
+    """Raise ValueError for a path, in what is given at `key`, that leads out of the folder in which it is looked for."""
+    for path in _values(paths):
+        if not isinstance(path, str):
+            continue
+        try:
+            plain(path)
+        except ValueError as error:
+            raise ValueError(f"{key}: {error}") from None
+        if path.startswith(("/", "~")) or "\\" in path or ":" in path or {"", ".", ".."} & {*path.rstrip("/").split("/")}:
+            raise ValueError(f"{key}: expected a path within the source, without .. and not absolute, found {path!r:.80}")
+
+
+def fill(pattern: str, **values: str) -> str:
+    """A pattern with its names filled in. Raises ValueError for an unknown name, or one with more than itself in its braces."""
+    try:
+        if all(field in (None, *values) and not form and not how for _, field, form, how in Formatter().parse(pattern)):
+            return pattern.format(**values)
+        raise ValueError
+    except ValueError:
+        names = ", ".join(f"{{{name}}}" for name in values)
+        raise ValueError(f"pattern '{pattern}': expected no names in braces other than {names}") from None
+
+
 def check_languages(languages: Iterable[str]) -> None:
-    """Raise ValueError for a language that is unknown or named twice."""
-    known = list(languages)
-    unknown = [code for code in known if code not in languages_table()]
+    """Raise ValueError for a language that is unknown."""
+    unknown = [code for code in languages if code not in languages_table()]
     if unknown:
         raise ValueError(f"{', '.join(unknown)} not in resources/languages.csv: correct the codes or add a line for each")
-    twice = sorted({code for code in known if known.count(code) > 1})
-    if twice:
-        raise ValueError(f"languages: {', '.join(twice)} listed more than once: remove the repetitions")
 
 
 def flores(language: str) -> str:
@@ -66,9 +104,63 @@ def flores(language: str) -> str:
 
 
 class Section(BaseModel):
-    """A part of the configuration: unknown keys are rejected, and it does not change after reading."""
+    """A part of the configuration: unknown keys are rejected, and it does not change after reading.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    In no section is true a number, or a number true, a list has an entry twice, or a number is beyond LARGEST.
+    """
+
+    LARGEST: ClassVar[int] = 10**9  # seeds of NumPy end at 2^32, and no other setting comes near it
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_truth_for_a_number(cls, values: Any) -> Any:
+        for name, field in cls.model_fields.items() if isinstance(values, dict) else ():
+            expected = {*_parts(field.annotation)}
+            if (bool in expected) != bool(expected & {int, float}):
+                for part in _values(values.get(name)):
+                    if bool in expected and isinstance(part, int | float) and not isinstance(part, bool):
+                        raise ValueError(f"{name}: expected true or false, found {part}")
+                    if bool not in expected and isinstance(part, bool):
+                        raise ValueError(
+                            f"{name}: expected a number, found {part} (YAML reads yes, no, on and off as truth values)"
+                        )
+        return values
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _sensible(cls, value: Any) -> Any:
+        for part in _values(value):
+            if isinstance(part, int | float) and abs(part) > cls.LARGEST:
+                raise ValueError(f"expected a number up to {cls.LARGEST:,}, found {part!s:.40}")
+            twice = [each for place, each in enumerate(part) if each in part[:place]] if isinstance(part, list) else []
+            if twice:
+                raise ValueError(f"expected each entry once, found {twice[0]!s:.80} a second time; remove the repetition")
+        return value
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """The types that a type is made of, such as int of list[int] | None."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from _parts(part)
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """A value, and those in it where it is a list or a mapping."""
+    yield value
+    if isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _values(part)
+
+
+class OneOfKinds(Section):
+    """A section of one of several kinds, which is written out even where it is the default."""
+
+    @model_serializer(mode="wrap")
+    def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {"kind": self.kind, **fields(self)}  # type: ignore[attr-defined]
 
 
 class PaperSection(Section):

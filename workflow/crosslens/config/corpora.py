@@ -5,19 +5,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from crosslens.config.base import Count, Language, Section, Share, Split, check_languages, flores, languages_table
+from crosslens.config.base import Count, Language, Section, Share, Split, check_languages, fill, flores, inside, languages_table
 from crosslens.labels import TOPICS
 
 Files = str | list[str] | dict[Language, list[str]]
-
-
-def _fill(pattern: str, **values: str) -> str:
-    """A pattern with its names filled in. Raises ValueError for an unknown name."""
-    try:
-        return pattern.format(**values)
-    except (KeyError, IndexError, ValueError):
-        names = ", ".join(f"{{{name}}}" for name in values)
-        raise ValueError(f"pattern '{pattern}': expected no names in braces other than {names}") from None
 
 
 class OfficialCorpus(Section):
@@ -58,7 +49,12 @@ class OfficialCorpus(Section):
 
     @model_validator(mode="after")
     def _files_for_every_language(self) -> Self:
-        check_languages(self.languages)
+        check_languages([*self.languages, *self.source_languages])
+        inside("archive", [self.archive, self.train_archive])
+        inside("files", self.files)
+        for split, without in self.without.items():  # of treebanks, cs_pdt; an overlay may have fewer than are named here
+            if unknown := [name for name in without if name.split("_")[0] not in languages_table()]:
+                raise ValueError(f"without.{split}: expected languages or treebanks, found {', '.join(unknown)}")
         missing = [
             f"{language}.{split}"
             for language, split in self.parts()
@@ -72,10 +68,10 @@ class OfficialCorpus(Section):
                 f"limits.validation: expected files for validation, but {', '.join(shared)}.validation is a share of train: "
                 "limit train instead, or name files"
             )
-        without = [code for code in self.source_languages if not self.validation_share and not self._held_out(code)]
-        if without:
+        alone = [code for code in self.source_languages if not self.validation_share and not self._held_out(code)]
+        if alone:
             raise ValueError(
-                f"validation_share: expected a value above 0, as there are no files for {', '.join(without)}.validation or .dev"
+                f"validation_share: expected a value above 0, as there are no files for {', '.join(alone)}.validation or .dev"
             )
         return self
 
@@ -125,7 +121,7 @@ class OfficialCorpus(Section):
         """The files that a pattern stands for: one."""
         row = languages_table()[language]
         names = {"code": language, "name": row["name"], "lower": row["name"].lower(), "flores": flores(language)}
-        return [_fill(pattern, **names, **values)]
+        return [fill(pattern, **names, **values)]
 
 
 class TreebankCorpus(OfficialCorpus):
@@ -210,6 +206,7 @@ class DocumentCorpus(OfficialCorpus):
     def _texts_for_every_language(self) -> Self:
         if self.labels and self.texts_source:
             raise ValueError("labels: expected none beside texts_source, as MLDoc's are those of Reuters: remove one of the two")
+        inside("texts", self.texts)
         missing = [code for code in self.languages if code not in self.texts]
         if self.texts_source and missing:
             raise ValueError(
@@ -256,9 +253,7 @@ class ParagraphCorpus(Section):
     )
     file: str = Field(description="file of the source, with {code}, {name}, {wiki} and {cc100}")
     blocks: Count | None = Field(
-        None,
-        description="number of blocks of 100 pages to download from a multistream dump, drawn with the seed; null: the whole "
-        "dump",
+        None, description="blocks of 100 pages to download from a multistream dump, drawn with the seed; null: the whole dump"
     )
     files: dict[Language, str] = Field({}, description="files of languages for which `file` does not apply")
     languages: list[Language] = Field(min_length=1, description="languages")
@@ -273,6 +268,10 @@ class ParagraphCorpus(Section):
         description="maximum number of paragraphs per page, unless there is too little text; null: no maximum, as in the "
         "authors' sample",
     )
+    disjoint: bool = Field(
+        False,
+        description="documents of one name (PUD's translations) serve one language; it only thins dumps, whose titles differ",
+    )
     candidates: float = Field(
         10,
         ge=1,
@@ -283,6 +282,7 @@ class ParagraphCorpus(Section):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         check_languages(self.languages)
+        inside("file", [self.file, self.files])
         for language in self.languages:
             self.file_of(language)
             if self.blocks and not self.file_of(language).endswith("-multistream.xml.bz2"):
@@ -312,7 +312,7 @@ class ParagraphCorpus(Section):
         """File of the source for a language."""
         row = languages_table()[language]
         values = {"code": language, "name": row["name"], "wiki": row["wikipedia"], "cc100": row["cc100"]}
-        return _fill(self.files.get(language, self.file), **values)
+        return fill(self.files.get(language, self.file), **values)
 
 
 class TypologyCorpus(Section):
@@ -328,6 +328,7 @@ class TypologyCorpus(Section):
     @model_validator(mode="after")
     def _known(self) -> Self:
         check_languages(self.languages)
+        inside("folder", [self.folder])
         return self
 
     def parts(self) -> Iterator[tuple[str, str]]:

@@ -137,6 +137,8 @@ class _Pages:
             return "section"
         if node.get("pattern") == LANGUAGE_PATTERN:
             return "language"
+        if "prefixItems" in node:
+            return f"[{', '.join(self.type_of(item).replace(', ', ' ') for item in node['prefixItems'])}]"
         bounds = [text.format(f"{node[name]:g}") for name, text in BOUNDS.items() if name in node]
         if "pattern" in node:
             bounds.append(f"`{node['pattern']}`")

@@ -2,12 +2,25 @@
 
 import json
 import platform
+import re
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from crosslens.config.base import Count, Section
+from crosslens.config.base import Count, Section, plain
+
+PART = r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"  # of a name on the hub
+
+
+def _on_the_hub(id: str) -> str:
+    """The id itself. Raises ValueError where the hub would not have it: a path, an address, another form."""
+    if not re.fullmatch(rf"({PART}/)?{PART}", id) or "--" in id or ".." in id or id.endswith(".git"):
+        raise ValueError(f"expected a name on the hub, OWNER/NAME or NAME, found {id!r:.80}")
+    return id
+
+
+HubId = Annotated[str, AfterValidator(_on_the_hub)]
 
 
 class _Encoder(Section):
@@ -28,6 +41,10 @@ class _Encoder(Section):
         """Entries of resources/sources.yaml that it reads."""
         return set()
 
+    def shares(self) -> str | None:
+        """Key of the encoder whose tokenizer and tokens it shares; None: they are its own."""
+        return None
+
 
 class HubEncoder(_Encoder):
     """An encoder from the Hugging Face hub; only safetensors weights are downloaded, and remote code is never run."""
@@ -36,7 +53,7 @@ class HubEncoder(_Encoder):
     WEIGHTS: ClassVar = ("model.safetensors",)
 
     source: Literal["hub"]
-    id: str = Field(description="name on the hub, OWNER/NAME")
+    id: HubId = Field(description="name on the hub, OWNER/NAME")
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit hash, since a branch may move")
     depth: Count | None = Field(None, description="number of its blocks, which some studies need before it is fetched")
 
@@ -53,7 +70,7 @@ class FolderEncoder(_Encoder):
     """A folder that transformers can load: config.json, model.safetensors, tokenizer.json."""
 
     source: Literal["folder"]
-    path: str = Field(description="folder, relative to the working directory")
+    path: Annotated[str, AfterValidator(plain)] = Field(description="folder, relative to the working directory")
 
     def blocks(self) -> int | None:
         """Number of its blocks; None where config.json is missing or does not say, which the job that reads it reports."""
@@ -70,7 +87,7 @@ class PackagedEncoder(_Encoder):
     """
 
     source: Literal["packaged"]
-    id: str = Field(description="the same encoder on the hub")
+    id: HubId = Field(description="the same encoder on the hub")
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit on the hub")
 
     def blocks(self) -> int:
@@ -85,11 +102,14 @@ class PackagedEncoder(_Encoder):
 
 
 class RandomEncoder(_Encoder):
-    """An untrained BERT of a given shape, with a WordPiece vocabulary learnt from corpora."""
+    """An untrained BERT of a given shape, or untrained word embeddings; with a WordPiece vocabulary learnt from corpora."""
 
     source: Literal["random"]
-    corpora: list[str] = Field(min_length=1, description="keys of corpora from whose text the vocabulary is learnt")
-    layers: Count = Field(2, description="number of blocks")
+    corpora: list[str] = Field([], description="keys of corpora from whose text the vocabulary is learnt")
+    tokenizer: str | None = Field(
+        None, description="key of encoders whose tokenizer it takes, and whose tokens it reads; null: learnt from corpora"
+    )
+    layers: int = Field(2, ge=0, description="number of blocks; 0: word embeddings alone, without positions")
     hidden: Count = Field(32, description="dimensions of a hidden state")
     heads: Count = Field(2, description="attention heads")
     vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="number of subwords")
@@ -99,8 +119,14 @@ class RandomEncoder(_Encoder):
         """Number of its blocks."""
         return self.layers
 
+    def shares(self) -> str | None:
+        """Key of the encoder whose tokenizer it takes."""
+        return self.tokenizer
+
     @model_validator(mode="after")
     def _divisible(self) -> Self:
+        if bool(self.corpora) == bool(self.tokenizer):
+            raise ValueError("corpora: expected corpora from which a vocabulary is learnt or, instead, a tokenizer to share")
         if self.hidden % self.heads:
             raise ValueError(f"hidden: expected a multiple of heads ({self.heads}), found {self.hidden}")
         return self

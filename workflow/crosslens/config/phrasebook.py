@@ -46,9 +46,12 @@ class Phrasebook(Section):
         description="records per language and split in the other formats; three times as many sentences and news documents in "
         "train",
     )
+    documents: Count = Field(
+        10, description="documents of running text per language, each of about 20 sentences; what they say differs by language"
+    )
     seed: int = Field(0, ge=0, description="seed for everything that is generated")
 
-    @field_validator("languages")
+    @field_validator("languages", "train_languages")
     @classmethod
     def _has_folders(cls, languages: list[str]) -> list[str]:
         known = sorted(path.parent.name for path in LANGUAGES_CSV.parent.glob("phrasebook/*/frames.txt"))
@@ -78,6 +81,7 @@ class Phrasebook(Section):
                 for pair, part in itertools.product((f"en-{code}", f"{code}-en"), ("0-5000", "5000-6500")):
                     yield f"muse/dictionaries/{pair}.{part}.txt"
             yield f"cc-100/{row['cc100']}.txt.xz"
+            yield f"text/{code}.txt"
         if "en" in self.languages:
             yield "reuters/rcv1.tar.xz"
         if {*self.languages} & {*MLDOC} - {"en"}:

@@ -32,11 +32,15 @@ class Reading(Section):
         "Unigram and byte-level vocabularies put before words of unspaced scripts); every subword that starts a word for the "
         "tokenizer (authors' code); every: each subword (liang2021, which measures subwords)",
     )
-    sentences: Literal["punkt", "punkt_and_marks", "marks"] | None = Field(
+    sentences: Literal["punkt", "punkt_and_marks", "marks", "all_marks"] | None = Field(
         None,
-        description="null: running text is one text; otherwise the pair of its first two sentences, or its only one (wu2019, "
-        "section 4.1). punkt: as NLTK's model of the language finds them, of English where there is none (authors' code); "
-        "punkt_and_marks: Chinese and Japanese at 。！？ instead; marks: any language at these, and at . ! ? … before a space",
+        description="null: running text is one text; otherwise, unless each_sentence, the pair of its first two sentences, or "
+        "its only one (wu2019, section 4.1). punkt: as NLTK's model of the language finds them, of English where there is none "
+        "(authors' code); punkt_and_marks: Chinese and Japanese at 。！？ instead; marks: any language at these, and at . ! ? … "
+        "before a space; all_marks: also at । ॥ ۔ ؟ before a space (Hindi, Urdu, Arabic)",
+    )
+    each_sentence: bool = Field(
+        False, description="each sentence of running text is a text of its own, instead of the first two as a pair (liu2020)"
     )
     drop_unknown: bool = Field(True, description="drop texts with unknown subwords, and count them (tanti2021, section 2)")
 
@@ -44,9 +48,11 @@ class Reading(Section):
     def _windows_advance(self) -> Self:
         if self.windows is not None and self.windows > self.maximum - 8:
             raise ValueError(f"windows: expected at most {self.maximum - 8} (maximum - 8), found {self.windows}")
-        others = [name for name in ("train_maximum", "words", "whole_words", "sentences") if getattr(self, name)]
+        others = [name for name in ("train_maximum", "words", "whole_words", "sentences", "each_sentence") if getattr(self, name)]
         if self.windows is not None and others:
             raise ValueError(f"windows: expected null beside {', '.join(others)}: windows cut nothing away, and pairs have none")
+        if self.each_sentence and not self.sentences:
+            raise ValueError("sentences: expected a rule beside each_sentence, found null: set marks, punkt or punkt_and_marks")
         return self
 
     def official(self) -> list[str]:

@@ -4,22 +4,20 @@ An unknown key, a wrong type or a value out of range raises a `ConfigError` that
 misspelt key, the closest name. The JSON schema and docs/config.md are generated from these models (crosslens.config.docs).
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, create_model, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, create_model, field_validator, model_validator
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, PaperSection, Section, nearest, or_null
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, Name, PaperSection, Section, nearest, or_null, plain
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.readings import Reading
 from crosslens.config.states import States
 from crosslens.papers import KEYS
-
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]  # becomes a folder
-
 
 # One section per paper, from the one list of papers; a paper that is not configured is null.
 _SECTIONS: dict[str, Any] = {
@@ -33,10 +31,12 @@ class Config(Section):
     """The whole configuration."""
 
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="folder for the results of this scale")
-    mirror: list[str] = Field([], description="folders searched for official files before they are downloaded")
+    mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
+        [], description="folders searched for official files before they are downloaded"
+    )
     seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description="seeds of the trainings; tanti2021 used 0")
     threads: Count = Field(2, description="threads per training or extraction of states on a CPU")
-    encoders: dict[Name, Encoder] = Field(description="encoders by name")
+    encoders: dict[Name, Encoder] = Field(min_length=1, description="encoders by name")
     corpora: dict[Name, Corpus] = Field(description="corpora by name; null omits a corpus", json_schema_extra=or_null)
     readings: dict[Name, Reading] = Field({}, description="how texts become tokens, by name")
     states: States = Field(States(), description="hidden states on disk")
@@ -81,6 +81,10 @@ class Config(Section):
         for name, encoder in self.encoders.items():
             for corpus in encoder.corpora:
                 _expect(f"encoders.{name}.corpora", corpus, self.corpora)
+            if (shared := encoder.shares()) is not None:
+                _expect(f"encoders.{name}.tokenizer", shared, self.encoders)
+                if self.encoders[shared].shares():
+                    raise ValueError(f"encoders.{name}.tokenizer: expected an encoder with its own tokenizer, found '{shared}'")
         for key in KEYS:
             if (section := self.paper(key)) is not None:
                 self.expect_encoder(f"papers.{key}.encoder", section.encoder)
@@ -115,6 +119,7 @@ def _expect(key: str, name: str, known: Collection[str]) -> None:
         raise ValueError(f"{key}: expected one of {', '.join(known)}, found '{name}'{nearest(name, known)}")
 
 
+LONGEST = 1200  # characters of a line of an error
 EXPECTED = {
     "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
     "float_type": "a number", "float_parsing": "a number", "finite_number": "a number",
@@ -122,7 +127,8 @@ EXPECTED = {
     "dict_type": "a section", "model_type": "a section", "model_attributes_type": "a section",
     "greater_than_equal": "at least {ge}", "greater_than": "above {gt}", "less_than_equal": "at most {le}",
     "less_than": "below {lt}", "too_short": "{min_length} or more entries", "literal_error": "{expected}",
-    "string_pattern_mismatch": "text matching {pattern}", "union_tag_invalid": "one of {expected_tags}",
+    "string_pattern_mismatch": "text matching {pattern}", "string_too_long": "at most {max_length} characters",
+    "union_tag_invalid": "one of {expected_tags}",
 }  # fmt: skip
 
 
@@ -130,11 +136,14 @@ def _key(location: Sequence[str | int], values: Any, last: bool) -> str:
     """Path of a key as the user wrote it, without the names of union members; `last` keeps a last part that is missing."""
     parts = []
     for number, part in enumerate(location):
-        exists = part in values if isinstance(values, Mapping) else isinstance(values, list) and isinstance(part, int)
+        if isinstance(values, Mapping):
+            exists = part in values
+        else:
+            exists = isinstance(values, list) and isinstance(part, int) and part < len(values)
         if exists:
             values = values[part]
         if exists or (last and number == len(location) - 1):
-            parts.append(str(part))
+            parts.append(f"{part!s:.80}")
     return ".".join(parts)
 
 
@@ -154,7 +163,10 @@ def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
     if kind == "union_tag_not_found":
         return f"{key}.{context['discriminator'].strip(chr(39))}", "expected a value, found none", ""
     if problem["loc"][-1:] == ("[key]",) and kind == "string_pattern_mismatch":
-        return key, "expected a name of lower-case letters, digits and . _ -", ""
+        marks = [mark for mark in "._-" if mark in re.sub("[a-z0]-[z9]", "", context["pattern"])]
+        return key, f"expected a name of lower-case letters, digits{' and ' * bool(marks)}{' '.join(marks)}", ""
+    if problem["loc"][-1:] == ("[key]",) and kind == "string_too_long":
+        return key, f"expected a name of at most {context['max_length']} characters", ""
     if problem["loc"][-1:] == ("[key]",):
         names = context.get("expected", "").replace(" or ", ", ").replace("'", "").split(", ")
         return key, f"unknown key, expected {context.get('expected', 'another name')}{nearest(str(value), names)}", ""
@@ -172,6 +184,12 @@ def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
     return key, text, f", found {value!r:.80}{hint}"
 
 
+def _readable(line: str) -> str:
+    """A line as a terminal may show it: what was found may be of any length, and have any characters."""
+    text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
+
 def load(values: Mapping[str, Any], origin: str = "config.yaml") -> Config:
     """Check and type a configuration. Raises ConfigError, one line per key: `origin: key: expected ..., found ...`."""
     try:
@@ -185,4 +203,4 @@ def load(values: Mapping[str, Any], origin: str = "config.yaml") -> Config:
             ": ".join(filter(None, (origin, key, "expected " * bool(found) + " or ".join(dict.fromkeys(texts)) + found)))
             for key, (texts, found) in problems.items()
         ]
-        raise ConfigError("\n".join(lines)) from None
+        raise ConfigError("\n".join(map(_readable, lines))) from None

@@ -16,16 +16,14 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Self
 
 from crosslens.corpora.lines import shown
-from crosslens.errors import DataError
-from crosslens.files import OPENERS
+from crosslens.errors import NO_ROOM, DataError
+from crosslens.files import OPENERS, Budget, Limited
 
 # The last: a zip with a password or an unknown compression.
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
 MEGABYTE = 10**6
 TAR_OPENERS = OPENERS | {".tgz": OPENERS[".gz"], ".tar": open}
 NESTED = re.compile(r"\.(zip|tar|tgz|tar\.gz|tar\.xz|tar\.bz2)/")  # in a pattern, the end of an archive's name inside another
-EXPANSION = 100  # times an archive's own size that its content may be: text comes to 20 at most
-SMALL = 10**8  # bytes that any archive may unpack to
 
 Member = tuple[str, Callable[[], IO[bytes]]]
 
@@ -33,9 +31,9 @@ Member = tuple[str, Callable[[], IO[bytes]]]
 class Archive:
     """A tar or .zip archive that is read: a file, or one inside another."""
 
-    def __init__(self, path: Path, name: str = "", budget: "_Budget | None" = None) -> None:
+    def __init__(self, path: Path, name: str = "", budget: Budget | None = None) -> None:
         """name: for messages, e.g. panx.zip/de.tar.gz; budget: what the outer archive may still unpack to."""
-        self.path, self.name, self.budget = path, name or str(path), budget or _Budget(path)
+        self.path, self.name, self.budget = path, name or str(path), budget or Budget(path)
         self.member = ""  # the one that was reached
 
     @contextmanager
@@ -46,6 +44,8 @@ class Archive:
         except DataError:
             raise
         except DAMAGED as error:
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                raise
             form = "zip" if self.path.suffix == ".zip" else "tar"
             place = f", found it damaged from member '{shown(self.member)}' on" if self.member else ""
             raise DataError(
@@ -63,10 +63,10 @@ class Archive:
 
     def _tarred(self) -> Iterator[Member]:
         with TAR_OPENERS.get(self.path.suffix, open)(self.path, "rb") as stream:
-            limited: Any = _Limited(stream, self.budget)
+            limited: Any = Limited(stream, self.budget)
             with tarfile.open(fileobj=limited, mode="r|", tarinfo=_Header) as tar:
                 for member in tar:
-                    self._refuse(member.name, member.isfile() or member.isdir())
+                    self._refuse(member.name, member.isfile() and not member.issparse() or member.isdir())
                     if member.isfile():
                         yield member.name, partial(_content, tar, member)
             while limited.read(MEGABYTE):
@@ -82,14 +82,15 @@ class Archive:
                     yield member.filename, partial(zipped.open, member)
 
     def _refuse(self, name: str, plain: bool) -> None:
-        """Raise DataError for a path outside, a link or a device."""
+        """Raise DataError for a path outside, a link, a device, or a sparse file: its zeros take no room in the archive."""
         path = PurePosixPath(name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts:
-            raise self._wrong(name, "lies outside the archive")
+            raise self.wrong(name, "lies outside the archive")
         if not plain:
-            raise self._wrong(name, "is a link or a device")
+            raise self.wrong(name, "is a link, a device or a sparse file")
 
-    def _wrong(self, name: str, what: str) -> DataError:
+    def wrong(self, name: str, what: str) -> DataError:
+        """The error of a member that no honest archive has."""
         return DataError(f"{self.name}: member '{shown(name)}' {what}: do not use this file; fetch it from its source")
 
 
@@ -111,36 +112,6 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     content = tar.extractfile(member)
     assert content is not None  # a regular file has content
     return content
-
-
-class _Budget:
-    """Bytes that an archive, and those inside it, may unpack to."""
-
-    def __init__(self, archive: Path) -> None:
-        self.archive, self.size = archive, archive.stat().st_size
-        self.limit = self.left = max(SMALL, EXPANSION * self.size)
-
-    def take(self, number: int) -> None:
-        """Raise DataError where that is more than is left."""
-        self.left -= number
-        if self.left < 0:
-            raise DataError(
-                f"{self.archive}: expands from {self.size} bytes to more than {self.limit // 10**6} MB, which no archive of "
-                "texts does: do not use this file; fetch it from its source"
-            )
-
-
-class _Limited:
-    """A decompressed tar that may not grow without end, not even where nothing is asked of it."""
-
-    def __init__(self, stream: Any, budget: _Budget) -> None:
-        self.stream, self.budget = stream, budget
-
-    def read(self, size: int) -> bytes:
-        """As of any stream."""
-        content: bytes = self.stream.read(size)
-        self.budget.take(len(content))
-        return content
 
 
 @contextmanager
@@ -172,11 +143,15 @@ def _extract(
 ) -> None:
     """Write the members that match into the folder; list them by split, and what they are called for messages."""
     with archive.whole():
+        seen: set[str] = set()
         for number, (name, opened) in enumerate(archive.members()):
             asked = [split for split, globs in patterns.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
             inside = {split: [rest for glob in globs for rest in _inside(name, glob)] for split, globs in patterns.items()}
             if not asked and not any(inside.values()):
                 continue
+            if name in seen:
+                raise archive.wrong(name, "is there a second time")
+            seen.add(name)
             path = folder / str(number) / PurePosixPath(name).name
             path.parent.mkdir()
             with opened() as content, open(path, "wb") as stream:

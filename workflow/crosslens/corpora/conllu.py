@@ -38,6 +38,8 @@ class Sentence:
     multiwords: list[Multiword]
     empty_nodes: int
     original: str = ""  # `# orig_file_sentence`, where UD_Polish-PUD has the id that its translations share
+    line: int = 0  # its first one
+    text_fits: bool = True  # `# text` is what its words and multiword tokens say; spaces apart, since a few official ones differ
 
 
 def read_treebank(path: Path) -> Iterator[Sentence]:
@@ -71,6 +73,7 @@ class _Reader:
         """An empty sentence."""
         self.id = self.text = self.original = ""
         self.forms: list[str] = []
+        self.surface: list[str] = []  # forms as they are written: a multiword token's in the place of its words
         self.upos: list[str] = []
         self.heads: list[int] = []
         self.relations: list[str] = []
@@ -98,6 +101,8 @@ class _Reader:
         """Keep sent_id and text."""
         name, _, value = line[1:].partition("=")
         name = name.strip()
+        if name in ("text", "sent_id") and getattr(self, name.removeprefix("sent_")):
+            self.fail(f"a second {name} in a sentence", "one in each, and a blank line after every sentence")
         if name == "text":
             self.text = value.strip()
         elif name == "sent_id":
@@ -120,13 +125,17 @@ class _Reader:
             return
         if _whole(index) != position:
             self.fail(f"id {index[:20]}", f"id {position}")
-        if not form:
-            self.fail("an empty form", "a form")
+        if not form.strip():
+            self.fail("an empty form" if not form else "a form of white space", "a form")
         upos = VERSION_1.get(upos, upos)
         if upos not in UPOS and upos != UNTAGGED:
             self.fail(f"UPOS '{upos}'", f"one of {' '.join(sorted(UPOS))} or _")
         if not head.isascii() or not head.isdigit():
             self.fail(f"head '{head}'", "an integer as head")
+        if relation.strip() in ("", "_"):
+            self.fail(f"relation '{relation}'", "a relation to the head")
+        if not self.multiwords or position > self.multiwords[-1].last:
+            self.surface.append(form)
         self.forms.append(form)
         self.upos.append(upos)
         self.heads.append(_whole(head))
@@ -145,6 +154,9 @@ class _Reader:
         previous = self.multiwords[-1].last if self.multiwords else 0
         if _whole(first) != position or position <= previous or not position < _whole(second) <= LONGEST:
             self.fail(f"range {index}", f"a range that begins at {max(position, previous + 1)} and ends later")
+        if not form.strip():
+            self.fail(f"range {index} with an empty form", "a form")
+        self.surface.append(form)
         self.multiwords.append(Multiword(int(first), int(second), form))
 
     def finish(self) -> Sentence:
@@ -176,9 +188,15 @@ class _Reader:
             self.multiwords,
             self.empty_nodes,
             self.original,
+            start,
+            self.fits(),
         )
         self.begin()
         return sentence
+
+    def fits(self) -> bool:
+        """Whether the text is that of the words, as far as that can be known: not where words are withheld."""
+        return not self.text or UNTAGGED in self.surface or "".join(self.text.split()) == "".join("".join(self.surface).split())
 
     def end(self) -> None:
         """Check that the file does not end within a sentence."""

@@ -14,7 +14,7 @@ DIRECTION = re.compile(r"([a-z]{2,3})-([a-z]{2,3})\.")  # en-fr.0-5000.txt
 
 
 def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all entries of some files, in order; nothing is dropped.
+    """Rows of all entries of some files, in order; how many were left out since they come twice: `repeated`.
 
     An entry is a line: source word, a tab or a blank, target word. A word may have blanks where a tab parts the two, else
     it is one word, as in all official files. The name of a file says which languages it has, en-fr.0-5000.txt from English to
@@ -22,6 +22,8 @@ def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], di
     Raises DataError, `path:line: expected, found, remedy`, for any other line or name.
     """
     rows = []
+    seen: set[tuple[str, ...]] = set()
+    repeated = 0
     for path in paths:
         match = DIRECTION.match(path.name)
         if not match or language not in match.groups():
@@ -34,6 +36,10 @@ def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], di
             parts = [part.strip() for part in line.split("\t" if "\t" in line else " ") if part.strip()]
             if len(parts) != 2:
                 refuse(path, number, f"{len(parts)} parts", "a source and a target word separated by a tab or a space")
+            if (source, *parts) in seen:
+                repeated += 1
+                continue
+            seen.add((source, *parts))
             rows.append(
                 {
                     "id": f"{stem(path)}/{number}",
@@ -43,4 +49,4 @@ def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], di
                     "target": parts[1],
                 }
             )
-    return rows, {}
+    return rows, {"repeated": repeated}

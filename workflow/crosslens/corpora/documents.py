@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 from crosslens.config.base import languages_table
 from crosslens.corpora.archives import Archive
-from crosslens.corpora.lines import read_lines, refuse, stem
+from crosslens.corpora.lines import LONGEST, read_lines, refuse, stem
 from crosslens.corpora.schema import DOCUMENTS
 from crosslens.errors import DataError
 from crosslens.labels import TOPICS
@@ -98,7 +98,13 @@ def _mldoc(paths: Sequence[Path], language: str, texts: Path) -> tuple[list[dict
     """
     asked = list(_index(paths))
     wanted = {each.id for each in asked}
-    documents = {id: _document(content, place) for id, place, content in _contents(texts, wanted)}
+    documents: dict[str, _Document | str] = {}
+    for id, place, content in _contents(texts, wanted):
+        document = _document(content, place)
+        if documents.setdefault(id, document) != document:
+            raise DataError(
+                f"{place}: expected a document of Reuters once, found {id} a second time, unlike the first; name the corpus alone"
+            )
     missing = [each for each in asked if each.id not in documents]
     if missing:
         first = missing[0]
@@ -137,7 +143,8 @@ def _contents(texts: Path, wanted: set[str]) -> Iterator[tuple[str, str, bytes]]
         for id in wanted:
             path = texts / f"{id.replace('-', '/')}.xml"
             if path.is_file():
-                yield id, str(path), path.read_bytes()
+                with open(path, "rb") as content:
+                    yield id, str(path), _whole(content, str(path))
         return
     archive = Archive(texts)
     with archive.whole():
@@ -146,7 +153,15 @@ def _contents(texts: Path, wanted: set[str]) -> Iterator[tuple[str, str, bytes]]
             id = f"{place.parent.name}-{place.stem}"
             if place.suffix == ".xml" and id in wanted:
                 with opened() as content:
-                    yield id, f"{archive.name}/{name}", content.read()
+                    yield id, f"{archive.name}/{name}", _whole(content, f"{archive.name}/{name}")
+
+
+def _whole(content: IO[bytes], place: str) -> bytes:
+    """All of a document. Raises DataError for one that is longer than any of Reuters."""
+    found = content.read(LONGEST + 1)
+    if len(found) > LONGEST:
+        raise DataError(f"{place}: expected a document of Reuters, found more than {LONGEST // 10**6} MB: fetch it again")
+    return found
 
 
 class _Document(NamedTuple):

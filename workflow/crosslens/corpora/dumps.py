@@ -18,11 +18,12 @@ from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
+from typing import BinaryIO, Generic, NamedTuple, TypeVar, cast
 from xml.etree.ElementTree import Element, ParseError, fromstring, iterparse
 
+from crosslens import signals
 from crosslens.errors import DataError
-from crosslens.files import OPENERS, decompress
+from crosslens.files import OPENERS, Budget, Limited, decompress
 from crosslens.logs import Progress
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ PAGE_END = b"</page>"
 STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # a bz2 stream begins so; ten bytes that stand elsewhere once in 10^23
 MEGABYTE = 10**6
 LONGEST = 32 * MEGABYTE  # bytes that a page may have
+LONGEST_BLOCK = 64 * MEGABYTE  # bytes that a compressed one may have
 FIRST = 8 * MEGABYTE  # compressed bytes in which a multistream dump shows that it is one: its oldest pages are long
 AHEAD = 2  # parts for each process that are read before their turn
 # The last: an encoding that Python does not know.
@@ -87,12 +89,13 @@ def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int)
     Raises DataError, with the byte of the file and the page after which it happened, where the file is cut short,
     damaged, not UTF-8 or not a MediaWiki export.
     """
-    size = path.stat().st_size
+    size, budget = path.stat().st_size, Budget(path)
     last, whole = "", False
     with open(path, "rb") as raw, Progress(size // MEGABYTE, f"MB of {path.name}", logger) as progress:
         try:
             for done in _ordered(partial(_work, work), _parts(path, raw), processes):
                 last = done.last or last
+                budget.take(done.size if path.suffix in OPENERS else 0)
                 if done.failure:
                     raise _damaged(path, done.start, last, done.failure)
                 whole = done.ends
@@ -164,6 +167,8 @@ def _streams(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """The bz2 streams of a file and the bytes they begin at. That each ends where it is cut is for the reader to check."""
     start, rest = 0, b""
     while data := raw.read(MEGABYTE):
+        if len(rest) > LONGEST_BLOCK:
+            raise ValueError(f"no end of a block within {LONGEST_BLOCK // MEGABYTE} MB")
         rest += data
         cuts = [0, *(match.start() for match in STREAM.finditer(rest, 1))]
         for begin, end in pairwise(cuts):
@@ -174,8 +179,8 @@ def _streams(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 def _stretches(path: Path, raw: BinaryIO) -> Iterator[_Part]:
     """Stretches of whole pages of a dump that must be decompressed from its beginning."""
-    decompressed: Any = OPENERS.get(path.suffix, lambda stream, mode: nullcontext(stream))
-    with decompressed(raw, "rb") as stream:
+    packed = path.suffix in OPENERS
+    with Limited(OPENERS[path.suffix](raw, "rb"), Budget(path)) if packed else nullcontext(raw) as stream:
         rest, in_head = stream.read(4096), True
         _check_head(path, rest)
         try:
@@ -219,11 +224,12 @@ def _after_head(content: bytes) -> bytes:
 
 
 class _Done(NamedTuple, Generic[T]):
-    """What came of a part. last: title of its last whole page; ends: whether the dump ends with it."""
+    """What came of a part. last: title of its last whole page; size: its bytes, unpacked; ends: whether the dump ends with it."""
 
     start: int
     result: T | None
     last: str
+    size: int = 0
     ends: bool = False
     failure: str = ""
 
@@ -232,14 +238,14 @@ def _work(work: Callable[[Sequence[Page]], T], part: _Part) -> _Done[T]:
     """Read a part, and give its pages to `work`."""
     found: list[Page] = []
     try:
-        ends = _read(part, found)
+        size, ends = _read(part, found)
     except UNREADABLE as error:
         return _Done(part.start, None, found[-1].title if found else "", failure=_reason(error))
-    return _Done(part.start, work(found), found[-1].title if found else "", ends)
+    return _Done(part.start, work(found), found[-1].title if found else "", size, ends)
 
 
-def _read(part: _Part, found: list[Page]) -> bool:
-    """Append the pages of a part; returns whether the dump ends with it."""
+def _read(part: _Part, found: list[Page]) -> tuple[int, bool]:
+    """Append the pages of a part; returns its bytes, unpacked, and whether the dump ends with it."""
     if part.failure:
         raise ValueError(part.failure)
     content = (part.data if part.block is None else decompress(part.data)).rstrip()
@@ -247,7 +253,7 @@ def _read(part: _Part, found: list[Page]) -> bool:
         if element.tag == "page":
             found.append(_page(element, part.block))
             element.clear()
-    return content.endswith(END)
+    return len(content), content.endswith(END)
 
 
 def _page(element: Element, block: int | None) -> Page:
@@ -270,7 +276,7 @@ def _ordered(function: Callable[[S], T], items: Iterable[S], processes: int) -> 
         yield from map(function, items)
         return
     waiting: deque[Future[T]] = deque()
-    with ProcessPoolExecutor(processes) as pool:
+    with ProcessPoolExecutor(processes, initializer=signals.leave_to_parent) as pool:
         try:
             for item in items:
                 waiting.append(pool.submit(function, item))

@@ -14,6 +14,7 @@ from crosslens.errors import DataError
 SCHEMA = SENTENCES
 TYPES = ("PER", "LOC", "ORG", "MISC")
 TAGS = frozenset({"O", *(f"{mark}-{name}" for mark in "BI" for name in TYPES)})
+LONGEST = 10_000  # words of a sentence; the longest of an official file has 1,238 (esp.train)
 DOCUMENT = "-DOCSTART-"  # the first column where a document of CoNLL-2002 or 2003 begins
 PREFIX = re.compile(r"([a-z]{2,3}(?:-[a-z]+)*):")  # WikiANN, de:Wort
 
@@ -62,12 +63,14 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
     They come without what WikiANN writes before each word, the code of its Wikipedia and a colon.
     """
     words: list[Word] = []
-    separator, columns, prefix = "\t", 0, ""
+    separator, columns, prefix, blank, number = "\t", 0, "", False, 0
+    missing = "a blank line after every sentence"
     for number, line in read_lines(path, encoding):
         if not columns and line.strip(" "):
             separator = "\t" if "\t" in line else " "
         cells = line.split("\t") if separator == "\t" else [*filter(None, line.split(" "))]
         if not line.strip(" ") or cells[0] == DOCUMENT:
+            blank = blank or columns > 0
             if words:
                 yield words
             words = []
@@ -86,6 +89,10 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
         if not cells[0].startswith(prefix):
             refuse(path, number, f"word '{cells[0]}'", f"the prefix {prefix} as above")
         words.append((cells[0].removeprefix(prefix), cells[-1]))
+        if len(words) > LONGEST:
+            refuse(path, number, f"{LONGEST + 1} words without one", missing)
+    if not blank and number > 1:
+        refuse(path, number, "none in the file", missing)
     if words:
         yield words
 

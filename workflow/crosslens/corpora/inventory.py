@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.corpora.schema import metadata
 
 COLUMNS = pa.schema(
@@ -36,18 +36,19 @@ def inventory(files: Iterable[Path], corpora: Mapping[str, Mapping[str, Any]]) -
 
 def _line(path: Path, corpus: Mapping[str, Any]) -> dict[str, Any]:
     language, _, split = path.name.removesuffix(".parquet").partition(".")
-    table, told = pq.ParquetFile(path), metadata(path)
+    told = metadata(path)
     words = None
-    if "forms" in table.schema_arrow.names:
-        words = int(pc.sum(pc.list_value_length(table.read(["forms"])["forms"])).as_py())
-    counts = told.get("dropped") or {name: told[name] for name in ("pages_unparsable", "twice_in_page") if name in told}
+    if "forms" in parquet.schema(path).names:
+        words = int(pc.sum(pc.list_value_length(parquet.read(path, columns=["forms"])["forms"])).as_py())
+    also = ("pages_unparsable", "twice_in_page", "zero_bytes")
+    counts = told.get("dropped") or {name: told[name] for name in also if name in told}
     return {
         "corpus": path.parent.name,
         "kind": corpus["kind"],
         "source": corpus["source"],
         "language": language if split else "",
         "split": split,
-        "rows": table.metadata.num_rows,
+        "rows": parquet.rows(path),
         "words": words,
         "available": told.get("available", told.get("found")),
         "dropped": ", ".join(f"{name} {count}" for name, count in counts.items() if count),

@@ -12,6 +12,7 @@ from crosslens.errors import DataError
 from crosslens.files import open_binary
 
 Encoding = Literal["utf-8", "iso-8859-1"]
+LONGEST = 32 * 10**6  # bytes of a line
 MOST = 200  # characters of a message that come from the file
 DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)  # what reading a compressed file may raise
 UNSPACED = ("ja", "lzh", "th", "zh", "zh_hant")  # languages whose words and sentences follow each other without a space
@@ -29,17 +30,20 @@ def refuse(path: Path, line: int, what: str, expected: str) -> NoReturn:
     ) from None
 
 
-def read_lines(path: Path, encoding: Encoding = "utf-8") -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = False) -> Iterator[tuple[int, str]]:
     """(number from 1, text without its line end) of a file, plain or compressed (.xz, .gz, .bz2).
 
-    Raises DataError where it is not of the encoding (ISO 8859-1 fits any bytes), a compressed file is cut short or damaged, or
-    nothing is in it: a download that failed, or an empty .gz, which decompresses without an error.
+    crawled: text of the web, where a zero byte may be in a line other than the first.
+    Raises DataError where it is not of the encoding (ISO 8859-1 fits any bytes), has a zero byte, a compressed file is cut short
+    or damaged, or nothing is in it: a download that failed, or an empty .gz, which decompresses without an error.
     """
     number, blank = 0, True
     with open_binary(path) as stream:
         while True:
             try:
-                raw = stream.readline()
+                raw = stream.readline(LONGEST + 1)
+            except DataError:
+                raise
             except DAMAGED as error:
                 refuse(path, number, f"a damaged compressed file ({error})", "a complete file")
             if not raw:
@@ -47,10 +51,14 @@ def read_lines(path: Path, encoding: Encoding = "utf-8") -> Iterator[tuple[int, 
                     refuse(path, max(number, 1), "an empty file", "text")
                 return
             number += 1
+            if len(raw) > LONGEST:
+                refuse(path, number, "a longer one", f"a line of at most {LONGEST // 10**6} MB")
             blank = blank and raw.isspace()
             if number == 1 and (raw.startswith(codecs.BOM_UTF8) or b"\0" in raw):  # both would pass for text
                 found = "a byte order mark or the zero bytes of UTF-16 or UTF-32"
                 refuse(path, 1, found, f"{encoding.upper()} without a byte order mark")
+            if not crawled and b"\0" in raw:
+                refuse(path, number, f"a zero byte, number {raw.index(0) + 1} of the line", "text")
             try:
                 line = raw.decode(encoding).rstrip("\r\n")
             except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.splits import Reader, write_split
-from crosslens.files import written
+from crosslens.digests import sealed
 from crosslens.logs import Progress
 
 
@@ -29,7 +29,7 @@ def write_corpus(
     reader's own. An archive is opened once; memory holds the rows of one part at a time.
     Raises DataError where a part has no files or no rows, or the reader finds a fault.
     """
-    with written(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
+    with sealed(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
         for archive, asked in parts.items():
             with extracted(Path(archive), asked) if archive else _plain(asked) as found:
                 for part in asked:

@@ -40,40 +40,50 @@ BARE = _Keys(None, "premise", "hypothesis", "label")
 TRANSLATED = _Keys(None, "premise", "hypo", "label")
 
 
-def read_pairs(path: Path, language: str) -> Iterator[Pair]:
+def read_pairs(path: Path, language: str, seen: set[str] | None = None) -> Iterator[Pair]:
     """Pairs of one language of a file, plain or compressed (.xz, .gz, .bz2), in order.
 
     Four layouts, told apart by their keys: the table of XNLI 1.0 (a header; tab-separated, quotes are literal; all
     languages in one file), those of XNLI-MT 1.0 (premise, hypo, label: MultiNLI's train in another language), the JSON lines
     of MultiNLI 1.0 (gold_label, sentence1, sentence2, pairID) and JSON lines with premise, hypothesis and label, a name or a
     number in the order of NLI. All but the first have one language, the asked one.
-    A sentence that is `n/a` stays: the official files have some.
+    A sentence that is `n/a` stays: the official files have some. seen: official ids of other files; this one's are added.
     Raises DataError, `path:line: expected, found, remedy`, for anything else.
     """
+    seen = set() if seen is None else seen
     lines = read_lines(path)
     first = next(lines, (1, ""))
     if not first[1].startswith("{"):
-        yield from _table(path, language, first[1].split("\t"), lines)
+        yield from _table(path, language, first[1].split("\t"), lines, seen)
         return
     keys = None
     for number, line in chain([first], lines):
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=_once)
         except (ValueError, RecursionError) as error:
             refuse(path, number, f"invalid JSON ({error})", "a JSON object")
         if not isinstance(row, dict):
             refuse(path, number, f"JSON of type {type(row).__name__}", "a JSON object")
         keys = keys or (BARE if BARE.premise in row else OFFICIAL)
-        yield _pair(path, number, row, keys)
+        yield _pair(path, number, row, keys, seen)
 
 
-def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tuple[int, str]]) -> Iterator[Pair]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError for a key that comes twice, of which one would be lost."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key a second time")
+    return row
+
+
+def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tuple[int, str]], seen: set[str]) -> Iterator[Pair]:
     """Rows of one language of XNLI's table, or all of XNLI-MT's."""
     keys = TRANSLATED if TRANSLATED.hypothesis in header else OFFICIAL
     expected = [name for name in ("language" if keys is OFFICIAL else None, *keys) if name]
     missing = [name for name in expected if name not in header]
-    if missing:
-        refuse(path, 1, f"no column {', '.join(missing)}", "the header of XNLI 1.0 or XNLI-MT 1.0, or JSON lines")
+    if missing or len({*header}) < len(header):
+        what = f"no column {', '.join(missing)}" if missing else "a column a second time"
+        refuse(path, 1, what, "the header of XNLI 1.0 or XNLI-MT 1.0, or JSON lines")
     place = header.index("language") if keys is OFFICIAL else None
     languages: set[str] = set()
     for number, line in lines:
@@ -83,7 +93,7 @@ def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tup
         row_language = language if place is None else line.split("\t", place + 1)[place]
         languages.add(row_language)
         if row_language == language:
-            yield _pair(path, number, dict(zip(header, line.split("\t"), strict=True)), keys)
+            yield _pair(path, number, dict(zip(header, line.split("\t"), strict=True)), keys, seen)
     if language not in languages:
         raise DataError(
             f"{path}:1: expected rows in '{language}', found only {', '.join(sorted(languages))}; "
@@ -91,7 +101,7 @@ def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tup
         )
 
 
-def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys) -> Pair:
+def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, seen: set[str]) -> Pair:
     """One checked pair."""
 
     def fail(what: str, expected: str) -> NoReturn:
@@ -109,11 +119,17 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys) -> Pair:
             fail("an empty one" if isinstance(text, str) else type(text).__name__, f"text in {key}")
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
             fail("half of a surrogate pair", f"valid Unicode in {key}")
+        if "\0" in text:
+            fail("a zero byte", f"text in {key}")
+    if keys.id is not None and identity in seen:
+        fail(f"{keys.id} {identity:.40} a second time", f"a new {keys.id}")
+    seen.add(identity)
     return Pair(identity, row[keys.premise], row[keys.hypothesis], label)
 
 
 def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Rows of all pairs of some files whose annotators agreed, in order; how many were dropped."""
-    pairs = [pair for path in paths for pair in read_pairs(path, language)]
+    seen: set[str] = set()
+    pairs = [pair for path in paths for pair in read_pairs(path, language, seen)]
     rows = [{"language": language, **pair._asdict()} for pair in pairs if pair.label != NO_AGREEMENT]
     return rows, {"no_agreement": len(pairs) - len(rows)}

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from crosslens.corpora.conllu import Sentence, read_treebank
 from crosslens.corpora.dumps import Page, in_parts
 from crosslens.corpora.folding import long_paragraphs
-from crosslens.corpora.lines import UNSPACED, read_lines
+from crosslens.corpora.lines import UNSPACED, read_lines, refuse
 from crosslens.corpora.schema import PARAGRAPHS, write
 from crosslens.corpora.splits import apportion
 from crosslens.corpora.treebanks import document
@@ -37,7 +37,8 @@ class Paragraph(NamedTuple):
 class Candidate(NamedTuple):
     """A page that may be drawn, and its different texts that are long enough, each with its key.
 
-    failure: why its text could not be extracted. twice: paragraphs left out because the page has them twice.
+    failure: why its text could not be extracted. twice, zeros: paragraphs left out because the page has them twice, or they have
+    a zero byte.
     """
 
     digest: int
@@ -45,6 +46,7 @@ class Candidate(NamedTuple):
     paragraphs: list[tuple[Key, Paragraph]]
     failure: str = ""
     twice: int = 0
+    zeros: int = 0
 
 
 class Part(NamedTuple):
@@ -67,6 +69,7 @@ def write_paragraphs(
     per_page: int | None,
     candidates: float,
     seed: int,
+    disjoint: tuple[int, int] | None = None,
     processes: int = 1,
 ) -> dict[str, Any]:
     """Write splits of a sample of paragraphs; returns the metadata that each file carries.
@@ -81,6 +84,8 @@ def write_paragraphs(
     per_page: pages are in random order, and the rows are first so many paragraphs of each page, then as many more of each
     page that has them, and so on: no page gives more unless there is too little text. None: all paragraphs are in random
     order, as the authors drew; then every page is parsed.
+    disjoint: (k, n): of n languages the k-th, from 0, gets the documents whose name has the digest k modulo n, and no other does.
+    None: it gets all.
     processes: how many read a dump; the sample is the same with any number.
     It needs one reading, holds no more paragraphs than it writes, and does not depend on the order of the pages.
     Metadata: `asked` for, `found` (rows, also by split) and `nominal` (by split) numbers of paragraphs, how many pages and
@@ -94,7 +99,7 @@ def write_paragraphs(
         raise DataError(
             f"{language}.{starved[0]}: expected a share of the {paragraphs} paragraphs, found none; increase its share"
         )
-    sieve = _Sieve(f"{seed}/{language}", minimum_characters, per_page)
+    sieve = _Sieve(f"{seed}/{language}", minimum_characters, per_page, disjoint)
     drawn = _Drawn(sieve, round(paragraphs * candidates))
     read: Iterable[Part]
     if form == "dump":
@@ -141,6 +146,7 @@ class _Sieve:
     salt: str
     minimum_characters: int
     per_page: int | None
+    disjoint: tuple[int, int] | None = None
     bound: Key = (math.inf, math.inf, 0)
 
     def __call__(self, pages: Sequence[Page]) -> Part:
@@ -148,7 +154,7 @@ class _Sieve:
         candidates = []
         articles = [page for page in pages if page.is_article]
         for page in articles:
-            if self.is_late(page.title):
+            if self.is_late(page.title) or not self.has(page.title):
                 continue
             try:
                 texts = long_paragraphs(page.text, self.minimum_characters)
@@ -158,6 +164,13 @@ class _Sieve:
             found = [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
             candidates.append(self.candidate(page.title, found))
         return Part(candidates, len(articles), int(any(page.block is not None for page in pages)))
+
+    def has(self, page: str) -> bool:
+        """If the page serves this language, not another one: the same for all languages in which it has this name."""
+        if self.disjoint is None:
+            return True
+        number, languages = self.disjoint
+        return int.from_bytes(hashlib.blake2b(page.encode(), digest_size=8).digest()) % languages == number
 
     def is_late(self, page: str) -> bool:
         """If even the first key that a page can have comes too late."""
@@ -171,10 +184,15 @@ class _Sieve:
         """A page with its paragraphs that are long enough, each text once, in random order."""
         stripped = [paragraph._replace(text=paragraph.text.strip()) for paragraph in paragraphs]
         long = [paragraph for paragraph in stripped if len(paragraph.text) >= self.minimum_characters]
-        once = list({paragraph.text: paragraph for paragraph in reversed(long)}.values())[::-1]
+        clean = [paragraph for paragraph in long if "\0" not in paragraph.text]
+        once = list({paragraph.text: paragraph for paragraph in reversed(clean)}.values())[::-1]
         random.Random(f"{self.salt}/{page}").shuffle(once)
         return Candidate(
-            self.digest(page), page, list(zip(self.keys(page, once), once, strict=True)), twice=len(long) - len(once)
+            self.digest(page),
+            page,
+            list(zip(self.keys(page, once), once, strict=True)),
+            twice=len(clean) - len(once),
+            zeros=len(long) - len(clean),
         )
 
     def keys(self, page: str, paragraphs: Sequence[Paragraph]) -> Iterator[Key]:
@@ -204,7 +222,7 @@ class _Drawn:
         self.sieve, self.number = sieve, number
         self.keys: dict[str, Key] = {}  # of the texts that are held, the smallest where several pages have one
         self.heap: list[Entry] = []
-        self.counts = {"pages": 0, "blocks": 0, "pages_parsed": 0, "pages_unparsable": 0, "twice_in_page": 0}
+        self.counts = {name: 0 for name in ("pages", "blocks", "pages_parsed", "pages_unparsable", "twice_in_page", "zero_bytes")}
 
     def draw(self, parts: Iterable[Part]) -> None:
         """Read all parts. About k (1 + ln(n / k)) of n pages are parsed where k pages are enough."""
@@ -216,6 +234,7 @@ class _Drawn:
                     break  # and so are those after it
                 self.counts["pages_parsed"] += 1
                 self.counts["twice_in_page"] += candidate.twice
+                self.counts["zero_bytes"] += candidate.zeros
                 if candidate.failure:
                     logger.warning("page '%s' is skipped: %s", candidate.page, candidate.failure)
                     self.counts["pages_unparsable"] += 1
@@ -253,13 +272,13 @@ def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
     """Documents of CC-100, by their number; a paragraph is named NUMBER#LINE. Of those that come too late no text is held."""
     candidates: list[Candidate] = []
     documents = line = 0
-    paragraphs: list[Paragraph] | None = None  # of the document, None where it comes too late
-    for _, text in chain(read_lines(source), [(0, "")]):
+    paragraphs: list[Paragraph] | None = None  # of the document, None where it comes too late or serves another language
+    for _, text in chain(read_lines(source, crawled=True), [(0, "")]):
         if text.strip():
             line += 1
             if line == 1:
                 documents += 1
-                paragraphs = None if sieve.is_late(str(documents)) else []
+                paragraphs = [] if sieve.has(str(documents)) and not sieve.is_late(str(documents)) else None
             if paragraphs is not None:
                 paragraphs.append(Paragraph(f"{documents}#{line}", text))
         elif line:
@@ -273,16 +292,23 @@ def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
 
 
 def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:
-    """Documents of a treebank; neighbouring sentences make a paragraph, named by the first of them."""
+    """Documents of a treebank; neighbouring sentences make a paragraph, named by the first of them.
+
+    Raises DataError where a text is not that of its words: it alone is read here.
+    """
     space = "" if language in UNSPACED else " "
     documents: dict[str, list[list[Sentence]]] = {}
     for sentence in read_treebank(source):
+        if not sentence.text_fits:
+            refuse(source, sentence.line, f"another text in {sentence.id}", "the text of the sentence's words")
         paragraphs = documents.setdefault(document(sentence.id), [[]])
         if sum(len(each.text) for each in paragraphs[-1]) >= PARAGRAPH:
             paragraphs.append([])
         paragraphs[-1].append(sentence)
     candidates = []
     for page, parts in documents.items():
+        if not sieve.has(page):
+            continue
         texts = [Paragraph(part[0].id, space.join(sentence.text for sentence in part)) for part in parts]
         candidates.append(sieve.candidate(page, texts))
-    return Part(candidates, len(candidates))
+    return Part(candidates, len(documents))

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.errors import DataError
-from crosslens.files import written
 
 MULTIWORD = pa.struct([("first", pa.int16()), ("last", pa.int16()), ("form", pa.string())])
 
@@ -97,20 +96,16 @@ def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.S
         if rows[name].null_count:
             raise DataError(f"{path}: expected {name} in every row, found {rows[name].null_count} rows without it")
     text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
-    with written(path) as temporary:
-        pq.write_table(rows.replace_schema_metadata({KEY: text.encode()}), temporary, compression="zstd")
+    parquet.write(rows.replace_schema_metadata({KEY: text.encode()}), path, compression="zstd")
 
 
 def read(path: Path) -> pa.Table:
     """A corpus file as a table. Raises DataError where it is none."""
-    try:
-        return pq.read_table(path)
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{path}: expected a Parquet file: {' '.join(str(error).split())}; build it again") from None
+    return parquet.read(path)
 
 
 def metadata(path: Path) -> dict[str, Any]:
     """What `write` was told about a corpus file."""
-    stored = pq.read_schema(path).metadata or {}
+    stored = parquet.schema(path).metadata or {}
     found: dict[str, Any] = json.loads(stored.get(KEY, b"{}"))
     return found

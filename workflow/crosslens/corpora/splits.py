@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from crosslens.corpora.schema import write
 from crosslens.errors import DataError
+from crosslens.files import sha256
 
 Row = dict[str, Any]
 Name = TypeVar("Name", bound=str)
@@ -40,10 +41,17 @@ def write_split(
     files: the split's official files; settings: the reader's own. limit: at most so many rows, drawn at random.
     Samples keep the order of the files; they depend on the seed, the language and the split alone; translations (`parallel`
     among the settings) are drawn alike in all languages.
-    Raises DataError where there are no files or no rows, or the reader finds a fault; then nothing is written.
+    Raises DataError where there are no files, two that are the same, or no rows, or the reader finds a
+    fault; then nothing is written.
     """
     if not files:
         raise DataError(f"{language}.{split}: expected files, found none; name some for this split in the configuration")
+    contents: dict[str, Path] = {}
+    for path in files if len(files) > 1 else ():
+        if (same := contents.setdefault(sha256(path), path)) != path:
+            raise DataError(
+                f"{path}:1: expected files that differ, found the content of {same}, whose rows would double; name one"
+            )
     rows, dropped = reader.read(files, language, **settings)
     if not rows:
         names = ", ".join(map(str, files))

@@ -104,16 +104,18 @@ def read(
     words: Literal["syntactic", "fused"] = "syntactic",
     parallel: bool = False,
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all kept sentences of some files, in order; how many were dropped.
+    """Rows of all kept sentences of some files, in order; how many were dropped, and `other_text`, how many have a text that is
+    not that of their words.
 
     withheld: see `reason_to_drop`; words: fused, see `fused`.
     A row's id is TREEBANK/SENT_ID. parallel: it is the id that translations share, the sent_id without the treebank's name
     (en_partut-ud-9: 9) or what UD_Polish-PUD gives in its place, and the rows are sorted by it.
-    Raises DataError where a file is not CoNLL-U, or an id of a parallel treebank comes twice.
+    Raises DataError where a file is not CoNLL-U, an id of a parallel treebank comes twice, or a sentence with its id
+    in two files.
     """
     rows: list[dict[str, Any]] = []
-    seen: set[str] = set()
-    dropped = {"withheld": 0, "untagged": 0}
+    seen: dict[str, list[str]] = {}
+    counts = {"withheld": 0, "untagged": 0, "other_text": 0}
     for path in paths:
         treebank = path.name.split(".")[0].split("-ud-")[0]
         for sentence in read_treebank(path):
@@ -121,17 +123,18 @@ def read(
                 sentence = fused(sentence, language)
             reason = reason_to_drop(sentence, withheld)
             if reason:
-                dropped[reason] += 1
+                counts[reason] += 1
                 continue
+            counts["other_text"] += not sentence.text_fits
             id = _shared_id(sentence) if parallel else f"{treebank}/{sentence.id}"
-            if parallel and id in seen:
+            if id in seen and (parallel or seen[id] == sentence.forms):  # the files of a treebank may number alike
                 raise DataError(
-                    f"{path}: expected each sentence once, found {id} a second time among {', '.join(map(str, paths))}; "
-                    "name each treebank once"
+                    f"{path}:{sentence.line}: expected each sentence once, found {id} a second time among "
+                    f"{', '.join(map(str, paths))}; name each treebank once"
                 )
-            seen.add(id)
+            seen[id] = sentence.forms
             rows.append(_row(id, sentence, language))
-    return sorted(rows, key=lambda row: str(row["id"])) if parallel else rows, dropped
+    return sorted(rows, key=lambda row: str(row["id"])) if parallel else rows, counts
 
 
 def _shared_id(sentence: Sentence) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.config.base import languages_table
-from crosslens.corpora.lines import DAMAGED, refuse
+from crosslens.corpora.lines import DAMAGED, LONGEST, refuse
 from crosslens.corpora.schema import TYPOLOGY
 from crosslens.errors import DataError
 from crosslens.files import open_binary
@@ -42,13 +42,13 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
     without_code = wals.pop("", [])
     known = {row["ID"]: row for _, row in _table(tables["languages"], "languages")}
     features = {row["ID"]: row["Name"] for _, row in _table(tables["parameters"], "parameters")}
-    codes = {}
+    codes: dict[str, Row] = {}
     for line, row in _table(tables["codes"], "codes"):
         _check(tables["codes"], line, "parameter", row["Parameter_ID"], features)
         if not re.fullmatch("[0-9]{1,4}", row["Number"]):
             refuse(tables["codes"], line, f"number '{row['Number']:.40}'", "a whole number")
         codes[row["ID"]] = row
-    rows = []
+    rows: list[dict[str, Any]] = []
     seen: set[tuple[str, str]] = set()
     for line, row in _table(tables["values"], "values"):
         path = tables["values"]
@@ -77,6 +77,10 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
                     "label": code["Name"],
                 }
             )
+    if not rows:
+        raise DataError(
+            f"{tables['values']}:1: expected values of {', '.join(languages)}, found none; name others, or the whole table"
+        )
     found = {column: {row[column] for row in rows} for column in ("language", "feature")}
     return rows, {
         "languages_without_code": len(without_code),
@@ -96,15 +100,30 @@ def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
     number = 0
     try:
         with open_binary(path) as stream:
-            reader = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8", newline=""), strict=True)
-            missing = [column for column in COLUMNS[table] if column not in (reader.fieldnames or ())]
-            if missing:
-                refuse(path, 1, f"no column {', '.join(missing)}", f"the header of {table}.csv in CLDF")
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+            reader = csv.DictReader(iter(lambda: text.readline(LONGEST), ""), strict=True)
+            names = reader.fieldnames or ()
+            missing = [column for column in COLUMNS[table] if column not in names]
+            if missing or len({*names}) < len(names):
+                what = f"no column {', '.join(missing)}" if missing else "a column a second time"
+                refuse(path, 1, what, f"the header of {table}.csv in CLDF")
+            ids: set[str] = set()
             for row in reader:
                 number = reader.line_num
                 if None in row or None in row.values():
                     refuse(path, number, "a different number", f"{len(reader.fieldnames or ())} columns")
+                if "ID" in COLUMNS[table]:
+                    if row["ID"] in ids:
+                        refuse(path, number, f"ID '{row['ID']:.40}' a second time", "a new ID")
+                    ids.add(row["ID"])
+                    empty = [column for column in ("ID", "Name") if column in COLUMNS[table] and not row[column].strip()]
+                    if empty:
+                        refuse(path, number, f"an empty {empty[0]}", "one in every row")
+                if any("\0" in cell for cell in row.values()):
+                    refuse(path, number, "a zero byte", "text")
                 yield number, row
+            if not number:
+                refuse(path, 1, "a header alone", "rows")
     except DataError:
         raise
     except (csv.Error, *DAMAGED) as error:

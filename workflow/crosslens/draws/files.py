@@ -7,12 +7,12 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from crosslens.config.draws import Draws
+from crosslens import parquet
+from crosslens.config.draws import Draw, Draws
+from crosslens.digests import sealed, verified
 from crosslens.draws.draw import draw
 from crosslens.encoding.texts import load
-from crosslens.files import written
 
 SCHEMA = pa.schema(
     [
@@ -65,29 +65,31 @@ class Drawn:
 
 def write(settings: Draws, tokens: Mapping[str, Path], folder: Path) -> None:
     """Draw from tokens, corpus -> its folder, and write folder/CORPUS/LANG.parquet."""
-    for corpus, drawn in settings.corpora.items():
-        for language in drawn.languages:
-            parts = []
-            for split in drawn.splits():
-                texts = load([tokens[corpus] / f"{language}.{split}.parquet"], settings.labels, (), settings.unit)
-                rows, sample, random = draw(texts, language, split, drawn)
-                labels = texts.labels["task"][rows]
-                columns = {
-                    "id": [texts.ids[i] for i in texts.word_offsets.searchsorted(rows, side="right") - 1],
-                    "word": [texts.words[i] for i in rows],
-                    "label": [settings.labels[label] if label >= 0 else "" for label in labels],
-                    "language": [language] * len(rows),
-                    "split": [split] * len(rows),
-                    "sample": sample,
-                    "random": random,
-                    "row": rows,
-                }
-                parts.append(pa.table(columns, schema=SCHEMA))
-            path = folder / corpus / f"{language}.parquet"
-            with written(path) as temporary:
-                pq.write_table(pa.concat_tables(parts), temporary)
+    with sealed(folder) as temporary:
+        for corpus, drawn in settings.corpora.items():
+            for language in drawn.languages:
+                files = [(split, tokens[corpus] / f"{language}.{split}.parquet") for split in drawn.splits()]
+                parts = [_drawn(settings, drawn, language, split, file) for split, file in files]
+                parquet.write(pa.concat_tables(parts), temporary / corpus / f"{language}.parquet")
+
+
+def _drawn(settings: Draws, drawn: Draw, language: str, split: str, tokens: Path) -> pa.Table:
+    texts = load([tokens], settings.labels, (), settings.unit)
+    rows, sample, random = draw(texts, language, split, drawn)
+    labels = texts.labels["task"][rows]
+    columns = {
+        "id": [texts.ids[i] for i in texts.word_offsets.searchsorted(rows, side="right") - 1],
+        "word": [texts.words[i] for i in rows],
+        "label": [settings.labels[label] if label >= 0 else "" for label in labels],
+        "language": [language] * len(rows),
+        "split": [split] * len(rows),
+        "sample": sample,
+        "random": random,
+        "row": rows,
+    }
+    return pa.table(columns, schema=SCHEMA)
 
 
 def read(folder: Path) -> Drawn:
     """Drawn words of all languages of a corpus, by language."""
-    return Drawn.of(pa.concat_tables([pq.read_table(path, schema=SCHEMA) for path in sorted(folder.glob("*.parquet"))]))
+    return Drawn.of(pa.concat_tables([parquet.read(path, schema=SCHEMA) for path in sorted(verified(folder).glob("*.parquet"))]))

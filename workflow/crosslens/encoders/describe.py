@@ -8,16 +8,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from crosslens import parquet
 from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.corpora.words import text_words
+from crosslens.digests import sealed
 from crosslens.encoders import packaged
 from crosslens.encoders.folder import Description, read, write
 from crosslens.encoders.trim import trim
 from crosslens.errors import DataError
-from crosslens.files import written
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -26,10 +26,11 @@ def describe(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logg
     """Write config.json, tokenizer.json, tokenizer_config.json and, of a trimmed vocabulary, kept.json into `folder`.
 
     corpora: texts to which the vocabulary is trimmed, or from which it is learnt. hub: folder with the official files of an
-    encoder that has such, of the hub or a vocabulary.
+    encoder that has such, of the hub or a vocabulary, or with the tokenizer that it shares.
     """
-    with written(folder) as temporary:
+    with sealed(folder) as temporary:
         description = _described(settings, corpora, hub)
+        description.fast_tokenizer()  # refuses what is none
         if corpora and not isinstance(settings, RandomEncoder):
             before = description.config["vocab_size"]
             description = trim(description, _texts(corpora))
@@ -40,13 +41,13 @@ def describe(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logg
 
 def _texts(corpora: Sequence[Path]) -> Iterator[list[str]]:
     for path in corpora:
-        for row in pq.read_table(path).to_pylist():
+        for row in parquet.read(path).to_pylist():
             yield list(chain.from_iterable(text_words(row)[0]))
 
 
 def _described(settings: Encoder, corpora: Sequence[Path], hub: Path | None) -> Description:
     if isinstance(settings, RandomEncoder):
-        return _random(settings, corpora)
+        return _random(settings, corpora) if hub is None else _shaped(settings, read(hub))
     if isinstance(settings, PackagedEncoder):
         return packaged.description(packaged.weights_file(settings))
     if isinstance(settings, HubEncoder):
@@ -69,11 +70,23 @@ def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> Description:
     characters = sorted({character for word in counts for character in word})
     words = sorted((word for word in counts if len(word) > 1), key=lambda word: (-counts[word], word))
     pieces = [*SPECIALS, *characters, *(f"##{character}" for character in characters), *words][: settings.vocabulary]
-    shape = {
+    return _cased(pieces, _shape(settings))
+
+
+def _shape(settings: RandomEncoder) -> dict[str, Any]:
+    """What of config.json is configured; that of static embeddings is the shape alone."""
+    if not settings.layers:
+        return {"model_type": "static", "hidden_size": settings.hidden, "num_hidden_layers": 0}
+    return {
         "architectures": ["BertModel"], "hidden_size": settings.hidden, "num_hidden_layers": settings.layers,
         "num_attention_heads": settings.heads, "intermediate_size": 4 * settings.hidden,
     }  # fmt: skip
-    return _cased(pieces, shape)
+
+
+def _shaped(settings: RandomEncoder, other: Description) -> Description:
+    """An untrained encoder with the tokenizer of another."""
+    config = {name: other.config[name] for name in ("vocab_size", "pad_token_id") if name in other.config}
+    return Description({"model_type": "bert"} | config | _shape(settings), other.tokenizer, other.tokenizer_config)
 
 
 def _vocabulary(path: Path) -> Description:

@@ -1,7 +1,8 @@
 """A Hugging Face encoder's folder, in two parts: everything but the weights, which suffices to tokenise, and the weights."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,18 @@ from crosslens.errors import DataError
 PARTS = {"config": "config.json", "tokenizer": "tokenizer.json", "tokenizer_config": "tokenizer_config.json"}
 """Field of `Description` -> its file."""
 WEIGHTS = "model.safetensors"
+LANGUAGE_MODEL = "language_model.safetensors"  # the head of a masked language model, where the encoder came with one
 KEPT = "kept.json"
+
+
+LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million
+CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementation", "_attn_implementation",
+        "_attn_implementation_internal", "_experts_implementation")  # fmt: skip
+"""Names under which config.json can ask for code, of the folder itself or of the hub: they are left out."""
+NUMBERS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+           "max_position_embeddings", "type_vocab_size")  # fmt: skip
+NAMED = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token", "bos_token", "eos_token")
+SAVE_AGAIN = "use the files of one checkpoint, or load the encoder and save it again with save_pretrained"
 
 
 @dataclass(frozen=True)
@@ -23,30 +35,162 @@ class Description:
     tokenizer: dict[str, Any]
     tokenizer_config: dict[str, Any]
     kept: tuple[int, ...] | None = None  # of a trimmed vocabulary: each piece's number in the whole one
+    folder: Path = field(default=Path(), compare=False)  # which errors name
 
     def fast_tokenizer(self) -> Tokenizer:
-        """The tokenizer, without truncation or padding."""
-        return Tokenizer.from_str(json.dumps(self.tokenizer | {"truncation": None, "padding": None}))
+        """The tokenizer, without truncation or padding. Raises DataError where it is none, or has more pieces than embeddings."""
+        file = self.folder / PARTS["tokenizer"]
+        try:
+            tokenizer = Tokenizer.from_str(json.dumps(self.tokenizer | {"truncation": None, "padding": None}))
+        except Exception as error:  # the library's own kind
+            raise _wrong(file, "a tokenizer of tokenizers", f"none ({_line(error)})") from None
+        size = self.config.get("vocab_size")
+        if size is not None and tokenizer.get_vocab_size() > size:
+            raise _wrong(file, f"at most {size} pieces, the vocab_size of config.json", str(tokenizer.get_vocab_size()))
+        return tokenizer
 
 
 def read(folder: Path) -> Description:
-    """Read an encoder's description. Raises DataError for a missing file."""
+    """Read an encoder's description. Raises DataError for a missing or damaged file, and for files that contradict each other."""
     missing = [name for name in PARTS.values() if not (folder / name).is_file()]
     if missing:
         raise DataError(
             f"{folder}: expected an encoder saved by transformers with a fast tokenizer, found no {', '.join(missing)}: load and "
             "save it again with save_pretrained"
         )
-    parts = {field: json.loads((folder / name).read_text("utf-8")) for field, name in PARTS.items()}
-    kept = folder / KEPT
-    return Description(**parts, kept=tuple(json.loads(kept.read_text("utf-8"))) if kept.is_file() else None)
+    config, tokenizer = read_config(folder), _object(folder / PARTS["tokenizer"])
+    kept = _json(folder / KEPT) if (folder / KEPT).is_file() else None
+    if kept is not None and not (isinstance(kept, list) and len(kept) == config["vocab_size"] and all(map(_is_number, kept))):
+        raise _wrong(folder / KEPT, f"{config['vocab_size']} numbers, the vocab_size of config.json", "other content")
+    names = _object(folder / PARTS["tokenizer_config"])
+    _check_tokenizer(folder, tokenizer, config, names if kept is None else {})
+    return Description(config, tokenizer, names, None if kept is None else tuple(kept), folder)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """What config.json says, without what asks for code. Raises DataError where it is damaged, or describes no encoder."""
+    file = folder / PARTS["config"]
+    config: dict[str, Any] = _harmless(_object(file))
+    if not isinstance(config.get("model_type"), str):
+        raise _wrong(file, "the name of a model_type", repr(config.get("model_type"))[:40])
+    if config.get("quantization_config"):
+        raise _wrong(file, "an encoder whose weights are numbers as they are", "quantization_config")
+    for name in NUMBERS:
+        if not _is_number(config.get(name, 1)) or name == "vocab_size" and not config.get(name):
+            raise _wrong(file, f"a whole number as {name}", repr(config.get(name))[:40])
+    padding = config.get("pad_token_id")
+    if padding is not None and not (_is_number(padding) and padding < config["vocab_size"]):
+        raise _wrong(file, f"a pad_token_id below the vocab_size of {config['vocab_size']}", repr(padding)[:40])
+    return config
+
+
+def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, Any], names: dict[str, Any]) -> None:
+    """Raise DataError unless every piece has an embedding, and the special ones are those that the files name."""
+    file = folder / PARTS["tokenizer"]
+    try:
+        model, added = tokenizer["model"], {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
+        lacking = {"normalizer", "pre_tokenizer", "post_processor"} - tokenizer.keys()
+        vocabulary, kind = model["vocab"], model["type"]
+        pieces = dict(vocabulary) if isinstance(vocabulary, dict) else {piece: i for i, (piece, _) in enumerate(vocabulary)}
+        pieces |= added
+        ends = dict(_ends(tokenizer.get("post_processor")))
+        unknown = model.get("unk_id") if kind == "Unigram" else pieces.get(model.get("unk_token"))
+        named = {
+            name: (names[name]["content"] if isinstance(names[name], dict) else names[name]) for name in NAMED if name in names
+        }
+        odd = [name for name, piece in named.items() if not isinstance(piece, str | None)]
+        if odd:
+            raise ValueError(f"{odd[0]} of tokenizer_config.json is no text")
+        padding = pieces.get(named.get("pad_token"))
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise _wrong(file, "a whole tokenizer", f"a part of one ({type(error).__name__}: {_line(error)})") from None
+    if lacking:
+        raise _wrong(file, "a whole tokenizer", f"none of its parts {', '.join(sorted(lacking))}")
+    if not pieces or not all(map(_is_number, pieces.values())) or len(set(pieces.values())) < len(pieces):
+        raise _wrong(file, "pieces with a number each", "none, or the same number twice")
+    if max(pieces.values()) >= config["vocab_size"]:
+        last = max(pieces, key=pieces.__getitem__)
+        raise _wrong(
+            file, f"pieces below {config['vocab_size']}, the vocab_size of config.json", f"number {pieces[last]} ({last!r:.40})"
+        )
+    if kind in ("Unigram", "WordPiece", "WordLevel") and (not isinstance(unknown, int) or not 0 <= unknown < len(pieces)):
+        raise _wrong(file, "a piece for what is unknown", "none")
+    for piece, number in ends.items():
+        if pieces.get(piece) != number:
+            raise _wrong(file, f"{piece!r:.40} as piece {number}, as its post_processor says", str(pieces.get(piece)))
+    for name, piece in named.items():
+        if piece is not None and piece not in pieces:
+            raise _wrong(file, f"the {name} {piece!r:.40} of tokenizer_config.json among its pieces", "none")
+    if None not in (padding, config.get("pad_token_id")) and padding != config["pad_token_id"]:
+        raise _wrong(file, f"{named['pad_token']!r:.40} as piece {config['pad_token_id']}, as config.json says", str(padding))
+
+
+def _ends(processor: Any) -> Iterator[tuple[str, int]]:
+    """The pieces that a post-processor adds, and their numbers."""
+    kind = processor["type"] if processor else ""
+    if kind == "TemplateProcessing":
+        for value in processor["special_tokens"].values():
+            yield from zip(value["tokens"], value["ids"], strict=True)
+    elif kind in ("BertProcessing", "RobertaProcessing"):
+        yield from ((piece, number) for piece, number in (processor["sep"], processor["cls"]))
+    elif kind == "Sequence":
+        for each in processor["processors"]:
+            yield from _ends(each)
+
+
+def _json(file: Path) -> Any:
+    try:
+        with open(file, "rb") as stream:
+            content = stream.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ValueError(f"more than {LARGEST // 10**6} MB")
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # the last: brackets in brackets
+        raise _wrong(file, "JSON", _line(error)) from None
+
+
+def _object(file: Path) -> dict[str, Any]:
+    found = _json(file)
+    if not isinstance(found, dict):
+        raise _wrong(file, "an object of JSON", f"{found!r:.40}")
+    return found
+
+
+def _harmless(value: Any) -> Any:
+    """A part of config.json without what asks for code."""
+    if isinstance(value, dict):
+        return {name: _harmless(each) for name, each in value.items() if name not in CODE}
+    return [_harmless(each) for each in value] if isinstance(value, list) else value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _wrong(file: Path, expected: str, found: str) -> DataError:
+    return DataError(f"{file}: expected {expected}, found {found}: {SAVE_AGAIN}")
+
+
+def mask_piece(folder: Path) -> int:
+    """Number of the piece that stands for a masked one. Raises DataError where the tokenizer has none."""
+    description = read(folder)
+    name = description.tokenizer_config.get("mask_token")
+    name = name["content"] if isinstance(name, dict) else name
+    number = description.fast_tokenizer().token_to_id(name) if name else None
+    if number is None:
+        raise DataError(f"{folder}: expected a tokenizer with a mask, found none: use the encoder of a masked language model")
+    return number
 
 
 def write(description: Description, folder: Path) -> None:
     """Write an encoder's description into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    for field, name in PARTS.items():
-        text = json.dumps(getattr(description, field), ensure_ascii=False, indent=1)
+    for part, name in PARTS.items():
+        text = json.dumps(getattr(description, part), ensure_ascii=False, indent=1)
         (folder / name).write_text(text + "\n", encoding="utf-8")
     if description.kept is not None:
         (folder / KEPT).write_text(json.dumps(description.kept) + "\n", encoding="utf-8")

@@ -1,45 +1,51 @@
 """An encoder of a folder as a model, with exactly the weights that its configuration describes."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
+from safetensors import safe_open
 from torch import nn
-from transformers import AutoConfig, AutoModel
+from transformers import CONFIG_MAPPING, AutoModel
 from transformers.utils import logging as transformers_logging
 
+from crosslens.encoders.folder import WEIGHTS, read_config
+from crosslens.encoders.static import MODEL_TYPE, StaticEncoder
+from crosslens.encoders.weights import load, shapes
 from crosslens.errors import DataError
 
+Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights that an error names
+SMALL = 10**7  # numbers that any encoder may lack
 
 
 def load_encoder(
-    folder: Path, *, pooler: bool = False, dtype: torch.dtype = torch.float32, origin: str | None = None
+    folder: Path,
+    weights: Sequence[Path] = (),
+    *,
+    pooler: bool = False,
+    dtype: torch.dtype = torch.float32,
+    origin: str | None = None,
 ) -> nn.Module:
     """An encoder of a folder, safetensors only, no remote code, with its pooler on request; in eval mode.
 
-    origin: what errors name in the place of the folder. Raises DataError where the folder has not all weights of the model or has
-    others: transformers would draw or drop them. A pooler that is not asked for may be there or not.
+    weights: model files of trainings, which in this order replace the folder's weights where they have an encoder's. origin: what
+    errors name in the place of the folder. Raises DataError where the folder has not all weights of the model or has others:
+    transformers would draw or drop them. A pooler that is not asked for may be there or not.
     """
-    weights = folder / "model.safetensors"
-    if not weights.is_file():
-        raise DataError(f"{weights}: expected safetensors weights, found no such file: convert the encoder first")
-    transformers_logging.disable_progress_bar()  # of a second's work; a run shows the progress of its jobs
-    options = {"add_pooling_layer": pooler} if AutoConfig.from_pretrained(folder).model_type in ("bert", "xlm-roberta") else {}
-    model, found = AutoModel.from_pretrained(
-        folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True, output_loading_info=True,
-        ignore_mismatched_sizes=True, **options,
-    )  # fmt: skip
-    faults = {
-        "missing": found["missing_keys"],
-        "unexpected": found["unexpected_keys"],
-        "of another shape": {name for name, *_ in found["mismatched_keys"]},
-    }
+    file = folder / WEIGHTS
+    if not file.is_file():
+        raise DataError(f"{file}: expected safetensors weights, found no such file: convert the encoder first")
+    config = read_config(folder)
+    static = config["model_type"] == MODEL_TYPE
+    encoder, faults = _static(config, file, dtype) if static else _transformer(config, file, pooler, dtype)
     if not pooler:
         faults = {kind: {name for name in names if not name.startswith("pooler.")} for kind, names in faults.items()}
-    elif any(name.startswith("pooler.") for name in faults["missing"]):
+    elif static or any(name.startswith("pooler.") for name in faults["missing"]):
         raise DataError(
-            f"{weights}: expected a pooler, which `state: pooler` needs, found none: set `state: hidden` or use another encoder"
+            f"{file}: expected a pooler, which `state: pooler` needs, found none: set `state: hidden` or use another encoder"
         )
     mismatches = "; ".join(f"{kind}: {_some(names)}" for kind, names in faults.items() if names)
     if mismatches:
@@ -47,8 +53,57 @@ def load_encoder(
             f"{origin or folder}: expected the weights that config.json describes in model.safetensors, found {mismatches}: use "
             "the two files of the same checkpoint"
         )
-    encoder: nn.Module = model
+    for path in weights:
+        with safe_open(path, "pt") as stored:
+            if (stored.metadata() or {}).get("encoder") == "yes":
+                names = [name for name in stored.keys() if name.startswith("encoder.")]
+                encoder.load_state_dict({name.removeprefix("encoder."): stored.get_tensor(name).to(dtype) for name in names})
     return encoder.eval()
+
+
+def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torch.dtype) -> tuple[nn.Module, Faults]:
+    """A transformer of a folder, and how its weights differ from those that its configuration describes."""
+    transformers_logging.disable_progress_bar()  # of a second's work; a run shows the progress of its jobs
+    transformers_logging.set_verbosity_error()  # its report of weights that do not fit; they are refused below
+    options = {"add_pooling_layer": pooler} if settings["model_type"] in ("bert", "xlm-roberta") else {}
+    sizes = [math.prod(shape) for shape in shapes(file).values()]
+    try:
+        if settings["model_type"] not in CONFIG_MAPPING:
+            raise ValueError(f"model_type {settings['model_type']!r:.40}, which transformers does not know")
+        # Of what was read, not of the folder: nothing in it asks for code of the folder or of the hub.
+        config = CONFIG_MAPPING[settings["model_type"]].from_dict(settings)
+        if getattr(config, "num_hidden_layers", 0) > len(sizes):
+            raise ValueError(f"{config.num_hidden_layers} blocks in config.json and {len(sizes)} weights")
+        with torch.device("meta"):  # which takes no memory, whatever config.json says
+            described = sum(value.numel() for value in AutoModel.from_config(config, **options).state_dict().values())
+        if described > 2 * sum(sizes) + SMALL:
+            raise ValueError(f"{described} numbers in the weights that config.json describes, and {sum(sizes)} in {file.name}")
+        model, found = AutoModel.from_pretrained(
+            file.parent, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True,
+            output_loading_info=True, ignore_mismatched_sizes=True, **options,
+        )  # fmt: skip
+    except Exception as error:  # transformers checks little beforehand: whatever it stumbles over is in the folder
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise DataError(
+            f"{file.parent}: expected an encoder that transformers can load, found {reason}: use the files of one checkpoint"
+        ) from error
+    different = {name for name, *_ in found["mismatched_keys"]}
+    return model, {"missing": found["missing_keys"], "unexpected": found["unexpected_keys"], "of another shape": different}
+
+
+def _static(config: dict[str, Any], file: Path, dtype: torch.dtype) -> tuple[nn.Module, Faults]:
+    """The same of static embeddings."""
+    if not config.get("hidden_size"):
+        raise DataError(f"{file.parent}/config.json: expected hidden_size, found none: use the two files of the same checkpoint")
+    with torch.device("meta"):
+        encoder, stored = StaticEncoder(config), load(file)
+    own = encoder.state_dict()
+    different = {name for name in own.keys() & stored.keys() if own[name].shape != stored[name].shape}
+    faults = {"missing": own.keys() - stored.keys(), "unexpected": stored.keys() - own.keys(), "of another shape": different}
+    if not any(faults.values()):
+        encoder.load_state_dict(stored, assign=True)
+        encoder = encoder.to(dtype)
+    return encoder, faults
 
 
 def _some(names: Iterable[str]) -> str:

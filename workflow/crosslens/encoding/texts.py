@@ -6,13 +6,14 @@ word at its first piece.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.errors import DataError
 from crosslens.labels import UPOS
 
@@ -87,6 +88,35 @@ def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     return jumps + np.arange(sizes.sum())
 
 
+def load_pieces(files: Sequence[Path]) -> Texts:
+    """Read token files without their words and labels, of which running text has no use. Raises DataError if all are empty."""
+    table = _table(files, ["id", "language", "pieces", "second", "cut", "cut_words"])
+    pieces, offsets = _flat(table, "pieces")
+    n = table.num_rows
+    return Texts(
+        table["id"].to_pylist(), table["language"].to_pylist(), pieces.astype(np.int32), offsets, np.zeros(0, np.int64),
+        np.zeros(n + 1, np.int64), [], {}, *_places(table),
+    )  # fmt: skip
+
+
+def _table(files: Sequence[Path], columns: list[str] | None = None) -> pa.Table:
+    table = pa.concat_tables([parquet.read(path, columns=columns) for path in files]).combine_chunks()
+    if not table.num_rows:
+        raise DataError(f"{files[0]}: expected at least one text, found none: see the log of the step that created it")
+    return table
+
+
+def _flat(table: pa.Table, name: str) -> tuple[np.ndarray, np.ndarray]:
+    column = table[name].combine_chunks()
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    return column.flatten().to_numpy(zero_copy_only=False), offsets - offsets[0]
+
+
+def _places(table: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    second, cut, cut_words = (table[name].to_numpy() for name in ("second", "cut", "cut_words"))
+    return second.astype(np.int64), cut.astype(bool), cut_words.astype(np.int64)
+
+
 def load(
     files: Sequence[Path],
     task_labels: Sequence[str],
@@ -102,15 +132,8 @@ def load(
     there are the kinds 'arc', each word's head within its text: 0 the root, counted from 1, IGNORED where it was cut away, and
     'upos', its tag. led: each text's first piece stands before its words; where a text has the label, it is the piece's.
     """
-    table = pa.concat_tables([pq.read_table(path) for path in files]).combine_chunks()
-    if not table.num_rows:
-        raise DataError(f"{files[0]}: expected at least one text, found none: see the log of the step that created it")
-
-    def flat(name: str) -> tuple[np.ndarray, np.ndarray]:
-        column = table[name].combine_chunks()
-        offsets = column.offsets.to_numpy().astype(np.int64)
-        return column.flatten().to_numpy(zero_copy_only=False), offsets - offsets[0]
-
+    table = _table(files)
+    flat = partial(_flat, table)
     pieces, piece_offsets = flat("pieces")
     names = table["language"].to_pylist()
     if unit == "text" and not led:
@@ -148,7 +171,6 @@ def load(
                 labels[kind][word_offsets[:-1]] = np.asarray(values)
     texts = Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
-        positions.astype(np.int64), word_offsets, words, labels,
-        *(table[name].to_numpy().astype(dtype) for name, dtype in (("second", np.int64), ("cut", bool), ("cut_words", np.int64))),
+        positions.astype(np.int64), word_offsets, words, labels, *_places(table),
     )  # fmt: skip
     return replace(texts, led=led)

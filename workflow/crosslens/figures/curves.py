@@ -58,12 +58,12 @@ def panels(
     *,
     ylabel: str,
     ylim: tuple[float, float],
-    xlabel: str = LAYERS,
+    xlabel: str | Mapping[str, str] = LAYERS,
 ) -> Figure:
     """Row -> column -> curves: panels that share axes, rows and columns named unless there is one; a title above, a note below.
 
-    Rows and columns without a curve are left out. ylim: of the values; its ends give way to values beyond them; bands are cut
-    off there.
+    Rows and columns without a curve are left out. xlabel: of all rows, or of each, which then has x axes of its own. ylim: of the
+    values; its ends give way to values beyond them; bands are cut off there.
     """  # fmt: skip
     rows = [row for row, panels in grid.items() if any(panels.values())]
     columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
@@ -73,17 +73,22 @@ def panels(
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         width = WIDTH if len(columns) > 1 else WIDTH / 2
         figure = Figure((width, 1.25 * len(rows) + (1.1 if len(rows) > 1 else 1.9)), layout="constrained")
-        axes = figure.subplots(len(rows), len(columns), squeeze=False, sharex=True, sharey=True)
+        axes = figure.subplots(
+            len(rows), len(columns), squeeze=False, sharex="all" if isinstance(xlabel, str) else "row", sharey=True
+        )
         axes[0, 0].set_ylim(low - margin, high + margin)
-        axes[0, 0].xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        for line in axes[:1] if isinstance(xlabel, str) else axes:
+            line[0].xaxis.set_major_locator(MaxNLocator(6, integer=True))
         for line, row in zip(axes, rows, strict=True):
             for axis, column in zip(line, columns, strict=True):
                 _draw(axis, grid[row][column])
             line[0].set_ylabel("\n".join(filter(None, [row, ylabel])) if len(rows) > 1 else ylabel)
         for axis, column in zip(axes[0], columns, strict=True):
             axis.set_title(column, loc="left")
-        for axis in axes[-1]:
-            axis.set_xlabel(xlabel)
+        for row, line in zip(rows, axes, strict=True):
+            for axis in line:
+                if isinstance(xlabel, Mapping) or row == rows[-1]:
+                    axis.set_xlabel(xlabel if isinstance(xlabel, str) else xlabel[row])
         figure.suptitle(textwrap.fill(title, int(13.5 * width), break_on_hyphens=False), fontsize=9, x=0.01, ha="left")
         figure.supxlabel(textwrap.fill(note, int(18.5 * width)), fontsize=SMALL, x=0.01, ha="left")
         names = [_name(line[-1], grid[row]) for line, row in zip(axes, rows, strict=True)]

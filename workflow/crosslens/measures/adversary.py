@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from crosslens.digests import verified
 from crosslens.measures.definitions import ADVERSARY_BEST, ADVERSARY_END, ADVERSARY_START
 from crosslens.measures.given import Given
 
@@ -17,7 +18,7 @@ READS = ("predictions",)
 
 def measure(given: Given, *, head: str) -> Iterator[dict[str, Any]]:
     """The accuracy on held-out texts of the head that the task's stage watched; nothing where it watched none."""
-    yield from adversary_records(pd.read_csv(given.folder / "history.csv"), head)
+    yield from adversary_records(pd.read_csv(verified(given.folder / "history.csv")), head)
 
 
 def adversary_records(history: pd.DataFrame, head: str) -> Iterator[dict[str, Any]]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.errors import DataError
 from crosslens.measures.definitions import LAS, LAS_WITHOUT_PUNCTUATION, LAS_WITHOUT_ROOTS, UAS, UAS_WITHOUT_PUNCTUATION
 from crosslens.measures.f1 import Counts, accuracy, cut_shares
@@ -23,12 +23,12 @@ def measure(given: Given, *, head: str, arcs: str, relations: Sequence[str], res
 
     head, arcs: the predictions of relations, and those of heads. relations: names of the classes. Tokens have the words' UPOS.
     """
-    table = pq.read_table(given.folder / "predictions.parquet").to_pandas()
+    table = parquet.read(given.folder / "predictions.parquet").to_pandas()
     for (corpus, split, language), part in table.groupby(["corpus", "split", "language"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split, "language": language}
         labelled = part[part["head"] == head]
         file = given.tokens[corpus] / f"{language}.{split}.parquet"
-        upos = pq.read_table(file, columns=["id", "labels"]).to_pandas()
+        upos = parquet.read(file, columns=["id", "labels"]).to_pandas()
         lost = cut_shares(labelled["cut"].to_numpy(), labelled["cut_words"].to_numpy(), sum(map(len, labelled["gold"])))
         for definition, (share, n) in lost.items():
             yield place | {"measure": "cut", "definition": definition, "value": share, "n": n}

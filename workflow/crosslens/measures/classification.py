@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.measures.definitions import ACCURACY, CEILING, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, TRANSFER, UNION_F1
 from crosslens.measures.f1 import (
     Counts,
@@ -48,7 +48,7 @@ def measure(
     labels: head -> its classes. definitions: head -> those of its scores, CUT_TEXTS and CUT_WORDS among them. source_language:
     the one that TRANSFER, the mean over languages, leaves out. Records have the head as their item.
     """
-    table = pq.read_table(given.folder / "predictions.parquet").to_pandas()
+    table = parquet.read(given.folder / "predictions.parquet").to_pandas()
     for (head, corpus, split), part in table[table["head"].isin(list(labels))].groupby(["head", "corpus", "split"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split}
         whole, of_rows = sentences(part["id"].tolist()), part["language"].to_numpy()

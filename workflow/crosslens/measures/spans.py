@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.measures.definitions import ACROSS_WINDOWS, F1, F1_BY_WINDOW, F1_MISC_AS_O, F1_STRICT
 from crosslens.measures.f1 import chunk_counts, cut_shares, flattened, micro_f1, sentences
 from crosslens.measures.given import Given
@@ -21,7 +21,7 @@ def measure(given: Given, *, head: str, labels: Sequence[str], resamples: int) -
     XTREME, which find them in each window: an entity across an edge is two. It is there in any case, equal to F1 where no
     sentence has several windows, so that what reads it need not know.
     """
-    table = pq.read_table(given.folder / "predictions.parquet").to_pandas()
+    table = parquet.read(given.folder / "predictions.parquet").to_pandas()
     table = table[table["head"] == head]
     for (corpus, split, language), part in table.groupby(["corpus", "split", "language"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split, "language": language}

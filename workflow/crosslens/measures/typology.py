@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.measures.coordinates import Read, States, held_out, split_words, subspaces
 from crosslens.measures.definitions import (
     FEATURES,
@@ -47,7 +47,8 @@ def measure(
     """
     paths = by_language(given.folder / corpus)
     stored = layers(given.folder / corpus)
-    table = pq.read_table(given.typology, columns=["feature", "language", "value"])
+    assert given.typology is not None
+    table = parquet.read(given.typology, columns=["feature", "language", "value"])
     known = of_languages(values_of(*(table[name].to_pylist() for name in table.column_names)), paths)
     for layer in stored:
         fits = subspaces(paths, layer, methods, seeds, share)

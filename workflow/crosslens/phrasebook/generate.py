@@ -86,7 +86,7 @@ def different(drawn: Callable[[int], Drawn | None], n: int, what: str) -> tuple[
 # Treebanks.
 
 
-def _percent(*key: str) -> int:
+def percent(*key: str) -> int:
     """A fixed number from 0 to 99 for a key."""
     return int.from_bytes(hashlib.sha256("/".join(key).encode()).digest()[:8], "big") % 100
 
@@ -97,8 +97,8 @@ def split_of(meaning: Meaning) -> str:
     Meanings with a held-out pair of fillers are for test and parallel only: words of train in combinations new to it.
     """
     concepts = sorted(filler for _, filler in meaning.fillers)
-    place = _percent("split", meaning.frame, *itertools.chain(*meaning.fillers))
-    if any(_percent("pair", *pair) < HELD_OUT for pair in itertools.combinations(concepts, 2)):
+    place = percent("split", meaning.frame, *itertools.chain(*meaning.fillers))
+    if any(percent("pair", *pair) < HELD_OUT for pair in itertools.combinations(concepts, 2)):
         return "test" if place < 50 else "parallel"
     for split, share in SHARES.items():
         if place < share:

@@ -1,4 +1,4 @@
-"""Paragraphs as WiLI-2018 and CC-100 have them.
+"""Running text: paragraphs as WiLI-2018 and CC-100 have them, and a larger text that differs between languages.
 
 Formats: Thoma 2018, arXiv:1801.07779, sections 2 and 3 (paragraphs there have 140 characters or more, here 100); CC-100,
 https://data.statmt.org/cc-100 (a paragraph a line, an empty line after each document).
@@ -7,15 +7,18 @@ https://data.statmt.org/cc-100 (a paragraph a line, an empty line after each doc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from crosslens.config.base import languages_table
 from crosslens.phrasebook.archives import xz, zipped
-from crosslens.phrasebook.articles import articles, paragraphs
-from crosslens.phrasebook.generate import Stream
+from crosslens.phrasebook.articles import articles, joined, paragraphs
+from crosslens.phrasebook.generate import Stream, different, draw, percent, split_of
 from crosslens.phrasebook.grammar import Grammar
+from crosslens.phrasebook.realise import Meaning, realise
 
 WILI_LABELS = {"ar": "ara", "zh": "zho"}
 """Labels that are not the ISO 639-3 code of resources/languages.csv: WiLI names the macrolanguage."""
+EVERYDAY = 5  # everyday sentences of a document of `text`
 
 
 def wili(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
@@ -44,6 +47,34 @@ def cc100(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
         found = articles(grammar, records, seed, "cc-100")
         lines = [line for article in found for line in (*(paragraph.text for paragraph in article.paragraphs), "")]
         yield f"cc-100/{languages_table()[code]['cc100']}.txt.xz", xz(_lines(lines))
+
+
+def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of each language's file, in the format of CC-100: `documents` documents, each the paragraphs of an article
+    with other facts than those of the dump and of CC-100, and a paragraph of everyday sentences.
+
+    No everyday sentence says what one of another language says, nor what one of a treebank for testing says.
+    """
+    for number, grammar in enumerate(grammars):
+        said = everyday(grammar, EVERYDAY * documents, seed, number, len(grammars))
+        lines: list[str] = []
+        for place, article in enumerate(articles(grammar, documents, seed, "text")):
+            last = (realise(grammar, meaning) for meaning in said[EVERYDAY * place : EVERYDAY * (place + 1)])
+            lines += [*(paragraph.text for paragraph in article.paragraphs), joined(last, grammar.language.spaces), ""]
+        yield f"text/{grammar.language.code}.txt", _lines(lines)
+
+
+def everyday(grammar: Grammar, n: int, seed: int, number: int, languages: int) -> tuple[Meaning, ...]:
+    """`n` meanings for training that serve the language of a number, and none of the other languages."""
+    stream = Stream(seed, "text", grammar.language.code)
+    frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
+
+    def drawn(_: int) -> Meaning | None:
+        meaning = draw(grammar, stream.pick(frames), stream)
+        is_own = percent("text", meaning.frame, *chain(*meaning.fillers)) % languages == number
+        return meaning if is_own and split_of(meaning) == "train" else None
+
+    return different(drawn, n, "everyday sentences of running text")
 
 
 def _lines(lines: Sequence[str]) -> bytes:

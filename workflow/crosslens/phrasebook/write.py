@@ -18,7 +18,7 @@ from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import prompts
 from crosslens.phrasebook.pairs import multinli, xnli, xnli_mt
-from crosslens.phrasebook.running import cc100, wili
+from crosslens.phrasebook.running import cc100, text, wili
 from crosslens.phrasebook.tables import TABLES
 from crosslens.phrasebook.treebanks import conllu, old_tags, old_treebank_path, treebank_path
 from crosslens.phrasebook.typology import read_features, wals
@@ -31,6 +31,7 @@ class Sizes:
     train is written in `train_languages` only. About 150 paragraphs need 60 articles. A prompt is a premise with three
     hypotheses; those of train are in English and, as XNLI-MT, in every language of XNLI, those of dev and test in these too.
     records: sentences with names and news, three times as many in train; paragraphs of WiLI; documents of CC-100.
+    documents: of the larger running text.
     """
 
     train: int = 800
@@ -42,6 +43,7 @@ class Sizes:
     inference_dev: int = 50
     inference_test: int = 50
     records: int = 40
+    documents: int = 10
     train_languages: tuple[str, ...] = ("en",)
 
 
@@ -62,10 +64,10 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
             splits = {"train": sizes.train} | splits
         for split, n in splits.items():
             sentences = treebank(grammar, split, n, seed)
-            text = conllu(sentences, split, translations if split == "parallel" else None)
-            _write(folder / "ud" / treebank_path(language, split), text.encode())
+            lines = conllu(sentences, split, translations if split == "parallel" else None)
+            _write(folder / "ud" / treebank_path(language, split), lines.encode())
             if split != "parallel":
-                _write(folder / "ud-1.4" / old_treebank_path(language, split), old_tags(text).encode())
+                _write(folder / "ud-1.4" / old_treebank_path(language, split), old_tags(lines).encode())
         wiki = f"{language.code}wiki"
         files = dump(grammar, articles(grammar, sizes.articles, seed), seed)
         stem = folder / "wikipedia" / wiki / DATE / f"{wiki}-{DATE}-pages-articles-multistream"
@@ -83,6 +85,7 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
         mldoc(grammars, sizes.records, seed),
         wili(grammars, sizes.records, seed),
         cc100(grammars, sizes.records, seed),
+        text(grammars, sizes.documents, seed),
         muse(english, grammars, seed),
         wals(languages, features),
     ):

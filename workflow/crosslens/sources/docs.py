@@ -23,11 +23,17 @@ searched for in the folders listed under `mirror:` first, as it is or with `.xz`
 order. In a mirror it is stored under the entry's name: `MIRROR/ud-2.7/UD_English-EWT/en_ewt-ud-train.conllu`. The folder
 `results/sources` of one working copy can thus serve as the mirror of another.
 
-Downloads are verified by SHA-256 and size where these are known. Where no checksum is known, it is pinned in `sources.lock.tsv`
-when the file is first downloaded, and later runs expect it; commit that file with your results. A file that does not match is
-kept under another name, and the error states what was expected and what was received. Interrupted downloads are resumed, retried
-with growing pauses, and throttled per host. Where compute nodes have no network, run `snakemake prefetch` on a login node: it
-reports the total size, then downloads everything.
+Downloads are verified by SHA-256 and size where these are known. Where no checksum is known, the first fetch is trusted: its
+checksum, and the address that it came from in the end, are pinned in `sources.lock.tsv`, a line in the log and on stderr says so,
+and later runs expect it; commit that file with your results. `make status` lists what is thus unverified. Web pages, empty or
+encoded bodies, bodies that may be cut short, and files of a mirror that are still being written are not pinned but refused; so
+is a redirect from https to anything else. A file that does not match is kept under another name, and the error states what was
+expected and what was received.
+
+Interrupted downloads are resumed, retried with growing pauses, and throttled per host. They end at the announced size, and where
+a server sends less than 1 kB a second, five tries in a row bring little, it asks to wait more than ten minutes, or two days have
+passed; the next run goes on. Compressed files may unpack to a hundred times their size, or to 100 MB. Where compute nodes have no
+network, run `snakemake prefetch` on a login node: it reports the total size, then downloads everything.
 
 [wikipedia.md](wikipedia.md) describes how paragraphs are sampled from dumps without downloading them whole.
 

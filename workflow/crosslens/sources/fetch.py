@@ -4,7 +4,8 @@ import io
 import logging
 import lzma
 import os
-import shutil
+import re
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
 from crosslens import files
-from crosslens.errors import DataError
+from crosslens.errors import NO_ROOM, DataError
 from crosslens.sources.pins import LOCK, pin, pinned
 
 if TYPE_CHECKING:  # slow to import, and most calls end in a mirror
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 COMPRESSIONS = ("", ".xz", ".gz")  # what a mirror may add to an official file's name
 CHUNK = 10**6  # bytes copied at a time
+FRESH = 1.0  # seconds for which a mirror's file must not have changed before it may be pinned
+HTML = re.compile(rb"(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)*<(!doctype html|html|head|script)\b", re.IGNORECASE | re.DOTALL)
 
 
 def fetch(
@@ -41,9 +44,10 @@ def fetch(
     file: SOURCE/PATH, the path being that of the official distribution, with slashes.
     urls: where it is, in order of preference; [] if it cannot be downloaded.
     mirror: folders of this source, in order; each may hold the path as it is, or with .xz or .gz added. They come before
-    the network.
+    the network. One that somebody is still writing is refused.
     sha256, size: expected digest and bytes of the official file, that is, without the compression that a mirror added;
-    None if unknown. Where no digest is known, that of the first time is pinned in `lock` and expected from then on.
+    None if unknown. Where no digest is known, that of the first time is pinned in `lock` and expected from then on: only of
+    what can be a file (not a web page, nothing, or what may be cut short), and said in the log.
     manual: what a person can do to obtain the file, for the message where it is in no mirror and cannot be downloaded.
     A download that was interrupted, by whatever, goes on where it stopped: the part waits in `target`.part.
     Raises DataError, and leaves nothing at `target`; a download with a wrong digest is kept as `target`.wrong.
@@ -53,15 +57,16 @@ def fetch(
     target.parent.mkdir(parents=True, exist_ok=True)
     with files.written(target) as temporary:
         if copy := found_in(path, mirror):
-            origin = str(copy)
-            with _opened(copy, path) as source, open(temporary, "wb") as sink:
-                shutil.copyfileobj(source, sink, CHUNK)
+            origin, complete = str(copy), True
+            _copy(copy, path, temporary, size, settled=expected is None)
         else:
             part = target.with_name(f"{target.name}.part")
-            origin = _download(file, part, urls, mirror, manual)
+            origin, complete = _download(file, part, urls, mirror, size, manual)
             os.replace(part, temporary)
         digest, received = files.sha256(temporary), temporary.stat().st_size
         wrong = [f"expected {size} bytes, found {received}"] if size not in (None, received) else []
+        if expected is None and (why := _no_file(temporary, path, complete)):
+            wrong.append(why)
         if expected not in (None, digest):
             since = "" if sha256 else f" (pinned in {lock} when it was first fetched)"
             wrong.append(f"expected sha256 {expected}{since}, found {digest}")
@@ -72,11 +77,13 @@ def fetch(
                 remedy = "replace that copy"
             else:
                 os.replace(temporary, aside)
-            if not sha256:
+            if expected and not sha256:
                 remedy += f"; if the change of the file is intended, delete its line in {lock}"
             raise DataError(f"{file}: {', '.join(wrong)} in {origin}; {remedy}")
     if expected is None:
-        pin(file, digest, received, "a mirror" if copy else origin, lock)
+        where = "a mirror" if copy else origin
+        logger.warning("%s: no digest is published: trusting what %s has, and pinning sha256 %s in %s", file, where, digest, lock)
+        pin(file, digest, received, where, lock)
     return digest
 
 
@@ -162,20 +169,58 @@ def _opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
         with files.open_binary(copy) if added else open(copy, "rb") as stream:
             yield stream
     except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise
         form = f"{copy.suffix} file" if added else "file"
         raise DataError(f"{copy}: expected a complete {form}, found: {error}; replace it") from None
 
 
-def _download(file: str, part: Path, urls: Sequence[str], mirror: Sequence[Path], manual: str | None) -> str:
-    """Download to `part`, going on where an earlier call stopped; returns the URL that had the file."""
+def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None, settled: bool) -> None:
+    """Copy a mirror's file, unpacked. settled: only one that nobody seems to write. Raises DataError where it is not whole."""
+    before = _stamp(copy)
+    if settled and time.time() - before[1] < FRESH:
+        time.sleep(FRESH)
+    with open(target, "wb") as sink, _opened(copy, path) as source:
+        received = 0
+        while chunk := source.read(CHUNK):
+            received += len(chunk)
+            if size is not None and received > size:
+                raise DataError(f"{copy}: expected {size} bytes, found more; replace it")
+            sink.write(chunk)
+    if settled and _stamp(copy) != before:
+        raise DataError(f"{copy}: expected a file that is complete, found that it is being written; try again when it is")
+
+
+def _stamp(path: Path) -> tuple[int, float]:
+    """Size of a file and when it was last changed."""
+    found = path.stat()
+    return found.st_size, found.st_mtime
+
+
+def _no_file(received: Path, path: PurePosixPath, complete: bool) -> str:
+    """Why bytes that nothing is known of cannot be the official file, "" if they can."""
+    with open(received, "rb") as stream:
+        opening = stream.read(1000)
+    if not opening:
+        return "expected a file, found nothing in it"
+    if HTML.match(opening) and path.suffix not in (".html", ".htm"):
+        return "expected a file, found a web page"
+    return "" if complete else "expected a file whose size is known, found a body that may be cut short"
+
+
+def _download(
+    file: str, part: Path, urls: Sequence[str], mirror: Sequence[Path], size: int | None, manual: str | None
+) -> tuple[str, bool]:
+    """Download to `part`, going on where an earlier call stopped; returns where it came from, and if all of it surely came."""
     from crosslens.sources.network import Remote, Unavailable
 
     reasons = []
     for url in urls:
         logger.info("%s: downloading %s", file, url)
+        remote = Remote(url, file, size)
         try:
-            Remote(url, file).download(part)
-            return url
+            remote.download(part)
+            return remote.origin, remote.size is not None
         except Unavailable as reason:
             reasons.append(str(reason))
     raise _nowhere(file, reasons, mirror, manual)

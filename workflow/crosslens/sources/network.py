@@ -1,17 +1,19 @@
-"""Bytes from a server, through interruptions: resumed, retried with back-off, one connection a host."""
+"""Bytes from a server, through interruptions: resumed, retried with back-off, one connection a host, never without end."""
 
-import getpass
 import io
 import logging
+import os
 import random
+import re
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import BinaryIO
-from urllib.parse import urlsplit
+from typing import Any, BinaryIO
+from urllib.parse import urljoin, urlsplit
 
 import requests
 from filelock import FileLock, Timeout
@@ -22,14 +24,21 @@ from crosslens.logs import Progress, duration
 
 logger = logging.getLogger(__name__)
 
-ATTEMPTS = 5  # in a row that bring nothing; one that brings a byte begins the count anew
+MEGABYTE = 10**6
+ATTEMPTS = 5  # in a row that bring little; one that brings more begins the count anew
+LITTLE = 0.01  # of what is lacking, or a megabyte: a server may not send byte after byte for ever
 PAUSE = 2.0  # seconds before the second attempt, doubled each time
 PATIENCE = 600.0  # seconds that a server may ask us to wait
+LONGEST = 2 * 86400.0  # seconds of a download; a later one goes on
 SPACING = 0.2  # seconds between two requests to a host
 TIMEOUT = (15, 60)  # seconds to connect, and without a byte
-MEGABYTE = 10**6
+REDIRECTS = 10  # in a row
+ANSWER = 120.0  # seconds until the head of an answer, redirects followed, is here
+WINDOW, SLOWEST = 60.0, 1000.0  # seconds over which a rate is measured, and the lowest, in bytes a second
+UNMEASURED = 1000 * MEGABYTE  # bytes of a body whose size nobody knows
 TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
 # Compressed transfers would hide the size, and unpack official files that are compressed themselves.
+HTML = ("text/html", "application/xhtml+xml")
 HEADERS = {"Accept-Encoding": "identity", "User-Agent": "crosslens (research on multilingual encoders)"}
 
 
@@ -45,19 +54,28 @@ class _Interrupted(Exception):
         self.wait = wait
 
 
+class _Session(requests.Session):
+    """One connection for many requests."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Nowhere: redirects are followed by `_asked`. Those of requests would read a redirect's body, which may have no end."""
+
+
 class Remote:
     """A file on a server, of which any part can be read.
 
-    url: its address. name: what messages call it. size: bytes, None until an answer has told it. version: what tells
-    one version of the file from another (its ETag, or else its date), so that parts of two are never joined.
+    url: its address. name: what messages call it. known: its size, where the table of sources tells it; a server may not
+    send more. size: bytes, None until an answer has told it. version: what tells one version of the file from another (its
+    ETag, or else its date), so that parts of two are never joined. origin: the address, and where that redirected to.
     """
 
-    def __init__(self, url: str, name: str) -> None:
+    def __init__(self, url: str, name: str, known: int | None = None) -> None:
         """Nothing is asked for yet."""
-        self.url, self.name = url, name
+        self.url, self.name, self.known = url, name, known
         self.size: int | None = None
         self.version: str | None = None
-        self.session = requests.Session()  # one connection for many parts
+        self.origin = url
+        self.session = _Session()
 
     def measure(self) -> int | None:
         """Its size in bytes, None if the server does not tell it. Raises Unavailable."""
@@ -75,10 +93,11 @@ class Remote:
         """Put the whole file at `part`, or what is lacking there since an earlier call. Raises Unavailable.
 
         Beside the part lies what version of which URL it is of. It is begun anew where the server has another version by
-        now, or cannot send a part.
+        now, does not tell the version, or cannot send a part.
         """
         about = part.with_name(f"{part.name}.of")
-        url, _, version = about.read_text("utf-8").partition("\n") if about.exists() else ("", "", "")
+        text = about.read_text("utf-8", errors="replace") if about.exists() else ""
+        url, _, version = text.partition("\n")
         self.version = version if url == self.url and version else None
         with open(part, "ab") as sink:
             if self.version is None:
@@ -88,70 +107,101 @@ class Remote:
 
     def _receive(self, sink: BinaryIO, start: int, stop: int | None, about: Path | None = None) -> None:
         """Write bytes `start` to `stop` (the end if None) in as many requests as it takes; `sink` may hold the first ones."""
-        fails = 0
+        fails, most = 0, sink.seek(0, io.SEEK_END)
+        deadline = time.monotonic() + LONGEST
         while True:
-            before = sink.seek(0, io.SEEK_END)
             try:
-                return self._request(sink, start, stop, about)
-            except (_Interrupted, RequestException, HTTPError) as error:
+                return self._request(sink, start, stop, about, deadline)
+            except (_Interrupted, RequestException, HTTPError, ValueError) as error:
                 reason, asked = " ".join(str(error).split())[:300], getattr(error, "wait", 0.0)
+                if isinstance(error, ValueError):  # an address that is none
+                    raise Unavailable(f"{self.url}: {reason}") from None
             sink.flush()  # the wait may be long, and the process killed
-            fails = 0 if sink.seek(0, io.SEEK_END) > before else fails + 1
+            have, end = sink.seek(0, io.SEEK_END), self.size if stop is None else stop - start
+            end = end or self.known
+            enough = max(1.0, min(MEGABYTE, LITTLE * (end - most))) if end else MEGABYTE
+            fails = 0 if have - most >= enough else fails + 1
+            most = max(most, have)
             if fails == ATTEMPTS:
                 raise Unavailable(f"{self.url}: {reason}")
             if asked > PATIENCE:
                 raise Unavailable(f"{self.url}: {reason}; the server asks to wait {duration(asked)}")
             wait = max(asked, PAUSE * 2 ** max(fails - 1, 0) * random.uniform(0.75, 1.25))
+            if time.monotonic() + wait > deadline:
+                raise Unavailable(f"{self.url}: {reason}; not complete after {duration(LONGEST)}, {have} bytes are here")
             logger.info("%s: %s; trying again in %s", self.name, reason, duration(wait))
             time.sleep(wait)
 
-    def _request(self, sink: BinaryIO, start: int, stop: int | None, about: Path | None) -> None:
+    def _request(self, sink: BinaryIO, start: int, stop: int | None, about: Path | None, deadline: float) -> None:
         """One request for what `sink` lacks. Raises _Interrupted where that did not suffice, Unavailable where nothing will."""
         have = sink.seek(0, io.SEEK_END)
+        if have and self.version is None:  # the rest might be of another version
+            have = sink.seek(0)
+            sink.truncate(0)
         headers = dict(HEADERS)
         if have or stop is not None:
             headers["Range"] = f"bytes={start + have}-{'' if stop is None else stop - 1}"
             if self.version:
                 headers["If-Range"] = self.version
-        with (
-            _alone(urlsplit(self.url).hostname or ""),
-            self.session.get(self.url, headers=headers, stream=True, timeout=TIMEOUT) as answer,
-        ):
+        with _alone(urlsplit(self.url).hostname or ""), _asked(self.session, "GET", self.url, headers) as answer:
             first, size = _content_range(answer)
+            rest = first == start + have
+            same = self.version in (None, _version(answer)) and (size is None or self.size in (None, size))
             match answer.status_code:
-                case 206 if first == start + have:
-                    self.size = size
+                case 206 if rest and same:
+                    self.size = size or self.size
                 case 200 if stop is None:  # from the beginning: a first request, another version, or no parts to be had
                     sink.truncate(0)
                     have = sink.seek(0)
-                    length = answer.headers.get("Content-Length", "")
-                    self.size = int(length) if length.isdigit() else None
-                case 200:
+                    self.size = _number(answer.headers.get("Content-Length", ""))
+                case 200 | 206 if stop is not None and (rest or first is None):
                     raise Unavailable(f"{self.url}: requested a part, received the whole file or another version")
                 case 416 if stop is None and have and have == size:
-                    return  # nothing was lacking
+                    self.size = size  # nothing was lacking
+                    return
                 case 206 | 416:
                     sink.truncate(0)
-                    received = answer.headers.get("Content-Range")
+                    received = answer.headers.get("Content-Range", "nothing")[:100]
                     raise _Interrupted(f"requested a part from byte {start + have} on, received {received}")
                 case status if status in TRY_AGAIN:
                     raise _Interrupted(f"{status} {answer.reason}", _wait(answer.headers.get("Retry-After", "")))
                 case status:
                     raise Unavailable(f"{self.url}: {status} {answer.reason}")
+            self._check(answer)
             self.version = _version(answer)
             if about:
                 about.write_text(f"{self.url}\n{self.version or ''}", "utf-8")
             end = self.size if stop is None else stop - start
             # Whoever reads parts shows how far it is.
             progress = Progress(((end or have) - have) // MEGABYTE, f"MB of {self.name}", logger) if stop is None else None
-            began = have
-            with progress or nullcontext():
+            began, most = have, next((limit for limit in (end, self.known) if limit is not None), UNMEASURED)
+            with progress or nullcontext(), _watched(answer, lambda: have, deadline):
                 while chunk := answer.raw.read1(MEGABYTE):  # what has come, not so many: nothing is lost when it breaks off
-                    have += sink.write(chunk)
+                    have += len(chunk)
+                    if have > most:
+                        sink.truncate(0)
+                        raise Unavailable(f"{self.url}: expected {most} bytes{' at most' * (end is None)}, received more")
+                    sink.write(chunk)
                     if progress:
                         progress.advance((have - began) // MEGABYTE - progress.done)
+            if end is None and answer.raw.chunked:  # such a body says where it ends
+                end = self.size = have
             if end is not None and have != end:
                 raise _Interrupted(f"received {have} of {end} bytes")
+
+    def _check(self, answer: requests.Response) -> None:
+        """Raise Unavailable where the body that an answer announces cannot be the file; remember where it came from."""
+        encoding, form = (
+            answer.headers.get(name, "").partition(";")[0].strip().lower() for name in ("Content-Encoding", "Content-Type")
+        )
+        if encoding not in ("", "identity"):
+            raise Unavailable(f"{self.url}: expected the file as it is, received it encoded ({encoding[:40]})")
+        if form in HTML and not urlsplit(self.url).path.endswith((".html", ".htm")):
+            raise Unavailable(f"{self.url}: expected a file, received a web page ({form})")
+        if None not in (self.known, self.size) and self.size > self.known:  # type: ignore[operator]
+            raise Unavailable(f"{self.url}: expected {self.known} bytes, the server announces {self.size}")
+        final = urlsplit(answer.url)._replace(query="", fragment="").geturl()  # in the query: keys that expire
+        self.origin = self.url if not answer.history else f"{self.url} by way of {final}"
 
 
 def size_of(urls: Sequence[str]) -> tuple[int | None, bool]:
@@ -159,27 +209,110 @@ def size_of(urls: Sequence[str]) -> tuple[int | None, bool]:
     answered = not urls
     for url in urls:
         try:
-            with requests.head(url, headers=HEADERS, allow_redirects=True, timeout=5) as answer:
+            with _Session() as session, _asked(session, "HEAD", url, HEADERS, timeout=5) as answer:
                 answered = True
-                length = answer.headers.get("Content-Length", "")
-                if answer.ok and length.isdigit():
-                    return int(length), True
-        except RequestException:
+                length = _number(answer.headers.get("Content-Length", ""))
+                if answer.ok and length is not None:
+                    return length, True
+        except (Unavailable, _Interrupted, RequestException, ValueError):
             pass
     return None, answered
 
 
 @contextmanager
+def _asked(
+    session: requests.Session, method: str, url: str, headers: Mapping[str, str], timeout: float | tuple[float, float] = TIMEOUT
+) -> Iterator[requests.Response]:
+    """The answer of a server, its body still to be read. Raises _Interrupted where even its head does not come to an end."""
+    found: list[requests.Response | Exception] = []
+
+    def ask() -> None:
+        try:
+            found.append(_followed(session, method, url, headers=headers, stream=True, timeout=timeout))
+        except Exception as error:  # raised where it is waited for
+            found.append(error)
+
+    # In a thread that may be left behind: a timeout of the connection begins anew with every byte of a head.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(ANSWER)
+    if not found:
+        raise _Interrupted(f"no answer within {duration(ANSWER)}")
+    if isinstance(found[0], Exception):
+        raise found[0]
+    with found[0] as answer:
+        yield answer
+
+
+def _followed(session: requests.Session, method: str, url: str, **options: Any) -> requests.Response:
+    """The answer that redirects lead to. Raises Unavailable where they lead from https to anything else, or nowhere."""
+    history: list[requests.Response] = []
+    while len(history) <= REDIRECTS:
+        answer = session.request(method, url, **options)
+        answer.history = history
+        if not answer.is_redirect:
+            return answer
+        answer.close()
+        history.append(answer)
+        target = urljoin(url, answer.headers["Location"].encode("latin-1").decode("utf-8", "replace"))
+        scheme = urlsplit(target).scheme
+        if scheme not in {"https", urlsplit(url).scheme}:
+            raise Unavailable(f"{url}: redirected to {target[:200]!r}, expected https")
+        url = target
+    raise Unavailable(f"{history[0].url}: redirected more than {REDIRECTS} times")
+
+
+@contextmanager
+def _watched(answer: requests.Response, have: Callable[[], int], deadline: float) -> Iterator[None]:
+    """End a body that comes too slowly or for too long, whatever the reader waits for. Raises _Interrupted."""
+    reasons: list[str] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        before = have()
+        while not reasons and not done.wait(WINDOW):
+            if have() - before < SLOWEST * WINDOW:
+                reasons.append(f"received {have() - before} bytes in {duration(WINDOW)}")
+            elif time.monotonic() > deadline:
+                reasons.append("the time is up")
+            before = have()
+        if reasons:
+            with suppress(OSError, ValueError, RuntimeError):  # it has just ended
+                answer.raw.shutdown()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    except (HTTPError, OSError, ValueError):  # what a reader meets when its connection is shut down
+        if not reasons:
+            raise
+    finally:
+        done.set()
+        thread.join()
+    if reasons:
+        raise _Interrupted(reasons[0])
+
+
+@contextmanager
 def _alone(host: str) -> Iterator[None]:
-    """Wait until no other process of this user talks to a host, and a moment longer."""
-    folder = Path(tempfile.gettempdir()) / f"crosslens-{getpass.getuser()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    """Wait until no other process of this user talks to a host, and a moment longer.
+
+    Without a folder for the locks (a full disk, or another user's folder of that name) nobody waits: it is a courtesy.
+    """
+    folder = Path(tempfile.gettempdir()) / f"crosslens-{os.getuid()}"  # by number: a user of a container may have no name
     lock = FileLock(folder / f"{host}.lock")
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        logger.info("waiting for another download from %s", host)
-        lock.acquire()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+            raise PermissionError(f"{folder} belongs to another user")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            logger.info("waiting for another download from %s", host)
+            lock.acquire()
+    except OSError as error:
+        logger.info("%s: other downloads are not waited for: %s", host, error)
     try:
         yield
         time.sleep(SPACING)
@@ -196,15 +329,19 @@ def _version(answer: requests.Response) -> str | None:
 def _content_range(answer: requests.Response) -> tuple[int | None, int | None]:
     """First byte of a part and size of the whole, of `bytes 0-9/100`, `bytes 0-9/*` or `bytes */100`; None if not told."""
     part, _, size = answer.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
-    first = part.partition("-")[0]
-    return int(first) if first.isdigit() else None, int(size) if size.isdigit() else None
+    return _number(part.partition("-")[0]), _number(size)
+
+
+def _number(text: str) -> int | None:
+    """A number of bytes in a header; None where it is none."""
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
 
 def _wait(retry_after: str) -> float:
-    """Seconds of a Retry-After header: a number, or a date."""
-    if retry_after.isdigit():
-        return float(retry_after)
+    """Seconds of a Retry-After header: a number, or a date; 0 where it is neither."""
+    if (seconds := _number(retry_after)) is not None:
+        return float(seconds)
     try:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         return 0.0

@@ -4,14 +4,14 @@ import csv
 import fnmatch
 import re
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import quote
 
-import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from crosslens.config.base import Section
 from crosslens.errors import DataError
+from crosslens.scales import read_yaml
 from crosslens.sources.fetch import in_mirrors
 
 SOURCES_YAML = Path(__file__).parents[3] / "resources" / "sources.yaml"
@@ -22,6 +22,8 @@ Url = Annotated[str, Field(pattern=r"^https://")]
 
 class OfficialFile(Section):
     """What is known of an official file."""
+
+    LARGEST: ClassVar = 2**60
 
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$", description="checksum of the official file as published")
     bytes: Annotated[int, Field(ge=0)] | None = Field(None, description="size of the file")
@@ -112,11 +114,7 @@ def load(path: Path = SOURCES_YAML) -> dict[str, Source]:
     A source's id is also the name of its folder in a mirror, so that the sources of one working copy can be the mirror of
     another.
     """
-    with open(path, encoding="utf-8") as stream:
-        try:
-            entries: dict[str, dict[str, Any]] = yaml.safe_load(stream)
-        except yaml.YAMLError as error:
-            raise DataError(f"{path}: expected YAML: {' '.join(str(error).split())}; correct it") from None
+    entries: dict[str, dict[str, Any]] = read_yaml(path)
     sources = {}
     for key, entry in entries.items():
         try:

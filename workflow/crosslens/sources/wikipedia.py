@@ -14,13 +14,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from crosslens.digests import sealed
 from crosslens.errors import DataError
-from crosslens.files import decompress, written
+from crosslens.files import decompress, open_binary
 from crosslens.logs import Progress
 
 logger = logging.getLogger(__name__)
 
 LONGEST_RANGE = 16 * 10**6  # bytes asked for at a time, unless one block is longer
+LONGEST_BLOCK = 64 * 10**6  # bytes
+LONGEST_LINE = 10**4  # bytes of a line of an index: a title has 255 at most
 FOOTER = b"</mediawiki>\n"
 PAGE_ID = re.compile(rb"<page>.*?<id>(\d+)</id>", re.DOTALL)
 
@@ -61,7 +64,7 @@ def sample(index: Path, ranges: Ranges, target: Path, *, blocks: int, seed: int)
     every = read_index(index, ranges.size)
     drawn = every if blocks >= len(every) else sorted(random.Random(seed).sample(every, blocks))
     fetched = index.stat().st_size
-    with written(target) as temporary, open(temporary, "wb") as sink:
+    with sealed(target) as temporary, open(temporary, "wb") as sink:
         header = _read(ranges, 0, every[0].start)
         fetched += sink.write(header)
         content = _content(ranges, 0, header)
@@ -88,8 +91,8 @@ def read_index(index: Path, size: int) -> list[Block]:
     ids: list[int] = []
     number = 0
     try:
-        with bz2.open(index) as lines:
-            for line in lines:
+        with open_binary(index) as lines:
+            while line := lines.readline(LONGEST_LINE):
                 number += 1
                 offset, id, _ = line.split(b":", 2)
                 start = int(offset)
@@ -101,6 +104,8 @@ def read_index(index: Path, size: int) -> list[Block]:
                     ids.append(0)
                 pages[-1] += 1
                 ids[-1] = zlib.crc32(b"%d\n" % int(id), ids[-1])
+    except DataError:
+        raise
     except (EOFError, OSError, ValueError) as error:
         raise DataError(
             f"{index}: line {number}: expected lines like offset:page id:title in the order of offsets, found: {error}; fetch it "
@@ -126,6 +131,8 @@ def _joined(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _read(ranges: Ranges, start: int, length: int) -> bytes:
+    if length > LONGEST_BLOCK:
+        raise _wrong(ranges, start, f"a block of at most {LONGEST_BLOCK // 10**6} MB", f"{length} bytes in the index")
     data = ranges.read(start, length)
     if len(data) != length:
         raise _wrong(ranges, start, f"{length} bytes", str(len(data)))

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from crosslens import parquet
+from crosslens.digests import verified
 from crosslens.draws.files import SCHEMA, Drawn
-from crosslens.files import written
 
 NAMES = [name for name in SCHEMA.names if name != "row"]
 
@@ -27,41 +27,40 @@ def write(table: pa.Table, states: Mapping[str, np.ndarray], path: Path, dtype: 
     for name, values in states.items():
         flat = pa.array(np.ascontiguousarray(values, dtype).reshape(-1))
         table = table.append_column(name, pa.FixedSizeListArray.from_arrays(flat, values.shape[1]))
-    with written(path) as temporary:
-        # States do not compress; plain pages read fastest.
-        pq.write_table(table, temporary, compression="none", use_dictionary=["language", "split", "label"])
+    # States do not compress; plain pages read fastest.
+    parquet.write(table, path, compression="none", use_dictionary=["language", "split", "label"])
 
 
 def read(folder: str | Path, layer: int | None = None) -> States:
     """Words of all languages of a corpus, by language, with their states at a layer; None: what heads read."""
-    paths = sorted(Path(folder).glob("*.parquet"))
-    stored = read_by_heads(pq.read_schema(paths[0]).names) if layer is None else f"layer_{layer}"
-    table = pa.concat_tables([pq.read_table(path, columns=[*NAMES, stored]) for path in paths]).combine_chunks()
+    paths = list(by_language(Path(folder)).values())
+    stored = read_by_heads(parquet.schema(paths[0]).names) if layer is None else f"layer_{layer}"
+    table = pa.concat_tables([parquet.read(path, columns=[*NAMES, stored]) for path in paths]).combine_chunks()
     column = table[stored].combine_chunks()
     return States.of(table, vectors=column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size))
 
 
 def by_language(folder: Path) -> dict[str, Path]:
     """Language -> its file, of a corpus, in the order of the languages."""
-    return {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+    return {path.stem: path for path in sorted(verified(folder).glob("*.parquet"))}
 
 
 def layers(folder: Path) -> list[int]:
     """Layers of which a corpus has states, rising."""
-    names = pq.read_schema(next(iter(sorted(folder.glob("*.parquet"))))).names
+    names = parquet.schema(next(iter(by_language(folder).values()))).names
     return sorted(int(name.removeprefix("layer_")) for name in names if name.startswith("layer_"))
 
 
 def width(path: Path, layer: int) -> int:
     """Dimensions of a file's states at a layer."""
-    return int(pq.read_schema(path).field(f"layer_{layer}").type.list_size)
+    return int(parquet.schema(path).field(f"layer_{layer}").type.list_size)
 
 
 def read_random(path: Path, layer: int, split: str) -> np.ndarray:
     """States at a layer of the evenly drawn words of a split in a language's file, (n, d) float32."""
     name = f"layer_{layer}"
     chosen = (pc.field("split") == split) & pc.field("random")
-    column = pq.read_table(path, columns=[name], filters=chosen)[name].combine_chunks()
+    column = parquet.read(path, columns=[name], filters=chosen)[name].combine_chunks()
     found: np.ndarray = column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size)
     return found
 
@@ -69,7 +68,7 @@ def read_random(path: Path, layer: int, split: str) -> np.ndarray:
 def read_random_texts(path: Path, split: str) -> np.ndarray:
     """Ids of the texts of the words whose states `read_random` gives, (n,)."""
     chosen = (pc.field("split") == split) & pc.field("random")
-    return np.array(pq.read_table(path, columns=["id"], filters=chosen)["id"].to_pylist())
+    return np.array(parquet.read(path, columns=["id"], filters=chosen)["id"].to_pylist())
 
 
 def read_by_heads(names: Sequence[str]) -> str:
@@ -80,8 +79,8 @@ def read_by_heads(names: Sequence[str]) -> str:
 
 def read_layers(path: Path) -> tuple[list[str], list[np.ndarray]]:
     """Ids of a file's texts, and their states at each stored layer, rising, (n, d) float32 each."""
-    names = [name for name in pq.read_schema(path).names if name.startswith("layer_")]
-    table = pq.read_table(path, columns=["id", *names])
+    names = [name for name in parquet.schema(path).names if name.startswith("layer_")]
+    table = parquet.read(path, columns=["id", *names])
     columns = [table[name].combine_chunks() for name in names]
     states = [column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size) for column in columns]
     return table["id"].to_pylist(), states

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import torch
-from safetensors import safe_open
-from torch import nn
 
+from crosslens import parquet
 from crosslens.config.draws import Draws
+from crosslens.digests import sealed, verified
 from crosslens.draws.files import SCHEMA
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import load
@@ -25,7 +24,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 def run(
     encoder: Path,
-    weights: Path | None,
+    weights: Sequence[Path],
     drawn: Path,
     tokens: Mapping[str, Path],
     output: Path,
@@ -40,41 +39,26 @@ def run(
 ) -> None:
     """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once.
 
-    weights: of a training; None: the encoder as it is. drawn: folder of drawn words, CORPUS/LANG.parquet; tokens: corpus -> its
-    folder, from which they were drawn. layers: beside what heads read, where a draw does not ask for all. precision: of the
-    forward pass; stored: float16 or float32.
+    weights: of trainings, see load_encoder; none: the encoder as it is. drawn: folder of drawn words, CORPUS/LANG.parquet;
+    tokens: corpus -> its folder, from which they were drawn. layers: beside what heads read, where a draw does not ask for all.
+    precision: of the forward pass; stored: float16 or float32.
     """
     torch.set_num_threads(threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = load_trained_encoder(encoder, weights, pooler=units.state == "pooler", dtype=DTYPES[precision]).to(device)
+    verified(encoder)
+    model = load_encoder(encoder, [*map(verified, weights)], pooler=units.state == "pooler", dtype=DTYPES[precision]).to(device)
     every = range(int(model.config.num_hidden_layers) + 1)  # type: ignore[union-attr, arg-type]
     files = [(corpus, language) for corpus, draw in draws.corpora.items() for language in draw.languages]
-    for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
-        table, parts = pq.read_table(drawn / corpus / f"{language}.parquet", schema=SCHEMA), []
-        for split in draws.corpora[corpus].splits():
-            texts = load([tokens[corpus] / f"{language}.{split}.parquet"], (), (), draws.unit)
-            rows = table.filter(pc.equal(table["split"], split))["row"].to_numpy()
-            if draws.corpora[corpus].means:
-                parts.append(text_means(model, texts))
-            else:
-                chosen = every if draws.corpora[corpus].all_layers else layers
-                parts.append(extract(model, texts, rows, chosen, units))
-        states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        states_files.write(table.drop_columns("row"), states, output / corpus / f"{language}.parquet", stored)
-
-
-def load_trained_encoder(
-    folder: Path, weights: Path | None, *, pooler: bool = False, dtype: torch.dtype = torch.float32
-) -> nn.Module:
-    """The encoder as a training left it: its folder's weights, replaced by those of the model file where it has any.
-
-    Raises DataError where the folder's weights are not those of its configuration, or have no pooler that is asked for.
-    """
-    encoder = load_encoder(folder, pooler=pooler, dtype=dtype)
-    if weights is None:
-        return encoder
-    with safe_open(weights, "pt") as stored:
-        if (stored.metadata() or {}).get("encoder") == "yes":
-            names = [name for name in stored.keys() if name.startswith("encoder.")]
-            encoder.load_state_dict({name.removeprefix("encoder."): stored.get_tensor(name).to(dtype) for name in names})
-    return encoder
+    with sealed(output) as temporary:
+        for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
+            table, parts = parquet.read(drawn / corpus / f"{language}.parquet", schema=SCHEMA), []
+            for split in draws.corpora[corpus].splits():
+                texts = load([tokens[corpus] / f"{language}.{split}.parquet"], (), (), draws.unit)
+                rows = table.filter(pc.equal(table["split"], split))["row"].to_numpy()
+                if draws.corpora[corpus].means:
+                    parts.append(text_means(model, texts))
+                else:
+                    chosen = every if draws.corpora[corpus].all_layers else layers
+                    parts.append(extract(model, texts, rows, chosen, units))
+            states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            states_files.write(table.drop_columns("row"), states, temporary / corpus / f"{language}.parquet", stored)

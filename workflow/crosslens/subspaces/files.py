@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.subspaces.subspace import Subspace
 
 COLUMNS = pa.list_(pa.list_(pa.float32()))  # of a matrix of d rows
@@ -32,7 +32,7 @@ def row(subspace: Subspace) -> dict[str, Any]:
 def read(path: Path) -> dict[tuple[str, int], Subspace]:
     """The subspaces of a file by method and layer, in the order of the file."""
     found = {}
-    for batch in pq.ParquetFile(path).iter_batches(batch_size=1):
+    for batch in parquet.read(path).to_batches(max_chunksize=1):
         method, layer = batch["method"][0].as_py(), batch["layer"][0].as_py()
         vectors = {name: np.array(batch[name].flatten()) for name in ("eigenvalues", "centre")}
         matrices = {name: _matrix(batch[name].flatten(), len(vectors["centre"])) for name in ("basis", "filters", "patterns")}

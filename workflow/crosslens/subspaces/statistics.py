@@ -18,9 +18,9 @@ class Statistics:
     Means and scatters are combined as Chan, Golub and LeVeque (1983) do it, which costs no digits where means are large.
     """
 
-    def __init__(self, width: int, *, by_language: bool = False) -> None:
-        """width: d. by_language: keep the scatter of each language, not only their sum."""
-        self.width, self.by_language = width, by_language
+    def __init__(self, width: int, *, by_language: bool = False, scatters: bool = True) -> None:
+        """width: d. by_language: keep the scatter of each language, not only their sum; scatters: keep any."""
+        self.width, self.by_language, self.scatters = width, by_language, scatters
         self._sizes: dict[str, float] = {}
         self._means: dict[str, np.ndarray] = {}
         self._scatters: dict[str, np.ndarray] = {}  # by language, or under "" their sum
@@ -48,7 +48,7 @@ class Statistics:
 
     def scatter(self, language: str) -> np.ndarray:
         """Scatter of one language, (d, d). Raises DataError where it was not kept."""
-        if not self.by_language:
+        if not self.by_language or not self.scatters:
             raise DataError("statistics: expected the scatter of each language, only their sum was kept: ask for by_language")
         return self._scatters[language]
 
@@ -91,7 +91,10 @@ class Statistics:
         mean = states.mean(0, dtype=np.float64) if weights is None else weights @ states.astype(np.float64) / size
         if not np.isfinite(mean).all():
             raise DataError(f"{language}: expected finite states, found infinity or NaN; extract them in float32")
-        rows = np.empty((len(states) + 1, self.width))
+        rows = np.empty((len(states) + 1 if self.scatters else 1, self.width))
+        if not self.scatters:
+            self._combine(language, size, mean, rows)
+            return
         np.subtract(states, mean, out=rows[1:])
         if weights is not None:
             rows[1:] *= np.sqrt(weights)[:, None]
@@ -117,9 +120,10 @@ class Statistics:
         key = language if self.by_language else ""
         if key not in self._scatters:
             self._scatters[key] = np.zeros((self.width, self.width))
-        # By torch, whose threads an encoder leaves busy waiting: those of numpy beside them would take twice the time.
-        factor = torch.from_numpy(rows)
-        torch.from_numpy(self._scatters[key]).addmm_(factor.T, factor)
+        if self.scatters:
+            # By torch, whose threads an encoder leaves busy waiting: those of numpy beside them would take twice the time.
+            factor = torch.from_numpy(rows)
+            torch.from_numpy(self._scatters[key]).addmm_(factor.T, factor)
         self._sizes[language] = after
         self._means[language] = self._means.get(language, mean) + size / after * apart
 

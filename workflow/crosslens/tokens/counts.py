@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from crosslens import parquet
 from crosslens.corpora.schema import metadata
+from crosslens.digests import verified
 
 UNKNOWN = ("[UNK]", "<unk>")
 
@@ -24,7 +25,7 @@ class Vocabulary:
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
         """That of a tokenizer's folder, from tokenizer.json as the library tokenizers writes it, which this does not need."""
-        content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+        content = json.loads(verified(folder / "tokenizer.json").read_text("utf-8"))
         vocabulary, added = content["model"]["vocab"], content["added_tokens"]
         if isinstance(vocabulary, list):  # Unigram: with scores
             vocabulary = {subword: number for number, (subword, _) in enumerate(vocabulary)}
@@ -56,7 +57,7 @@ class Counts:
     @classmethod
     def read(cls, path: Path, vocabulary: Vocabulary) -> "Counts":
         """Of a file of tokens, of a reading without windows, which repeat subwords, and with one labelled subword a word."""
-        table = pq.read_table(path, columns=["pieces", "words"])
+        table = parquet.read(path, columns=["pieces", "words"])
         numbers = table["pieces"].combine_chunks().flatten().to_numpy()
         known = np.bincount(numbers, minlength=len(vocabulary.subwords))
         known[vocabulary.special] = 0

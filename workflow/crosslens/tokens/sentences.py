@@ -9,7 +9,7 @@ from zipfile import BadZipFile, ZipFile
 
 from crosslens.errors import DataError
 
-Rule = Literal["punkt", "punkt_and_marks", "marks"]
+Rule = Literal["punkt", "punkt_and_marks", "marks", "all_marks"]
 Splitter = Callable[[str, str], list[str]]  # text, language -> its sentences
 
 MODELS = {
@@ -23,17 +23,19 @@ FULL_WIDTH = ("ja", "zh")  # languages whose sentences end with full-width marks
 QUOTES = "[\"'”’»)\\]」』）】》]*"  # that close after a mark
 FULL_WIDTH_ENDS = re.compile(f"[。！？]+{QUOTES}")
 ENDS = re.compile(f"[.!?…]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}")
+ALL_ENDS = re.compile(f"[.!?…।॥۔؟]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}")
 
 
 def splitter(rule: Rule, punkt: Path | None) -> Splitter:
-    """What splits a text of a language. punkt: NLTK's punkt_tab.zip, unless the rule is marks.
+    """What splits a text of a language. punkt: NLTK's punkt_tab.zip, unless the rule is marks or all_marks.
 
     punkt: the model of the language, or that of English, which finds no end in texts without spaces between sentences (Chinese,
     Japanese): as wu2019's code does. punkt_and_marks: in Chinese and Japanese after 。！？ instead. marks: in any language after
-    。！？, and after . ! ? … before a space.
+    。！？, and after . ! ? … before a space. all_marks: also after those of Hindi, Urdu and Arabic before a space.
     """
-    if rule == "marks":
-        return lambda text, language: split_after(ENDS, text)
+    if rule in ("marks", "all_marks"):
+        ends = ENDS if rule == "marks" else ALL_ENDS
+        return lambda text, language: split_after(ends, text)
     if punkt is None:
         raise DataError(f"sentences: expected Punkt's models, punkt_tab.zip, for {rule}, found none: name the file, or set marks")
 

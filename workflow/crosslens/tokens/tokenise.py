@@ -2,8 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, groupby, islice
+from itertools import accumulate, groupby
 from logging import Logger
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,71 +14,35 @@ from tokenizers import Encoding, Tokenizer, models, normalizers
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.splits import validation
-from crosslens.corpora.words import text_words
+from crosslens.digests import sealed, verified
+from crosslens.encoders.folder import read
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
-from crosslens.tokens.sentences import Splitter, splitter
+from crosslens.tokens.sentences import splitter
+from crosslens.tokens.texts import CHUNK, KnownTexts, Text, numbered
 from crosslens.tokens.windows import windows
 
 BARE_MARKS = ("▁", "Ġ")  # what Unigram and byte-level vocabularies leave of the space before a word of an unspaced script
 CUT = -1  # head of a word whose head was cut away, or has no piece
-CHUNK = 2000  # texts encoded together
-LOOKED_AT = 510  # pieces of a text among which unknown ones are looked for: tokeniser_mbert.py:83-99 cuts at 512 with 2 special
-# TOKENS, the place of a row's text in the corpus, and how many words of it have no piece (0 in its second window and so on).
-PLACED = TOKENS.append(pa.field("place", pa.int32())).append(pa.field("words_without_piece", pa.int32()))
-
-
-class Text(NamedTuple):
-    """A text of a corpus, or a pair of texts, in pieces."""
-
-    place: int  # in the corpus
-    row: dict[str, Any]  # of the corpus
-    words: list[list[str]]  # of the text, or of each of the pair
-    labels: list[str] | None  # of the words; None where the corpus has none
-    parts: list[Encoding]  # the text, or each of the pair, without special pieces
-
-
-@dataclass
-class KnownTexts:
-    """The texts of a corpus, without those that have an unknown piece among their first LOOKED_AT, wherever they are cut later.
-
-    A pair is left out for either of its texts.
-    """
-
-    tokenizer: Tokenizer
-    rows: Iterable[dict[str, Any]]  # of the corpus
-    drop_unknown: bool  # False: none is left out
-    split: Splitter | None = None  # running text into sentences, of which the first two are read
-    dropped: int = 0  # texts left out so far
-
-    def __iter__(self) -> Iterator[Text]:
-        ids = (self.tokenizer.token_to_id(name) for name in ("[UNK]", "<unk>"))
-        unknown = next((number for number in ids if number is not None), None)
-        rows = enumerate(self.rows)
-        while chunk := list(islice(rows, CHUNK)):
-            read = [text_words(row, self.split) for _, row in chunk]
-            flat = [words for texts, _ in read for words in texts]
-            encodings = iter(self.tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
-            for (place, row), (words, labels) in zip(chunk, read, strict=True):
-                parts = list(islice(encodings, len(words)))
-                if self.drop_unknown and any(unknown in part.ids[:LOOKED_AT] for part in parts):
-                    self.dropped += 1
-                else:
-                    yield Text(place, row, words, labels, parts)
+# TOKENS, the place of a row's text in the corpus, whether the row is its text's first window, and how many words of the text
+# have no piece (0 in its second window and so on).
+PLACED = pa.schema(
+    [*TOKENS, pa.field("place", pa.int32()), pa.field("first", pa.bool_()), pa.field("words_without_piece", pa.int32())]
+)
 
 
 def tokenise(
     tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, limit: int | None = None, punkt: Path | None = None
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Tokenise rows of a corpus until `limit` texts are kept; a pair is one text, its two parts one after the other.
+    """Tokenise rows of a corpus until texts of `limit` rows are kept; a pair is one text, its two parts one after the other.
 
     A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first); or a text
     becomes windows, a row each. punkt: the archive of the models that find sentences, where the reading asks for them.
     Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (see `KnownTexts`), texts and words cut
     by the maximum, words without a piece. Raises DataError for word_starts without a WordPiece vocabulary.
     """
-    texts = _known(tokenizer, rows, settings, punkt)
-    table = _placed(islice(texts, limit), tokenizer, settings)
+    texts = _known(tokenizer, rows, settings, punkt, limit)
+    table = _placed(texts, tokenizer, settings)
     return table.select(TOKENS.names), _counts(table, texts.dropped)
 
 
@@ -104,9 +67,11 @@ def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, 
     return labelled
 
 
-def _known(tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, punkt: Path | None) -> KnownTexts:
+def _known(
+    tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, punkt: Path | None, limit: int | None = None
+) -> KnownTexts:
     split = splitter(settings.sentences, punkt) if settings.sentences else None
-    return KnownTexts(tokenizer, rows, settings.drop_unknown, split)
+    return KnownTexts(tokenizer, rows, settings.drop_unknown, split, settings.each_sentence, limit)
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:
@@ -126,9 +91,9 @@ def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> p
 def _counts(table: pa.Table, unknown: int) -> dict[str, int]:
     """The counts of `tokenise` from a PLACED table; unknown: texts that were left out of it."""
     return {
-        "texts": pc.count_distinct(table["place"]).as_py(),
+        "texts": pc.sum(table["first"], min_count=0).as_py(),
         "unknown": unknown,
-        "cut_texts": pc.count_distinct(table["place"].filter(table["cut"])).as_py(),
+        "cut_texts": pc.sum(pc.and_(table["first"], table["cut"]), min_count=0).as_py(),
         "cut_words": pc.sum(table["cut_words"], min_count=0).as_py(),
         "words_without_piece": pc.sum(table["words_without_piece"], min_count=0).as_py(),
     }
@@ -152,7 +117,7 @@ def _rows(text: Text, joiner: Tokenizer, settings: Reading) -> Iterator[dict[str
     for number, (encoder_input, words) in enumerate(zip(inputs, kept, strict=True)):
         heads, relations = _arcs(text.row, [word for _, word, _ in words])
         yield {
-            "id": f"{text.row['id']}#{number + 1}" if number else text.row["id"],
+            "id": numbered(text.row, number),
             "language": text.row["language"],
             "pieces": encoder_input.pieces,
             "words": [text.words[part][word] for part, word, _ in words],
@@ -165,6 +130,7 @@ def _rows(text: Text, joiner: Tokenizer, settings: Reading) -> Iterator[dict[str
             "cut": cut,
             "cut_words": 0 if number else cut_words,
             "place": text.place,
+            "first": not number,
             "words_without_piece": 0 if number else words_without_piece,
         }
 
@@ -245,16 +211,9 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     """The fast tokenizer of an encoder's folder, without truncation or padding.
 
     A byte-level one tells the beginning of a word by the space before it: words that come one by one get one, as
-    transformers asks for with add_prefix_space.
+    transformers asks for with add_prefix_space. Raises DataError where the folder is damaged.
     """
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        raise DataError(
-            f"{path}: expected a fast tokenizer, found no such file: save the encoder's tokenizer with transformers again"
-        )
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = read(folder).fast_tokenizer()
     if "ByteLevel" in repr(tokenizer.pre_tokenizer):
         others = [tokenizer.normalizer] if tokenizer.normalizer else []
         tokenizer.normalizer = normalizers.Sequence([*others, normalizers.Prepend(" ")])
@@ -270,14 +229,16 @@ def write_corpus_tokens(
     shared: the languages whose validation is a share of train, and how it is drawn (`write_train`). punkt: see `tokenise`.
     """
     drawn = {name: value for name, value in shared.items() if name != "languages"}
-    for (language, split), corpus in files.items():
-        outputs = {name: output / f"{language}.{name}.parquet" for name in (split, "validation")}
-        if split == "train" and language in shared["languages"]:
-            written = write_train(folder, corpus, outputs, settings, language=language, punkt=punkt, **drawn)
-        else:
-            written = {split: write_tokens(folder, corpus, outputs[split], settings, split, punkt)}
-        for name, counts in written.items():
-            log.info("%s.%s: %s", language, name, ", ".join(f"{what} {count}" for what, count in counts.items()))
+    verified(folder)
+    with sealed(output) as temporary:
+        for (language, split), corpus in files.items():
+            outputs = {name: temporary / f"{language}.{name}.parquet" for name in (split, "validation")}
+            if split == "train" and language in shared["languages"]:
+                found = write_train(folder, corpus, outputs, settings, language=language, punkt=punkt, **drawn)
+            else:
+                found = {split: write_tokens(folder, corpus, outputs[split], settings, split, punkt)}
+            for name, counts in found.items():
+                log.info("%s.%s: %s", language, name, ", ".join(f"{what} {count}" for what, count in counts.items()))
 
 
 def write_tokens(

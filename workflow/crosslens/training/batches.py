@@ -1,8 +1,32 @@
 """The batches of texts that a phase draws."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from crosslens.encoding.texts import Texts
+from crosslens.recipes import Data, Recipe, Stage
+from crosslens.streams import stream
+
 POOL = 50  # batches that are shuffled together before they are sorted by length
+
+
+def phase_batches(
+    recipe: Recipe, stage: Stage, number: int, epoch: int, texts: Mapping[Data, Texts], seed: int
+) -> list[list[np.ndarray]]:  # fmt: skip
+    """Texts of each term and step of the pass over a stage's phase of a number in an epoch."""
+    phase, batches = stage.phases[number], []
+    for i, term in enumerate(phase.terms):
+        lengths = texts[term.data].lengths
+        if phase.texts:
+            start = epoch * phase.texts
+            name = (seed, "batches", stage.name, number, i)
+            batches.append(stretch(len(lengths), stage.batch, start, start + phase.texts, name))
+            continue
+        items = phase.items({data: len(read) for data, read in texts.items()})
+        drawn = stream(seed, "batches", stage.name, epoch, number, i)
+        batches.append(random_batches(lengths, stage.batch, drawn, items=items, pools=recipe.length_pools))
+    return batches
 
 
 def random_batches(
@@ -22,6 +46,19 @@ def random_batches(
         fresh = np.flatnonzero(~np.isin(following, order[len(order) - begun :]))[: size - begun]  # end the batch that is begun
         order = np.concatenate([order, following[fresh], np.delete(following, fresh)])
     return np.split(order[:items], range(size, items, size))
+
+
+def stretch(number: int, size: int, start: int, stop: int, name: Sequence[int | str]) -> list[np.ndarray]:
+    """Batches of the texts at `start` to `stop` - 1 of an endless sequence: shuffle after shuffle of `number` texts.
+
+    name: of the stream of each shuffle, seed first. Any stretch can be had without those before it.
+    """
+    seed, *names = name
+    parts = []
+    for turn in range(start // number, -(-stop // number)):
+        order = np.random.default_rng(stream(int(seed), *names, "turn", turn)).permutation(number)
+        parts.append(order[max(start - turn * number, 0) : stop - turn * number])
+    return np.split(np.concatenate(parts), range(size, stop - start, size))
 
 
 def _shuffled(lengths: np.ndarray, size: int, generator: np.random.Generator, pools: bool) -> np.ndarray:

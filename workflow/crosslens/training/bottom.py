@@ -1,6 +1,6 @@
 """Frozen bottom blocks: what they compute of a text is the same in every step, and so computed once."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -10,10 +10,9 @@ import torch
 from torch import nn
 
 from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.blocks import KNOWN, blocks, handing_on, starting_from
 from crosslens.encoding.texts import Texts
 from crosslens.recipes import ENCODER, Data, Recipe, Stage
-from crosslens.training import cpu
-from crosslens.training.edit import blocks
 from crosslens.training.model import EncoderWithHeads
 
 BYTES = 2**32
@@ -31,8 +30,7 @@ class Bottom:
         autocast: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ):  # fmt: skip
         """number: of frozen blocks, below which the embeddings are frozen too; the encoder is in eval mode."""
-        self.encoder, self.blocks = encoder, blocks(encoder)
-        self.number = number
+        self.encoder, self.number = encoder, number
         self.tables: dict[Data, torch.Tensor] = {}
         self.texts: dict[Data, Texts] = {}
         for data, each in texts.items():
@@ -57,7 +55,7 @@ class Bottom:
             parts.append(output.last_hidden_state[inside.to(device)].cpu())
             rows.append(places.numpy())
 
-        with _handing_on(self.blocks[self.number :]):
+        with handing_on(blocks(self.encoder)[self.number :]):
             for_each_batch(numbered, self.encoder, segments, step)
         states = torch.cat(parts)
         return torch.empty_like(states).index_copy_(0, torch.from_numpy(np.concatenate(rows)), states)
@@ -74,7 +72,7 @@ class Bottom:
         def look_up(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
             return table[input_ids.cpu()].to(input_ids.device)
 
-        with _handing_on(self.blocks[: self.number]), _replaced(self.encoder.get_submodule("embeddings"), look_up):
+        with starting_from(self.encoder, self.number, look_up):
             yield self.texts[data]
 
 
@@ -89,7 +87,7 @@ def below(
     """
     numbers = {phase.frozen_blocks for phase in stage.phases if ENCODER in phase.update}
     terms = [term for phase in stage.phases for term in phase.terms]
-    known = str(model.encoder.config.model_type) in cpu.KNOWN  # type: ignore[union-attr]
+    known = str(model.encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
     others = [term.penalty or term.layer is not None or recipe.heads[term.head].reads() is not None for term in terms]
     number = numbers.pop() if len(numbers) == 1 else None
     if number is None or not known or recipe.encoder_dropout_when_frozen or any(others) or recipe.units.state == "mean":
@@ -99,28 +97,3 @@ def below(
         return None
     model.eval()
     return Bottom(model.encoder, number, read, recipe.units.segments, autocast)
-
-
-def _hand_on(states: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-    return states
-
-
-@contextmanager
-def _replaced(module: nn.Module, forward: Callable[..., torch.Tensor]) -> Iterator[None]:
-    module.forward = forward
-    try:
-        yield
-    finally:
-        del module.forward
-
-
-@contextmanager
-def _handing_on(modules: Sequence[nn.Module]) -> Iterator[None]:
-    """Meanwhile modules return what they are given."""
-    for module in modules:
-        module.forward = _hand_on
-    try:
-        yield
-    finally:
-        for module in modules:
-            del module.forward

@@ -1,20 +1,24 @@
-"""Everything that a killed training needs to go on as if nothing had happened, in one safetensors file with JSON in it."""
+"""Everything that a killed training needs to go on as if nothing had happened, in one safetensors file with JSON in it.
+
+A digest of the content stands beside it: of a file that was altered, by whatever, nothing is used.
+"""
 
 import hashlib
 import json
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import logging
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save_file
 
 from crosslens.encoding.texts import Texts
 from crosslens.files import written
+from crosslens.training import parallel
 
 
 @dataclass
@@ -58,6 +62,73 @@ def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str,
     return tensors, {"values": values, "groups": optimiser["param_groups"]}
 
 
+def _content(state: str, tensors: Mapping[str, torch.Tensor]) -> str:
+    """Digest of all that a checkpoint says."""
+    found = hashlib.sha256(state.encode())
+    for name in sorted(tensors):
+        value = tensors[name]
+        found.update(f"\n{name} {value.dtype} {list(value.shape)}\n".encode())
+        found.update(value.reshape(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()
+
+
+def write(path: Path, key: str, values: Any, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Write values, ready for JSON, and tensors whole or not at all. key: settings and data; see `read`."""
+    state = json.dumps({"key": key, "values": values})
+    stored = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    # One file, so that a kill at any moment leaves the last checkpoint or this one.
+    with written(path) as temporary:
+        save_file(stored, temporary, {"state": state, "content": _content(state, stored)})
+
+
+def read(path: Path, key: str, log: logging.Logger) -> tuple[Any, dict[str, torch.Tensor]] | None:
+    """Values and tensors of a checkpoint of these settings and data, or None.
+
+    One that is not as it was written is set aside under another name.
+    """
+    try:
+        with safe_open(path, "pt") as stored:
+            said, tensors = stored.metadata(), {name: stored.get_tensor(name) for name in stored.keys()}
+        if _content(said["state"], tensors) != said["content"]:
+            raise ValueError("its content is not what was written")
+    except FileNotFoundError:
+        return None
+    except Exception as error:  # whatever an altered file leads to
+        aside = path.with_name(f"{path.name}.damaged")
+        if parallel.rank() == 0:
+            path.replace(aside)
+        what = " ".join(str(error).split())
+        log.warning("%s: expected a checkpoint, found a damaged one (%s): begun anew, the file is kept as %s", path, what, aside)
+        return None
+    state = json.loads(said["state"])
+    return (state["values"], tensors) if state["key"] == key else None
+
+
+@dataclass
+class Kept:
+    """The checkpoint of a training of some settings and data."""
+
+    path: Path
+    key: str
+    log: logging.Logger
+    seconds: float = 300.0  # between two
+    at: float = field(default_factory=time.monotonic)
+
+    def read(self) -> tuple[Any, dict[str, torch.Tensor]] | None:
+        """Values and tensors of the checkpoint, if there is one."""
+        return read(self.path, self.key, self.log)
+
+    def write(self, values: Any, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Put one in its place."""
+        write(self.path, self.key, values, tensors)
+        self.at = time.monotonic()
+
+    @property
+    def due(self) -> bool:
+        """Whether the last one is old."""
+        return time.monotonic() - self.at >= self.seconds
+
+
 def save(
     path: Path,
     key: str,
@@ -65,21 +136,16 @@ def save(
     weights: dict[str, torch.Tensor],
     best: dict[str, torch.Tensor],
     optimiser: dict[str, Any],
+    scaler: dict[str, Any],
 ) -> None:
-    """Write a checkpoint whole or not at all. `key` identifies settings and data: a checkpoint of others is not resumed."""
+    """Write where a training stands. `key` identifies settings and data: a checkpoint of others is not resumed."""
     tensors, plain = _flat(optimiser)
     tensors |= {f"weights.{name}": value for name, value in weights.items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    # One file, so that a kill at any moment leaves the last checkpoint or this one.
-    with written(path) as temporary:
-        save_file(
-            {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()},
-            temporary,
-            {"state": json.dumps({"key": key, "position": asdict(position), "optimiser": plain})},
-        )
+    write(path, key, {"position": asdict(position), "optimiser": plain, "scaler": scaler}, tensors)
 
 
 @dataclass
@@ -90,6 +156,7 @@ class Checkpoint:
     weights: dict[str, torch.Tensor]
     best: dict[str, torch.Tensor]
     optimiser: dict[str, Any]
+    scaler: dict[str, Any]  # of float16's losses
     random: dict[str, torch.Tensor]
 
     def set_random_state(self) -> None:
@@ -99,42 +166,20 @@ class Checkpoint:
             torch.cuda.set_rng_state(self.random["cuda"])
 
 
-def load(path: Path, key: str) -> Checkpoint | None:
+def load(path: Path, key: str, log: logging.Logger) -> Checkpoint | None:
     """The checkpoint of these settings and data, or None."""
-    parts: dict[str, dict[str, torch.Tensor]] = {"weights": {}, "best": {}, "optimiser": {}, "random": {}}
-    try:
-        with safe_open(path, "pt") as stored:
-            state = json.loads(stored.metadata()["state"])
-            if state["key"] != key:
-                return None
-            for name in stored.keys():
-                kind, _, rest = name.partition(".")
-                parts[kind][rest] = stored.get_tensor(name)
-    except (OSError, SafetensorError):
+    found = read(path, key, log)
+    if found is None:
         return None
+    values, tensors = found
+    parts: dict[str, dict[str, torch.Tensor]] = {"weights": {}, "best": {}, "optimiser": {}, "random": {}}
+    for name, value in tensors.items():
+        kind, _, rest = name.partition(".")
+        parts[kind][rest] = value
     states: dict[int, dict[str, Any]] = {}
-    for name, value in (parts["optimiser"] | state["optimiser"]["values"]).items():
+    for name, value in (parts["optimiser"] | values["optimiser"]["values"]).items():
         number, _, field_name = name.partition(".")
         states.setdefault(int(number), {})[field_name] = value
-    optimiser = {"state": states, "param_groups": state["optimiser"]["groups"]}
-    return Checkpoint(Position(**state["position"]), parts["weights"], parts["best"], optimiser, parts["random"])
-
-
-@contextmanager
-def sigterm_handled(stop: Callable[..., None]) -> Iterator[None]:
-    """SIGTERM calls `stop`, and what it did before at the end."""
-    try:
-        previous = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not in the main thread
-        previous = None
-    try:
-        yield
-    finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
-
-
-def remove(path: Path) -> None:
-    """Delete a checkpoint that is no longer needed, and what a kill left of one half written."""
-    for leftover in (path, *path.parent.glob(f".{path.name}.part-*")):
-        leftover.unlink(missing_ok=True)
+    optimiser = {"state": states, "param_groups": values["optimiser"]["groups"]}
+    position = Position(**values["position"])
+    return Checkpoint(position, parts["weights"], parts["best"], optimiser, values["scaler"], parts["random"])

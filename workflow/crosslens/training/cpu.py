@@ -16,9 +16,9 @@ import torch
 from torch import nn
 
 from crosslens.encoding.batches import Batch
+from crosslens.encoding.blocks import KNOWN
 
 NAME = "crosslens_cpu"
-KNOWN = ("bert", "xlm-roberta")  # kinds of encoders whose positions and blocks are known: nothing follows the last block
 GROUP = 8  # texts that are padded to the same length in attention
 
 

@@ -3,25 +3,10 @@
 import torch
 from torch import nn
 
+from crosslens.encoding.blocks import blocks
 from crosslens.errors import DataError
 from crosslens.recipes import Edit, Recipe
 from crosslens.streams import stream
-
-
-def blocks(encoder: nn.Module) -> list[nn.Module]:
-    """The blocks of a transformer encoder, 1 to L: its one list of as many modules as it has layers."""
-    layers = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
-    lists = [module for module in encoder.modules() if isinstance(module, nn.ModuleList) and len(module) == layers]
-    if len(lists) != 1:
-        raise DataError(
-            f"{type(encoder).__name__}: expected one list of {layers} blocks, found {len(lists)}; use another encoder"
-        )
-    return list(lists[0])
-
-
-def lowest(encoder: nn.Module, number: int) -> list[nn.Module]:
-    """The embeddings and as many blocks, the lowest first."""
-    return [encoder.embeddings, *blocks(encoder)[:number]]  # type: ignore[list-item]
 
 
 def check_layers(recipe: Recipe, encoder: nn.Module) -> None:

@@ -1,9 +1,10 @@
 """The training loop: one for every objective, composed of stages, phases and terms (crosslens.recipes)."""
 
 import logging
+import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -12,31 +13,31 @@ import numpy as np
 import torch
 from torch import nn
 
+from crosslens import signals
 from crosslens.encoding.batches import collate
 from crosslens.encoding.texts import IGNORED, Texts
+from crosslens.heads import LanguageModelHead
 from crosslens.logs import Progress
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
+from crosslens.recipes import Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
 from crosslens.subspaces.subspace import Subspace
-from crosslens.training import bottom, checkpoint, cpu, edit, optimiser
+from crosslens.training import bottom, checkpoint, cpu, edit, optimiser, parallel
 from crosslens.training.anchor import Anchor
-from crosslens.training.batches import random_batches
+from crosslens.training.batches import phase_batches
 from crosslens.training.bottom import Bottom
 from crosslens.training.checkpoint import Checkpoint, Position
 from crosslens.training.features import Features
+from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.model import EncoderWithHeads, Layer, Trained
 from crosslens.training.objectives import reverse_gradient, shared_dropout
 from crosslens.training.predict import predict, predict_from, selection_score
-
-
-class Interrupted(RuntimeError):
-    """The training was asked to stop (SIGTERM, as a cluster sends at the time limit) and has written a checkpoint."""
 
 
 class Loop:
     """One training. `texts` holds the data of `recipe.data()`; weights come from `encoder`.
 
     subspaces: by method and layer, those that the recipe's penalties and projections name.
+    mask: number of the piece that stands in masked places, of a recipe that trains a language model.
     shared: filled and read by trainings that leave the encoder as it is and differ neither in it nor in texts.
     """
 
@@ -50,6 +51,7 @@ class Loop:
         log: logging.Logger,
         subspaces: Mapping[tuple[str, int], Subspace] | None = None,
         shared: Features | None = None,
+        mask: int | None = None,
         checkpoints: Path | None = None,
         checkpoint_seconds: float = 300.0,
         device: torch.device | None = None,
@@ -58,7 +60,7 @@ class Loop:
         self.recipe, self.texts, self.seed, self.log = recipe, texts, seed, log
         self.sizes = {data: len(read) for data, read in texts.items()}
         self.checkpoints, self.checkpoint_seconds, self.saved_at = checkpoints, checkpoint_seconds, time.monotonic()
-        self.after_step, self.stopping = after_step, False
+        self.after_step, self.mask = after_step, mask
         self.device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.precision = cpu.resolve_precision(recipe.precision, self.device)
         self.autocast = partial(cpu.autocast, self.precision, self.device)
@@ -71,6 +73,7 @@ class Loop:
         self.subspaces = subspaces or {}
         options = recipe.model_dump(include={"dropout", "init_sd"})
         self.model = EncoderWithHeads(encoder, recipe.heads, recipe.units, self.subspaces, **options).to(self.device)
+        self.texts = {data: self._masked(read, HELD_OUT) if data.masked else read for data, read in texts.items()}
         self.anchors = {each: Anchor(encoder, each, recipe.units, self.subspaces, seed) for each in recipe.penalties()}
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
@@ -81,19 +84,20 @@ class Loop:
         self.bottom: Bottom | None = None  # of a stage
 
     def run(self) -> Trained:
-        """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one."""
+        """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one.
+
+        It stays: what is returned is not on disk yet. A signal ends the training with one, after a step or within an evaluation.
+        """
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
-        with checkpoint.sigterm_handled(self.stop) if self.checkpoints else nullcontext():
-            resumed = checkpoint.load(self.checkpoints, self.key) if self.checkpoints else None
-            for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
+        resumed = checkpoint.load(self.checkpoints, self.key, self.log) if self.checkpoints else None
+        for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
+            with signals.held():
                 self.train_stage(number, resumed)
-                resumed = None
-            # Texts that several heads are scored on pass the encoder once.
-            self.bottom, self.cached = None, self._kept([score.data for score in self.recipe.scores])
-            predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
-        if self.checkpoints:
-            checkpoint.remove(self.checkpoints)
+            resumed = None
+        # Texts that several heads are scored on pass the encoder once.
+        self.bottom, self.cached = None, self._kept([score.data for score in self.recipe.scores])
+        predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         changed = self.recipe.edit.changes() or self.recipe.trains_encoder()
         return Trained(self.model, changed, self.position.history, predictions)
 
@@ -101,16 +105,25 @@ class Loop:
         """Train a stage, or what a checkpoint leaves of it; its best (or last) epoch's weights stay."""
         stage = self.recipe.stages[number]
         self._begin(number, stage, resumed)
+        at = self.position
         total = stage.epochs * sum(phase.steps(stage.batch, self.sizes) for phase in stage.phases)
         with Progress(total, f"{self.recipe.name} seed {self.seed}, {stage.name}: steps", self.log) as progress:
-            progress.advance(self.position.updates)
-            while self.position.epoch < stage.epochs and not optimiser.too_low(stage, self.position.history):
-                while self.position.phase < len(stage.phases):
-                    self.train_phase(stage, progress)
-                self.position.epoch, self.position.phase = self.position.epoch + 1, 0
-                self._end_epoch(stage)
+            progress.advance(at.updates)
+            try:
+                while at.epoch < stage.epochs and not optimiser.too_low(stage, at.history):
+                    while at.phase < len(stage.phases):
+                        self.train_phase(stage, progress)
+                    score = self.score(stage)  # a signal may end it: until it is there, nothing moves
+                    at.epoch, at.phase = at.epoch + 1, 0
+                    self._end_epoch(stage, score)
+            except signals.Stopped:
+                self._save()
+                raise
         self.model.load_state_dict(self.best, strict=False)
         self.model.eval()
+        self.best = {}
+        later = self.recipe.stages[number + 1 :]
+        self._save(moments=bool(later and later[0].carries))
 
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
         """Draw new heads and rate the weights that the stage starts from, which may stay the best; or take up a checkpoint."""
@@ -122,27 +135,32 @@ class Loop:
         self.optimiser = optimiser.build(self.model, self.recipe, stage, self.optimiser)
         if resumed:
             self.position, self.best = resumed.position, resumed.best
-            self.model.load_state_dict(resumed.weights)
+            self.model.load_state_dict(resumed.weights, strict=False)  # an encoder that no stage trains is not among them
             self.optimiser.load_state_dict(resumed.optimiser)
+            if resumed.scaler:
+                self.scaler.load_state_dict(resumed.scaler)
             resumed.set_random_state()
             self.log.info("resumed stage %s at epoch %d, phase %d, step %d",
                           stage.name, self.position.epoch, self.position.phase, self.position.step)  # fmt: skip
         else:
             self.position = Position(stage=number, accuracies=self.accuracies(stage), history=self.position.history)
-            self._end_epoch(stage)
+            self._end_epoch(stage, self.score(stage))
             torch.manual_seed(stream(self.seed, "dropout", stage.name))
-        self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
+        if self.position.epoch < stage.epochs:
+            with self._released():
+                self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
 
     def train_phase(self, stage: Stage, progress: Progress) -> None:
         """The pass over the data of the phase that `position` is in, from the step that it is at."""
         at, phase = self.position, stage.phases[self.position.phase]
         columns = stage.loss_columns(at.phase)
         steps = phase.steps(stage.batch, self.sizes)
+        batches = phase_batches(self.recipe, stage, at.phase, at.epoch, self.texts, self.seed)
         if self.cached:
             for term in phase.terms:
                 self._features(term.data, self.recipe.reads(term))
         began = time.monotonic()
-        for chosen in list(zip(*self._batches(stage), strict=True))[at.step :]:
+        for chosen in list(zip(*batches, strict=True))[at.step :]:
             optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
             losses = self.step(phase, chosen)
             for column, loss in zip(columns, losses, strict=True):
@@ -159,17 +177,6 @@ class Loop:
         last = at.phase == len(stage.phases) - 1
         at.accuracies |= self.accuracies(stage, "" if last else f", after phase {at.phase + 1}")
         at.phase, at.step = at.phase + 1, 0
-
-    def _batches(self, stage: Stage) -> list[list[np.ndarray]]:
-        """Texts of each term and step of the pass that `position` is in."""
-        at, phase = self.position, stage.phases[self.position.phase]
-        return [
-            random_batches(
-                self.texts[term.data].lengths, stage.batch, stream(self.seed, "batches", stage.name, at.epoch, at.phase, i),
-                items=phase.items(self.sizes), pools=self.recipe.length_pools,
-            )
-            for i, term in enumerate(phase.terms)
-        ]  # fmt: skip
 
     def step(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
         """One update from some texts of each term; returns the terms' mean losses, in nats a labelled unit, and penalties.
@@ -202,44 +209,40 @@ class Loop:
         """
         while True:
             try:
-                self._ready(phase)
-                return [loss for pair in zip(phase.terms, chosen, strict=True) for loss in self._backward(*pair)]
+                optimiser.ready(self.model, self.recipe, phase)
+                losses = [loss for pair in zip(phase.terms, chosen, strict=True) for loss in self._backward(*pair)]
+                return parallel.add_up(self.model, losses)
             except torch.OutOfMemoryError:
                 size = min(self.largest, max(map(len, chosen)))
-                if size == 1:
+                if size == 1 or parallel.size() > 1:  # other processes do not know
                     raise
                 self.largest = size // 2
                 torch.cuda.empty_cache()
                 self.log.warning("out of memory: continuing with micro-batches of %d texts", self.largest)
 
-    def _ready(self, phase: Phase) -> None:
-        """No gradients yet, and places for those of what is updated alone; dropout where something learns.
-
-        The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves the
-        frozen encoder's on (common/model/model.py 185), so that its states cannot be computed once.
-        """
-        self.model.zero_grad(set_to_none=True)  # an earlier stage's too: the clipped norm is over all
-        self.model.train()
-        trained = ENCODER in phase.update
-        self.model.encoder.train(self.recipe.encoder_dropout if trained else self.recipe.encoder_dropout_when_frozen)
-        self.model.encoder.requires_grad_(trained)
-        if phase.frozen_blocks is not None:
-            for module in edit.lowest(self.model.encoder, phase.frozen_blocks):
-                module.requires_grad_(False).train(self.recipe.encoder_dropout_when_frozen)
-        for name in self.recipe.heads:
-            self.model.head(name).requires_grad_(name in phase.update)
-
     def _backward(self, term: Term, chosen: np.ndarray) -> list[float]:
         """Add a term's gradient, in micro-batches where memory is short; returns its mean loss, and its penalty if it has one."""
-        texts, head = self.texts[term.data], self.model.head(term.head)
+        texts, head, at = self.texts[term.data], self.model.head(term.head), self.position
+        place = (self.recipe.stages[at.stage].name, at.epoch, at.phase, at.step)
+        if isinstance(self.recipe.heads[term.head], LanguageModelHead):
+            texts, chosen = self._masked(texts.take(chosen), stream(self.seed, "mask", *place)), np.arange(len(chosen))
         words = max(int((texts.labels[head.counts][texts.word_rows(chosen)] != IGNORED).sum()), 1)
-        parts = np.array_split(chosen, -(-len(chosen) // self.largest))
-        return [sum(each) for each in zip(*(self._backward_part(term, part, words, len(chosen)) for part in parts), strict=True)]
+        losses = []
+        for number, part in enumerate(np.array_split(chosen, max(self.recipe.parts, -(-len(chosen) // self.largest)))):
+            if number % parallel.size() == parallel.rank() and len(part):
+                if self.recipe.parts > 1:
+                    torch.manual_seed(stream(self.seed, "dropout", *place, number))
+                losses.append(self._backward_part(term, texts, part, words, len(chosen)))
+        return [sum(each) for each in zip(*losses, strict=True)] or [0.0] * (2 if term.penalty else 1)
 
-    def _backward_part(self, term: Term, chosen: np.ndarray, words: int, sentences: int) -> list[float]:
+    def _masked(self, texts: Texts, seed: int) -> Texts:
+        assert self.mask is not None
+        return masked(texts, seed, self.recipe.masking, self.mask, self.model.vocabulary)
+
+    def _backward_part(self, term: Term, texts: Texts, chosen: np.ndarray, words: int, sentences: int) -> list[float]:
         """The same of some of a batch's texts; words that count and sentences: of the whole batch."""
-        texts, head = self.texts[term.data], self.model.head(term.head)
-        states, distances = self._states(term, chosen)
+        head = self.model.head(term.head)
+        states, distances = self._states(term, texts, chosen)
         if term.reversal is not None:
             states = reverse_gradient(states, term.reversal)
         rows = texts.word_rows(chosen)
@@ -254,9 +257,9 @@ class Loop:
         torch.autograd.backward(self.scaler.scale(total))
         return losses
 
-    def _states(self, term: Term, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def _states(self, term: Term, texts: Texts, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None]:
         """What a term's head reads of some texts, (n_words, d) float32; distances (n_words,) where it has a penalty."""
-        texts, layer = self.texts[term.data], self.recipe.reads(term)
+        layer = self.recipe.reads(term)
         if self.cached:
             return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device), None
         with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext(texts) as given:
@@ -273,14 +276,20 @@ class Loop:
 
     def _features(self, data: Data, layer: Layer) -> torch.Tensor:
         """States of all labelled words, computed once while the encoder does not change."""
-        return self.features.of(self.model, data, self.texts[data], layer, self.layers)
+        with self._released():
+            return self.features.of(self.model, data, self.texts[data], layer, self.layers)
 
     def predict(self, data: Data, head: str) -> dict[str, np.ndarray]:
         """What a head predicts of all labelled words, kind of label -> (n_words,)."""
-        if not self.cached:
-            return predict(self.model, self.texts[data], head)
-        states = self._features(data, self.recipe.heads[head].reads())
-        return predict_from(states, self.texts[data], self.model.head(head).eval())
+        with self._released():
+            if not self.cached:
+                return predict(self.model, self.texts[data], head)
+            states = self._features(data, self.recipe.heads[head].reads())
+            return predict_from(states, self.texts[data], self.model.head(head).eval())
+
+    def _released(self) -> AbstractContextManager[None]:
+        """What a signal may end. Of several processes none leaves the others alone: they stop together, after a step."""
+        return signals.released() if parallel.size() == 1 else nullcontext()
 
     def score(self, stage: Stage) -> float:
         """What picks a stage's best epoch, a fraction."""
@@ -301,9 +310,9 @@ class Loop:
             }
         return found
 
-    def _end_epoch(self, stage: Stage) -> None:
+    def _end_epoch(self, stage: Stage, score: float) -> None:
         """Keep the weights if they are the best so far, write the epoch to the history, and begin the next."""
-        at, score = self.position, self.score(stage)
+        at = self.position
         if stage.keep == "last" or score > at.best_score:  # strictly: the first best wins, as in tanti2021's code
             at.best_score, at.best_epoch = score, at.epoch
             weights = self.model.weights(with_encoder=stage.trains_encoder())
@@ -318,20 +327,18 @@ class Loop:
         )
 
     def _save_if_due(self) -> None:
-        """Write a checkpoint from time to time, and where the training is to stop."""
-        if self.checkpoints is None or not (self.stopping or time.monotonic() - self.saved_at >= self.checkpoint_seconds):
-            return
-        weights, moments = self.model.weights(), self.optimiser.state_dict()
-        checkpoint.save(self.checkpoints, self.key, self.position, weights, self.best, moments)
-        self.saved_at = time.monotonic()
-        if self.stopping:
-            raise Interrupted(
-                f"{self.recipe.name} seed {self.seed}: stopped on request; the next run resumes from {self.checkpoints}"
-            )
+        """Write a checkpoint from time to time; stop where the training, which saves it then, is asked to."""
+        if parallel.agreed(signals.asked() is not None, self.device):
+            raise signals.Stopped(signals.asked() or signal.SIGTERM)
+        if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
+            self._save()
 
-    def stop(self, *_: Any) -> None:
-        """Let the step in progress end, and stop there with a checkpoint."""
-        self.stopping = True
+    def _save(self, *, moments: bool = True) -> None:
+        if self.checkpoints and parallel.rank() == 0:
+            weights = self.model.weights(with_encoder=self.recipe.trains_encoder())
+            state = self.optimiser.state_dict() | ({} if moments else {"state": {}})
+            checkpoint.save(self.checkpoints, self.key, self.position, weights, self.best, state, self.scaler.state_dict())
+        self.saved_at = time.monotonic()
 
     @cached_property
     def key(self) -> str:

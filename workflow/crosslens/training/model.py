@@ -10,12 +10,12 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from crosslens.digests import sealed
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.states import unit_states
 from crosslens.encoding.units import Units
 from crosslens.errors import DataError
-from crosslens.files import written
-from crosslens.recipes import ALL, Head
+from crosslens.heads import ALL, Head
 from crosslens.streams import stream
 from crosslens.subspaces.subspace import Subspace
 from crosslens.training import cpu
@@ -45,12 +45,18 @@ class EncoderWithHeads(nn.Module):
         if self.units.segments and getattr(encoder.config, "type_vocab_size", 1) < 2:
             raise DataError("segments: expected an encoder with two token types, found one without: set segments to false")
         self.top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
-        self.heads = build(heads, self.hidden_size, self.top, dropout=dropout, sd=init_sd, subspaces=subspaces or {})
+        options = {"dropout": dropout, "sd": init_sd, "subspaces": subspaces or {}, "encoder": encoder}
+        self.heads = build(heads, self.width(None), self.top, **options)  # type: ignore[arg-type]
 
     @property
     def hidden_size(self) -> int:
         """Dimensions of a hidden state."""
         return int(self.encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of pieces."""
+        return int(self.encoder.config.vocab_size)  # type: ignore[union-attr, arg-type]
 
     @property
     def padding(self) -> int:
@@ -63,7 +69,7 @@ class EncoderWithHeads(nn.Module):
 
     def width(self, layer: Layer) -> int:
         """Dimensions of what is read of a unit."""
-        return self.hidden_size * (self.top + 1 if layer == ALL else 1)
+        return self.hidden_size * self.units.width() * (self.top + 1 if layer == ALL else 1)
 
     def hidden_states(self, batch: Batch, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
         """States of the labelled units at layers, (n_words, width) each. Raises DataError where a layer is out of range."""
@@ -110,5 +116,5 @@ def states(
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
     """Write heads, and the encoder where it differs from its folder, as one safetensors file."""
     state = {name: value.cpu().contiguous() for name, value in model.weights(with_encoder=with_encoder).items()}
-    with written(path) as temporary:
+    with sealed(path) as temporary:
         save_file(state, temporary, metadata={"format": "pt", "encoder": "yes" if with_encoder else "no"})

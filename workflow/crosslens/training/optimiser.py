@@ -1,4 +1,4 @@
-"""The optimiser of a stage and its learning rates."""
+"""The optimiser of a stage, its learning rates, and what it updates in a phase."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from crosslens.recipes import Recipe, Stage
+from crosslens.encoding.blocks import lowest
+from crosslens.recipes import ENCODER, Phase, Recipe, Stage
 from crosslens.training.model import EncoderWithHeads
 
 
@@ -65,3 +66,21 @@ def set_rates(optimiser: torch.optim.Optimizer, recipe: Recipe, update: int, tot
         factor = (total - update) / max(total - rising, 1)
     for group in optimiser.param_groups:
         group["lr"] = group["rate"] * factor * of_rates
+
+
+def ready(model: EncoderWithHeads, recipe: Recipe, phase: Phase) -> None:
+    """No gradients yet, and places for those of what is updated alone; dropout where something learns.
+
+    The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves the
+    frozen encoder's on (common/model/model.py 185), so that its states cannot be computed once.
+    """
+    model.zero_grad(set_to_none=True)  # an earlier stage's too: the clipped norm is over all
+    model.train()
+    trained = ENCODER in phase.update
+    model.encoder.train(recipe.encoder_dropout if trained else recipe.encoder_dropout_when_frozen)
+    model.encoder.requires_grad_(trained)
+    if phase.frozen_blocks is not None:
+        for module in lowest(model.encoder, phase.frozen_blocks):
+            module.requires_grad_(False).train(recipe.encoder_dropout_when_frozen)
+    for name in recipe.heads:
+        model.head(name).requires_grad_(name in phase.update)

@@ -7,8 +7,8 @@ import torch
 
 from crosslens.encoding.batches import Batch, for_each_batch, sorted_batches
 from crosslens.encoding.texts import IGNORED, Texts
+from crosslens.heads import ARC, TAG
 from crosslens.measures.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
-from crosslens.recipes import ARC, TAG
 from crosslens.training.heads.head import Head
 from crosslens.training.model import EncoderWithHeads, Layer
 
@@ -70,7 +70,8 @@ def selection_score(
     """What picks the best epoch, a fraction. predicted: of a head, see `predict`; learnt, labels: what it learns.
 
     paper: macro F1 as tanti2021's code has it; token: macro F1 over the true classes; accuracy; spans: F1 of entities as
-    conlleval and seqeval find them; las: share of words whose head and relation are right.
+    conlleval and seqeval find them; pieces: share of masked pieces that are named; las: share of words whose head and relation
+    are right.
     """
     gold, guess = texts.labels[learnt], predicted[learnt]
     if by == "las":
@@ -78,6 +79,8 @@ def selection_score(
         return float(((gold == guess) & (arcs == predicted[ARC]))[arcs != IGNORED].mean())
     sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
     known = gold != IGNORED
+    if by == "pieces":
+        return float((gold == guess)[known].mean())
     gold, guess, sentences = gold[known], guess[known], sentences[known]
     if by == "spans" or (by == "paper" and unit == "word"):
         counts = overall(chunk_counts(gold, guess, sentences, len(texts), labels))

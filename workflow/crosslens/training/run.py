@@ -1,7 +1,6 @@
 """A training from files to files."""
 
 import csv
-import json
 import logging
 import os
 import platform
@@ -14,20 +13,28 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
+from torch import nn
 
+from crosslens import parquet
+from crosslens.digests import sealed, verified
+from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
-from crosslens.encoding.texts import Texts, load
-from crosslens.files import sha256, written
+from crosslens.encoding.packing import first_texts, packed
+from crosslens.encoding.texts import Texts, load, load_pieces
+from crosslens.files import sha256
+from crosslens.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
 from crosslens.logs import command, versions
-from crosslens.recipes import LANGUAGE, TASK, Data, ParserHead, Recipe
-from crosslens.records import write_json
+from crosslens.recipes import Data, Recipe, Static
+from crosslens.records import read_json, write_json
 from crosslens.streams import stream
 from crosslens.subspaces import files as subspaces
+from crosslens.training import checkpoint, parallel, static
 from crosslens.training.features import Features
+from crosslens.training.lock import alone
 from crosslens.training.loop import Loop
-from crosslens.training.model import Trained, save
+from crosslens.training.model import EncoderWithHeads, Trained, save
+from crosslens.trainings import CHECKPOINT
 
 FileKey = tuple[str, str, str]  # corpus, language, split
 
@@ -52,8 +59,15 @@ def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[
     parsers = [head for head in recipe.heads.values() if isinstance(head, ParserHead)]
     led = recipe.units.state == "words" or any(parser.root != "vector" for parser in parsers)
     options: dict[str, Any] = {"unit": recipe.units.unit, "trees": bool(parsers), "led": led}
-    loaded = {data: load([files[key] for key in data.files()], *labels, **options) for data in recipe.data()}
-    return {data: capped(texts, data, seed) if data.capped_by else texts for data, texts in loaded.items()}
+
+    def read(data: Data) -> Texts:
+        paths = [files[key] for key in data.files()]
+        texts = load_pieces(paths) if recipe.reads_running_text() else load(paths, *labels, **options)
+        texts = capped(texts, data, seed) if data.capped_by else texts
+        texts = first_texts(texts, data.texts) if data.texts else texts
+        return packed(texts, data.window) if data.window else texts
+
+    return {data: read(data) for data in recipe.data()}
 
 
 def capped(texts: Texts, data: Data, seed: int) -> Texts:
@@ -113,13 +127,16 @@ def run(
     threads: int,
     log: logging.Logger,
     artefact: Path | None = None,
+    pretrained: Path | None = None,
     features: Features | None = None,
     made: Path | None = None,
 ) -> None:
     """Train a recipe with one seed; write predictions, the epochs' history, weights that it keeps, and last a record to a folder.
 
-    tokens: corpus -> its folder of tokens. artefact: what the recipe's artefact is, subspaces. features: see Loop. made: what the
-    command in the record names; None: the record.
+    tokens: corpus -> its folder of tokens. artefact: what the recipe's artefact is, subspaces. pretrained: weights of the model
+    that it starts from. features: see Loop. made: what the command in the record names; None: the record. Of several processes
+    that share a training (crosslens.training.parallel) the first writes. The checkpoint stays, for whoever called to remove once
+    what was written is safe: from the last one only predictions are made again.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -128,14 +145,21 @@ def run(
     for data, part in texts.items():
         log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",
                  data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
-    loop = Loop(
-        recipe, texts, load_encoder(encoder, pooler=recipe.units.state == "pooler"), seed=seed, log=log, shared=features,
-        subspaces=subspaces.read(artefact) if artefact else None, checkpoints=folder / "checkpoint.safetensors",
-    )  # fmt: skip
-    trained = loop.run()
-    with written(folder / "predictions.parquet") as temporary:
-        pq.write_table(predictions_table(recipe, texts, trained), temporary)
-    with written(folder / "history.csv") as temporary:
+    starts = load_encoder(verified(encoder), [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
+    precision = "float32"
+    if recipe.static:
+        trained = _static(recipe.static, texts, starts, seed, threads, log, folder / CHECKPOINT)
+    else:
+        masks = any(isinstance(head, LanguageModelHead) for head in recipe.heads.values())
+        loop = Loop(
+            recipe, texts, starts, seed=seed, log=log, shared=features, mask=mask_piece(encoder) if masks else None,
+            subspaces=subspaces.read(artefact) if artefact else None, checkpoints=folder / CHECKPOINT,
+        )  # fmt: skip
+        trained, precision = loop.run(), loop.precision
+    if parallel.rank():
+        return
+    parquet.write(predictions_table(recipe, texts, trained), folder / "predictions.parquet")
+    with sealed(folder / "history.csv") as temporary:
         write_history(trained.history, temporary)
     if recipe.keeps_weights:
         save(trained.model, folder / "model.safetensors", with_encoder=trained.encoder_changed)
@@ -144,14 +168,62 @@ def run(
             "recipe": recipe.settings(),
             "seed": seed,
             "command": command(made or folder / "record.json"),
-            "encoder": json.loads((encoder / "source.json").read_text("utf-8")),
+            "encoder": read_json(encoder / "source.json"),
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine(),
             "host": socket.gethostname(),
             "threads": threads,
-            "precision": loop.precision,
+            "precision": precision,
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),
-            "data_sha256": {os.fspath(path): sha256(path) for path in [*files.values(), *([artefact] if artefact else [])]},
+            "data_sha256": {os.fspath(path): sha256(path) for path in [*files.values(), *filter(None, (artefact, pretrained))]},
             "seconds": round(time.monotonic() - started, 1),
         },
         folder / "record.json",
     )
+
+
+def _static(
+    settings: Static, texts: Mapping[Data, Texts], encoder: nn.Module, seed: int, threads: int, log: logging.Logger, kept: Path
+) -> Trained:  # fmt: skip
+    """Word embeddings in the place of an untrained encoder's."""
+    weights: torch.Tensor = encoder.get_submodule("embeddings.word_embeddings").weight  # type: ignore[assignment]
+    read = texts[settings.data]
+    shape = weights.shape
+    key = checkpoint.digest([settings.model_dump(mode="json"), list(shape), seed], [read], {})
+    kept_at = checkpoint.Kept(kept, key, log)
+    vectors, history = static.train(settings.embeddings, read, *shape, seed=seed, threads=threads, log=log, kept=kept_at)
+    with torch.no_grad():
+        weights.copy_(torch.from_numpy(vectors))
+    return Trained(EncoderWithHeads(encoder, {}), True, history, [])
+
+
+def train(
+    recipe: Recipe,
+    seed: int,
+    encoder: Path,
+    tokens: Mapping[str, Path],
+    folder: Path,
+    *,
+    threads: int,
+    log: logging.Logger,
+    log_file: Path,
+    artefact: Path | None = None,
+    pretrained: Path | None = None,
+    processes: int | None = None,
+) -> None:
+    """`run`, in several processes where there are GPUs for the parts of a batch; they continue the log in its file.
+
+    processes: None: as many as `parallel.processes` says. Raises DataError while another run of the same training is at it.
+    """
+    number = parallel.processes(recipe.parts) if processes is None else processes
+    with alone(folder / ".running", folder, f"{recipe.name} seed {seed}"):
+        if number == 1:
+            run(recipe, seed, encoder, tokens, folder, threads=threads, log=log, artefact=artefact, pretrained=pretrained)
+        else:
+            log.info("%d processes share the %d parts of a batch", number, recipe.parts)
+            paths = {"artefact": artefact, "pretrained": pretrained}
+            arguments = {
+                "recipe": recipe.settings(), "seed": seed, "encoder": os.fspath(encoder), "folder": os.fspath(folder),
+                "tokens": {corpus: os.fspath(path) for corpus, path in tokens.items()}, "threads": threads,
+                "log": os.fspath(log_file), **{name: None if path is None else os.fspath(path) for name, path in paths.items()},
+            }  # fmt: skip
+            parallel.launch(arguments, number)

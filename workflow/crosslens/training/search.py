@@ -7,11 +7,16 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from crosslens import signals
+from crosslens.digests import sealed, verified
 from crosslens.encoding.units import Units
+from crosslens.errors import DataError
 from crosslens.files import sha256
 from crosslens.recipes import Edit, Recipe
 from crosslens.training.features import Features
+from crosslens.training.lock import alone
 from crosslens.training.run import run
+from crosslens.trainings import CHECKPOINT
 
 
 def search(
@@ -28,24 +33,45 @@ def search(
     """Train trials with one seed; write what `run` writes, each to a folder of `output` with the last part of the trial's name.
 
     tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code.
-    Until all are done they lie beside the output, in a folder that is named after all that decides them. So a job that was
-    stopped goes on after its finished trials, and what other settings, data or code have left is not taken for them.
+    They lie beside the output too, in a folder that is named after all that decides them, until whoever called has seen the
+    output. So a job that was stopped goes on after its finished trials, and what other settings, data or code have left is not
+    taken for them. Raises DataError while another run of the same search is at it.
     """
     read = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
     data = [sha256(file) for file in (*sorted(encoder.iterdir()), *read)]
     decisive = [*version, seed, [trial.settings() for trial in trials], data]
     digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
     begun = output.with_name(f".{output.name}.begun-{digest[:16]}")
+    with alone(output.with_name(f".{output.name}.running"), begun, f"the search in {output}"):
+        _train(trials, seed, encoder, tokens, begun, output, threads=threads, log=log)
+        with signals.held(), sealed(output) as whole:
+            shutil.copytree(begun, whole, ignore=shutil.ignore_patterns(".*"))
+        for other in output.parent.glob(f".{output.name}.begun-*"):
+            if other != begun:
+                shutil.rmtree(other)
+
+
+def _train(
+    trials: Sequence[Recipe], seed: int, encoder: Path, tokens: Mapping[str, Path], begun: Path, output: Path,
+    *, threads: int, log: logging.Logger,
+) -> None:  # fmt: skip
     shared: dict[tuple[Edit, Units], Features] = {}
     for trial in trials:
         folder = begun / Path(trial.name).name
-        if (folder / "record.json").is_file():
+        if _finished(folder, log):
             log.info("%s was finished before", trial.name)
             continue
         # Heads on an encoder that stays as it is read the same states in every trial.
         features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), Features())
         run(trial, seed, encoder, tokens, folder, threads=threads, log=log, features=features, made=output)
-    shutil.rmtree(output, ignore_errors=True)
-    begun.replace(output)
-    for other in output.parent.glob(f".{output.name}.begun-*"):
-        shutil.rmtree(other)
+        (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _finished(folder: Path, log: logging.Logger) -> bool:
+    """Whether an earlier run has left all of a trial, and nothing has changed since."""
+    try:
+        return verified(folder / "record.json").is_file() and all(verified(file).is_file() for file in folder.glob("[!.]*"))
+    except DataError as error:
+        if folder.exists():
+            log.warning("%s: the trial starts again", error)
+        return False

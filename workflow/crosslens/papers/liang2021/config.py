@@ -158,7 +158,9 @@ class Liang2021(PaperSection):
     tasks: dict[TaskName, LiangTask] = Field(
         min_length=1, description="the paper's tasks; null omits one", json_schema_extra=or_null
     )
-    models: dict[str, Model] = Field(min_length=1, description="by name; null omits one", json_schema_extra=or_null)
+    models: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=60)], Model] = Field(
+        min_length=1, description="by name; null omits one", json_schema_extra=or_null
+    )
     removal: Removal = Field(Removal(), description="figure 4")
     probing: Probing = Field(Probing(), description="figures 1, 2, 3 and 5")
     training: Training = Field(Training(), description="settings that all trainings share")

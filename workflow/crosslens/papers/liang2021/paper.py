@@ -5,6 +5,7 @@ from typing import Any
 
 from crosslens.config.draws import Draw, Draws
 from crosslens.config.whole import Config
+from crosslens.heads import TASK
 from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, CUT_WORDS
 from crosslens.papers.liang2021.config import section
 from crosslens.papers.liang2021.items import items, kind
@@ -12,7 +13,7 @@ from crosslens.papers.liang2021.layout import subwords
 from crosslens.papers.liang2021.probes import measures as probes
 from crosslens.papers.liang2021.recipes import recipes
 from crosslens.papers.paper import Paper
-from crosslens.recipes import TASK, Recipe
+from crosslens.recipes import Recipe
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:

@@ -5,24 +5,11 @@ from typing import Any
 
 from crosslens.config.base import Split
 from crosslens.config.whole import Config
+from crosslens.heads import TASK, LinearHead, Projection
 from crosslens.labels import ENTITIES, UPOS
 from crosslens.papers.liang2021.config import Liang2021, Model, TaskName, section
 from crosslens.papers.liang2021.layout import PAPER, part_name, pretrained, recipe_name, untrained
-from crosslens.recipes import (
-    ENCODER,
-    TASK,
-    Artefact,
-    Data,
-    Edit,
-    LinearHead,
-    Penalty,
-    Phase,
-    Projection,
-    Recipe,
-    Score,
-    Stage,
-    Term,
-)
+from crosslens.recipes import ENCODER, Artefact, Data, Edit, Penalty, Phase, Recipe, Score, Stage, Term
 
 LABELS = {"pos": UPOS, "ner": tuple(tag for tag in ENTITIES if not tag.endswith("-MISC"))}
 SELECT = {"pos": "accuracy", "ner": "spans"}

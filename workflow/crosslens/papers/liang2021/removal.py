@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from crosslens.errors import DataError
 from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import look
+from crosslens.heads import TASK
 from crosslens.measures.definitions import CHUNK_MICRO_F1
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import TASKS, Study
-from crosslens.recipes import TASK
 
 LOOKS: Mapping[bool, tuple[str, Mapping[str, str | float]]] = {
     True: ("random directions", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
-import pyarrow.parquet as pq
 
-from crosslens import cells
+from crosslens import cells, parquet
 from crosslens.cells import Published
 from crosslens.measures.definitions import CUT_WORDS
 from crosslens.papers.inputs import Inputs
@@ -48,7 +47,7 @@ class Place(NamedTuple):
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A table. settings: the fields of Study."""
-    sizes = {corpus: {path.name.split(".")[0]: pq.read_metadata(path).num_rows for path in folder.glob("*.train.parquet")}
+    sizes = {corpus: {path.name.split(".")[0]: parquet.rows(path) for path in folder.glob("*.train.parquet")}
              for corpus, folder in inputs.tokens.items()}  # fmt: skip
     return made(name, inputs.records(), inputs.published, Study(**settings), sizes)
 

@@ -1,6 +1,5 @@
 """muller2021, table 3: hyperparameters, and what the grid search finds."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,19 +7,21 @@ import pandas as pd
 
 from crosslens import cells
 from crosslens.cells import Published
+from crosslens.digests import verified
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.layout import TASKS
+from crosslens.records import read_json
 
 NOT_IN_GRID = "not in the printed grid"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Table 3, or the search for it. settings: tasks, recipe -> task, and grid; of the search, trials."""
-    histories = {(recipe, seed): pd.read_csv(path) for recipe, seed, path in inputs.by_seed("history")}
+    histories = {(recipe, seed): pd.read_csv(verified(path)) for recipe, seed, path in inputs.by_seed("history")}
     if name == "table3_search":
         lines = searched(settings["trials"], {recipe: history for (recipe, _), history in histories.items()})
     else:
-        runs = {(recipe, seed): json.loads(path.read_text("utf-8")) for recipe, seed, path in inputs.by_seed("record")}
+        runs = {(recipe, seed): read_json(path) for recipe, seed, path in inputs.by_seed("record")}
         lines = hyperparameters(settings["tasks"], runs, histories, inputs.published, settings["grid"])
     return cells.table([*lines], "muller2021", name)
 

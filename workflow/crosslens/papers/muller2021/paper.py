@@ -5,12 +5,13 @@ from typing import Any
 
 from crosslens.config.draws import Draws
 from crosslens.config.whole import Config
+from crosslens.heads import ARC, TASK
 from crosslens.measures.definitions import ACCURACY, CUT_WORDS
 from crosslens.papers.muller2021.config import section
 from crosslens.papers.muller2021.items import KINDS, items
 from crosslens.papers.muller2021.recipes import recipes, trials
 from crosslens.papers.paper import Paper
-from crosslens.recipes import ARC, TASK, Recipe
+from crosslens.recipes import Recipe
 
 PARALLEL = "muller2021/parallel"
 

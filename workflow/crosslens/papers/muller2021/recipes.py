@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 from crosslens.config.base import Split, languages_table
 from crosslens.config.whole import Config
+from crosslens.heads import TASK, LinearHead, ParserHead
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
 from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, needs, recipe_name
-from crosslens.recipes import ENCODER, TASK, Data, Edit, LinearHead, ParserHead, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
 LABELS = {"pos": UPOS, "ner": ENTITIES}

@@ -1,6 +1,5 @@
 """muller2021: tables 1, 2 and 4 to 8; table 3 has hyperparameters and is made by the search."""
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +28,7 @@ from crosslens.papers.muller2021.layout import (
     recipe_name,
     rows,
 )
+from crosslens.records import read_json
 
 PRINTED_CORRELATION = "spearman (X-gap vs X-similarity)"
 DEVIATIONS = "std across seeds (caption)"
@@ -41,7 +41,7 @@ FROM_SCRATCH = "the published model was trained from scratch (caption)"
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A table. settings: recipes, those that are configured; study, the fields of Study; further, sets of blocks not in print."""
     assert inputs.tokenizer is not None
-    layers = json.loads((inputs.tokenizer / "config.json").read_text("utf-8"))["num_hidden_layers"]
+    layers = read_json(inputs.tokenizer / "config.json")["num_hidden_layers"]
     study, records = Study(**settings["study"]), inputs.records()
     return made(name, records, inputs.published, settings["recipes"], study, layers, settings["further"])
 

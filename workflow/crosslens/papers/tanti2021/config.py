@@ -99,7 +99,9 @@ class Task(Section):
         if not isinstance(runs, dict):
             return runs
         # Unknown names are kept, so that validation reports them.
-        return {name: run or {} for name, run in runs.items() if run is not None or name not in get_args(RunName)}
+        return {
+            name: {} if run is None else run for name, run in runs.items() if run is not None or name not in get_args(RunName)
+        }
 
     @model_validator(mode="after")
     def _paper_runs(self) -> Self:

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from crosslens import parquet
 from crosslens.cells import where
 from crosslens.figures.scatter import Panel, Row, keys, panels
 from crosslens.figures.style import FAMILY_MARKS, families, marks
@@ -30,7 +31,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """A figure. settings: title; languages; tasks; wiki, the corpus of paragraphs."""
     if name == "figure2":
         return key(settings["languages"], settings["tasks"], settings["title"])
-    points = pd.concat([pd.read_parquet(path) for _, _, path in inputs.by_seed("projection")])
+    points = pd.concat([parquet.read(path).to_pandas() for _, _, path in inputs.by_seed("projection")])
     points["corpus"] = points["corpus"].map(lambda corpus: "wiki" if corpus == settings["wiki"] else "target")
     scores = named(inputs.records("classification", "clusters"), settings["wiki"])
     return scattered(name, points, scores, settings["languages"], settings["title"])

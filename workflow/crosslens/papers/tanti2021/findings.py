@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens import cells
+from crosslens import cells, parquet
+from crosslens.digests import verified
 from crosslens.measures.definitions import ACCURACY, CEILING, MACRO_F1, PROBE_ACROSS, PROBE_WITHIN, TRANSFER
 from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, token_counts
 from crosslens.measures.intervals import bootstrap
@@ -68,7 +69,7 @@ def _metric(inputs: Inputs, settings: Settings) -> Lines:
     kinds = chunk_types(languages)
     second_letters = np.array([sorted(set(kinds)).index(kind) for kind in kinds])
     union, true = partial(macro_f1, classes="union"), partial(macro_f1, classes="true")
-    predictions = [(recipe, seed, pd.read_parquet(path)) for recipe, seed, path in inputs.by_seed("predictions")]
+    predictions = [(recipe, seed, parquet.read(path).to_pandas()) for recipe, seed, path in inputs.by_seed("predictions")]
 
     def words(gold: np.ndarray, predicted: np.ndarray, rows: np.ndarray, n: int) -> Counts:
         return token_counts(gold, predicted, rows, n, len(languages))
@@ -138,7 +139,7 @@ def _objective(inputs: Inputs, task: str, weight: float) -> Lines:
     shares = []
     for recipe, _, path in inputs.by_seed("history"):
         if recipe == recipe_name(task, "entropy_maximisation"):
-            history = pd.read_csv(path)
+            history = pd.read_csv(verified(path))
             last = history[history["stage"] == "task"].iloc[-1]
             label = (1 - weight) * next(last[name] for name in history.columns if name.endswith("task cross_entropy"))
             entropy = weight * next(last[name] for name in history.columns if name.endswith("language uniformity"))

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.whole import Config
+from crosslens.heads import LANGUAGE, TASK
 from crosslens.measures import definitions as scores
 from crosslens.papers.paper import Paper
 from crosslens.papers.tanti2021.config import section
 from crosslens.papers.tanti2021.draws import draws, draws_name
 from crosslens.papers.tanti2021.items import items
 from crosslens.papers.tanti2021.recipes import recipes, trials
-from crosslens.recipes import LANGUAGE, TASK, Recipe
+from crosslens.recipes import Recipe
 
 DEFINITIONS = {  # unit -> of the scores of every head, of the task's, of language heads
     "word": ((scores.CHUNK_MACRO_F1, scores.MACRO_F1, scores.ACCURACY), (scores.CHUNK_MICRO_F1, scores.TRANSFER), ()),

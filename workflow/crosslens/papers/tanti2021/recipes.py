@@ -8,9 +8,10 @@ from typing import Any, Literal
 from crosslens.config.base import Split
 from crosslens.config.whole import Config
 from crosslens.encoding.units import Units
+from crosslens.heads import LANGUAGE, TASK, LinearHead
 from crosslens.papers.tanti2021.config import Run, section
 from crosslens.papers.tanti2021.layout import LABELS, UNITS, recipe_name
-from crosslens.recipes import ENCODER, LANGUAGE, TASK, Data, Edit, LinearHead, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
 
 PAPER = "tanti2021"
 SEARCHED = ("encoder_rate", "reversal", "init_sd", "uniformity", "batch", "head_rate")

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
-from crosslens import cells
+from crosslens import cells, parquet
 from crosslens.cells import rounded
 from crosslens.measures.correlation import Pearson, pearson
 from crosslens.measures.overlap import by_token, by_type, distance, of_words
@@ -87,7 +86,7 @@ def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:
     if inputs.typology is None:
         return {}
     values: dict[str, dict[str, int]] = {}
-    for row in pq.read_table(inputs.typology, columns=["language", "feature", "value"]).to_pylist():
+    for row in parquet.read(inputs.typology, columns=["language", "feature", "value"]).to_pylist():
         values.setdefault(row["language"], {})[row["feature"]] = row["value"]
     source = values.get(texts.source, {})
     return {language: distance(values.get(language, {}), source) for language in texts.languages}

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.whole import Config
+from crosslens.heads import ARC, TASK
 from crosslens.measures.definitions import ACCURACY, CUT_TEXTS, CUT_WORDS
 from crosslens.papers.paper import Paper
 from crosslens.papers.wu2019.config import section
 from crosslens.papers.wu2019.items import MEASURES, items
 from crosslens.papers.wu2019.recipes import recipes, trials
-from crosslens.recipes import ARC, TASK, Recipe
+from crosslens.recipes import Recipe
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:

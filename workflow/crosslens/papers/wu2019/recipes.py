@@ -8,6 +8,7 @@ from typing import Any
 from crosslens.config.base import languages_table
 from crosslens.config.whole import Config
 from crosslens.encoding.units import Units
+from crosslens.heads import LANGUAGE, TASK, Head, LinearHead, Mix, ParserHead
 from crosslens.labels import ENTITIES, NLI, RELATIONS, UPOS
 from crosslens.papers.wu2019.config import TaskName, section
 from crosslens.papers.wu2019.layout import (
@@ -21,23 +22,7 @@ from crosslens.papers.wu2019.layout import (
     freeze,
     recipe_name,
 )
-from crosslens.recipes import (
-    ENCODER,
-    LANGUAGE,
-    TASK,
-    Data,
-    Edit,
-    Halving,
-    Head,
-    LinearHead,
-    Mix,
-    ParserHead,
-    Phase,
-    Recipe,
-    Score,
-    Stage,
-    Term,
-)
+from crosslens.recipes import ENCODER, Data, Edit, Halving, Phase, Recipe, Score, Stage, Term
 from crosslens.sources.registry import load
 
 LABELS: dict[TaskName, tuple[str, ...]] = {"nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from crosslens import cells
+from crosslens.digests import verified
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layout import PAPER, TASKS
 
@@ -14,7 +15,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     """A line a trial, the best of each recipe first. settings: trials, name -> task and hyperparameters."""
     best: dict[str, Mapping[Any, Any]] = {}
     for trial, _, path in inputs.by_seed("history"):
-        history = pd.read_csv(path)
+        history = pd.read_csv(verified(path))
         best[trial] = history.to_dict("records")[int(history["score"].argmax())]
     lines = []
     for trial in sorted(best, key=lambda trial: (trial.split("/trials")[0], -best[trial]["score"])):

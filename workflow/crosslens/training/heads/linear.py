@@ -1,11 +1,12 @@
-"""Dropout and one linear layer, which gives each word or text a class."""
+"""Dropout and one linear layer, which gives each word or text a class; before them perhaps another, with ReLU."""
 
 from collections.abc import Mapping
 
 import torch
 from torch import nn
 
-from crosslens.recipes import LinearHead, Term
+from crosslens.heads import LinearHead
+from crosslens.recipes import Term
 from crosslens.training.heads.head import Head, uniform
 from crosslens.training.objectives import LOSSES
 
@@ -21,9 +22,10 @@ class Linear(Head, nn.Sequential):
     def __init__(
         self, size: int, settings: LinearHead, *, dropout: float, sd: float | None, directions: torch.Tensor | None = None
     ):  # fmt: skip
-        """directions: (size, k), orthonormal; see `recipes.Projection`."""
+        """directions: (size, k), orthonormal; see `heads.Projection`."""
         width = size if directions is None else directions.shape[1]
-        super().__init__(nn.Dropout(dropout), nn.Linear(width, len(settings.labels)))
+        below = [nn.Dropout(dropout), nn.Linear(width, settings.hidden), nn.ReLU()] if settings.hidden else []
+        super().__init__(*below, nn.Dropout(dropout), nn.Linear(settings.hidden or width, len(settings.labels)))
         self.register_buffer("directions", directions, persistent=False)
         self.random = settings.projection is not None and settings.projection.random
         self.learns = self.counts = settings.learns
@@ -31,13 +33,13 @@ class Linear(Head, nn.Sequential):
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw the weights anew."""
-        linear: nn.Linear = self[1]  # type: ignore[assignment]
         with torch.no_grad():
-            if self.sd is None:
-                uniform(linear.parameters(), linear.in_features, generator)
-            else:
-                linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, self.sd, generator=generator))
-                linear.bias.zero_()
+            for linear in (module for module in self if isinstance(module, nn.Linear)):
+                if self.sd is None:
+                    uniform(linear.parameters(), linear.in_features, generator)
+                else:
+                    linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, self.sd, generator=generator))
+                    linear.bias.zero_()
             if self.random and self.directions is not None:
                 size, kept = self.directions.shape
                 drawn = torch.empty(size, size, dtype=torch.float64).normal_(generator=generator)

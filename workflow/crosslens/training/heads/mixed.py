@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from crosslens.recipes import Mix, Term
+from crosslens.heads import Mix
+from crosslens.recipes import Term
 from crosslens.training.heads.head import Head, uniform
 
 

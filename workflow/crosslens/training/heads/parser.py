@@ -6,8 +6,9 @@ import torch
 from torch import nn
 
 from crosslens.encoding.texts import IGNORED
+from crosslens.heads import ARC, TAG, ParserHead
 from crosslens.labels import UPOS
-from crosslens.recipes import ARC, TAG, ParserHead, Term
+from crosslens.recipes import Term
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.heads.head import Head
 

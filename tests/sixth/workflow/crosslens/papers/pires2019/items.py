@@ -30,6 +30,6 @@ def items(config: Config) -> dict[str, Item]:
             shows="Translations as nearest neighbours",
             caption=FIGURE_3,
             module="figures",
-            needs=(Need("translation", PRETRAINED, tuple(config.seeds[:1])),),
+            needs=(Need("nearest_translation", PRETRAINED, tuple(config.seeds[:1])),),
         ),
     }

@@ -5,12 +5,13 @@ from typing import Any
 
 from crosslens.config.draws import Draws
 from crosslens.config.whole import Config
+from crosslens.heads import TASK
 from crosslens.measures.definitions import ACCURACY
 from crosslens.papers.paper import Paper
 from crosslens.papers.pires2019.config import section
 from crosslens.papers.pires2019.items import items
 from crosslens.papers.pires2019.recipes import recipes
-from crosslens.recipes import TASK, Recipe
+from crosslens.recipes import Recipe
 
 PARALLEL = "pires2019/parallel"
 
@@ -26,7 +27,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     paper = section(config)
     resamples = {"resamples": paper.bootstrap}
     if not recipe.stages:
-        return {"translation": {"corpus": paper.parallel, "reference": "en"} | resamples}
+        return {"nearest_translation": {"corpus": paper.parallel, "reference": "en"} | resamples}
     return {"classification": {"labels": {TASK: recipe.labels(TASK)}, "definitions": {TASK: [ACCURACY]}} | resamples}
 
 

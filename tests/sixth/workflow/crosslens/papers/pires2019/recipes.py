@@ -3,9 +3,10 @@
 from typing import Any
 
 from crosslens.config.whole import Config
+from crosslens.heads import TASK, LinearHead
 from crosslens.labels import UPOS
 from crosslens.papers.pires2019.config import section
-from crosslens.recipes import ENCODER, TASK, Data, LinearHead, Phase, Recipe, Score, Stage, Term
+from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 
 PRETRAINED = "pires2019/pretrained"
 

@@ -1,0 +1,56 @@
+"""What a BERT that the demo pretrains from scratch can do: `make test-demo`."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from crosslens.measures.shifts import CONVERT_RATE, NO_SHIFT, RANDOM, SHIFT
+from crosslens.records import read
+
+pytestmark = pytest.mark.demo
+ROOT = Path(__file__).parents[2]
+BERT = "liu2020/pretraining/bert-64/more"
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    """The measures of the pretrained BERT; what is there already is not made again."""
+    files = [f"results/demo/measures/{kind}/{BERT}/seed0.parquet" for kind in ("retrieval", "translation")]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(
+        [sys.executable, "-m", "snakemake", "--profile", "demo", "--quiet", "reason", "host", "--", *files],
+        cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
+    )  # fmt: skip
+    return ROOT / "results/demo"
+
+
+def test_masked_subwords_are_named_more_often_than_the_most_frequent_one(built):
+    history = pd.read_csv(built / f"models/{BERT}/seed0/history.csv")
+    losses = history["loss 0 task cross_entropy"].dropna()
+    assert losses.iloc[-1] < losses.iloc[0] - 1.5 and history["score"].iloc[-1] > history["score"].iloc[1]
+
+
+def test_words_are_retrieved_above_chance_without_those_spelt_the_same(built):
+    found = read([built / f"measures/retrieval/{BERT}/seed0.parquet"])
+    last = found[found["layer"] == found["layer"].max()]
+    ranks = last[last["definition"] == "contexts, cosine, mrr, different strings"].set_index("item")
+    chance = found[found["definition"] == "chance, mrr, different strings"].set_index("item")["value"]
+    assert len(ranks) == 16 and (ranks["value"] / chance[ranks.index]).mean() > 1.3
+    assert (ranks["low"] > chance[ranks.index]).sum() >= 8  # half of the directions, each with its interval over words
+
+
+def test_the_shift_turns_the_language_and_a_random_vector_does_not(built):
+    found = read([built / f"measures/translation/{BERT}/seed0.parquet"])
+    found = found[(found["split"] == "test") & (found["measure"] == CONVERT_RATE)]
+    found = found[found["subspace"] == found["subspace"].iloc[0]]
+    at = found[(found["layer"] == found["layer"].max()) & (found["weight"] == 2.0)]
+    shifted, random = (at[at["definition"] == each].set_index("item")["value"] for each in (SHIFT, RANDOM))
+    plain = found[found["definition"] == NO_SHIFT].set_index("item")["value"]
+    assert len(shifted) == len(random) == 8
+    assert shifted.mean() > 0.6 and random.mean() < 0.2 and plain.mean() < 0.1
+    assert (shifted > random).sum() >= 7
+    negative = found[(found["definition"] == SHIFT) & (found["weight"] < 0)]["value"]
+    assert negative.max() < 0.1  # the other way it stays the source language, as the paper says

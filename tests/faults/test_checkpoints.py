@@ -1,0 +1,105 @@
+"""Checkpoints that were altered: none is resumed, none ends a training."""
+
+import logging
+import random
+
+import pytest
+import torch
+from crosslens.heads import TASK
+from crosslens.training import checkpoint
+from test_training import Killed, assert_same, loop, recipe
+
+LOG = logging.getLogger("crosslens.tests")
+
+
+@pytest.fixture(scope="module")
+def stored(bench, tmp_path_factory):
+    """The checkpoint of a training after five steps, and its key."""
+    path, done = tmp_path_factory.mktemp("stored") / "checkpoint", []
+
+    def after(_):
+        done.append(1)
+        if len(done) == 5:
+            raise Killed
+
+    trainer = loop(bench, recipe(), checkpoints=path, checkpoint_seconds=0, after_step=after)
+    with pytest.raises(Killed):
+        trainer.run()
+    return path.read_bytes(), trainer.key
+
+
+def flipped(content: bytes, place: int, bit: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ (1 << bit)]) + content[place + 1 :]
+
+
+def alike(one: checkpoint.Checkpoint, other: checkpoint.Checkpoint) -> bool:
+    def flat(of):
+        parts = {"weights": of.weights, "best": of.best, "random": of.random}
+        tensors = {f"{part} {name}": value for part, values in parts.items() for name, value in values.items()}
+        for number, state in of.optimiser["state"].items():
+            tensors |= {f"{number} {name}": torch.as_tensor(value) for name, value in state.items()}
+        return tensors, (of.position, of.optimiser["param_groups"], of.scaler)
+
+    (mine, plain), (its, also) = flat(one), flat(other)
+    return plain == also and mine.keys() == its.keys() and all(torch.equal(mine[k], its[k]) for k in mine)
+
+
+@pytest.mark.parametrize("part", ["header", "content"])
+def test_bits_that_flipped(stored, often, tally, tmp_path, caplog, part):
+    """A byte of the header, whose flip changes nothing that is said (a space), may be resumed: as what it was."""
+    content, key = stored
+    size = 8 + int.from_bytes(content[:8], "little")
+    found, draw = tally(f"a flipped bit in the {part} of a checkpoint"), random.Random(part)
+    path = tmp_path / "checkpoint"
+    path.write_bytes(content)
+    whole = checkpoint.load(path, key, LOG)
+    assert whole is not None
+    for _ in range(often(200, 25)):
+        place = draw.randrange(size) if part == "header" else draw.randrange(size, len(content))
+        path.write_bytes(flipped(content, place, draw.randrange(8)))
+        caplog.clear()
+        read = checkpoint.load(path, key, LOG)
+        warnings = [record.getMessage() for record in caplog.records]
+        if read is not None:
+            assert alike(read, whole) and part == "header" and not warnings
+        else:
+            (found.seen,) = warnings
+            assert "found a damaged one" in found.seen and "\n" not in found.seen
+            assert not path.exists() and path.with_name("checkpoint.damaged").exists()
+        found.survived += 1
+    found.seen = found.seen.replace(str(tmp_path), "results/models/RECIPE/seed0")
+
+
+@pytest.mark.parametrize("part", ["header", "content"])
+def test_a_training_begins_anew(bench, stored, often, tmp_path, part):
+    content, _ = stored
+    whole, draw = loop(bench, recipe()).run(), random.Random(part)
+    size = 8 + int.from_bytes(content[:8], "little")
+    for i in range(often(5, 1)):
+        path = tmp_path / f"checkpoint{i}"
+        place = draw.randrange(8, size) if part == "header" else draw.randrange(size, len(content))
+        path.write_bytes(flipped(content, place, draw.randrange(8)))
+        assert_same(loop(bench, recipe(), checkpoints=path).run(), whole)
+
+
+def test_the_scale_of_float16_is_part_of_it(bench, tmp_path):
+    """Else the first steps after a kill would be scaled otherwise, and perhaps left out."""
+    path, scales = tmp_path / "checkpoint", []
+
+    def scaled(trainer):
+        trainer.scaler = torch.amp.GradScaler("cpu", init_scale=64.0, growth_interval=2)
+        return trainer
+
+    def after(_):
+        scales.append(trainer.scaler.get_scale())
+        if len(scales) == 5:
+            raise Killed
+
+    trainer = scaled(loop(bench, recipe(), checkpoints=path, checkpoint_seconds=0, after_step=after))
+    with pytest.raises(Killed):
+        trainer.run()
+    assert scales[-1] == 256.0  # it grew twice
+    resumed = scaled(loop(bench, recipe(), checkpoints=path))
+    assert_same(resumed.run(), scaled(loop(bench, recipe())).run())
+    kept = checkpoint.load(path, resumed.key, LOG)
+    assert kept is not None and kept.scaler["scale"] == resumed.scaler.get_scale() and TASK in recipe().heads

@@ -1,0 +1,163 @@
+"""Bytes that change on disk, files that are cut short and files that are gone: no step reads other data than was written."""
+
+import logging
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from crosslens import cells, digests, provenance, records
+from crosslens.config.draws import Draw, Draws
+from crosslens.config.readings import Reading
+from crosslens.corpora import schema
+from crosslens.draws.files import read as read_draws
+from crosslens.draws.files import write as write_draws
+from crosslens.encoding.texts import load
+from crosslens.encoding.units import Units
+from crosslens.errors import DataError
+from crosslens.heads import TASK
+from crosslens.measures import adversary, classification
+from crosslens.measures.definitions import ACCURACY
+from crosslens.measures.given import Given
+from crosslens.pages import _item
+from crosslens.states import files as states_files
+from crosslens.states.run import run as store_states
+from crosslens.tokens.tokenise import write_corpus_tokens
+from crosslens.training.run import run as train
+from test_training import recipe
+
+LANGUAGE, SPLIT = "en", "test"
+LOG = logging.getLogger("crosslens.tests")
+
+
+@dataclass
+class Study:
+    """A folder with an artefact of each kind, and for each what the step does that reads it next."""
+
+    root: Path
+    steps: dict[str, Callable[[], object]]  # artefact, relative to the folder -> step
+
+    def files(self) -> list[tuple[Path, str]]:
+        """Every file, digests too, with the artefact that it is of."""
+        found = []
+        for artefact in self.steps:
+            path = self.root / artefact
+            inside = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path, digests._beside(path)]
+            found += [(each, artefact) for each in sorted(inside)]
+        return found
+
+
+@pytest.fixture(scope="module")
+def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
+    """Sentences, a vocabulary, tokens, a training, drawn words and their states, records, a table."""
+    root = tmp_path_factory.mktemp("study")
+    shutil.copytree(encoder_folder, root / "encoder")
+    (root / "corpus").mkdir()
+    for file in corpora.glob("sentences/*.parquet"):
+        for each in (file, digests._beside(file)):
+            shutil.copy(each, root / "corpus" / each.name)
+    corpus, own = root / "corpus" / f"{LANGUAGE}.{SPLIT}.parquet", root / "tokens/sentences"
+    of = recipe("finetuned", epochs=1)
+    of = of.model_copy(update={"stages": of.stages[:1], "scores": of.scores[:1]})
+    read = Reading(maximum=24, drop_unknown=False)
+    parts = {(file.name.split(".")[0], file.name.split(".")[1]): file for file in (root / "corpus").glob("*.parquet")}
+    shared = {"languages": []}
+    others = {name: tokens / name for name in ("paragraphs", "pairs")}
+    model, draws, states = root / "model", root / "draws", root / "states"
+
+    def tokenise(output: Path = root / "again/tokens") -> None:
+        write_corpus_tokens(root / "encoder", parts, output, read, shared, LOG)
+
+    def fit(output: Path = root / "again/model") -> None:
+        train(of, 0, root / "encoder", others | {"sentences": own}, output, threads=1, log=LOG)
+
+    def store(output: Path = root / "again/states") -> None:
+        weights = [model / "model.safetensors"]
+        store_states(
+            root / "encoder", weights, draws, {"sentences": own}, output, draws=drawn, layers=[1], units=Units(),
+            precision="float32", stored="float32", threads=1, log=LOG,
+        )  # fmt: skip
+
+    def score() -> list[dict[str, object]]:
+        labels, definitions = {TASK: of.labels(TASK)}, {TASK: [ACCURACY]}
+        return list(classification.measure(Given(model, 0, {}), labels=labels, definitions=definitions, resamples=3))
+
+    words = Draw(languages=(LANGUAGE,), random_words={"train": 9, "test": 11})
+    drawn = Draws(encoder="tiny", reading="whole", unit="word", corpora={"sentences": words})
+    tokenise(own)
+    fit(model)
+    write_draws(drawn, {"sentences": own}, draws)
+    store(states)
+    records.write(score(), root / "records.parquet", {"paper": "test", "encoder": "tiny", "task": "pos"})
+    cell = cells.cell(records.read([root / "records.parquet"])[:1])
+    made = cells.table([cells.line("row", "column", ACCURACY, ACCURACY, cell, None)], "test", "table1")
+    provenance.write_table(made, root / "table1.csv", {}, [model / "record.json"])
+    item = {"title": "", "decimals": None, "comparable": False}
+    return Study(root, {
+        f"corpus/{LANGUAGE}.{SPLIT}.parquet": lambda: (schema.read(corpus), schema.metadata(corpus)),
+        "encoder": fit,
+        "tokens/sentences": lambda: [load([file], (), ()) for file in sorted(digests.verified(own).glob("*.parquet"))],
+        "model/model.safetensors": store,
+        "model/predictions.parquet": score,
+        "model/history.csv": lambda: list(adversary.measure(Given(model, 0, {}), head=TASK)),
+        "model/record.json": lambda: provenance.write_record(corpus, {}, [model / "record.json"]),
+        "draws": lambda: read_draws(draws / "sentences"),
+        "states": lambda: states_files.read(states / "sentences"),
+        "records.parquet": lambda: records.read([root / "records.parquet"]),
+        "table1.csv": lambda: _item(item, root / "table1.csv", {}, {}),
+        "table1.csv.json": lambda: _item(item, root / "table1.csv", {}, {}),
+    })  # fmt: skip
+
+
+def flipped(file: Path, chance: random.Random) -> None:
+    content = bytearray(file.read_bytes())
+    content[chance.randrange(len(content))] ^= chance.randrange(1, 256)
+    file.write_bytes(content)
+
+
+def cut(file: Path, chance: random.Random) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: chance.randrange(len(content))])
+
+
+def gone(file: Path, chance: random.Random) -> None:
+    file.unlink()
+
+
+FAULTS: dict[str, Callable[[Path, random.Random], None]] = {
+    "A byte of an artefact is flipped": flipped,
+    "A file of an artefact is cut short": cut,
+    "A file of an artefact is gone": gone,
+}
+
+
+@pytest.mark.parametrize(("fault", "whole"), zip(FAULTS, (300, 60, 60), strict=True))
+def test_damage_is_noticed_by_the_next_step(study, often, tally, fault, whole):
+    """Each step is told of the damage in one line, which names the file and how to make it again; undone, it runs."""
+    found, chance, candidates = tally(fault), random.Random(fault), study.files()
+    for _ in range(often(whole, 12)):
+        file, artefact = chance.choice(candidates)
+        before = file.read_bytes()
+        FAULTS[fault](file, chance)
+        digests._digest.cache_clear()  # of a process of its own
+        try:
+            study.steps[artefact]()
+            found.lost.append(f"{file}: not noticed")
+        except DataError as error:
+            said = str(error)
+            place = study.root / artefact
+            assert str(place) in said or file.name in said, said
+            assert "\n" not in said and "build it again" in said
+            found.refused += 1
+            found.seen = said.replace(f"{study.root}/", "")
+        finally:
+            file.write_bytes(before)
+    digests._digest.cache_clear()
+    assert found.lost == []
+
+
+def test_undamaged_every_step_runs(study):
+    for step in study.steps.values():
+        step()

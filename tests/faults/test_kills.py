@@ -1,0 +1,288 @@
+"""A training that is killed, or asked to stop, at any moment: what is done stays done, and the results are those of any other.
+
+The script of the rule runs in processes of its own, forked from one that has imported torch.
+"""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import test_workflow
+from crosslens.heads import LANGUAGE
+from crosslens.recipes import Recipe, Score
+from safetensors.numpy import load_file
+from test_training import WIKI_VALIDATION, recipe
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[1]
+NAMES = {signal.SIGTERM: "SIGTERM", signal.SIGINT: "Ctrl-C"}
+OF = recipe("entropy", watch=(Score(head=LANGUAGE, data=WIKI_VALIDATION),), epochs=3)
+LOOP, RUN, CHECKPOINT = "crosslens.training.loop", "crosslens.training.run", "crosslens.training.checkpoint"
+STEPS = 3 * (9 + 6) + 2 * 9  # of 72 paragraphs and 48 sentences, by eights
+
+
+@dataclass
+class Ended:
+    """A process that has ended."""
+
+    status: int
+    said: str
+    seconds: float
+
+
+class Trainings:
+    """Runs one training after another, each in a folder; `steps` are those that all its runs took."""
+
+    def __init__(self, encoder: Path, tokens: Path) -> None:
+        self.encoder, self.tokens = encoder, tokens
+        command = [sys.executable, HERE / "zygote.py"]
+        paths = {"PYTHONPATH": str(REPOSITORY / "workflow"), "OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"}
+        self.zygote = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=paths)
+
+    def asked(self, folder: Path, of: Recipe = OF) -> dict[str, object]:
+        """What the script gets."""
+        return {
+            "settings": of.settings(), "folder": str(folder / "out"), "encoder": str(self.encoder), "log": str(folder / "log"),
+            "tokens": [str(self.tokens / corpus) for corpus in ("sentences", "paragraphs")],
+            "steps": str(folder / "steps"), "said": str(folder / "said"),
+        }  # fmt: skip
+
+    def run(
+        self, folder: Path, *, of: Recipe = OF, at: tuple[str, str, int, bool] | None = None, number: int = 0,
+        after: float | None = None, seconds: float = 1000.0,
+    ) -> Ended:  # fmt: skip
+        """at: where a signal is sent; after: or the seconds after which; seconds: between two checkpoints."""
+        folder.mkdir(exist_ok=True, parents=True)
+        asked = self.asked(folder, of) | {"at": at, "signal": number, "seconds": seconds}
+        assert self.zygote.stdin and self.zygote.stdout
+        print(json.dumps(asked), file=self.zygote.stdin, flush=True)
+        pid, began = int(self.zygote.stdout.readline()), time.monotonic()
+        timer = threading.Timer(after or 0.0, lambda: send(pid, number))
+        if after is not None:
+            timer.start()
+        status = int(self.zygote.stdout.readline())
+        timer.cancel()
+        return Ended(status, (folder / "said").read_text(), time.monotonic() - began)
+
+
+def send(pid: int, number: int) -> None:
+    try:
+        subprocess.run(["kill", f"-{number}", str(pid)], stderr=subprocess.DEVNULL)
+    except ProcessLookupError:
+        pass
+
+
+@pytest.fixture(scope="module")
+def trainings(encoder_folder, tokens):
+    made = Trainings(encoder_folder, tokens)
+    yield made
+    made.zygote.stdin.close()
+    made.zygote.wait()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(trainings, tmp_path_factory) -> tuple[Path, float]:
+    """The folder of a training that nothing disturbed, and how long it takes."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    ended = trainings.run(folder, seconds=0.0)
+    assert (ended.status, ended.said) == (0, "")
+    assert len(steps(folder)) == len(set(steps(folder))) == STEPS
+    return folder, ended.seconds
+
+
+def steps(folder: Path) -> list[str]:
+    return (folder / "steps").read_text().splitlines() if (folder / "steps").exists() else []
+
+
+def delete_outputs(folder: Path) -> None:
+    """What Snakemake does where a job fails."""
+    for name in ("predictions.parquet", "history.csv", "model.safetensors", "record.json"):
+        (folder / "out" / name).unlink(missing_ok=True)
+
+
+def assert_same(folder: Path, other: Path) -> None:
+    """The predictions byte by byte, and the weights; nothing half written."""
+    assert (folder / "out/predictions.parquet").read_bytes() == (other / "out/predictions.parquet").read_bytes()
+    one, two = load_file(folder / "out/model.safetensors"), load_file(other / "out/model.safetensors")
+    assert one.keys() == two.keys() and all(np.array_equal(one[name], two[name]) for name in one)
+    names = {"predictions.parquet", "history.csv", "model.safetensors", "record.json", "checkpoint.safetensors"}
+    assert {path.name for path in (folder / "out").iterdir()} == names | {
+        f".{name}.sha256" for name in names - {"checkpoint.safetensors"}
+    }
+
+
+def test_killed_at_random(trainings, undisturbed, often, tally, tmp_path):
+    found = tally("kill -9 of a training, at random")
+    whole, seconds = undisturbed
+    draw = random.Random(30)
+    tries = often(20, 2)
+    while found.survived < tries:
+        folder = tmp_path / str(found.survived)
+        ended = trainings.run(folder, number=signal.SIGKILL, after=draw.uniform(0, seconds), seconds=0.0)
+        assert ended.status in (0, -signal.SIGKILL), ended.said
+        delete_outputs(folder)
+        killed = ended.status != 0
+        ended = trainings.run(folder, seconds=0.0)
+        assert (ended.status, ended.said) == (0, "")
+        assert_same(folder, whole)
+        taken = Counter(steps(folder))
+        assert len(taken) == STEPS
+        assert taken.total() - STEPS <= 1  # the step in whose checkpoint it was killed
+        if killed:
+            found.survived += 1
+        else:
+            shutil.rmtree(folder)
+    found.seen = "nothing; the next run goes on from the last checkpoint, here of the step before, else of the last five minutes"
+
+
+PLACES = {
+    "loading texts": (RUN, "load_data", 0, False),
+    "loading the encoder": (RUN, "load_encoder", 0, True),
+    "first evaluation": (LOOP, "predict", 0, False),
+    "a step": (LOOP, "Loop.gradients", 7, False),
+    "an evaluation in an epoch": (LOOP, "Loop.accuracies", 1, True),
+    "an evaluation at the end of an epoch": (LOOP, "selection_score", 1, False),
+    "the end of an epoch": (LOOP, "Loop._end_epoch", 2, False),
+    "the last evaluation of a stage": (LOOP, "selection_score", 3, True),
+    "a checkpoint": (CHECKPOINT, "save_file", 0, False),
+    "between stages": (LOOP, "Loop.train_stage", 1, False),
+    "the first evaluation of a stage": (LOOP, "selection_score", 4, False),
+    "a step of the last stage": (LOOP, "Loop.gradients", 50, False),
+    "predictions": (LOOP, "Loop.predict", 15, False),
+    "writing predictions": (RUN, "parquet.write", 0, True),
+    "writing the history": (RUN, "write_history", 0, False),
+    "writing weights": (RUN, "save", 0, True),
+    "writing the record": (RUN, "write_json", 0, False),
+}
+"""Where a signal comes: module, function, calls of it before, and whether it comes after the call."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_asked_to_stop(trainings, undisturbed, often, tally, tmp_path, number):
+    """At each place once, then at random."""
+    name = NAMES[number]
+    found, (whole, seconds) = tally(f"{name} to a training, in each phase"), undisturbed
+    draw = random.Random(number)
+    places = list(PLACES)
+    chosen = draw.sample(places, often(len(places), 1))
+    for place in chosen:
+        folder = tmp_path / place.replace(" ", "_")
+        found.lost.append(f"{place}: not as it should be")  # until it is known to be
+        ended = trainings.run(folder, at=PLACES[place], number=number)
+        assert ended.status == 128 + number, f"{place}: {ended.said}"
+        found.seen = max(found.seen, said_in_one_line(ended, name, place), key=len)
+        before = steps(folder)
+        delete_outputs(folder)
+        ended = trainings.run(folder)
+        assert (ended.status, ended.said) == (0, ""), place
+        assert sorted(steps(folder)) == sorted(steps(whole)), place  # none is taken twice
+        log = (folder / "log").read_text()
+        assert ("resumed stage" in log) == bool(before), place
+        assert_same(folder, whole)
+        found.lost.pop()
+        found.survived += 1
+    for i in range(often(10, 0)):
+        folder = tmp_path / f"random{i}"
+        ended = trainings.run(folder, number=number, after=draw.uniform(0.0, seconds))
+        assert ended.status in (0, 128 + number, -number), ended.said
+        if ended.status == 128 + number:
+            said_in_one_line(ended, name, "at random")
+        delete_outputs(folder)
+        assert trainings.run(folder).status == 0
+        assert sorted(steps(folder)) == sorted(steps(whole))
+        assert_same(folder, whole)
+        found.survived += 1
+
+
+def said_in_one_line(ended: Ended, name: str, place: str) -> str:
+    (line,) = ended.said.splitlines() or [""]
+    assert line.startswith(f"ERROR: stopped by {name}"), f"{place}: {line}"
+    return re.sub(r"from \S+/out/", "from results/models/RECIPE/seed0/", line.replace(OF.name, "RECIPE"))
+
+
+def test_while_torch_is_imported(trainings, often, tally, tmp_path):
+    """The script as a command of its own: a second after its log begins it still imports."""
+    found = tally("a signal to a training that still imports")
+    for i, number in enumerate([signal.SIGTERM, signal.SIGINT] * often(2, 0)):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        code = f"""if True:
+            import runpy, signal, sys
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.path[:0] = [{str(HERE)!r}]
+            import zygote
+            asked = {trainings.asked(folder)!r}
+            script = {str(REPOSITORY / "workflow/scripts/train.py")!r}
+            runpy.run_path(script, init_globals=dict(snakemake=zygote.snakemake(asked)))
+        """
+        environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, env=environment)
+        while not (folder / "log").exists() or "host " not in (folder / "log").read_text():
+            time.sleep(0.01)
+        time.sleep(random.Random(i).uniform(0.0, 0.6))
+        process.send_signal(number)
+        said = process.communicate()[1]
+        assert process.returncode == 128 + number, said
+        found.seen = said_in_one_line(Ended(process.returncode, said, 0.0), NAMES[number], "importing")
+        found.refused += 1
+
+
+def test_snakemake_killed(often, tally, tmp_path):
+    """Kill -9 of Snakemake alone: its jobs live on. Whoever starts again is told so, or gets the results of any other run."""
+    tries, found = often(5, 0), tally("kill -9 of snakemake, at random")
+    if not tries:
+        pytest.skip("takes minutes: make test-faults")
+    root, draw = test_workflow.copy_repository(tmp_path / "copy"), random.Random(7)
+    overlay = root / test_workflow.OVERLAY
+    overlay.write_text(overlay.read_text().replace("epochs: 1, language_epochs: 1", "epochs: 40, language_epochs: 20"))
+    results = root / test_workflow.RESULTS
+    folder = results / "models" / test_workflow.RECIPE / "seed0"
+    target = str((folder / "predictions.parquet").relative_to(root))
+    snakemake = [sys.executable, "-m", "snakemake", "--profile", "tests/workflow"]
+    options = {"cwd": root, "env": test_workflow.environment(), "text": True}
+    for options_of_run in ([target], ["--unlock"]):
+        subprocess.run([*snakemake, *options_of_run], check=True, capture_output=True, **options)
+    built = results.parent / "built"
+    shutil.copytree(folder, built / "out")
+
+    def clear():
+        for stage in ("models", "tokens"):
+            shutil.rmtree(results / stage, ignore_errors=True)
+
+    clear()
+    began = time.monotonic()
+    subprocess.run([*snakemake, target], check=True, capture_output=True, **options)
+    seconds = time.monotonic() - began
+    for _ in range(tries):
+        clear()
+        process = subprocess.Popen([*snakemake, target], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+        time.sleep(draw.uniform(0.3, 1.0) * seconds)
+        process.kill()
+        process.wait()
+        for _ in range(60):
+            subprocess.run([*snakemake, "--unlock", target], capture_output=True, **options)
+            again = subprocess.run([*snakemake, "--rerun-incomplete", target], capture_output=True, **options)
+            if again.returncode == 0:
+                break
+            said = again.stdout + again.stderr
+            assert "expected no other run of this training" in said, said
+            found.seen = next(line.strip() for line in said.splitlines() if "expected no other run of this training" in line)
+            time.sleep(1)
+        assert again.returncode == 0
+        assert (folder / "predictions.parquet").read_bytes() == (built / "out/predictions.parquet").read_bytes()
+        one, two = load_file(folder / "model.safetensors"), load_file(built / "out/model.safetensors")
+        assert one.keys() == two.keys() and all(np.array_equal(one[name], two[name]) for name in one)
+        assert {path.name for path in folder.iterdir()} == {path.name for path in (built / "out").iterdir()}
+        found.survived += 1

@@ -1,0 +1,317 @@
+"""Servers that do their worst, to a file of which nothing is known: refused in one line, never without end, nothing pinned.
+
+A bad server is a function of the request's headers and of what sends bytes. It is asked for a file that has no published
+digest, so that whatever passes for the file would be pinned.
+"""
+
+import contextlib
+import gzip
+import re
+import shutil
+import socketserver
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crosslens.errors import DataError
+from crosslens.sources import network
+from crosslens.sources.fetch import fetch, parts
+
+CONTENT = bytes(range(256)) * 400
+SECONDS = 15.0  # that a refusal may take; with the constants below none takes half of it
+Headers = dict[str, str]
+Send = Callable[[bytes], None]
+Server = Callable[[Headers, Send], None]
+NUMBER = iter(range(10**9))  # another each time
+
+
+def answer(body: bytes = CONTENT, status: str = "200 OK", length: int | None = -1, **headers: str) -> bytes:
+    """A whole answer. length: announced; -1: that of the body, None: nothing is announced."""
+    if length is not None:
+        headers["Content_Length"] = str(len(body) if length == -1 else length)
+    lines = [f"HTTP/1.1 {status}", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()), "", ""]
+    return "\r\n".join(lines).encode("latin-1") + body
+
+
+def always(content: bytes) -> Server:
+    """Answers so, whatever is asked for."""
+    return lambda headers, send: send(content)
+
+
+def trickling(head: bytes, drop: bytes, every: float = 0.02) -> Server:
+    """A beginning, and a drop again and again."""
+
+    def serve(_: Headers, send: Send) -> None:
+        send(head)
+        while True:
+            send(drop)
+            time.sleep(every)
+
+    return serve
+
+
+def endless(head: bytes, chunk: bytes) -> Server:
+    return trickling(head, chunk * (100_000 // len(chunk)), 0.0)
+
+
+def a_byte_a_try(headers: Headers, send: Send) -> None:
+    first = start(headers)
+    body = CONTENT[first : first + 1]
+    if first:
+        where = f"bytes {first}-{len(CONTENT) - 1}/{len(CONTENT)}"
+        return send(answer(body, "206 Partial Content", len(CONTENT) - first, Content_Range=where, ETag='"1"'))
+    send(answer(body, length=len(CONTENT), ETag='"1"'))
+
+
+def start(headers: Headers) -> int:
+    return int(headers.get("range", "bytes=0-").removeprefix("bytes=").partition("-")[0])
+
+
+def half_then(rest: Callable[[int], bytes], **about: str) -> Server:
+    """Half of the file, and to whoever asks for the rest, something else."""
+
+    def serve(headers: Headers, send: Send) -> None:
+        first = start(headers)
+        send(rest(first) if first else answer(CONTENT[: len(CONTENT) // 2], length=len(CONTENT), **about))
+
+    return serve
+
+
+def part(first: int, body: bytes, size: int = len(CONTENT), **headers: str) -> bytes:
+    where = f"bytes {first}-{first + len(body) - 1}/{size}"
+    return answer(body, "206 Partial Content", Content_Range=where, **headers)
+
+
+def redirect(to: str, body: bytes = b"") -> Server:
+    return always(answer(body, "302 Found", Location=to))
+
+
+def busy(retry_after: str) -> Server:
+    return always(answer(b"", "429 Too Many Requests", Retry_After=retry_after))
+
+
+PAGE = b"<!DOCTYPE html><html><body>Please sign in</body></html>"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+BINARY = {"Content_Type": "application/octet-stream"}
+SIZE = {"size": len(CONTENT)}
+BAD: dict[str, tuple[Server, dict[str, Any], str]] = {  # server, what is known of the file, what the refusal says
+    "endless body": (endless(answer(b"", length=None), b"x"), {}, "at most, received more"),
+    "endless body, size known": (endless(answer(b"", length=None), b"x"), SIZE, "bytes at most, received more"),
+    "endless chunks": (endless(CHUNKED, b"3e8\r\n" + b"x" * 1000 + b"\r\n"), {}, "at most, received more"),
+    "endless body of a redirect": (endless(answer(b"", "302 Found", None, Location="/next"), b"x"), {}, "redirected more than"),
+    "endless interim answers": (endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), {}, "no answer within"),
+    "endless head": (endless(b"HTTP/1.1 200 OK\r\n", b"X-More: x\r\n"), {}, "more than 100 headers"),
+    "more than is known": (always(answer(CONTENT, length=10**15)), SIZE, "the server announces 1000000000000000"),
+    "trickling body": (trickling(answer(b"", length=10**6), b"x"), {}, "bytes in"),
+    "trickling head": (trickling(b"HTTP/1.1 200 OK\r\nX-More: ", b"x"), {}, "no answer within"),
+    "trickling size of a chunk": (trickling(CHUNKED, b"0"), {}, "received 0 bytes in"),
+    "a byte a try": (a_byte_a_try, {}, r"1 bytes read, 10239\d more"),
+    "a byte a try, from the beginning": (always(answer(b"x", length=10**6)), {}, "1 bytes read, 999999 more"),
+    "silence": (lambda *_: time.sleep(3), {}, "timed out|no answer within"),
+    "closes at once": (lambda *_: None, {}, "without response|reset|closed"),
+    "closes in the head": (always(b"HTTP/1.1 200 OK\r\nContent-Le"), {}, ""),
+    "no answer of HTTP": (always(b"SSH-2.0-OpenSSH_9.2\r\n"), {}, "SSH|status|broken"),
+    "announces too much": (always(answer(CONTENT, length=len(CONTENT) + 9)), {}, "102400 bytes read, 9 more"),
+    "announces too little": (always(answer(CONTENT, length=100)), SIZE, "expected 102400 bytes, found 100"),
+    "announces less than nothing": (always(answer(CONTENT, length=-7)), {}, "may be cut short"),
+    "announces no size": (always(answer(CONTENT[:9], length=None)), {}, "may be cut short"),
+    "announces no number": (always(answer(b"", length=None, Content_Length="\xb2") + CONTENT), {}, "may be cut short"),
+    "chunks that are none": (always(CHUNKED + b"zz\r\nabc\r\n"), {}, "chunk|length|broken|[Ii]ncomplete"),
+    "last chunk missing": (always(CHUNKED + b"3\r\nabc\r\n"), {}, "chunk|broken|[Ii]ncomplete|ended"),
+    "web page": (always(answer(PAGE, Content_Type="text/html; charset=utf-8")), {}, "received a web page"),
+    "web page as a file": (always(answer(PAGE, **BINARY)), {}, "found a web page"),
+    "web page after a comment": (always(answer(b"\xef\xbb\xbf <!-- x -->\n" + PAGE[15:], **BINARY)), {}, "found a web page"),
+    "empty": (always(answer(b"")), {}, "found nothing in it"),
+    "empty, of no size": (always(answer(b"", length=None)), {}, "found nothing in it"),
+    "no content": (always(b"HTTP/1.1 204 No Content\r\n\r\n"), {}, "204 No Content"),
+    "encoded": (always(answer(gzip.compress(CONTENT), Content_Encoding="gzip")), {}, "received it encoded .gzip"),
+    "encoded twice": (always(answer(b"x", Content_Encoding="br, gzip")), {}, "received it encoded .br"),
+    "redirects to itself": (redirect("/file"), {}, "redirected more than"),
+    "redirects to ever new places": (
+        lambda headers, send: send(answer(b"", "302 Found", Location=f"/{next(NUMBER)}")), {}, "redirected more than",
+    ),
+    "redirects to a file": (redirect("file:///etc/passwd"), {}, "redirected to 'file:///etc/passwd', expected https"),
+    "redirects to FTP": (redirect("ftp://x.invalid/file"), {}, "expected https"),
+    "redirects to no address": (redirect("http://[::1/x"), {}, "IPv6|URL"),
+    "busy for ages": (busy("9" * 400), {}, "429 Too Many Requests"),
+    "busy for a day": (busy("86400"), {}, "asks to wait 24 h"),
+    "busy until 9999": (busy("Fri, 31 Dec 9999 23:59:59 GMT"), {}, "asks to wait"),
+    "busy for garbage": (busy("\xb2 soon"), {}, "429 Too Many Requests"),
+    "another part": (half_then(lambda first: part(first + 7, CONTENT[first + 7 :], ETag='"1"'), ETag='"1"'), {}, "received"),
+    "a part of no place": (always(answer(CONTENT, "206 Partial Content")), {}, "received nothing"),
+    "a part of another version": (half_then(lambda first: part(first, CONTENT[first:], ETag='"2"'), ETag='"1"'), {}, "received"),
+    "a part of another size": (
+        half_then(lambda first: part(first, b"x" * (10**6 - first), 10**6, ETag='"1"'), ETag='"1"'), {}, "received",
+    ),
+    "more than the part": (half_then(lambda first: part(first, CONTENT * 3, ETag='"1"'), ETag='"1"'), {}, "received"),
+    "always another version": (
+        lambda headers, send: send(answer(CONTENT[:9000], length=len(CONTENT), ETag=f'"{next(NUMBER)}"')), {}, "9000 bytes read",
+    ),
+    "fails": (always(answer(PAGE, "500 Internal Server Error")), {}, "500"),
+    "absent": (always(answer(PAGE, "404 Not Found")), {}, "404"),
+}  # fmt: skip
+
+
+class Handler(socketserver.StreamRequestHandler):
+    """Reads one request and lets the server's function answer it."""
+
+    def handle(self) -> None:
+        lines = [line for line in iter(self.rfile.readline, b"\r\n") if line]
+        headers = dict(re.findall(r"^([^:\s]+):\s*(.*?)\r$", b"".join(lines).decode("latin-1"), re.MULTILINE))
+        with contextlib.suppress(OSError):
+            self.server.serve({name.lower(): value for name, value in headers.items()}, self.send)  # type: ignore[attr-defined]
+
+    def send(self, content: bytes) -> None:
+        if self.server.over:  # type: ignore[attr-defined]
+            raise ConnectionResetError
+        self.request.sendall(content)
+
+
+@contextlib.contextmanager
+def serving(server: Server, context: ssl.SSLContext | None = None) -> Iterator[str]:
+    """The address of a file on a server of this machine."""
+    socketserver.ThreadingTCPServer.daemon_threads = True
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listening:
+        listening.block_on_close = False
+        listening.serve, listening.over = server, False  # type: ignore[attr-defined]
+        if context:
+            listening.socket = context.wrap_socket(listening.socket, server_side=True)
+        threading.Thread(target=listening.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http{'s' if context else ''}://127.0.0.1:{listening.server_address[1]}/file"
+        listening.over = True  # type: ignore[attr-defined]
+        listening.shutdown()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Downloads give up after seconds, not hours."""
+    constants = {"PAUSE": 0.0, "SPACING": 0.0, "TIMEOUT": (2.0, 0.5), "ANSWER": 0.7, "WINDOW": 0.3, "UNMEASURED": 3 * 10**6}
+    for name, value in constants.items():
+        monkeypatch.setattr(network, name, value)
+    monkeypatch.setattr("crosslens.sources.fetch.FRESH", 0.3)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def refusal(folder: Path, url: str, **known: Any) -> str:
+    """The one line of a fetch, which leaves no file and no pin."""
+    folder.mkdir()
+    began = time.monotonic()
+    with pytest.raises(DataError) as error:
+        fetch("source/path/file.bin", folder / "file.bin", urls=[url], mirror=[], lock=folder / "lock.tsv", **known)
+    assert time.monotonic() - began < SECONDS, "endless, or nearly so"
+    assert not (folder / "file.bin").exists() and not (folder / "lock.tsv").exists(), "pinned garbage"
+    message = str(error.value)
+    assert message.isprintable() and len(message) < 1000 and "source/path/file.bin" in message, message
+    return message
+
+
+def test_bad_servers(tmp_path, often, tally, impatient) -> None:
+    counted = tally("A server does its worst to a file of which nothing is known")
+    for number, (name, (server, known, says)) in enumerate(list(BAD.items())[:: often(1, 5)]):
+        with serving(server) as url:
+            try:
+                message = refusal(tmp_path / str(number), url, **known)
+                assert re.search(says, message), message
+            except BaseException as failure:
+                failure.add_note(f"server: {name}")
+                counted.lost.append(name)
+                raise
+        counted.refused += 1
+        counted.seen = counted.seen or message.replace(url, "https://SERVER/file")
+    assert counted.lost == []
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl to make a certificate")
+def test_what_is_asked_for_by_https_does_not_come_by_http(tmp_path, impatient, monkeypatch) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-days", "2"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    with serving(always(answer(CONTENT))) as plain, serving(redirect(plain), context) as url:
+        message = refusal(tmp_path / "refused", url)
+        assert f"{url}: redirected to '{plain}', expected https" in message
+    moved: Server = lambda headers, send: send(answer())  # noqa: E731
+    with serving(moved, context) as final, serving(redirect(f"{final}?key=secret"), context) as url:
+        lock = tmp_path / "lock.tsv"
+        fetch("source/file", tmp_path / "target" / "file", urls=[url], mirror=[], lock=lock)
+        assert f"\t{url} by way of {final}\n" in lock.read_text()
+
+
+def test_a_trusted_file_is_said_so_once(tmp_path, impatient, caplog) -> None:
+    with serving(always(answer())) as url:
+        for _ in range(2):
+            fetch("source/file", tmp_path / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(said) == 1 and "no digest is published: trusting what http" in said[0]
+
+
+def test_a_file_of_another_time_is_refused(tmp_path, impatient) -> None:
+    contents = [CONTENT, CONTENT[::-1]]
+    with serving(lambda headers, send: send(answer(contents.pop(0)))) as url:
+        fetch("source/file", tmp_path / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
+        with pytest.raises(DataError, match="pinned in .* when it was first fetched"):
+            fetch("source/file", tmp_path / "again" / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
+
+
+def test_a_mirrors_file_that_grows_is_not_pinned(tmp_path, impatient, often, tally) -> None:
+    counted = tally("A mirror's file is still being written when it is fetched for the first time")
+    for number in range(often(20, 2)):
+        copy = tmp_path / str(number) / "mirror" / "path" / "file.bin"
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(CONTENT)
+        done = threading.Event()
+
+        def grow(copy=copy, done=done) -> None:
+            while not done.wait(0.02):
+                with open(copy, "ab") as stream:
+                    stream.write(b"more")
+
+        thread = threading.Thread(target=grow)
+        thread.start()
+        lock = copy.parents[2] / "lock.tsv"
+        try:
+            with pytest.raises(DataError, match="is being written") as error:
+                fetch("source/path/file.bin", tmp_path / "x" / "file.bin", urls=[], mirror=[copy.parents[1]], lock=lock)
+        finally:
+            done.set()
+            thread.join()
+        assert not lock.exists() and not (tmp_path / "x" / "file.bin").exists()
+        counted.refused += 1
+        counted.seen = str(error.value).replace(str(tmp_path), "RESULTS")
+
+
+@pytest.mark.parametrize("content", [b"", PAGE], ids=["empty", "web page"])
+def test_what_is_no_file_in_a_mirror_is_not_pinned(tmp_path, content) -> None:
+    (tmp_path / "file.bin").write_bytes(content)
+    with pytest.raises(DataError, match="replace that copy"):
+        fetch("source/file.bin", tmp_path / "x" / "file.bin", urls=[], mirror=[tmp_path], lock=tmp_path / "lock.tsv")
+    assert not (tmp_path / "lock.tsv").exists()
+
+
+def test_parts_of_another_version_are_never_read(tmp_path, impatient) -> None:
+    def serve(headers: Headers, send: Send) -> None:
+        first, last = map(int, headers["range"].removeprefix("bytes=").split("-"))
+        send(part(first, CONTENT[first : last + 1], ETag=f'"{next(NUMBER)}"'))  # whatever If-Range says
+
+    with serving(serve) as url, parts("source/file", urls=[url], mirror=[]) as file:
+        with pytest.raises(DataError, match="another version"):
+            file.read(10, 10)
+
+
+def test_a_user_without_a_name_and_a_folder_of_somebody_else(tmp_path, impatient, monkeypatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("USER", "LOGNAME", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000_000)  # no passwd entry, and not the owner of what is made here
+    for number in range(2):  # the folder of the first time is somebody else's
+        with serving(always(answer())) as url:
+            fetch("source/file", tmp_path / f"{number}" / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")

@@ -1,0 +1,71 @@
+"""How often each fault was tried and what became of it: the rows of docs/reliability.md.
+
+`make test-faults` (pytest --faults) tries each as often as the tests say and writes what happened to tests/faults/counts.csv;
+`make test` tries a few of each and writes nothing.
+"""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+RESULTS = Path(__file__).parent / "faults/counts.csv"
+COLUMNS = ("fault", "tried", "survived", "refused", "lost", "seen")
+
+
+@dataclass
+class Tally:
+    """What became of the tries of one fault.
+
+    survived: ended in the results of a run without the fault. refused: one readable error, and nothing changed on disk. lost:
+    work that had to be done again, or worse, a result that is other; tests assert what of it may be. seen: what a user sees, an
+    example.
+    """
+
+    fault: str
+    survived: int = 0
+    refused: int = 0
+    lost: list[str] = field(default_factory=list)  # a line each
+    seen: str = ""
+
+    def row(self) -> dict[str, object]:
+        tried = self.survived + self.refused + len(self.lost)
+        values = (self.fault, tried, self.survived, self.refused, len(self.lost), " ".join(self.seen.split()))
+        return dict(zip(COLUMNS, values, strict=True))
+
+
+@pytest.fixture
+def often(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+    """How often to try: the first number in `make test-faults`, the second in `make test`."""
+    return lambda whole, slice: whole if request.config.getoption("--faults") else slice
+
+
+@pytest.fixture
+def tally(request: pytest.FixtureRequest):
+    """Makes the Tally of a fault by its name, which is written when the test ends, passed or not."""
+    made: list[Tally] = []
+
+    def make(fault: str) -> Tally:
+        made.append(Tally(f"{fault[0].upper()}{fault[1:]}"))
+        return made[-1]
+
+    yield make
+    if request.config.getoption("--faults"):
+        write([each.row() for each in made])
+
+
+def write(found: list[dict[str, object]]) -> None:
+    """Put rows into the table of results, in the place of those of the same faults."""
+    with FileLock(f"{RESULTS}.lock"):
+        rows: dict[str, dict[str, object]] = {}
+        if RESULTS.exists():
+            with open(RESULTS, encoding="utf-8", newline="") as file:
+                rows = {row["fault"]: dict(row) for row in csv.DictReader(file)}
+        rows |= {str(row["fault"]): row for row in found}
+        with open(RESULTS, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows[name] for name in sorted(rows))

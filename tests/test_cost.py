@@ -1,0 +1,256 @@
+"""What a run will take: the jobs that Snakemake would run, the work of trainings as the loop does it, and the time it takes."""
+
+import json
+import logging
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from crosslens.config.whole import Config
+from crosslens.cost import work
+from crosslens.cost.bill import Biller, way
+from crosslens.cost.plan import plan
+from crosslens.cost.probe import probe
+from crosslens.cost.sizes import Shape, Size, Sizes
+from crosslens.cost.speed import BEGIN, Card, Measured, Way
+from crosslens.encoding.blocks import blocks
+from crosslens.errors import DataError
+from crosslens.recipes import Data, Recipe
+from crosslens.training.loop import Loop
+from test_bottom import frozen
+from test_training import OBJECTIVES, inference, loop, recipe
+from test_workflow import copy_repository, counts, environment, snakemake, tiny
+from transformers import BertConfig, BertModel
+
+
+@dataclass(frozen=True)
+class Pieces(Shape):
+    """A shape under which a piece's way through all blocks is one operation."""
+
+    def products(self, length: float) -> float:
+        return 1.0
+
+
+def size(bench, data: Data, unit: str) -> Size:
+    texts = bench.texts(data, unit)
+    return Size(len(texts), len(texts.pieces), len(texts.positions))
+
+
+class Meter:
+    """Pieces that pass an encoder's blocks, by whether they are updated; a block's share of a piece is one over their number."""
+
+    def __init__(self, encoder: torch.nn.Module) -> None:
+        self.passed = self.trained = 0.0
+        self.now = 0
+        encoder.register_forward_pre_hook(self._begin, with_kwargs=True)
+        for block in blocks(encoder):
+            block.attention.register_forward_hook(lambda *_, of=block: self._count(of, 1 / len(blocks(encoder))))
+
+    def _begin(self, _module, _arguments, given) -> None:
+        mask = given.get("attention_mask")
+        self.now = given["input_ids"].numel() if mask is None else int(mask.sum())
+
+    def _count(self, block: torch.nn.Module, share: float) -> None:
+        if torch.is_grad_enabled() and next(block.parameters()).requires_grad:
+            self.trained += 3 * self.now * share
+        else:
+            self.passed += self.now * share
+
+
+RECIPES = {
+    **{name: recipe(name) for name in OBJECTIVES},
+    "dropout when frozen": recipe("frozen", encoder_dropout_when_frozen=True),
+    "whole texts": inference("reversal"),
+    "frozen embeddings": frozen(0),
+    "frozen block": frozen(1),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_work_is_what_the_loop_computes(bench, name):
+    """To the piece, but for which texts a last batch of a second objective draws."""
+    of = RECIPES[name]
+    trainer = loop(bench, of)
+    meter, steps = Meter(trainer.model.encoder), []
+    trainer.after_step = lambda position: steps.append(position.updates)
+    trainer.run()
+    found = work.of(of, Pieces(2, 32, 64, 600), lambda data: size(bench, data, of.units.unit))
+    # In a stage whose bottom is frozen, blocks without gradients run in its steps, or once.
+    assert sum(found.trained.values()) + found.passed == pytest.approx(meter.trained + meter.passed, rel=0.02)
+    assert found.passed == pytest.approx(meter.passed, rel=0.02) or "frozen" in name
+    terms = {phase.terms for stage in of.stages for phase in stage.phases}
+    if max(map(len, terms)) == 1:
+        assert sum(found.steps.values()) + found.head_steps + found.forward_steps == len(steps)
+    assert found.words == sum(size(bench, score.data, of.units.unit).texts if of.units.unit == "text"
+                              else size(bench, score.data, "word").words for score in of.scores)  # fmt: skip
+
+
+def test_trials_share_states(bench):
+    of, shared = recipe("frozen"), set[Data]()
+    shape = Pieces(2, 32, 64, 600)
+    first, second = (work.of(of, shape, lambda data: size(bench, data, "word"), shared) for _ in range(2))
+    assert first.passed > 0 and second.passed == 0 and second.head_steps == first.head_steps
+
+
+SHAPE = Shape(4, 128, 512, 600)
+
+
+def built(shape: Shape) -> BertModel:
+    config = BertConfig(
+        vocab_size=shape.vocabulary, hidden_size=shape.hidden, num_hidden_layers=shape.layers, num_attention_heads=2,
+        intermediate_size=shape.inner,
+    )  # fmt: skip
+    return BertModel(config, add_pooling_layer=False)
+
+
+def test_predicted_time_of_a_training_is_within_a_quarter(bench, tmp_path):
+    """Seconds of the processor, which other jobs on the machine change little. Three measurements of each: the best."""
+    of = recipe("reversal", epochs=6)
+    texts = {data: bench.texts(data) for data in of.data()}
+    done = work.of(of, SHAPE, lambda data: size(bench, data, "word"))
+    shares = []
+    for number in range(3):
+        began = time.process_time()
+        Loop(of, texts, built(SHAPE), seed=0, log=logging.getLogger("crosslens.tests"), device=torch.device("cpu")).run()
+        actual = time.process_time() - began
+        measured = Measured(tmp_path / f"{number}.json")
+        shares.append((measured.seconds(done, SHAPE, way(of, 1)) - BEGIN) / actual)
+        if 0.8 < shares[-1] < 1.25:
+            break
+    assert 0.8 < shares[-1] < 1.25, f"predicted over actual: {shares}"
+
+
+def test_what_was_measured_once_is_read(tmp_path, monkeypatch):
+    done = work.Work(trained={(4, 16): 1e9}, steps={(4, 16): 10.0})
+    first = Measured(tmp_path / "speed/here.json").seconds(done, SHAPE, Way())
+    monkeypatch.setattr("crosslens.cost.probe.probe", lambda *_: pytest.fail("measured again"))
+    assert Measured(tmp_path / "speed/here.json").seconds(done, SHAPE, Way()) == first
+    over = Measured(tmp_path / "speed/here.json", spent=1000.0)
+    other = work.Work(trained={(8, 32): 1e9}, steps={(8, 32): 10.0})
+    assert over.seconds(other, SHAPE, Way()) == first  # the minute is over: the rate of the nearest batches
+
+
+def test_a_probe_measures_both_ways():
+    rates = probe(Shape(1, 64, 128, 300), Way(even=True, dropout=False), 4, 16)
+    assert rates["passed"] > 0 and rates["trained"] > 0 and rates["pieces"] == 64
+
+
+def test_a_card_is_known_by_name():
+    done = work.Work(trained={(32, 40): 1e18}, steps={(32, 40): 1e4}, passed=1e15)
+    mbert = Shape(12, 768, 3072, 119_547)
+    times = [Card(name).seconds(done, mbert, Way("bfloat16")) for name in ("t4", "a100", "h100")]
+    assert times == sorted(times, reverse=True)
+    assert Card("a100").seconds(done, mbert, Way()) > Card("a100").seconds(done, mbert, Way("bfloat16"))
+    assert Card("a100").seconds(done, mbert, Way(parts=4)) < Card("a100").seconds(done, mbert, Way()) / 3.5
+    with pytest.raises(DataError, match="card a101: expected one of v100, t4, a100"):
+        Card("a101")
+
+
+# The plan.
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_repository(tmp_path_factory.mktemp("cost"))
+
+
+TABLE = "results/tiny/table1.csv"
+
+
+def test_only_what_would_run_is_billed(root):
+    options = ("--profile", "tests/workflow")
+    _, jobs = plan([*options, TABLE], root)
+    listed = counts(snakemake(root, "-n", *options, TABLE))
+    assert listed.pop("total") == len(jobs)
+    assert {rule: sum(job.rule == rule for job in jobs) for rule in listed} == listed
+    tokens = next(job for job in jobs if job.rule == "tokens")
+    tiny(root, *tokens.output)
+    config, fewer = plan([*options, TABLE], root)
+    assert {job.output[0] for job in jobs} - {job.output[0] for job in fewer} >= set(tokens.output)
+    assert not plan([*options, *tokens.output], root)[1]
+    counted_where_built(root, config, tokens.wildcards)
+
+
+def counted_where_built(root: Path, config: Config, at) -> None:
+    """Sizes are those of the files, and of others that are not built a guess, which says so."""
+    sizes = Sizes(config, root)
+    language, split = next(iter(config.corpora[at["corpus"]].parts()))
+    table = pq.read_table(root / f"results/tiny/tokens/{at['encoder']}/{at['reading']}/{at['corpus']}/{language}.{split}.parquet")
+    found = sizes.tokens(at["encoder"], at["reading"], at["corpus"], language, split)
+    assert (found.texts, found.pieces, found.counted) == (len(table), sum(map(len, table["pieces"].to_pylist())), True)
+    assert found.words == sum(map(len, table["positions"].to_pylist()))
+    other = next(
+        name for name in config.corpora if not (root / "results/tiny/tokens" / at["encoder"] / at["reading"] / name).exists()
+    )
+    language, split = next(iter(config.corpora[other].parts()))
+    guess = sizes.tokens(at["encoder"], at["reading"], other, language, split)
+    assert guess.texts > 0 and not guess.counted
+
+
+def test_texts_of_the_phrasebook_are_as_many_as_it_is_told_to_write(root):
+    config, _ = plan(["--profile", "demo", "results/demo/table1.csv"], root)
+    sizes = Sizes(config, root)
+    assert sizes.rows("xnli", "en", "train") == (600, False) and sizes.rows("xnli", "tr", "dev") == (30, False)
+    assert sizes.rows("udpos", "en", "train") == (440, False) and sizes.rows("wikiann", "de", "test") == (40, False)
+
+
+def test_the_bill_of_the_published_study(root):
+    """Its hours, gigabytes and words are in docs/cluster.md; here that it has them, and that their parts add up."""
+    config, jobs = plan(["--profile", "slurm", "results/table2.csv"], root)
+    from crosslens.sources.registry import load
+
+    bill = Biller(config, Card("a100"), load()).bill(jobs)
+    by_rule = {line.rule: line for line in bill.lines}
+    assert bill.total.jobs == len(jobs) and bill.total.trainings == by_rule["train"].jobs == 8
+    assert bill.total.encoders[1] == pytest.approx(sum(line.encoders[1] for line in bill.lines))
+    low, likely, high = bill.total.encoders
+    assert low < likely < high and 1 < likely / 3600 < 100
+    assert by_rule["train"].memory == 48000
+    assert bill.total.weights == pytest.approx(8 * 4 * 178e6, rel=0.02)  # all update mBERT
+    assert any("estimated" in line for line in bill.assumptions)
+
+
+@pytest.mark.parametrize("profile", ["demo", "laptop", "slurm"])
+def test_no_weights_are_kept_that_nothing_reads(root, profile):
+    _, jobs = plan(["--profile", profile, "demo_all"], root)
+    read = {file for job in jobs for file in job.input}
+    kept = [file for job in jobs for file in job.output if file.endswith("/model.safetensors")]
+    assert kept and not [file for file in kept if file not in read]
+
+
+def test_make_cost_prints_a_table(root):
+    command = [sys.executable, "-m", "crosslens.cost", "--profile", "slurm", "results/table1.csv"]
+    said = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment() | {"PYTHONPATH": "workflow"})
+    assert said.returncode == 0, said.stderr
+    assert "a100 is assumed" in said.stdout and "│ train " in said.stdout and "│ all " in said.stdout
+    command[-1] = "results/tabel1.csv"
+    said = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment() | {"PYTHONPATH": "workflow"})
+    assert (
+        said.returncode == 1
+        and "expected a plan, found an error" in said.stderr
+        and "results/table1.csv" in said.stderr.split("error:")[1]
+    )
+
+
+@pytest.mark.demo
+def test_the_demos_trainings_take_what_is_predicted():
+    """Of those in results/demo, which must have been built on this machine. Below ten seconds it is the start that counts."""
+    repository = Path(__file__).parents[1]
+    config, _ = plan(["--profile", "demo", "results/demo/models/tanti2021/pos/frozen/seed0/record.json"], repository)
+    sizes, speed, actual, predicted = Sizes(config, repository), Measured.here(repository), {}, {}
+    for path in sorted((repository / "results/demo/models").rglob("record.json")):
+        record = json.loads(path.read_text("utf-8"))
+        of = Recipe.model_validate(record["recipe"])
+        if of.trial or not of.stages or record["seconds"] < 10:
+            continue
+        name, shape = f"{of.name} seed {record['seed']}", sizes.shape(of.encoder)
+        done = work.of(of, shape, lambda data, of=of: sizes.known(data, of.encoder, of.reading))
+        actual[name], predicted[name] = record["seconds"], speed.seconds(done, shape, way(of, record["threads"]))
+    off = {name: predicted[name] / seconds for name, seconds in actual.items() if not 0.75 < predicted[name] / seconds < 1.25}
+    assert actual and len(off) <= len(actual) / 10, off
+    assert sum(predicted.values()) == pytest.approx(sum(actual.values()), rel=0.15)

@@ -1,0 +1,154 @@
+"""Several GPUs on one machine: each job has its own. They are pretended, by a program in the place of nvidia-smi."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from crosslens import gpus
+
+LOG = logging.getLogger("crosslens.tests")
+REPOSITORY = Path(__file__).parents[1]
+JOB = """
+import logging, os, sys, time
+from pathlib import Path
+from crosslens import gpus
+number, folder, seconds = int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
+gpus.SECONDS = 0.05
+gpus.take(number, logging.getLogger(), folder)
+print(os.environ["CUDA_VISIBLE_DEVICES"], time.monotonic(), flush=True)
+time.sleep(seconds)
+print(time.monotonic(), flush=True)
+"""
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """With as many GPUs as asked for."""
+    for name in (gpus.VISIBLE, *gpus.SCHEDULERS):
+        monkeypatch.delenv(name, raising=False)
+    # What the test itself takes is given back, and is not seen by the tests after it.
+    monkeypatch.setattr(gpus, "_HELD", [])
+
+    def with_gpus(number: int) -> Path:
+        program = tmp_path / "bin/nvidia-smi"
+        program.parent.mkdir(exist_ok=True)
+        lines = "".join(f"echo 'GPU {i}: pretended (UUID: GPU-{i})'\n" for i in range(number))
+        program.write_text(f"#!/bin/sh\n{lines}")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        return tmp_path
+
+    yield with_gpus
+    for held in gpus._HELD:
+        os.close(held)
+    os.environ.pop(gpus.VISIBLE, None)
+
+
+def job(folder: Path, number: int = 1, seconds: float = 0.5) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
+    command = [sys.executable, "-c", JOB, str(number), str(folder), str(seconds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def test_jobs_at_a_time_never_share_a_gpu(machine):
+    folder = machine(3)
+    jobs = [job(folder) for _ in range(9)]
+    spans = []
+    for each in jobs:
+        first, last = each.communicate(timeout=60)[0].splitlines()
+        gpu, began = first.split()
+        spans.append((gpu, float(began), float(last)))
+    assert {gpu for gpu, *_ in spans} == {"0", "1", "2"} and max(Counter(gpu for gpu, *_ in spans).values()) <= 5
+    for gpu, began, ended in spans:
+        assert not [other for other in spans if other[0] == gpu and began < other[1] < ended]
+
+
+def test_a_killed_job_gives_its_gpu_back(machine):
+    folder = machine(2)
+    held = [job(folder, seconds=60) for _ in range(2)]
+    taken = sorted(each.stdout.readline().split()[0] for each in held)
+    assert taken == ["0", "1"]
+    waiting = job(folder, seconds=0)
+    time.sleep(1.0)
+    assert waiting.poll() is None
+    held[0].send_signal(signal.SIGKILL)
+    held[0].wait()
+    assert waiting.communicate(timeout=20)[0].split()[0] in taken
+    held[1].kill()
+    held[1].wait()
+
+
+def test_two_jobs_of_several_gpus_do_not_wait_for_each_other(machine):
+    folder = machine(3)
+    pairs = [job(folder, number=2, seconds=0.2) for _ in range(4)]
+    assert {len(each.communicate(timeout=30)[0].split()[0].split(",")) for each in pairs} == {2}
+
+
+def test_a_user_who_named_gpus_keeps_to_them(machine, monkeypatch):
+    folder = machine(4)
+    monkeypatch.setenv(gpus.VISIBLE, "2,3")
+    assert gpus.take(1, LOG, folder) == ["2"] and os.environ[gpus.VISIBLE] == "2"
+
+
+@pytest.mark.parametrize(
+    ("number", "asked", "environment"),
+    [
+        (4, 1, {"CUDA_VISIBLE_DEVICES": "2"}),  # set for each job
+        (4, 1, {"CUDA_VISIBLE_DEVICES": ""}),  # switched off
+        (4, 1, {"SLURM_JOB_ID": "7", "CUDA_VISIBLE_DEVICES": "0,1"}),
+        (4, 1, {"SLURM_JOB_ID": "7"}),
+        (4, 0, {}),  # a job without
+        (1, 1, {}),  # a machine with one, which jobs share as before
+    ],
+)
+def test_nothing_changes_where_there_is_nothing_to_share_out(machine, monkeypatch, number, asked, environment):
+    folder = machine(number)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert gpus.take(asked, LOG, folder) == []
+    assert os.environ.get(gpus.VISIBLE) == environment.get(gpus.VISIBLE)
+
+
+def test_a_batch_in_more_parts_than_there_are_gpus_takes_all(machine):
+    assert gpus.take(4, LOG, machine(2)) == ["0", "1"]
+
+
+def test_a_machine_without_gpus(machine, monkeypatch):
+    machine(0)
+    assert gpus.available() == []
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert gpus.available() == []
+
+
+SNAKEFILE = f"""
+rule all:
+    input: expand("{{job}}.txt", job=range(6))
+
+rule job:
+    output: "{{job}}.txt"
+    resources: gpu=1
+    shell: "{sys.executable} job.py 1 locks 0.7 > {{output}}"
+"""
+
+
+def test_one_snakemake_hands_its_gpus_out(machine):
+    folder = machine(2)
+    (folder / "Snakefile").write_text(SNAKEFILE)
+    (folder / "job.py").write_text(JOB)
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
+    command = [sys.executable, "-m", "snakemake", "--cores", "6", "--resources", "gpu=2"]
+    said = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    spans = []
+    for number in range(6):
+        first, last = (folder / f"{number}.txt").read_text().splitlines()
+        spans.append((first.split()[0], float(first.split()[1]), float(last)))
+    assert {gpu for gpu, *_ in spans} == {"0", "1"}
+    for gpu, began, ended in spans:
+        assert not [other for other in spans if other[0] == gpu and began < other[1] < ended]

@@ -1,0 +1,134 @@
+"""liu2020: items of the shift, from records that have the printed numbers where these are printed."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from crosslens import parquet
+from crosslens.cells import Published
+from crosslens.measures import samples
+from crosslens.measures import shifts as measured_transfer
+from crosslens.measures.definitions import ACCURACY
+from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
+from crosslens.papers.liu2020 import transfer, translation, translation_figures
+from crosslens.papers.liu2020.layout import ALL, LAST
+
+PUBLISHED = Published.read(Path(__file__).parents[1] / "resources" / "published" / "liu2020.csv")
+PRINTED = PUBLISHED.table[PUBLISHED.table["item"] == "table2"].set_index(["row", "column"])["value"].astype(float)
+DIRECTIONS = [f"en->{code}" for code in ("de", "fr", "ur", "sw", "zh", "el")]
+DIRECTIONS += ["->".join(reversed(direction.split("->"))) for direction in DIRECTIONS]
+WEIGHTS, LAYERS = (1.0, 2.0, 3.0), range(1, 13)
+INFERENCE = ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"]
+MEAN, OTHER = "first mean", "other mean"
+STUDY = {
+    "source": "en", "encoder": "mbert", "models": [], "sizes": {}, "windows": [], "translator": "liu2020/released",
+    "translation": {"layer": 10, "printed": [11, 3.0], "weights": list(WEIGHTS), "drawn": ["en", "el"]}, "inference": INFERENCE,
+    "names": {"en": "English", "el": "Greek"},
+}  # fmt: skip
+
+
+def translated() -> pd.DataFrame:
+    """A grid whose best cells, and others, are as printed; on dev layer 2 and weight 1 are best."""
+    rows = []
+    for item in DIRECTIONS:
+        best = (int(PRINTED["best layer", item]), PRINTED["best alpha", item])
+        for layer in LAYERS:
+            for weight in WEIGHTS:
+                score = PRINTED["best BLEU-1", item] if (layer, weight) == best else layer / 10
+                score = PRINTED["BLEU-1 (layer=11, alpha=3)", item] if (layer, weight) == (11, 3.0) else score
+                rate = PRINTED[f"convert rate (layer=10, alpha={weight:g})", item] if layer == 10 else layer / 100
+                place = {"item": item, "layer": layer, "weight": weight, "definition": SHIFT, "subspace": MEAN}
+                rows += [place | {"split": "test", "measure": BLEU_1, "value": score / 100},
+                         place | {"split": "test", "measure": CONVERT_RATE, "value": rate},
+                         place | {"split": "dev", "measure": BLEU_1, "value": 0.1 + ((layer, weight) == (2, 1.0))}]  # fmt: skip
+        for weight in WEIGHTS:
+            place = {"item": item, "layer": 10, "weight": weight, "split": "test"}
+            rows += [place | {"definition": RANDOM, "subspace": MEAN, "measure": measure, "value": 0.01}
+                     for measure in (BLEU_1, CONVERT_RATE)]  # fmt: skip
+            rows += [place | {"definition": THIRD, "subspace": MEAN, "measure": measure, "value": 0.02}
+                     for measure in (BLEU_1, CONVERT_RATE)]  # fmt: skip
+            rate = PRINTED[f"convert rate (layer=10, alpha={weight:g})", item] + 0.1
+            rows.append(place | {"definition": SHIFT, "subspace": OTHER, "measure": CONVERT_RATE, "value": rate})
+        rows.append({"item": item, "layer": 10, "weight": -3.0, "split": "test", "definition": SHIFT, "subspace": MEAN,
+                     "measure": CONVERT_RATE, "value": 0.0})  # fmt: skip
+        rows += [{"item": item, "layer": 0, "weight": 0.0, "split": "test", "definition": NO_SHIFT, "subspace": MEAN,
+                  "measure": measure, "value": 0.07} for measure in (BLEU_1, WITHOUT_PENALTY, CONVERT_RATE)]  # fmt: skip
+    return pd.DataFrame(rows).assign(seed=0, n=5010, low=lambda table: table["value"], high=lambda table: table["value"])
+
+
+def inputs(records: pd.DataFrame):
+    return SimpleNamespace(records=lambda *_: records, published=PUBLISHED)
+
+
+def test_table_2_has_every_printed_cell():
+    made = translation.table("table2", inputs(translated()), {"study": STUDY})
+    both = made[made["published"].notna()]
+    assert set(zip(both["row"], both["column"], strict=True)) == set(PRINTED.index) and len(both) == len(PRINTED) == 84
+    assert (both["difference"].abs() < 1e-9).all()
+    selected = made[(made["row"] == "best BLEU-1") & (made["definition"] == translation.DEV)].set_index("column")["here"]
+    assert selected.to_dict() == dict.fromkeys(DIRECTIONS, 0.2)
+    assert set(made.loc[made["definition"] == NO_SHIFT, "here"]) == {7.0, 0.07}
+    assert (made["seeds"].isna()).all()
+
+
+def test_the_mean_that_comes_closest_is_called_calibrated():
+    made = translation.table("calibration", inputs(translated()), {"study": STUDY})
+    fits = made[made["row"] == translation.FITS].set_index("definition")
+    assert fits["here"].to_dict() == {MEAN: 0.0, OTHER: pytest.approx(0.1)} and set(fits["n"]) == {36}
+    assert "calibrated" in fits.loc[MEAN, "remark"] and not fits.loc[OTHER, "remark"]
+    assert (made["published"].notna()).sum() == 72
+
+
+@pytest.mark.parametrize("name", ["figure7", "figure8"])
+def test_figures_show_each_weight_and_the_controls(name):
+    records = translated()
+    random = [{"layer": layer, "weight": 3.0, "value": 0.01, "item": "en->el", "split": "test", "definition": RANDOM,
+               "subspace": MEAN, "measure": CONVERT_RATE} for layer in LAYERS if layer != 10]  # fmt: skip
+    figure = translation_figures.figure(name, inputs(pd.concat([records, pd.DataFrame(random)])), {"study": STUDY})
+    by_layer = figure.axes[-1]
+    lines = [np.asarray(line.get_ydata(), float) for line in by_layer.lines]
+    measure, definition = (CONVERT_RATE, RANDOM) if name == "figure7" else (BLEU_1, NO_SHIFT)
+    grid = records[(records["item"] == "en->el") & (records["split"] == "test") & (records["measure"] == measure)]
+    for weight, line in zip(WEIGHTS, lines, strict=False):
+        chosen = grid[(grid["definition"] == SHIFT) & (grid["subspace"] == MEAN) & (grid["weight"] == weight)]
+        np.testing.assert_allclose(line, (1 if name == "figure7" else 100) * chosen.sort_values("layer")["value"])
+    np.testing.assert_allclose(lines[-1], 0.01 if definition == RANDOM else 7)
+    assert len(lines[-1]) == 12 and len(lines) == (5 if name == "figure7" else 4)
+
+
+def test_table_1_has_texts_as_remarks(tmp_path):
+    common = {"recipe": "liu2020/released", "seed": 0, "item": "en->fr", "number": 36, "layer": 10, "n": 3}
+    rows = [common | {"weight": weight, "text": "a b ; c", "reference": "un deux", "output": output, "value": value}
+            for weight, output, value in ((0.0, "a b ;", 0.0), (3.0, "un un un", 1.0))]  # fmt: skip
+    parquet.write(pa.Table.from_pylist(rows, schema=samples.SCHEMA), tmp_path / "seed0.parquet")
+    given = SimpleNamespace(by_seed=lambda _: [("liu2020/released", 0, tmp_path / "seed0.parquet")], published=PUBLISHED)
+    made = translation.table("table1", given, {"study": STUDY}).set_index("column")
+    assert list(made.index) == ["input", "parallel text", NO_SHIFT, "layer 10, alpha = 3"]
+    assert made["remark"].str.replace("\N{NO-BREAK SPACE}", " ").tolist() == ["a b ; c", "un deux", "a b ;", "un un un"]
+    assert made["metric"].tolist()[2:] == [SHARES["target"]] * 2 and made["here"].tolist()[2:] == [0.0, 1.0]
+
+
+def test_table_4_has_every_printed_cell():
+    printed = PUBLISHED.table[PUBLISHED.table["item"] == "table4"].set_index(["row", "column"])["value"].astype(float)
+    rows = []
+    for recipe, row in ((ALL, "finetune all layers"), (LAST, "finetune last 6 layers")):
+        place = {"recipe": recipe, "measure": "score", "definition": ACCURACY}
+        rows += [place | {"language": code, "value": printed[row, code] / 100} for code in ("en", *INFERENCE)]
+    for definition in transfer.SHIFTS:
+        for code in INFERENCE:
+            place = {"recipe": LAST, "language": code, "definition": definition, "weight": printed["shifting weight", code]}
+            value = printed["finetune last 6 layers + MDS", code] / 100
+            gain = value - printed["finetune last 6 layers", code] / 100
+            rows += [place | {"measure": measured_transfer.ACCURACY, "value": value},
+                     place | {"measure": measured_transfer.GAIN, "value": gain}]  # fmt: skip
+    records = pd.DataFrame(rows).assign(split="test", n=5010, low=np.nan, high=np.nan)
+    seeds = pd.concat([records.assign(seed=seed) for seed in (0, 1)])
+    made = transfer.table("table4", inputs(seeds), {"study": STUDY})
+    both = made[made["published"].notna()]
+    assert set(zip(both["row"], both["column"], strict=True)) == set(printed.index) and len(both) == len(printed) == 49
+    assert (both["difference"].abs() < 0.011).all()  # printed averages are rounded
+    gains = made[(made["metric"] == measured_transfer.GAIN) & (made["definition"] == measured_transfer.SELECTED)]
+    assert gains.set_index("column")["here"]["vi"] == pytest.approx(2.31) and set(gains["seeds"]) == {2}

@@ -1,0 +1,74 @@
+"""Means of languages in one pass, against a loop over single texts."""
+
+import numpy as np
+import pytest
+import torch
+from crosslens.encoders.load import load_encoder
+from crosslens.encoding.texts import load, load_pieces
+from crosslens.errors import DataError
+from crosslens.subspaces import means as module
+from crosslens.subspaces.means import Variant, language_means
+
+
+@pytest.fixture(scope="module")
+def encoder(encoder_folder):
+    return load_encoder(encoder_folder)
+
+
+def by_loop(encoder, texts, segments):
+    """Of each text its states (L + 1, T, d), and which pieces are special."""
+    for i in range(len(texts)):
+        pieces = texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64)
+        second, special = texts.second[i], np.zeros(len(pieces), bool)
+        special[[0, -1]] = True
+        types = np.zeros(len(pieces), np.int64)
+        if second:
+            special[second - 1] = True
+            types[second:] = int(segments)
+        given = {"input_ids": torch.from_numpy(pieces)[None], "token_type_ids": torch.from_numpy(types)[None]}
+        with torch.inference_mode():
+            states = encoder(**given, output_hidden_states=True).hidden_states
+        yield torch.cat(states).double().numpy(), special
+
+
+@pytest.mark.parametrize("kind", ["sentences", "pairs"])
+def test_every_variant_is_that_of_a_loop(encoder, tokens, kind):
+    texts = {code: load([tokens / kind / f"{code}.test.parquet"], (), (), "text") for code in ("en", "zh")}
+    variants = tuple(Variant(weighting, specials) for weighting in ("tokens", "texts") for specials in (False, True))
+    found = language_means(encoder, texts, variants, True)
+    for code, each in texts.items():
+        single = list(by_loop(encoder, each, True))
+        for specials in (False, True):
+            kept = [states[:, specials | ~special] for states, special in single]
+            expected = {
+                "tokens": np.concatenate(kept, 1).mean(1),
+                "texts": np.mean([states.mean(1) for states in kept if states.shape[1]], 0),
+            }
+            for weighting, value in expected.items():
+                np.testing.assert_allclose(found[Variant(weighting, specials)][code], value, atol=1e-6)
+            assert not np.allclose(expected["tokens"], expected["texts"], atol=1e-4)
+    without, with_specials = (found[Variant("tokens", specials)]["en"] for specials in (False, True))
+    assert not np.allclose(without, with_specials, atol=1e-3)
+
+
+def test_released_is_the_mean_of_some_blocks(encoder, tokens, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 12)
+    monkeypatch.setattr(module, "BLOCKS", 3)
+    texts, released = {"en": load_pieces([tokens / "sentences" / "en.test.parquet"])}, Variant("released", True)
+
+    def mean() -> np.ndarray:
+        return language_means(encoder, texts, (released,))[released]["en"]
+
+    running = np.concatenate([pieces[1:-1] for pieces in np.split(texts["en"].pieces, texts["en"].piece_offsets[1:-1])])
+    first, last = texts["en"].pieces[0], texts["en"].pieces[-1]
+    blocks = [[first, *running[i : i + 10], last] for i in range(0, len(running) - 9, 10)]
+    with torch.inference_mode():
+        states = encoder(input_ids=torch.tensor(np.array(blocks, np.int64)), output_hidden_states=True).hidden_states
+    each = torch.stack(states).double().mean(2).numpy()  # (L + 1, blocks, d)
+    triples = [each[:, [i, j, k]].mean(1) for i in range(len(blocks)) for j in range(i) for k in range(j)]
+    assert sum(np.allclose(mean(), triple, atol=1e-6) for triple in triples) == 1
+    monkeypatch.setattr(module, "BLOCKS", 10**6)  # all of them
+    np.testing.assert_allclose(mean(), each.mean(1), atol=1e-6)
+    monkeypatch.setattr(module, "BLOCK", 5000)
+    with pytest.raises(DataError, match="en: expected at least 4998 subwords"):
+        mean()

@@ -1,0 +1,173 @@
+"""Token translation by a random masked language model: outputs against whole passes with a hook, records against the texts."""
+
+import shutil
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from crosslens import records
+from crosslens.digests import seal
+from crosslens.encoders.folder import LANGUAGE_MODEL
+from crosslens.encoders.load import load_encoder
+from crosslens.encoding.shift import Shift, shifted
+from crosslens.encoding.texts import load_pieces
+from crosslens.errors import DataError
+from crosslens.measures import samples, translation
+from crosslens.measures.given import Given
+from crosslens.measures.pairs import Mean, mean_states
+from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, MASKED, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD
+from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.training.heads.language_model import LanguageModel
+from crosslens.training.trained import load_language_model
+from safetensors.torch import save_file
+
+MEAN = {"corpus": "pairs", "split": "dev", "weighting": "tokens", "specials": False}
+OTHER = {"corpus": "sentences", "split": "test", "weighting": "texts", "specials": True}
+DIRECTIONS = [["en", "de"], ["en", "zh"], ["zh", "en"]]
+
+
+@pytest.fixture(scope="module")
+def folder(encoder_folder, tmp_path_factory):
+    """The tiny encoder with a random head."""
+    made = tmp_path_factory.mktemp("translator") / "encoder"
+    shutil.copytree(encoder_folder, made)
+    head = LanguageModel.of(load_encoder(made))
+    head.initialise(torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    save_file({name: value + 0.1 * torch.randn_like(value) for name, value in head.state_dict().items()}, made / LANGUAGE_MODEL)
+    seal(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def dev_tokens(tokens, tmp_path_factory):
+    """The tokens, with a split dev."""
+    made = tmp_path_factory.mktemp("tokens") / "all"
+    shutil.copytree(tokens, made)
+    for path in made.glob("*/*.validation.parquet"):
+        shutil.copy(path, path.with_name(path.name.replace("validation", "dev")))
+    for corpus in made.iterdir():
+        seal(corpus)
+    return {corpus: made / corpus for corpus in ("pairs", "sentences")}
+
+
+@pytest.fixture(scope="module")
+def measured(folder, dev_tokens):
+    """Records of the kind."""
+    rows = translation.measure(
+        Given(folder, 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN, OTHER], weights=[1.0, 3.0],
+        negative_weights=[-3.0], layer=1, masked_source="en", segments=True, seed=0, resamples=20,
+    )  # fmt: skip
+    return pd.DataFrame(list(rows), columns=records.RECORDS.names)
+
+
+def named(model, pieces, second, shift) -> np.ndarray:
+    """What is named in each place of a single text, with a hook."""
+    encoder, head = model
+    types = (torch.arange(len(pieces)) >= second).long()
+    with torch.inference_mode(), shifted(encoder, shift):
+        states = encoder(input_ids=torch.from_numpy(pieces.astype(np.int64))[None], token_type_ids=types[None]).last_hidden_state
+        return head(states[0]).argmax(-1).numpy()
+
+
+def single(texts, i):
+    return texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]], texts.second[i]
+
+
+def test_outputs_are_those_of_whole_passes(folder, dev_tokens):
+    model = load_language_model(folder, [])
+    texts = load_pieces([dev_tokens["pairs"] / "en.test.parquet"])
+    vector = torch.from_numpy(np.random.default_rng(0).standard_normal(32))
+    cells = {(layer, weight): Shift(layer, weight, vector) for layer in (1, 2) for weight in (-2.0, 0.0, 4.0)}
+    found = translation.translate(*model, texts, cells, True)
+    assert len({values.tobytes() for values in found.values()}) > 3  # shifts change what is named
+    for key, shift in cells.items():
+        outputs = [named(model, *single(texts, i), shift)[1:-1] for i in range(len(texts))]
+        np.testing.assert_array_equal(found[key], np.concatenate(outputs))
+
+
+def test_every_cell_that_is_asked_for_has_records(measured):
+    rates = measured[measured["measure"] == CONVERT_RATE]
+    columns = ["definition", "subspace", "layer", "weight"]
+    cells = {place: set(each[columns].itertuples(index=False, name=None)) for place, each in rates.groupby(["item", "split"])}
+    main, other = Mean(**MEAN).name, Mean(**OTHER).name
+    grid = {(NO_SHIFT, main, 0, 0.0)} | {(SHIFT, main, layer, weight) for layer in (1, 2) for weight in (1.0, 3.0)}
+    compared = {(RANDOM, main, 1), (THIRD, main, 1), (SHIFT, other, 1)}
+    controls = {(*place, weight) for place in compared for weight in (1.0, 3.0)} | {
+        (RANDOM, main, 2, 3.0),
+        (SHIFT, main, 1, -3.0),
+    }
+    directions = [f"{source}->{target}" for source, target in DIRECTIONS]
+    assert cells == {
+        (item, split): grid | controls if split == "test" else grid for item in directions for split in ("dev", "test")
+    }
+    assert len(rates) == sum(map(len, cells.values()))
+    assert (measured["low"].dropna() <= measured["value"][measured["low"].notna()] + 1e-9).all()
+
+
+def test_scores_are_those_of_the_outputs(measured, folder, dev_tokens):
+    """Of one cell, by sets and loops."""
+    model = load_language_model(folder, [])
+    texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("de", "en")}
+    means = mean_states(model[0], dev_tokens, ["de", "en"], [Mean(**MEAN)], True)[Mean(**MEAN)]
+    shift = Shift(2, 3.0, (means["de"] - means["en"])[2])
+    outputs = [named(model, *single(texts["en"], i), shift)[1:-1].tolist() for i in range(len(texts["en"]))]
+    inside = {code: [single(each, i)[0][1:-1].tolist() for i in range(len(each))] for code, each in texts.items()}
+    special = {2, 3}
+    source, target = ({piece for text in inside[code] for piece in text} - special for code in ("en", "de"))
+    flat = [piece for text in outputs for piece in text]
+    both, n = sum(piece in source & target for piece in flat), len(flat)
+    matches = sum(sum((Counter(one) & Counter(other)).values()) for one, other in zip(outputs, inside["de"], strict=True))
+    penalty = min(1, np.exp(1 - sum(map(len, inside["de"])) / n))
+    expected = {
+        CONVERT_RATE: sum(piece in target - source for piece in flat) / (n - both),
+        BLEU_1: penalty * matches / n,
+        SHARES["common"]: both / n,
+        SHARES["neither"]: sum(piece not in source | target for piece in flat) / n,
+        SHARES["unchanged"]: np.mean(np.array(flat) == np.concatenate(inside["en"])),
+    }
+    place = {"item": "en->de", "split": "test", "definition": SHIFT, "subspace": Mean(**MEAN).name, "layer": 2, "weight": 3.0}
+    chosen = measured[(measured[list(place)] == pd.Series(place)).all(axis=1)].set_index("measure")["value"]
+    for measure, value in expected.items():
+        assert chosen[measure] == pytest.approx(value), measure
+    assert sum(chosen[SHARES[kind]] for kind in ("source", "target", "common", "neither")) == pytest.approx(1)
+
+
+def test_masked_subwords(measured, folder, dev_tokens):
+    found = measured[measured["definition"] == MASKED].set_index("language")
+    assert set(found.index) == {"en", "de", "zh"}
+    model = load_language_model(folder, [])
+    hidden = translation.hide(load_pieces([dev_tokens["pairs"] / "en.test.parquet"]), 4, len(model[1].bias))
+    hits = 0
+    for i in range(len(hidden)):
+        words = slice(hidden.word_offsets[i], hidden.word_offsets[i + 1])
+        pieces, second = single(hidden, i)
+        assert (pieces[hidden.positions[words]] == 4).all()
+        guessed = named(model, pieces, second, Shift(0, 0.0, torch.zeros(32)))[hidden.positions[words]]
+        hits += int((guessed == hidden.labels["task"][words]).sum())
+    assert found["value"]["en"] == pytest.approx(hits / len(hidden.positions)) and hits < found["n"]["en"]
+
+
+def test_the_third_language_is_neither():
+    assert translation.third(["en", "de", "zh"], "en", "de") == "zh" and translation.third(["en", "de", "zh"], "en", "zh") == "de"
+    assert translation.third(["en", "de", "zh"], "zh", "en") == "de" and translation.third(["en", "de"], "en", "de") is None
+
+
+def test_samples_are_the_outputs_of_their_pairs(folder, dev_tokens):
+    options = {"pairs": "pairs", "directions": [["en", "zh"]], "means": MEAN, "weights": [2.0], "layer": 1, "segments": True}
+    found = pd.DataFrame(samples.measure(Given(folder, 0, dev_tokens), corpora={}, numbers=[3, 1], **options))
+    assert found[["number", "weight"]].to_numpy().tolist() == [[3, 0.0], [3, 2.0], [1, 0.0], [1, 2.0]]
+    model, names = load_language_model(folder, []), load_tokenizer(folder)
+    texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("en", "zh")}
+    means = mean_states(model[0], dev_tokens, ["en", "zh"], [Mean(**MEAN)], True)[Mean(**MEAN)]
+    for row in found.itertuples():
+        shift = Shift(1, row.weight, (means["zh"] - means["en"])[1])
+        pieces = named(model, *single(texts["en"], row.number - 1), shift)[1:-1]
+        assert row.output == " ".join(names.id_to_token(int(piece)) for piece in pieces) and row.n == len(pieces)
+        own, other = (single(texts[code], row.number - 1)[0][1:-1] for code in ("en", "zh"))
+        assert row.text == " ".join(names.id_to_token(int(piece)) for piece in own)
+        assert row.reference == " ".join(names.id_to_token(int(piece)) for piece in other)
+    with pytest.raises(DataError, match="numbers of pairs up to 24, found 25"):
+        list(samples.measure(Given(folder, 0, dev_tokens), corpora={}, numbers=[25], **options))

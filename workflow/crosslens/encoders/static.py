@@ -1,0 +1,33 @@
+"""Static embeddings (GloVe, Word2Vec) as an encoder without blocks: a piece has the same state wherever it stands."""
+
+from types import SimpleNamespace
+from typing import Any, Self
+
+import torch
+from torch import nn
+from transformers.modeling_outputs import BaseModelOutput
+
+from crosslens.encoders.weights import WORD_EMBEDDINGS
+
+MODEL_TYPE = "static"
+
+
+class StaticEncoder(nn.Module):
+    """Word embeddings alone, with the interface of transformers' encoders; its one layer is 0, the embedding output."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        """config: of config.json, with vocab_size, hidden_size and, where there is one, pad_token_id. Weights are 0."""
+        super().__init__()
+        self.config = SimpleNamespace(_attn_implementation=None, **({"pad_token_id": None} | config))
+        weight = torch.zeros(config["vocab_size"], config["hidden_size"])
+        self.embeddings = nn.ModuleDict({"word_embeddings": nn.Embedding(weight.shape[0], weight.shape[1], _weight=weight)})
+
+    def draw(self) -> Self:
+        """The same with weights N(0, 0.02)."""
+        nn.init.normal_(self.get_parameter(WORD_EMBEDDINGS), std=0.02)
+        return self
+
+    def forward(self, input_ids: torch.Tensor, output_hidden_states: bool = False, **_: Any) -> BaseModelOutput:
+        """States (B, T, d) of pieces (B, T); masks and token types change nothing."""
+        states = self.embeddings["word_embeddings"](input_ids)
+        return BaseModelOutput(last_hidden_state=states, hidden_states=(states,) if output_hidden_states else None)

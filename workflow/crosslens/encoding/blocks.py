@@ -1,0 +1,62 @@
+"""The blocks of a transformer encoder, and passes through some of them alone."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from crosslens.errors import DataError
+
+KNOWN = ("bert", "xlm-roberta")  # kinds of encoders whose positions and blocks are known: nothing follows the last block
+
+
+def blocks(encoder: nn.Module) -> list[nn.Module]:
+    """The blocks of a transformer encoder, 1 to L: its one list of as many modules as it has layers."""
+    layers = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+    if not layers:
+        return []
+    lists = [module for module in encoder.modules() if isinstance(module, nn.ModuleList) and len(module) == layers]
+    if len(lists) != 1:
+        raise DataError(
+            f"{type(encoder).__name__}: expected one list of {layers} blocks, found {len(lists)}; use another encoder"
+        )
+    return list(lists[0])
+
+
+def lowest(encoder: nn.Module, number: int) -> list[nn.Module]:
+    """The embeddings and as many blocks, the lowest first."""
+    return [encoder.embeddings, *blocks(encoder)[:number]]  # type: ignore[list-item]
+
+
+def _hand_on(states: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+    return states
+
+
+@contextmanager
+def _replaced(module: nn.Module, forward: Callable[..., torch.Tensor]) -> Iterator[None]:
+    module.forward = forward
+    try:
+        yield
+    finally:
+        del module.forward
+
+
+@contextmanager
+def handing_on(modules: Sequence[nn.Module]) -> Iterator[None]:
+    """Meanwhile modules return what they are given."""
+    for module in modules:
+        module.forward = _hand_on
+    try:
+        yield
+    finally:
+        for module in modules:
+            del module.forward
+
+
+@contextmanager
+def starting_from(encoder: nn.Module, number: int, look_up: Callable[..., torch.Tensor]) -> Iterator[None]:
+    """Meanwhile what the lowest `number` blocks return is what `look_up` gives for input_ids, in the place of the embeddings."""
+    with handing_on(blocks(encoder)[:number]), _replaced(encoder.get_submodule("embeddings"), look_up):
+        yield

@@ -1,0 +1,212 @@
+"""Words in tokenised running text: where their pieces stand, and vectors of them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, models
+from torch import nn
+
+from crosslens.corpora.words import words as split_words
+from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.texts import Texts
+
+MARKS = ("▁", "Ġ")  # with which a piece begins that begins a word, in vocabularies that are no WordPiece
+UNKNOWN = ("[UNK]", "<unk>")
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """n places of words in texts, in the order of the texts."""
+
+    words: np.ndarray  # (n,) number of the word
+    rows: np.ndarray  # (n,) its first piece, among all pieces
+    lengths: np.ndarray  # (n,) number of its pieces
+
+    def take(self, chosen: np.ndarray) -> "Occurrences":
+        """Some of them."""
+        return Occurrences(self.words[chosen], self.rows[chosen], self.lengths[chosen])
+
+
+class Spelling:
+    """How a tokenizer spells words: running text split into words, or a word in one (Chinese, Japanese), by its own pieces."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """tokenizer: of an encoder's folder."""
+        self.tokenizer = tokenizer
+        self.pieces = {number: piece for piece, number in tokenizer.get_vocab().items()}
+        self.unknown = {tokenizer.token_to_id(name) for name in UNKNOWN} - {None}
+        self.specials = tokenizer.encode("").ids  # around a text
+        self.wordpiece = isinstance(tokenizer.model, models.WordPiece)
+
+    def own(self, word: str) -> tuple[int, ...]:
+        """Pieces of a word by itself, as it is written, without special ones; () where one is unknown or there are none."""
+        pieces = tuple(self.tokenizer.encode(split_words(word), is_pretokenized=True, add_special_tokens=False).ids)
+        return () if self.unknown & {*pieces} else pieces
+
+    def all(self, words: Sequence[str], *, spaced: bool) -> list[set[tuple[int, ...]]]:
+        """Pieces of each word in lower case or capitalised, in one or split as running text; in unspaced text also those within a
+        run, without the mark of a word's beginning. Spellings with unknown pieces are left out.
+        """  # fmt: skip
+        found: list[set[tuple[int, ...]]] = [set() for _ in words]
+        forms = [(own, form) for own, word in zip(found, words, strict=True) for form in {word, word[:1].upper() + word[1:]}]
+        for split in (False, True):
+            texts = [split_words(form) if split else [form] for _, form in forms]
+            encodings = self.tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
+            for (own, _), encoding in zip(forms, encodings, strict=True):
+                pieces = tuple(encoding.ids)
+                own.update({pieces} if spaced else {pieces, self._within(pieces)})
+        return [{pieces for pieces in own if pieces and not self.unknown & {*pieces}} for own in found]
+
+    def _within(self, pieces: tuple[int, ...]) -> tuple[int, ...]:
+        """The same pieces where no word begins; () where the vocabulary has no such first piece."""
+        first = self.pieces[pieces[0]] if pieces else ""
+        if not self.wordpiece and first in MARKS:
+            return pieces[1:]
+        other = self.tokenizer.token_to_id(f"##{first}" if self.wordpiece else first.lstrip("".join(MARKS)))
+        return () if other is None else (other, *pieces[1:])
+
+    def begins(self) -> np.ndarray:
+        """Whether each piece of the vocabulary begins a word, as special pieces do: (V,)."""
+        begins = np.zeros(max(self.pieces) + 1, bool)
+        for number, piece in self.pieces.items():
+            begins[number] = not piece.startswith("##") if self.wordpiece else piece.startswith(MARKS)
+        begins[self.specials] = True
+        return begins
+
+
+def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool) -> Occurrences:
+    """All places where the pieces of a word stand; in spaced text where a word begins before and after them.
+
+    Words may overlap, and several that are spelled with the same pieces are at the same places; a word with the mark of its
+    beginning is not found a second time without. Special pieces stand between texts, so that no word goes over the end of one.
+    """
+    states, ends = _trie(spelling.all(words, spaced=spaced))
+    keys = np.array(sorted(states), np.int64)
+    targets = np.array([states[key] for key in keys.tolist()], np.int64)
+    ending = {state: sorted(numbers) for state, numbers in ends.items()}
+    sizes = np.zeros(len(states) + 1, np.int64)
+    sizes[list(ending)] = [len(numbers) for numbers in ending.values()]
+    starts = np.cumsum(sizes) - sizes
+    by_state = np.array([number for state in sorted(ending) for number in ending[state]], np.int64)
+    begins = np.append(spelling.begins()[texts.pieces], True) if spaced else np.ones(len(texts.pieces) + 1, bool)
+    rows = np.flatnonzero(begins[:-1])
+    at, parts, length = np.zeros(len(rows), np.int64), [], 0
+    while len(rows) and len(keys):
+        wanted = at << 32 | texts.pieces[rows + length].astype(np.int64)
+        index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        there = keys[index] == wanted
+        rows, at, length = rows[there], targets[index[there]], length + 1
+        whole = begins[rows + length]
+        counts = sizes[at[whole]]
+        first = np.repeat(starts[at[whole]] - (np.cumsum(counts) - counts), counts)
+        found = np.repeat(rows[whole], counts)
+        parts.append((by_state[first + np.arange(len(first))], found, np.full(len(found), length)))
+        inside = rows + length < len(texts.pieces)
+        rows, at = rows[inside], at[inside]
+    if not parts:
+        return Occurrences(*(np.zeros(0, np.int64) for _ in range(3)))
+    numbers, found, lengths = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.lexsort((found, found + lengths, numbers))
+    again = (np.diff(numbers[order], prepend=-1) == 0) & (np.diff((found + lengths)[order], prepend=-1) == 0)
+    order = order[~again]
+    return Occurrences(numbers, found, lengths).take(order[np.lexsort((numbers[order], lengths[order], found[order]))])
+
+
+def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], dict[int, set[int]]]:
+    """Steps, state x 2^32 + piece -> next state, from 0, and of each state the words that end there."""
+    steps: dict[int, int] = {}
+    ends: dict[int, set[int]] = defaultdict(set)
+    for number, spelled in enumerate(spellings):
+        for pieces in spelled:
+            state = 0
+            for piece in pieces:
+                state = steps.setdefault(state << 32 | piece, len(steps) + 1)
+            ends[state].add(number)
+    return steps, ends
+
+
+def drawn(occurrences: Occurrences, most: int, seed: int) -> Occurrences:
+    """At most so many places of each word, drawn at random."""
+    order = np.lexsort((np.random.default_rng(seed).random(len(occurrences.words)), occurrences.words))
+    words = occurrences.words[order]
+    rank = np.arange(len(words)) - np.searchsorted(words, words)
+    return occurrences.take(np.sort(order[rank < most]))
+
+
+def context_vectors(
+    encoder: nn.Module, texts: Texts, occurrences: Occurrences, number: int, layers: Sequence[int], specials: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each word the mean over its places, each the mean over its pieces, (n_layers, number, d), NaN for a word without any;
+    and the mean over all pieces of the texts but special ones, (n_layers, d), which is summed over batches in float64.
+    """  # fmt: skip
+    size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+    sums, total, pieces = np.zeros((len(layers), number, size), np.float32), np.zeros((len(layers), size)), 0
+    marked = _marked(texts, occurrences)
+    special = torch.tensor(sorted(specials))
+
+    def step(batch: Batch) -> None:
+        nonlocal pieces
+        inside = ~torch.isin(batch.input_ids, special)
+        if batch.attention_mask is not None:
+            inside &= batch.attention_mask.bool()
+        pieces += int(inside.sum())
+        words, lengths = occurrences.words[batch.words], torch.from_numpy(occurrences.lengths[batch.words])
+        order = np.argsort(words, kind="stable")
+        starts = np.flatnonzero(np.diff(words[order], prepend=-1))
+        for row, states in enumerate(_states(encoder, batch, layers)):
+            total[row] += (inside.flatten().to(states) @ states.flatten(0, 1)).double().cpu().numpy()
+            if len(words):
+                means = _span_means(states, batch.rows, batch.columns, lengths).cpu().numpy()
+                sums[row, words[order][starts]] += np.add.reduceat(means[order], starts)
+
+    for_each_batch(marked, encoder, False, step)
+    counts = np.bincount(occurrences.words, minlength=number).astype(np.float32)
+    with np.errstate(invalid="ignore"):
+        return sums / counts[:, None], (total / pieces).astype(np.float32)
+
+
+def word_vectors(
+    encoder: nn.Module, spelled: Sequence[tuple[int, ...]], layers: Sequence[int], specials: tuple[int, int]
+) -> np.ndarray:
+    """Of each word by itself, between the special pieces of a text, the mean over its pieces: (n_layers, n_words, d), float32."""
+    first, last = specials
+    pieces = [[first, *word, last] for word in spelled]
+    lengths, none = np.array([len(word) for word in spelled]), np.zeros(len(spelled), np.int64)
+    offsets = np.cumsum([0, *map(len, pieces)])
+    texts = Texts(
+        [""] * len(spelled), [""] * len(spelled), np.concatenate(pieces).astype(np.int32), offsets, none, np.arange(len(offsets)),
+        [], {}, none, none.astype(bool), none,
+    )  # fmt: skip
+    places = Occurrences(np.arange(len(spelled)), offsets[:-1] + 1, lengths)
+    return context_vectors(encoder, texts, places, len(spelled), layers, specials)[0]
+
+
+def _marked(texts: Texts, occurrences: Occurrences) -> Texts:
+    """Texts whose labelled words are the occurrences."""
+    owners = np.searchsorted(texts.piece_offsets, occurrences.rows, side="right") - 1
+    return replace(
+        texts, positions=occurrences.rows - texts.piece_offsets[owners], words=[], labels={},
+        word_offsets=np.searchsorted(owners, np.arange(len(texts) + 1)),
+    )  # fmt: skip
+
+
+def _states(encoder: nn.Module, batch: Batch, layers: Sequence[int]) -> list[torch.Tensor]:
+    """(B, T, d) of each layer, float32."""
+    device = next(encoder.parameters()).device
+    mask = {} if batch.attention_mask is None else {"attention_mask": batch.attention_mask.to(device)}
+    top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+    output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **mask)
+    return [(output.hidden_states[layer] if layer < top else output.last_hidden_state).float() for layer in layers]
+
+
+def _span_means(states: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Means of lengths (n,) pieces from each (row, column) on: (n, d)."""
+    rows, columns, lengths = (part.to(states.device) for part in (rows, columns, lengths))
+    means = torch.zeros(len(rows), states.shape[-1], device=states.device)
+    for step in range(int(lengths.max())):
+        longer = (lengths > step).nonzero().squeeze(1)
+        means[longer] += states[rows[longer], columns[longer] + step]
+    return means / lengths[:, None]

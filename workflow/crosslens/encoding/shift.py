@@ -1,0 +1,102 @@
+"""Mean difference shift: a vector added to the states of one layer, and what the layers above make of it (liu2020, section 4)."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.blocks import KNOWN, blocks, starting_from
+from crosslens.encoding.texts import Texts
+from crosslens.errors import DataError
+from crosslens.logs import Progress
+
+
+class Shift(NamedTuple):
+    """weight times vector (d,), added to the output of block `layer`, 1 to L, or of the embeddings, 0; in all places.
+
+    Special pieces and padding too, as in the code of the successor paper (Liangtaiwan/lang-rep, bert.py: the output of layer i is
+    shifted where i + 1 is the layer).
+    """
+
+    layer: int
+    weight: float
+    vector: torch.Tensor
+
+
+@contextmanager
+def shifted(encoder: nn.Module, shift: Shift) -> Iterator[None]:
+    """Meanwhile the encoder is shifted, by a hook; with a weight of 0 it is left as it is, bit for bit."""
+    if not shift.weight:
+        yield
+        return
+    module = blocks(encoder)[shift.layer - 1] if shift.layer else encoder.get_submodule("embeddings")
+
+    def add(_module: nn.Module, _given: Any, output: Any) -> Any:
+        states = output[0] if isinstance(output, tuple) else output
+        states = states + shift.weight * shift.vector.to(states)
+        return (states, *output[1:]) if isinstance(output, tuple) else states
+
+    handle = module.register_forward_hook(add)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def for_each_shift(
+    texts: Texts, encoder: nn.Module, segments: bool, shifts: Mapping[Any, Shift],
+    step: Callable[[Hashable, Batch, torch.Tensor], None], progress: Progress | None = None,
+) -> None:  # fmt: skip
+    """Call `step(key, batch, states)` with the last hidden states (B, T, d) of each batch of texts under each shift.
+
+    Blocks up to a shift's layer see nothing of it: they run once a batch for all shifts (in encoders of `blocks.KNOWN`; others
+    run as a whole for each shift). Raises DataError for a layer that the encoder does not have.
+    """
+    top, device = int(encoder.config.num_hidden_layers), next(encoder.parameters()).device  # type: ignore[union-attr, arg-type]
+    if wrong := sorted({shift.layer for shift in shifts.values() if not 0 <= shift.layer <= top}):
+        raise DataError(f"shift: expected layers from 0 to {top} for this encoder, found {', '.join(map(str, wrong))}")
+    known = str(encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
+
+    def of_batch(batch: Batch) -> None:
+        given = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
+        options = {name: value.to(device) for name, value in given.items() if value is not None}
+        pieces = batch.input_ids.to(device)
+        plain = encoder(input_ids=pieces, output_hidden_states=known, **options)
+        for key, shift in shifts.items():
+            if not shift.weight:
+                step(key, batch, plain.last_hidden_state)
+            elif known:
+                states = plain.hidden_states[shift.layer] + shift.weight * shift.vector.to(plain.last_hidden_state)
+                if shift.layer < top:
+                    with starting_from(encoder, shift.layer, lambda input_ids, states=states, **_: states):
+                        states = encoder(input_ids=pieces, **options).last_hidden_state
+                step(key, batch, states)
+            else:
+                with shifted(encoder, shift):
+                    step(key, batch, encoder(input_ids=pieces, **options).last_hidden_state)
+            if progress is not None:
+                progress.advance(len(batch.input_ids))
+
+    for_each_batch(texts, encoder, segments, of_batch)
+
+
+def random_direction(vector: torch.Tensor, seed: int) -> torch.Tensor:
+    """A random vector of the same length, the control of a shift."""
+    drawn = torch.randn(vector.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    scaled: torch.Tensor = drawn * (vector.double().norm() / drawn.norm())
+    return scaled.to(vector.dtype)
+
+
+def inner_pieces(texts: Texts) -> Texts:
+    """The texts with all their pieces but the first and the last as labelled words, in their order."""
+    counts = np.maximum(texts.lengths - 2, 0)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + 1
+    return Texts(
+        texts.ids, texts.languages, texts.pieces, texts.piece_offsets, positions, offsets, [""] * len(positions), {},
+        texts.second, texts.cut, texts.cut_words,
+    )  # fmt: skip

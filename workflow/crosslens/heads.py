@@ -1,0 +1,87 @@
+"""Heads, as recipes have them: what is predicted, and from which states."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from crosslens.config.base import OneOfKinds, Section
+
+TASK: Final = "task"  # labels that a head learns, and the name of one that does
+LANGUAGE: Final = "language"  # likewise
+ARC: Final = "arc"  # labels beside a parser's relations: each word's head
+TAG: Final = "upos"  # what a parser is given of each word, where it reads gold tags
+Layer = Annotated[int, Field(ge=0)]  # 0 is the embedding output
+ALL: Final = "all"  # layers, side by side
+
+
+class Mix(Section):
+    """The feature-based model of wu2019 (section 4.1), between the encoder's states and a head.
+
+    A sum of all layers' states weighted by a softmax, and a bidirectional LSTM over the words of a text. See
+    crosslens.training.heads.mixed.
+    """
+
+    lstm_layers: Annotated[int, Field(ge=0)] = 2  # 0: none
+    lstm_size: int = 768  # of each direction
+    pool: bool = False  # a text is the maximum over its words
+
+
+class _Head(OneOfKinds):
+    """What heads of every kind have."""
+
+    kind: str
+    labels: tuple[str, ...]  # in the order of their numbers
+    layer: Layer | None = None  # whose states it reads; None: what the units name, of the last
+    mix: Mix | None = None  # of all layers, which it reads instead
+
+    def reads(self) -> int | Literal["all"] | None:
+        """Layer whose states it is given; ALL: side by side; None: what the units name."""
+        return ALL if self.mix else self.layer
+
+
+class Projection(Section):
+    """A state's coordinates on directions of an artefact from the number `first` on (liang2021, figure 4)."""
+
+    first: Annotated[int, Field(ge=0)]
+    method: str = "densray"
+    random: bool = False  # on as many random directions, orthonormal, drawn for each seed
+
+
+class LinearHead(_Head):
+    """Dropout and one linear layer; see crosslens.training.heads.linear."""
+
+    kind: Literal["linear"] = "linear"
+    learns: Literal["task", "language"] = TASK
+    projection: Projection | None = None  # of the state that it reads
+    hidden: Annotated[int, Field(ge=0)] = 0  # units of a layer before it; 0: there is none
+
+
+class ParserHead(_Head):
+    """A biaffine parser, whose labels are relations; see crosslens.training.heads.parser."""
+
+    kind: Literal["parser"] = "parser"
+    learns: Literal["task"] = TASK
+    arc: int = 512
+    relation: int = 128
+    dropout: float = 0.33
+    activation: Literal["elu", "leaky_relu"] = "elu"
+    root: Literal["vector", "first", "as_released"] = "vector"  # see crosslens.training.biaffine
+    decoding: Literal["log", "probability"] = "log"
+    initialisation: Literal["orthogonal", "pytorch"] = "orthogonal"
+    cut_heads: Literal["masked", "last_word"] = "masked"
+    tag_size: int = 0  # of the embedding of each word's gold UPOS, beside its state; 0: tags are not given
+    relation_divisor: Literal["words", "words_plus_two"] = "words"
+
+
+class LanguageModelHead(_Head):
+    """Which piece stood in a masked place; see crosslens.training.heads.language_model.
+
+    Its labels are the vocabulary of the encoder, and not written out.
+    """
+
+    kind: Literal["language_model"] = "language_model"
+    labels: tuple[str, ...] = ()
+    learns: Literal["task"] = TASK
+
+
+Head = Annotated[LinearHead | ParserHead | LanguageModelHead, Field(discriminator="kind")]

@@ -1,0 +1,21 @@
+"""What measures of a shift call their numbers: shared with the tables, which run no encoder."""
+
+# How the states are shifted: definitions of token translation.
+NO_SHIFT, SHIFT, RANDOM, THIRD, MASKED = (
+    "no shift", "mean difference shift", "random direction", "shift to a third language", "masked subwords, no shift",
+)  # fmt: skip
+
+# What is measured of the outputs of token translation.
+BLEU_1, CONVERT_RATE = "BLEU-1", "convert rate"
+WITHOUT_PENALTY, MEAN_BLEU = "BLEU-1 without brevity penalty", "BLEU-1, mean of texts"
+SHARES = {
+    "source": "subwords of the source alone", "target": "subwords of the target alone", "common": "subwords of both languages",
+    "neither": "subwords of neither language", "unchanged": "subwords as in the input",
+}  # fmt: skip
+
+# Of a classifier: accuracy at every weight has the definitions above, and these where a weight was selected.
+ACCURACY, GAIN = "accuracy", "gain in accuracy"
+SELECTED, ONE_WEIGHT, ORACLE, RANDOM_SELECTED = (
+    "weight selected on development data", "one weight for all languages", "best weight on test data",
+    "random direction, weight selected on development data",
+)  # fmt: skip

@@ -1,0 +1,63 @@
+"""liu2020: captions of pages and the report, below an item's title. Names are explained in resources/terms.yaml."""
+
+RETRIEVED = """Given an English word, the words of the other language are ranked by the cosine of their vectors: the mean
+reciprocal rank of the best-ranked translation, in percent, with its 95 % bootstrap interval over words. A contextual model's
+vector of a word is the mean over its occurrences in running text, at the last layer; that of a word of several subwords,
+their mean. All models are asked for the same words: those of the MUSE dictionary that occur in the text. The dashed line is
+chance; a BERT with random weights shows what spelling alone gives.
+
+How to read it: the paper prints no numbers. What it claims of them stands in the table of claims, and the numbers with cosine
+replaced by CSLS, without words that are spelt the same in both languages, and by layer in the table of word retrieval."""
+INFERRED = """Accuracy on XNLI in percent, trained on English alone, and its 95 % interval over seeds. The paper does not say
+what reads static vectors. Here the same head reads all models: of the means u and v of the two texts' vectors it is given u,
+v, |u - v| and u * v, and the model stays frozen (filled marks). BERT is fine-tuned besides, its upper half (hollow marks).
+
+How to read it: compare filled marks with filled marks. A third is chance."""
+WINDOWS = """ All BERTs have as many updates, each of as many subwords, whatever the window and the amount of text."""
+OF_ITEMS: dict[str, str] = {
+    "table1": """The subword that a masked language model finds most probable in each place of a pair of sentences, after the
+difference of the mean states of two languages, times a weight, was added to the states of one layer.
+
+How to read it: the output has as many subwords as the input. The notes below the table are the texts; beside each
+stands the share of its subwords that are the other language's alone.""",
+    "table2": """BLEU-1 of the outputs against the parallel pairs, in points, and convert rate: of the output subwords that
+are not common to both languages, the share that only the other language has. Layer and weight of the best cell are those of
+the test set itself, as in the paper; beside it they are selected on the development set. Below: the same without shift, with
+a random vector of the same length, and with the difference to a third language.
+
+How to read it: subwords that both languages have, such as punctuation and names, score without any translation: compare with
+the row without shift. The convert rate counts any subword of the other language, right or wrong.""",
+    "table3": """Number of different subwords in the premises and hypotheses of XNLI's test set, and how many of them English
+has too. The printed numbers count [UNK] as one of them.""",
+    "table4": """Accuracy on XNLI in percent, trained and selected on English. The shift adds the difference between the mean
+states of English and of the language, times a weight, in the middle of the encoder, where the frozen half ends. The weight is
+selected on the development set of each language, which is therefore no zero-shot transfer; one weight for all languages, the
+best weight of the test set and a random vector of the same length stand beside it. Intervals are of 95 % over seeds; those of
+differences are paired over test pairs.""",
+    "figure1": RETRIEVED,
+    "figure2": INFERRED,
+    "figure3": RETRIEVED,
+    "figure4": INFERRED,
+    "figure5": RETRIEVED + WINDOWS,
+    "figure6": """Accuracy on XNLI in percent, of fine-tuned BERTs (above), and by how many percent that of the short window
+is below that of the long one (below), with 95 % intervals over seeds."""
+    + WINDOWS,
+    "figure7": """Convert rate by the layer to which the shift is added, for each weight. Dashed: without shift; dotted: a random
+vector of the same length, with the largest weight.""",
+    "figure8": """BLEU-1 in points, by the weight of the shift for some layers (above) and by its layer for each weight (below).
+Dashed: without shift, which is mostly the input as it is.""",
+    "retrieval": """Scores behind figures 1, 3 and 5, in both directions, by layer, with cosine and CSLS, with and without
+words that are spelt the same, and after mean difference shift: the difference of the languages' mean states is added to the
+source words. All in percent but hubness, the skewness of how often a word is among the ten nearest ones.""",
+    "inference": """Scores behind figures 2, 4 and 6: accuracy in percent, with 95 % intervals over seeds.""",
+    "claims": """What the text says of figures without numbers, and of what it does not show. here: the measured difference or
+share, in percentage points or percent, with its 95 % interval; remark: whether it agrees with the claim. An interval that
+includes 0 decides nothing.""",
+    "calibration": """Convert rates at the layer of table 2 under each variant of the mean, and their mean absolute difference
+from the printed ones. The variant that comes closest is calibrated on the printed numbers, and no finding.""",
+}
+
+
+def caption(name: str) -> str:
+    """The caption of an item."""
+    return f"{OF_ITEMS[name]}\n\nOur choices: docs/liu2020.md."

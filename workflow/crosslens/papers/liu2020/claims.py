@@ -1,0 +1,154 @@
+"""liu2020: what the text claims without a table, as measured here."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from crosslens import cells
+from crosslens.cells import rounded, where
+from crosslens.measures import shifts
+from crosslens.measures.definitions import ACCURACY
+from crosslens.measures.intervals import mean_interval
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import LAST, PAPER, STATIC, Study, inference, pretraining, title
+from crosslens.papers.liu2020.retrieval import RANK, last_layer
+
+OVER_LANGUAGES = "difference, mean over languages, in percentage points"
+SHARES = "share of subwords, mean over directions, in percent"
+
+
+class Claim(NamedTuple):
+    """What is claimed of a number: that it is above 0 or, `below`, not; or, of a share, that it is about all or none."""
+
+    text: str
+    sign: int = 1
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """A line for each claim and condition. settings: study, the fields of Study."""
+    study, records = Study(**settings["study"]), inputs.records()
+    return cells.table([*_models(records, study), *_tokens(records, study), *_transfer(records)], PAPER, name)
+
+
+def _models(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
+    """Static embeddings and BERT by amount of text; windows."""
+    less, more = study.sizes
+    window = f"bert-{study.windows[0]}"
+    scores = _scores(records, study)
+    for size, claim in (
+        (less, Claim("static embeddings are better with less text", -1)),
+        (more, Claim("BERT is better with more text")),
+    ):
+        for static in STATIC:
+            for task, by_model in scores.items():
+                names = [f"{model}/{size}" for model in (static, window)]
+                if all(each in by_model for each in names):
+                    row = f"{title(window)} less {STATIC[static]}, {task}"
+                    yield _difference(row, size, claim, by_model[names[0]], by_model[names[1]])
+    for short in study.windows[1:]:
+        gaps = {}
+        for task, by_model in scores.items():
+            for size in (less, more):
+                names = [f"bert-{each}/{size}" for each in (short, study.windows[0])]
+                if all(each in by_model for each in names):
+                    row = f"{title(window)} less {title(f'bert-{short}')}, {task}"
+                    yield _difference(row, size, Claim("a short window costs"), *(by_model[each] for each in names))
+                    gaps[task, size] = by_model[names[1]] - by_model[names[0]]
+            if {(task, less), (task, more)} <= gaps.keys():
+                row = f"{title(window)} less {title(f'bert-{short}')}, {task}"
+                claim = Claim("a short window costs more with more text")
+                yield _difference(row, f"{more} less {less}", claim, gaps[task, less], gaps[task, more])
+
+
+def _scores(records: pd.DataFrame, study: Study) -> dict[str, dict[str, pd.Series]]:
+    """Task -> model -> scores by language, in percent."""
+    retrieved = last_layer(where(records, definition=RANK))
+    retrieved = retrieved[retrieved["item"].str.startswith(f"{study.source}-")]
+    inferred = where(records, measure="score", definition=ACCURACY, split="test")
+    inferred = inferred[~inferred["language"].isin([study.source, "all"])]
+    found: dict[str, dict[str, pd.Series]] = {"word retrieval": {}, "XNLI, frozen": {}, "XNLI, fine-tuned": {}}
+    for model in study.models:
+        recipes = pretraining(model), inference(model, features=True), inference(model)
+        for task, own, recipe in zip(found, (retrieved, inferred, inferred), recipes, strict=True):
+            by_language = 100 * where(own, recipe=recipe).groupby("language")["value"].mean()
+            found[task] |= {model: by_language} if len(by_language) else {}
+    return found
+
+
+def _difference(row: str, column: str, claim: Claim, before: pd.Series, after: pd.Series) -> dict[str, Any]:
+    """A line: after less before, paired by language."""
+    differences = (after - before).dropna().to_numpy(float)
+    low, high = (np.nan, np.nan) if len(differences) < 2 else mean_interval(differences)[1:]
+    numbers = {"here": rounded(float(differences.mean())), "low": rounded(low), "high": rounded(high), "n": len(differences)}
+    return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, _verdict(claim.sign, low, high))
+
+
+def _verdict(sign: int, low: float, high: float) -> str:
+    """What an interval says of a claim that the number has a sign."""
+    if not np.isfinite([low, high]).all() or low <= 0 <= high:
+        return "undecided"
+    return "agrees" if (low > 0) == (sign > 0) else "disagrees"
+
+
+def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
+    """Claims of section 4.2 about single subwords."""
+    test = where(records, split="test")
+    test = test[test["item"].fillna("").str.contains("->")]  # a classifier's accuracies have the same definitions
+    shifted = where(test, definition=shifts.SHIFT)
+    first = shifted["subspace"].iloc[0] if len(shifted) else None
+    shifted = where(shifted, subspace=first)
+    against, outside = (shifts.SHARES[kind] for kind in ("source", "neither"))
+    for weight in sorted({weight for weight in shifted["weight"] if weight < 0}, reverse=True):
+        of_weight = where(shifted, weight=weight)
+        yield _share("negative weights give the source language", f"alpha = {weight:g}, subwords of the target",
+                     where(of_weight, measure=shifts.CONVERT_RATE), False)  # fmt: skip
+        yield _share(
+            "negative weights give the source language", f"alpha = {weight:g}, {against}", where(of_weight, measure=against), None
+        )
+    positive = shifted[shifted["weight"] > 0]
+    for weight in sorted(set(positive["weight"])):
+        own = where(positive, weight=weight, measure=outside)
+        yield _share("outputs are of one of the two languages", f"alpha = {weight:g}, {outside}", own, False)
+    hidden = where(test, definition=shifts.MASKED)
+    own = hidden[hidden["measure"] != "accuracy"]
+    yield _share("masked subwords are hardly ever another language's", "without shift, subwords of another language", own, False)
+    layers = _compared(test)
+    for weight in sorted({weight for weight in layers["weight"] if weight > 0}):
+        rates = where(layers, weight=weight, measure=shifts.CONVERT_RATE, subspace=first)
+        by_item = {d: where(rates, definition=d).set_index("item")["value"] for d in (shifts.RANDOM, shifts.SHIFT)}
+        claim = Claim("the shift turns the language, beyond a random vector")
+        yield _difference("convert rate, shift less random direction", f"alpha = {weight:g}", claim,
+                          *(100 * by_item[d] for d in (shifts.RANDOM, shifts.SHIFT)))  # fmt: skip
+
+
+def _compared(test: pd.DataFrame) -> pd.DataFrame:
+    """Records at the layer to which random directions were shifted at every weight."""
+    random = where(test, definition=shifts.RANDOM)
+    if random.empty:
+        return random
+    weights = random.groupby("layer")["weight"].nunique()
+    found: pd.DataFrame = test[test["layer"] == weights.idxmax()]
+    return found
+
+
+def _share(claim: str, column: str, own: pd.DataFrame, expected: bool | None) -> dict[str, Any]:
+    """A line: a share that is claimed to be about all (True) or none (False), with its range over directions in the remark."""
+    values = 100 * own["value"].dropna()
+    if values.empty:
+        return cells.line(claim, column, SHARES, claim, {"here": None})
+    numbers = {"here": rounded(float(values.mean())), "n": len(values)}
+    extent = f"{values.min():.1f} to {values.max():.1f} by direction"
+    return cells.line(claim, column, SHARES, claim, numbers, None, extent)
+
+
+def _transfer(records: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The gain of the shift on XNLI, beside that of a random vector."""
+    gains = where(records, recipe=LAST, measure=shifts.GAIN)
+    for definition in (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.RANDOM_SELECTED):
+        by_language = 100 * where(gains, definition=definition).groupby("language")["value"].mean()
+        if len(by_language):
+            claim = Claim("mean difference shift helps XNLI")
+            nothing = pd.Series(0.0, index=by_language.index)
+            yield _difference("XNLI, gain over no shift", definition, claim, nothing, by_language)

@@ -1,0 +1,220 @@
+"""liu2020: which encoders are pretrained, how words are retrieved, tokens translated, and states shifted."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
+from crosslens.config.static import GloVe, Word2Vec
+from crosslens.config.training import Clip, Decay, Positive, Precision, Seeds, Warmup, WeightDecay
+
+if TYPE_CHECKING:
+    from crosslens.config.whole import Config
+
+RELEASED = "released"
+SENTENCE = "sentence"
+Window = Annotated[int, Field(ge=8, le=512)] | Literal["sentence"]
+Weighting = Literal["tokens", "texts", "released"]
+
+
+class Bert(Section):
+    """Masked language models pretrained from scratch (section 3.2). The paper gives neither shape, steps nor rate."""
+
+    encoder: str = Field(description="key of encoders: an untrained BERT")
+    windows: list[Window] = Field(
+        [512, 20],
+        min_length=1,
+        description="subwords of an example, special ones included, packed without padding (section 3.2.3); sentence: each "
+        "sentence is an example, padded",
+    )
+    updates: Count = Field(200_000, description="number of updates, the same for each size of data and each window; our choice")
+    evaluations: Count = Field(20, description="how often held-out text is scored meanwhile")
+    subwords: Count = Field(131_072, description="subwords of a batch: 256 examples of 512, as BERT's")
+    sentence_batch: Count = Field(4096, description="examples of a batch where each is a sentence")
+    parts: Count = Field(
+        4,
+        description="a batch is computed in so many parts, one after the other or on as many GPUs of one machine, for which a "
+        "cluster's job asks; `--set-resources train:gpu=1` asks for fewer and changes nothing but the last digits",
+    )
+    rate: Rate = Field(1e-4, description="learning rate (BERT's)")
+    warmup: Warmup = 0.01
+    decay: Decay = "linear"
+    weight_decay: WeightDecay = 0.01
+    clip: Clip = 1.0
+    epsilon: Positive = Field(1e-6, description="of Adam")
+    encoder_dropout: bool = Field(True, description="dropout in the encoder, 0.1 as in BERT")
+    precision: Precision = "auto"
+
+
+class Pretraining(Section):
+    """Encoders of the same text (section 3.2)."""
+
+    corpus: str = Field(description="key of corpora of kind paragraphs")
+    reading: str = Field(description="key of readings, in which each sentence is a text")
+    sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
+        min_length=2,
+        max_length=2,
+        description="sentences of each language, less and more, by name; where a language has fewer, all of them, none twice; "
+        "null omits one",
+        json_schema_extra=or_null,
+    )
+    seed: int = Field(0, ge=0, description="seed of all pretrainings")
+    bert: Bert = Field(description="masked language models")
+    static: str = Field(description="key of encoders: untrained word embeddings")
+    glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it")
+    word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it")
+
+    @field_validator("sizes", mode="before")
+    @classmethod
+    def _without_null(cls, named: Any) -> Any:
+        return {name: number for name, number in named.items() if number is not None} if isinstance(named, dict) else named
+
+
+class Retrieval(Section):
+    """Word retrieval (section 3.1, figures 1, 3 and 5)."""
+
+    corpus: str = Field(description="key of corpora: running text with the words' contexts, and for means of languages")
+    reading: str = Field(description="key of readings of these texts")
+    split: Literal["train", "validation", "dev", "test"] = Field("train", description="split of these texts")
+    dictionaries: list[str] = Field(min_length=1, description="keys of corpora of kind dictionary")
+    dictionary_split: Literal["train", "test"] = Field("test", description="the paper does not say which")
+    contexts: Count = Field(100, description="most contexts of a word; our choice")
+    resamples: Count = Field(1000, description="resamples of source words for 95 % intervals")
+
+
+class Means(Section):
+    """Mean of a language's states (section 4.1); the paper does not say of which text, nor how words are weighted."""
+
+    corpus: str | None = Field(None, description="key of corpora; null: that of inference, whose reading is then read")
+    reading: str | None = Field(None, description="key of readings of that corpus")
+    split: Literal["train", "validation", "dev", "test"] = Field("dev", description="split of these texts")
+    weighting: Weighting = Field(
+        "tokens", description="each subword weighs the same, or each text; released: of 16 blocks of 512 alone (lang-rep)"
+    )
+    specials: bool = Field(False, description="count special subwords too")
+
+
+class Translation(Section):
+    """Unsupervised token translation (section 4.2: tables 1 to 3, figures 7 and 8)."""
+
+    model: str = Field(
+        RELEASED, description="who translates: released, or a pretrained masked language model, such as bert-512/200k"
+    )
+    languages: list[Language] = Field(
+        ["de", "fr", "ur", "sw", "zh", "el"], min_length=1, description="from and into English, in the order of table 2"
+    )
+    weights: list[float] = Field([1.0, 2.0, 3.0], min_length=1, description="of the shift, in the grid over all layers (table 2)")
+    negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="further ones, below zero: a claim of the text")
+    layer: Count = Field(10, description="of convert rates (table 2) and samples (table 1)")
+    printed: tuple[Count, float] = Field((11, 3.0), description="layer and weight of table 2's first rows")
+    drawn: tuple[str, str] = Field(("en", "el"), description="direction of figures 7 and 8")
+    samples: list[Count] = Field([36], description="numbers of the pairs of table 1, counted from 1")
+    sample_languages: list[Language] = Field(["zh", "fr"], description="into which table 1 translates")
+    variants: list[Means] = Field([], description="of the mean, compared with the printed convert rates: item calibration")
+
+
+class Inference(Section):
+    """XNLI (section 4.3: table 4; figures 2, 4 and 6)."""
+
+    corpus: str = Field(description="key of corpora of kind pairs")
+    reading: str = Field(description="key of readings")
+    languages: list[Language] = Field(
+        ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
+        description="of table 4, which leaves out three of the 15 without a reason",
+    )
+    epochs: Count = Field(3, description="number of epochs; this and the next four are our choice")
+    batch: Count = Field(32, description="pairs per step")
+    rate: Rate = Field(2e-5, description="learning rate of encoder and head")
+    head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
+    pretrained_rate: Rate | None = Field(None, description="learning rate of encoders that are pretrained here; null: rate")
+    pretrained_epochs: Count | None = Field(None, description="their number of epochs; null: epochs")
+    warmup: Warmup = 0.1
+    decay: Decay = "linear"
+    weight_decay: WeightDecay = 0.01
+    clip: Clip = 1.0
+    dropout: Share = Field(0.1, description="before the head")
+    segments: bool = Field(True, description="token type 1 for the second text of a pair")
+    precision: Precision = "float32"
+    weights: list[float] = Field(
+        [number / 10 for number in range(31)], min_length=2, description="of the shift, from which development data select"
+    )
+    features_hidden: Count = Field(512, description="units of the head on frozen states")
+    features_rate: Rate = Field(1e-3, description="its learning rate")
+    features_epochs: Count = Field(10, description="its number of epochs")
+
+
+class Vocabulary(Section):
+    """Subwords of each language (table 3)."""
+
+    encoder: str = Field(description="key of encoders, of which the tokenizer alone is read")
+    corpus: str = Field(description="key of corpora of kind pairs, whose test set is counted")
+
+
+class Liu2020(PaperSection):
+    """A study of cross-lingual ability and language-specific information in multilingual BERT (Liu et al. 2020)."""
+
+    seeds: Seeds = Field([0, 1, 2], min_length=1, description="of trainings on XNLI; one run in the paper")
+    source_language: Language = Field("en", description="to and from which words are retrieved and tokens translated")
+    pretraining: Pretraining = Field(description="encoders pretrained from scratch")
+    retrieval: Retrieval = Field(description="word retrieval")
+    means: Means = Field(Means(), description="mean of a language's states")
+    translation: Translation = Field(Translation(), description="unsupervised token translation")
+    inference: Inference = Field(description="XNLI")
+    vocabulary: Vocabulary = Field(description="table 3")
+
+    def bert_name(self, window: Window) -> str:
+        """Key of a masked language model."""
+        return f"bert-{window}"
+
+    def pretrained(self) -> list[str]:
+        """Names of the pretrained models, in order: bert-512/200k."""
+        part = self.pretraining
+        models = [*(self.bert_name(window) for window in part.bert.windows)]
+        models += [name for name in ("glove", "word2vec") if getattr(part, name)]
+        return [f"{model}/{size}" for size in part.sizes for model in models]
+
+    def check(self, config: "Config") -> None:
+        """See PaperSection."""
+        here, part = "papers.liu2020", self.pretraining
+        config.expect_corpus(f"{here}.pretraining.corpus", part.corpus, "paragraphs")
+        config.expect_corpus(f"{here}.retrieval.corpus", self.retrieval.corpus, "paragraphs")
+        config.expect_corpus(f"{here}.inference.corpus", self.inference.corpus, "pairs")
+        config.expect_corpus(f"{here}.vocabulary.corpus", self.vocabulary.corpus, "pairs")
+        if self.vocabulary.encoder not in config.encoders:
+            raise ValueError(
+                f"{here}.vocabulary.encoder: expected one of {', '.join(config.encoders)}, found '{self.vocabulary.encoder}'"
+            )
+        for name in self.retrieval.dictionaries:
+            config.expect_corpus(f"{here}.retrieval.dictionaries", name, "dictionary")
+        readings = {"pretraining": part.reading, "retrieval": self.retrieval.reading, "inference": self.inference.reading}
+        for key, reading in (readings | {"means": self.means.reading}).items():
+            if reading is not None and reading not in config.readings:
+                raise ValueError(f"{here}.{key}.reading: expected one of {', '.join(config.readings)}, found '{reading}'")
+        for key, name in (("pretraining.bert.encoder", part.bert.encoder), ("pretraining.static", part.static)):
+            config.expect_encoder(f"{here}.{key}", name)
+            blocks = config.encoders[name].blocks()
+            if blocks is None or bool(blocks) != (key != "pretraining.static"):
+                raise ValueError(f"{here}.{key}: expected a random encoder {'with' if blocks == 0 else 'without'} blocks")
+        if self.translation.model not in (RELEASED, *(name for name in self.pretrained() if name.startswith("bert"))):
+            raise ValueError(
+                f"{here}.translation.model: expected '{RELEASED}' or one of {', '.join(self.pretrained())} that has subwords to "
+                f"name, found '{self.translation.model}'"
+            )
+        tested = set(config.corpora[self.inference.corpus].languages)
+        if len({*self.translation.drawn}) < 2:
+            raise ValueError(f"{here}.translation.drawn: expected two languages, found {self.translation.drawn[0]} twice")
+        wanted = {self.source_language, *self.translation.languages, *self.inference.languages, *self.translation.drawn}
+        if missing := sorted(wanted - tested):
+            raise ValueError(
+                f"{here}: expected languages of {self.inference.corpus}, found {', '.join(missing)} under translation or "
+                "inference: remove them there or add them to the corpus"
+            )
+
+
+PAPER_SECTION = Liu2020
+
+
+def section(config: "Config") -> Liu2020:
+    """The paper's part of a configuration in which it is not null."""
+    found: Liu2020 = config.paper("liu2020")  # type: ignore[assignment]
+    return found

@@ -1,0 +1,106 @@
+"""liu2020: its tables and figures, each with what it needs and how the report describes it."""
+
+from typing import Any, Literal
+
+from crosslens.config.base import languages_table
+from crosslens.config.whole import Config
+from crosslens.papers.liu2020 import captions
+from crosslens.papers.liu2020.config import section
+from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, TITLES, UNTRAINED, inference, pretraining
+from crosslens.papers.liu2020.recipes import translator
+from crosslens.papers.paper import Item, Need
+
+RETRIEVAL, XNLI, TRANSLATION = "retrieval", "classification", "translation"
+"""Kinds of measures."""
+
+
+def items(config: Config) -> dict[str, Item]:
+    """Items by name."""
+    paper, shown = section(config), study(config)
+    sizes = list(paper.pretraining.sizes)
+    settings: dict[str, Any] = {"study": shown}
+    made = {
+        "table1": _item("table1", "translation", config, [("samples", translator(config))], settings),
+        "table2": _item("table2", "translation", config, [(TRANSLATION, translator(config))], settings),
+        "table3": _vocabulary(config),
+        "table4": _item("table4", "transfer", config, [("transfer", LAST), (XNLI, ALL), (XNLI, LAST)], settings),
+    }
+    berts = [model for model in paper.pretrained() if model.startswith("bert")]
+    for of_words, of_pairs, size in zip(("figure1", "figure3"), ("figure2", "figure4"), sizes, strict=False):
+        models = [model for model in paper.pretrained() if model.endswith(f"/{size}")]
+        of_size = {"study": shown, "sizes": [size]}
+        made[of_words] = _item(of_words, "retrieval_figures", config, _retrieval(models), of_size)
+        made[of_pairs] = _item(of_pairs, "xnli_figures", config, _inference(models), of_size)
+    of_windows = {"study": shown, "sizes": sizes}
+    made["figure5"] = _item(
+        "figure5", "retrieval_figures", config, [(RETRIEVAL, pretraining(model)) for model in berts], of_windows
+    )
+    made["figure6"] = _item("figure6", "xnli_figures", config, [(XNLI, inference(model)) for model in berts], of_windows)
+    for name in ("figure7", "figure8"):
+        made[name] = _item(name, "translation_figures", config, [(TRANSLATION, translator(config))], settings)
+    every = _retrieval(paper.pretrained()), _inference(paper.pretrained())
+    made["retrieval"] = _item("retrieval", "retrieval", config, every[0], settings)
+    made["inference"] = _item("inference", "xnli", config, every[1], settings)
+    claimed = [*every[0], *every[1], (TRANSLATION, translator(config)), ("transfer", LAST)]
+    made["claims"] = _item("claims", "claims", config, claimed, settings)
+    made["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
+    return {name: made[name] for name in TITLES if name in made}
+
+
+def study(config: Config) -> dict[str, Any]:
+    """What is trained and shown, as the fields of layout.Study."""
+    paper = section(config)
+    codes = dict.fromkeys(
+        [*config.corpora[paper.pretraining.corpus].languages, *config.corpora[paper.inference.corpus].languages]
+    )
+    return {
+        "source": paper.source_language,
+        "encoder": paper.encoder,
+        "models": paper.pretrained(),
+        "sizes": paper.pretraining.sizes,
+        "windows": paper.pretraining.bert.windows,
+        "translator": translator(config),
+        "translation": paper.translation.model_dump(exclude={"variants"}),
+        "inference": paper.inference.languages,
+        "names": {code: languages_table()[code]["name"] for code in codes},
+    }
+
+
+def _retrieval(models: list[str]) -> list[tuple[str, str]]:
+    """Word retrieval by some pretrained models, the released one and a blank one."""
+    return [(RETRIEVAL, name) for name in (*map(pretraining, models), RELEASED, UNTRAINED)]
+
+
+def _inference(models: list[str]) -> list[tuple[str, str]]:
+    """XNLI of some pretrained models, frozen and fine-tuned, and of the released one."""
+    features = [inference(model, features=True) for model in models]
+    tuned = [inference(model) for model in models if model.startswith("bert")]
+    return [(XNLI, name) for name in (*features, *tuned, LAST, f"{PAPER}/nli/untrained/features")]
+
+
+def _vocabulary(config: Config) -> Item:
+    paper = section(config)
+    settings = {
+        "corpus": paper.vocabulary.corpus,
+        "source": paper.source_language,
+        "languages": [paper.source_language, *paper.translation.languages],
+    }
+    read: dict[str, Any] = {
+        "corpora": (paper.vocabulary.corpus,),
+        "encoder": paper.vocabulary.encoder,
+        "reading": paper.inference.reading,
+        "tokenizer": True,
+    }
+    return _made("table3", "vocabulary", settings=settings, decimals=None, **read)
+
+
+def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], settings: dict[str, Any]) -> Item:
+    paper = section(config)
+    seeds = {kind: (paper.pretraining.seed,) for kind in (RETRIEVAL, TRANSLATION, "samples")}
+    wanted = tuple(Need(kind, recipe, seeds.get(kind, tuple(paper.seeds))) for kind, recipe in needs)
+    return _made(name, module, needs=wanted, settings=settings)
+
+
+def _made(name: str, module: str, **fields: Any) -> Item:
+    form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
+    return Item(form, *TITLES[name], captions.caption(name), module, **fields)

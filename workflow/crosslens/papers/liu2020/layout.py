@@ -1,0 +1,81 @@
+"""liu2020: names of its recipes, and what its tables and figures show.
+
+Liu, Hsu, Chuang and Lee (2020), A study of cross-lingual ability and language-specific information in multilingual BERT. Layers
+count from 1, the first block's output; the shift at layer l is added to that of block l.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+PAPER = "liu2020"
+RELEASED = f"{PAPER}/released"
+"""The encoder as it was released."""
+UNTRAINED = f"{PAPER}/untrained"
+"""A blank BERT, as those of the pretrainings begin: our control."""
+ALL, LAST = f"{PAPER}/nli/released/all", f"{PAPER}/nli/released/last"
+"""XNLI: the whole released encoder is fine-tuned, or the upper half of its blocks (the last 6 of 12)."""
+STATIC = {"glove": "GloVe", "word2vec": "Word2Vec"}
+TITLES = {
+    "table1": ("Table 1", "Sentences translated token by token"),
+    "table2": ("Table 2", "Unsupervised token translation: BLEU-1 and convert rates"),
+    "table3": ("Table 3", "Subwords of each language, and those shared with English"),
+    "table4": ("Table 4", "XNLI with mean difference shift"),
+    "figure1": ("Figure 1", "Word retrieval, less text"),
+    "figure2": ("Figure 2", "XNLI, less text"),
+    "figure3": ("Figure 3", "Word retrieval, more text"),
+    "figure4": ("Figure 4", "XNLI, more text"),
+    "figure5": ("Figure 5", "Word retrieval by window and amount of text"),
+    "figure6": ("Figure 6", "XNLI by window and amount of text, and what the short window costs"),
+    "figure7": ("Figure 7", "Convert rate by layer and weight of the shift"),
+    "figure8": ("Figure 8", "BLEU-1 by weight and by layer of the shift"),
+    "retrieval": ("Word retrieval", "Scores behind figures 1, 3 and 5, with controls, and after mean difference shift by layer"),
+    "inference": ("XNLI", "Scores behind figures 2, 4 and 6"),
+    "claims": ("Claims", "What the text claims without a table, as measured"),
+    "calibration": ("Calibration", "Variants of the mean of a language, and the printed convert rates"),
+}
+
+
+def pretraining(model: str) -> str:
+    """Name of a pretraining; model: bert-512/200k."""
+    return f"{PAPER}/pretraining/{model}"
+
+
+def inference(model: str, *, features: bool = False) -> str:
+    """Name of a training on XNLI from a pretrained model: its upper half, or a head on its frozen states."""
+    return f"{PAPER}/nli/{model}" + "/features" * features
+
+
+def title(model: str) -> str:
+    """How figures name a pretrained model, without its size: BERT, window 512."""
+    kind = model.partition("/")[0]
+    window = kind.removeprefix("bert-")
+    return STATIC.get(kind) or ("BERT, a sentence an example" if window == "sentence" else f"BERT, window {window}")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is pretrained, translated and shown, as configured.
+
+    models: names of pretrained models, bert-512/200k; sizes: name -> sentences of each language; windows: of BERT's, the paper's
+    first; translator: recipe that translates tokens; translation: fields of config.Translation; inference: languages of table 4;
+    names: language -> name.
+    """
+
+    source: str
+    encoder: str
+    models: Sequence[str]
+    sizes: Mapping[str, int]
+    windows: Sequence[int | str]
+    translator: str
+    translation: Mapping[str, Any]
+    inference: Sequence[str]
+    names: Mapping[str, str]
+
+    def of_size(self, size: str) -> list[str]:
+        """Names of the models of a size of data."""
+        return [model for model in self.models if model.endswith(f"/{size}")]
+
+    def berts(self) -> list[str]:
+        """Names of the masked language models."""
+        return [model for model in self.models if model.startswith("bert-")]

@@ -1,0 +1,121 @@
+"""liu2020: what it trains, measures and shows. See crosslens.papers.paper."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from crosslens.config.whole import Config
+from crosslens.heads import TASK
+from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
+from crosslens.papers.liu2020.config import Means, section
+from crosslens.papers.liu2020.items import items
+from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED
+from crosslens.papers.liu2020.recipes import ON_XNLI, half, recipes, translator
+from crosslens.papers.paper import Paper
+from crosslens.recipes import Recipe
+
+
+def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
+    """Of the paper's section for XNLI; that of the pretrainings for these, and for encoders as they were pretrained."""
+    paper = section(config)
+    return tuple(paper.seeds) if recipe.task == ON_XNLI else (paper.pretraining.seed,)
+
+
+def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
+    """See Paper."""
+    paper, found = section(config), {}
+    if recipe.task == "pretraining" or recipe.name in (RELEASED, UNTRAINED):
+        found["retrieval"] = _retrieval(config)
+    if recipe.name == translator(config):
+        found |= {"translation": _translation(config), "samples": _samples(config)}
+    if recipe.name == LAST:
+        found["transfer"] = _transfer(recipe, config)
+    if recipe.task == ON_XNLI:
+        found["classification"] = {
+            "labels": {TASK: recipe.labels(TASK)},
+            "definitions": {TASK: [ACCURACY, CUT_TEXTS]},
+            "resamples": paper.retrieval.resamples,
+        }
+    return found
+
+
+def _retrieval(config: Config) -> dict[str, Any]:
+    settings, source = section(config).retrieval, section(config).source_language
+    read = settings.model_dump(include={"split", "dictionaries", "dictionary_split", "contexts", "resamples"})
+    return {"corpora": {settings.corpus: settings.reading}, "source": source} | read
+
+
+def _means(means: Means, config: Config) -> dict[str, Any]:
+    """A mean of a language's states, as the measures take it."""
+    inference = section(config).inference
+    corpus = means.corpus or inference.corpus
+    return means.model_dump(exclude={"reading"}) | {"corpus": corpus}
+
+
+def _corpora(means: list[Means], config: Config) -> dict[str, str]:
+    """Corpus -> reading, of pairs and of the texts of means."""
+    inference = section(config).inference
+    return {inference.corpus: inference.reading} | {each.corpus: str(each.reading) for each in means if each.corpus}
+
+
+def _translation(config: Config) -> dict[str, Any]:
+    paper = section(config)
+    settings, means = paper.translation, [paper.means, *paper.translation.variants]
+    source = paper.source_language
+    return {
+        "corpora": _corpora(means, config),
+        "pairs": paper.inference.corpus,
+        "directions": [
+            *([source, language] for language in settings.languages), *([language, source] for language in settings.languages),
+        ],
+        "means": [_means(each, config) for each in means],
+        "weights": settings.weights,
+        "negative_weights": settings.negative_weights,
+        "layer": settings.layer,
+        "masked_source": source,
+        "segments": paper.inference.segments,
+        "seed": paper.pretraining.seed,
+        "resamples": paper.retrieval.resamples,
+    }  # fmt: skip
+
+
+def _samples(config: Config) -> dict[str, Any]:
+    paper = section(config)
+    settings = paper.translation
+    return {
+        "corpora": _corpora([paper.means], config),
+        "pairs": paper.inference.corpus,
+        "directions": [[paper.source_language, language] for language in settings.sample_languages],
+        "means": _means(paper.means, config),
+        "weights": settings.weights,
+        "layer": settings.layer,
+        "numbers": settings.samples,
+        "segments": paper.inference.segments,
+    }
+
+
+def _transfer(recipe: Recipe, config: Config) -> dict[str, Any]:
+    paper = section(config)
+    return {
+        "corpora": _corpora([paper.means], config),
+        "pairs": paper.inference.corpus,
+        "source": paper.source_language,
+        "languages": paper.inference.languages,
+        "means": _means(paper.means, config),
+        "layer": half(recipe.encoder, config),
+        "weights": paper.inference.weights,
+        "labels": recipe.labels(TASK),
+        "segments": recipe.units.segments,
+        "resamples": paper.retrieval.resamples,
+    }
+
+
+PAPER = Paper(
+    key="liu2020",
+    about="Liu, Hsu, Chuang and Lee (2020), *A study of cross-lingual ability and language-specific information in multilingual "
+    "BERT*: encoders and static embeddings pretrained on the same text, compared by word retrieval and XNLI; and what happens "
+    "where the difference of two languages' mean states is added to a text's.",
+    recipes=recipes,
+    seeds=seeds,
+    measures=measures,
+    items=items,
+)

@@ -1,0 +1,188 @@
+"""The trainings of liu2020: encoders pretrained from scratch, and XNLI on them and on the released one."""
+
+from typing import Any
+
+from crosslens.config.whole import Config
+from crosslens.encoding.units import Units
+from crosslens.heads import TASK, LanguageModelHead, LinearHead
+from crosslens.labels import NLI
+from crosslens.papers.liu2020.config import RELEASED as RELEASED_MODEL
+from crosslens.papers.liu2020.config import SENTENCE, Liu2020, Window, section
+from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, UNTRAINED, inference, pretraining
+from crosslens.recipes import ENCODER, Data, Edit, Model, Phase, Recipe, Score, Stage, Static, Term
+
+ON_XNLI = "nli"  # task of trainings on XNLI
+
+
+def recipes(config: Config) -> dict[str, Recipe]:
+    """Trainings by name, and the encoders that they are compared with."""
+    paper = section(config)
+    part = paper.pretraining
+    made = [_untouched(RELEASED, paper.encoder, config), _untouched(UNTRAINED, part.bert.encoder, config, blank=True)]
+    for size, sentences in part.sizes.items():
+        data = Data(corpus=part.corpus, split="train", languages=_languages(config), texts=sentences)
+        made += [_bert(f"{paper.bert_name(window)}/{size}", window, data, config) for window in part.bert.windows]
+        for name, settings in (("glove", part.glove), ("word2vec", part.word2vec)):
+            if settings:
+                made.append(_static(f"{name}/{size}", Static(data=data, embeddings=settings), config))
+    made.append(_inference(ALL, config, encoder=paper.encoder, frozen=None))
+    made.append(_inference(LAST, config, encoder=paper.encoder, keeps_weights=True))
+    for model in paper.pretrained():
+        start: dict[str, Any] = {
+            "encoder": _encoder(model, paper),
+            "pretrained": Model(recipe=pretraining(model), seed=part.seed),
+        }
+        made.append(_inference(inference(model, features=True), config, **start, features=True))
+        if model.startswith("bert"):
+            made.append(_inference(inference(model), config, **start))
+    made.append(_inference(f"{PAPER}/nli/untrained/features", config, encoder=part.bert.encoder, features=True))
+    return {recipe.name: recipe for recipe in made}
+
+
+def translator(config: Config) -> str:
+    """Recipe of the model that translates tokens."""
+    model = section(config).translation.model
+    return RELEASED if model == RELEASED_MODEL else pretraining(model)
+
+
+def half(encoder: str, config: Config) -> int:
+    """Number of the lower half of an encoder's blocks: 6 of 12 (section 4.3)."""
+    return int(config.encoders[encoder].blocks() or 0) // 2
+
+
+def _languages(config: Config) -> tuple[str, ...]:
+    return tuple(config.corpora[section(config).pretraining.corpus].languages)
+
+
+def _encoder(model: str, paper: Liu2020) -> str:
+    """Key of the untrained encoder of a pretrained model."""
+    return paper.pretraining.bert.encoder if model.startswith("bert") else paper.pretraining.static
+
+
+def _untouched(name: str, encoder: str, config: Config, *, blank: bool = False) -> Recipe:
+    edit = Edit(layers="all", embeddings=True) if blank else Edit()
+    reading = section(config).reading
+    return Recipe(
+        name=name,
+        paper=PAPER,
+        encoder=encoder,
+        reading=reading,
+        heads={},
+        stages=(),
+        scores=(),
+        init_sd=0.02,
+        dropout=0.0,
+        edit=edit,
+    )
+
+
+def _static(model: str, static: Static, config: Config) -> Recipe:
+    part = section(config).pretraining
+    return Recipe(
+        name=pretraining(model), paper=PAPER, task="pretraining", encoder=part.static, reading=part.reading, static=static,
+        heads={}, stages=(), scores=(), init_sd=None, dropout=0.0,
+    )  # fmt: skip
+
+
+def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
+    """Masked language modelling from random weights: as many updates, of as many subwords, whatever the window and the data."""
+    part = section(config).pretraining
+    settings = part.bert
+    packed = {"window": None if window == SENTENCE else window}
+    batch = settings.sentence_batch if isinstance(window, str) else max(1, settings.subwords // window)
+    updates = -(-settings.updates // settings.evaluations)
+    stage = Stage(
+        name="pretraining",
+        phases=(
+            Phase(
+                terms=(Term(head=TASK, data=data.model_copy(update=packed)),),
+                update=(ENCODER, TASK),
+                texts=updates * batch,
+            ),
+        ),
+        epochs=settings.evaluations,
+        batch=batch,
+        encoder_rate=settings.rate,
+        head_rate=settings.rate,
+        new_heads=(TASK,),
+        select_head=TASK,
+        select_data=data.model_copy(update={"split": "validation", "masked": True, **packed}),
+        keep="last",
+    )
+    return Recipe(
+        name=pretraining(model),
+        paper=PAPER,
+        task="pretraining",
+        encoder=settings.encoder,
+        reading=part.reading,
+        edit=Edit(layers="all", embeddings=True),
+        heads={TASK: LanguageModelHead()},
+        stages=(stage,),
+        scores=(),
+        init_sd=None,
+        dropout=0.0,
+        select_by="pieces",
+        decays="matrices",
+        **settings.model_dump(
+            include={"warmup", "decay", "weight_decay", "clip", "epsilon", "precision", "parts", "encoder_dropout"}
+        ),
+    )
+
+
+def _inference(
+    name: str, config: Config, *, encoder: str, pretrained: Model | None = None, features: bool = False,
+    frozen: int | None = -1, keeps_weights: bool = False,
+) -> Recipe:  # fmt: skip
+    """A training on English, scored in all languages, dev too. features: of a head on frozen states of the pair.
+
+    frozen: number of blocks that are not trained, with the embeddings; -1: the lower half; None: none.
+    """
+    paper = section(config)
+    settings, corpus = paper.inference, config.corpora[paper.inference.corpus]
+    source = (paper.source_language,)
+    train, dev = (Data(corpus=settings.corpus, split=split, languages=source) for split in ("train", "dev"))
+    tested = [Data(corpus=settings.corpus, split=split, languages=tuple(corpus.languages)) for split in ("dev", "test")]
+    head_rate = settings.features_rate if features else settings.head_rate or settings.rate
+    rate, epochs = settings.rate, settings.epochs
+    if features:
+        rate, epochs = 0.0, settings.features_epochs
+    elif pretrained:
+        rate, epochs = settings.pretrained_rate or rate, settings.pretrained_epochs or epochs
+    stage = Stage(
+        name="task",
+        phases=(
+            Phase(
+                terms=(Term(head=TASK, data=train),),
+                update=(TASK,) if features else (ENCODER, TASK),
+                frozen_blocks=None if features else half(encoder, config) if frozen == -1 else frozen,
+            ),
+        ),
+        epochs=epochs,
+        batch=settings.batch,
+        encoder_rate=rate,
+        head_rate=head_rate,
+        new_heads=(TASK,),
+        select_head=TASK,
+        select_data=dev,
+    )
+    options: dict[str, Any] = settings.model_dump(include={"warmup", "decay", "weight_decay", "clip", "dropout", "precision"})
+    segments = settings.segments and not features
+    return Recipe(
+        name=name,
+        paper=PAPER,
+        task=ON_XNLI,
+        source=paper.source_language,
+        keeps_weights=keeps_weights,
+        encoder=encoder,
+        pretrained=pretrained,
+        edit=Edit(layers="all", embeddings=True) if features and pretrained is None else Edit(),
+        reading=settings.reading,
+        units=Units(unit="text", state="pair" if features else "hidden", segments=segments),
+        heads={TASK: LinearHead(labels=NLI, hidden=settings.features_hidden if features else 0)},
+        stages=(stage,),
+        scores=tuple(Score(head=TASK, data=data) for data in tested),
+        init_sd=0.02,
+        select_by="accuracy",
+        decays="matrices",
+        **options,
+    )

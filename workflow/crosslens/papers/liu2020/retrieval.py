@@ -1,0 +1,98 @@
+"""liu2020: word retrieval (section 3.2), all its scores."""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+from crosslens import cells
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import PAPER, RELEASED, UNTRAINED, Study, pretraining, title
+
+ALL_MODELS, MEAN, BLANK = "all models", "mean", "BERT with random weights"
+RANK = "contexts, cosine, mrr"
+"""What figures show, and the table by layer."""
+SHIFTS, ALIKE = ("", ", mean difference shift"), ("", ", different strings")
+SIMILARITIES, RANKED = ("cosine", "csls"), ("mrr", "precision at 1")
+OF_LAST = [
+    *("contexts, " + "".join(parts) for parts in product(SIMILARITIES, (f", {score}" for score in RANKED), SHIFTS, ALIKE)),
+    *("contexts, " + "".join(parts) for parts in product(SIMILARITIES, (", hubness",), SHIFTS)),
+    *(f"word alone, cosine, mrr{different}" for different in ALIKE),
+]
+"""Definitions of the measure that the table has at the last layer."""
+OF_LAYERS = [RANK, f"{RANK}, mean difference shift"]
+OF_WORDS = [
+    "chance, mrr", "chance, precision at 1", "identical strings, mrr", "identical strings, precision at 1", "pairs",
+    "source words", "candidates", "source words without contexts", "target words without contexts",
+]  # fmt: skip
+"""Those that depend on words alone, and that all models share."""
+METRICS = {"mrr": "MRR", "precision at 1": "precision at 1", "hubness": "hubness"}
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Lines of words, of the last layer of each model, and by layer. settings: as for figures."""
+    return made(name, inputs.records("retrieval"), Study(**settings["study"]))
+
+
+def made(name: str, records: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """The table of the records of all models."""
+    models = {_name(model): pretraining(model) for model in study.models} | {released(study): RELEASED, BLANK: UNTRAINED}
+    lines = [*_of_words(records, models)]
+    for model, recipe in models.items():
+        of_model = cells.where(records, recipe=recipe)
+        of_last = last_layer(of_model)
+        for definition in OF_LAST:
+            lines += _cells(model, cells.where(of_last, definition=definition), definition, "last layer", study)
+        layers = sorted(of_model["layer"].dropna().unique())
+        for layer in layers if len(layers) > 1 else []:
+            for definition in OF_LAYERS:
+                rows = cells.where(of_model, definition=definition, layer=layer)
+                lines += _cells(model, rows, definition, f"layer {layer:.0f}", study)
+    return cells.table(lines, PAPER, name)
+
+
+def _of_words(records: pd.DataFrame, models: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Of what depends on words alone one line for all models, where they agree, which those of one tokenizer do."""
+    for definition in OF_WORDS:
+        for item, rows in cells.where(records, definition=definition).groupby("item", sort=False):
+            by_model = rows.groupby("recipe", sort=False)["value"].first()
+            agree = by_model.nunique() == 1
+            names = {ALL_MODELS: by_model.index[0]} if agree else {model: of for model, of in models.items() if of in by_model}
+            for row, recipe in names.items():
+                is_share = not definition.endswith(("pairs", "words", "candidates"))
+                numbers = cells.cell(cells.where(rows, recipe=recipe)[["value", "n"]], 100 if is_share else 1)
+                before, _, score = definition.rpartition(", ")
+                yield cells.line(row, str(item), METRICS.get(score, definition), before, numbers | {"seeds": None})
+
+
+def _cells(model: str, rows: pd.DataFrame, definition: str, layer: str, study: Study) -> Iterator[dict[str, Any]]:
+    """Lines of each direction, and the means from and into the source."""
+    parts = definition.split(", ")
+    metric, rest = METRICS[parts[2]], "; ".join([*parts[:2], *parts[3:], layer])
+    scale = 1 if parts[2] == "hubness" else 100
+    for item in dict.fromkeys(rows["item"]):
+        yield cells.line(model, item, metric, rest, cells.cell(cells.where(rows, item=item), scale))
+    for column, of in (
+        (f"{MEAN}, {study.source} to others", rows["item"].str.startswith(f"{study.source}-")),
+        (f"{MEAN}, others to {study.source}", rows["item"].str.endswith(f"-{study.source}")),
+    ):
+        if of.any():
+            here = cells.rounded(scale * rows[of]["value"].mean())
+            yield cells.line(model, column, metric, rest, {"here": here, "n": int(of.sum())})
+
+
+def last_layer(records: pd.DataFrame) -> pd.DataFrame:
+    """The records of the last layer of each model."""
+    layers = records["layer"].astype(float)
+    return records[layers == layers.groupby(records["recipe"]).transform("max")]
+
+
+def _name(model: str) -> str:
+    """How tables name a pretrained model: BERT, window 512 (200k)."""
+    return f"{title(model)} ({model.partition('/')[2]})"
+
+
+def released(study: Study) -> str:
+    """How tables and figures name the released encoder."""
+    return f"{study.encoder} as released"

@@ -1,0 +1,56 @@
+"""liu2020: figures 1, 3 and 5, word retrieval, of which the paper prints no numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from crosslens import cells
+from crosslens.figures.dots import Dots, Panel, looks, panels
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import RELEASED, UNTRAINED, Study, pretraining, title
+from crosslens.papers.liu2020.retrieval import BLANK, MEAN, RANK, last_layer, released
+
+
+def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
+    """settings: study, the fields of Study; sizes: of the panels."""
+    return drawn(name, inputs.records("retrieval"), Study(**settings["study"]), settings["sizes"])
+
+
+def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str]) -> Figure:
+    """A panel a size of data: from the source into each language, by model; figure 5 has the windows alone."""
+    last = last_layer(cells.where(records, definition=RANK))
+    there = set(last["item"])
+    languages = [code for code in study.names if f"{study.source}-{code}" in there]
+    missing = [study.names[code] for code in study.names if code != study.source and code not in languages]
+    level = records[records["definition"] == "chance, mrr"].groupby("item")["value"].mean()
+    chance = [100 * level.get(f"{study.source}-{code}", np.nan) for code in languages]
+    highest = 100 * float(last["high"].max()) if len(last) else 10  # so that panels can be compared
+    parts = []
+    for size in sizes:
+        shown = {title(model): pretraining(model) for model in study.of_size(size) if name != "figure5" or model in study.berts()}
+        shown |= {} if name == "figure5" else {released(study): RELEASED, BLANK: UNTRAINED}
+        found = [(model, cells.where(last, recipe=recipe)) for model, recipe in shown.items()]
+        series = [_dots(model, of, languages, study.source) for model, of in found if len(of)]
+        sentences = f"at most {study.sizes[size]:,} sentences a language"
+        columns, at = [*languages, MEAN], np.array([*chance, np.mean(chance) if chance else np.nan])
+        parts.append(Panel(sentences, "MRR (%)", columns, series, at, (0, max(10, highest)), apart=1))
+    names = list(dict.fromkeys(series.name for part in parts for series in part.series))
+    words = records[records["definition"] == "source words"]
+    numbers = words["value"][words["item"].isin([f"{study.source}-{code}" for code in languages])]
+    few, many = (f"{int(end):,}" for end in (numbers.min(), numbers.max())) if len(numbers) else ("", "")
+    note = f"{few} to {many} words by language. " if few != many else f"{few} words. " if few else ""
+    note += "mean: over the languages. Lines: 95 % intervals over words."
+    note += f" Without a dictionary: {', '.join(missing)}." if missing else ""
+    heading = f"Word retrieval from {study.names[study.source]}" + (" by window and amount of text" * (name == "figure5"))
+    return panels(parts, looks(names), heading, note.strip())
+
+
+def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:
+    """Of languages, then their mean, which has no interval."""
+    found = [cells.cell(cells.where(rows, item=f"{source}-{code}")) for code in languages]
+    numbers = np.array([[cell[part] for part in ("here", "low", "high")] for cell in found], float).reshape(-1, 3)
+    values, low, high = np.vstack([numbers, [numbers[:, 0].mean() if len(found) else np.nan, np.nan, np.nan]]).T
+    return Dots(name, values, low, high)

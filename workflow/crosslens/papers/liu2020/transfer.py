@@ -1,0 +1,65 @@
+"""liu2020: table 4, XNLI with mean difference shift (section 4.3)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from crosslens import cells
+from crosslens.cells import Published, where
+from crosslens.measures import shifts
+from crosslens.measures.definitions import ACCURACY
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, Study
+
+AVERAGE = "avg w/o en"
+ROWS = {ALL: "finetune all layers", LAST: "finetune last 6 layers"}
+SHIFTED, WEIGHT = "finetune last 6 layers + MDS", "shifting weight"
+SHIFTS = (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.ORACLE, shifts.RANDOM_SELECTED)
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Lines of table 4. settings: study, the fields of Study."""
+    return cells.table(list(_lines(inputs.records(), inputs.published, Study(**settings["study"]))), PAPER, name)
+
+
+def _lines(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
+    test = where(records, split="test")
+    for recipe, row in ROWS.items():
+        scored = where(test, recipe=recipe, measure="score", definition=ACCURACY)
+        for column, languages in _columns(study, [study.source]):
+            yield _cell(row, column, "accuracy", ACCURACY, scored, languages, published)
+    shifted = test[test["recipe"] == LAST]
+    for definition in SHIFTS:
+        for column, languages in _columns(study):
+            own = where(shifted, measure=shifts.ACCURACY, definition=definition)
+            yield _cell(
+                SHIFTED, column, "accuracy", definition, own, languages, published if definition == shifts.SELECTED else None
+            )
+    for definition in SHIFTS:
+        for column, languages in _columns(study):
+            own = where(shifted, measure=shifts.GAIN, definition=definition)
+            yield _cell(SHIFTED, column, shifts.GAIN, definition, own, languages, None)
+    for definition in SHIFTS:
+        for language in study.inference:
+            own = where(shifted, measure=shifts.ACCURACY, definition=definition, language=language)
+            numbers = cells.cell(own.assign(value=own["weight"]).drop(columns=["low", "high", "n"]), 1)
+            printed = published.value("table4", WEIGHT, language, WEIGHT) if definition == shifts.SELECTED else None
+            yield cells.line(WEIGHT, language, WEIGHT, definition, numbers, printed)
+
+
+def _columns(study: Study, first: list[str] | None = None) -> list[tuple[str, list[str]]]:
+    """Columns and the languages of each: single ones, and the average without the source."""
+    single = [*(first or []), *study.inference]
+    return [*((language, [language]) for language in single), (AVERAGE, list(study.inference))]
+
+
+def _cell(
+    row: str, column: str, metric: str, definition: str, scored: pd.DataFrame, languages: list[str], published: Published | None
+) -> dict[str, Any]:
+    """A line: of one language, or the mean over several, by seed."""
+    own = scored[scored["language"].isin(languages)]
+    if len(languages) > 1:
+        own = own.groupby("seed", as_index=False).agg({"value": "mean", "n": "sum"}) if len(own) else own
+    printed = published.value("table4", row, column, "accuracy") if published else None
+    return cells.line(row, column, metric, definition, cells.cell(own), printed)

@@ -1,0 +1,131 @@
+"""liu2020: unsupervised token translation (section 4.2): tables 1 and 2, figures 7 and 8, and the mean that fits table 2 best."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from crosslens import cells, parquet
+from crosslens.cells import Published, rounded, where
+from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import PAPER, Study
+
+TEST, DEV = "selected on test data", "selected on development data"
+INPUT, REFERENCE = "input", "parallel text"
+FITS = "mean absolute difference from the printed convert rates"
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Table 1, table 2 or the calibration. settings: study, the fields of Study."""
+    study = Study(**settings["study"])
+    if name == "table1":
+        return cells.table([line for *_, path in inputs.by_seed("samples") for line in _samples(path)], PAPER, name)
+    records = inputs.records()
+    lines = _scores(records, inputs.published, study) if name == "table2" else _calibration(records, inputs.published, study)
+    return cells.table(list(lines), PAPER, name)
+
+
+def _samples(path: Any) -> Iterator[dict[str, Any]]:
+    """Inputs, outputs and parallel texts, as remarks; the number of each is the share of the target language's own subwords."""
+    seen = set()
+    for row in parquet.read(path).to_pylist():
+        place, column = f"pair {row['number']}, {row['item']}", {"here": rounded(row["value"], 3), "n": row["n"]}
+        for name in (INPUT, REFERENCE) if place not in seen else ():
+            text = row["text" if name == INPUT else "reference"]
+            yield cells.line(place, name, "text", "", {"here": None, "n": len(text.split())}, None, _remark(text))
+        seen.add(place)
+        weight = f"layer {row['layer']}, alpha = {row['weight']:g}" if row["weight"] else NO_SHIFT
+        yield cells.line(place, weight, SHARES["target"], "", column, None, _remark(row["output"]))
+
+
+def _remark(text: str) -> str:
+    """A text as a single remark: pages split several at a semicolon and a blank."""
+    return text.replace("; ", ";\N{NO-BREAK SPACE}")
+
+
+def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
+    """Lines of table 2."""
+    shown, grid = study.translation, shift_grid(records)
+    first = grid["subspace"].iloc[0]
+    top, layer = int(grid["layer"].max()), _layer(grid, study)
+    at, weight = min(shown["printed"][0], top), shown["printed"][1]
+    directions = list(dict.fromkeys(grid["item"]))
+    test = where(records, split="test", subspace=first)
+    for item in directions:
+        label = f"BLEU-1 (layer={at}, alpha={weight:g})"
+        found = where(grid, item=item, split="test", measure=BLEU_1, layer=at, weight=weight)
+        yield _bleu(label, item, SHIFT, found, published)
+    for split, definition in (("test", TEST), ("dev", DEV)):
+        for item in directions:
+            of_item = where(grid, item=item, measure=BLEU_1)
+            chosen = where(of_item, split=split).sort_values("value", ascending=False, kind="stable").iloc[:1]
+            place = {"layer": chosen["layer"].iloc[0], "weight": chosen["weight"].iloc[0]}
+            yield _bleu("best BLEU-1", item, definition, where(of_item, split="test", **place), published)
+            for row, metric, value in (("best layer", "layer", place["layer"]), ("best alpha", "alpha", place["weight"])):
+                printed = published.value("table2", row, item, metric) if definition == TEST else None
+                yield cells.line(row, item, metric, definition, {"here": value}, printed)
+    for weight in shown["weights"]:
+        for definition in (SHIFT, RANDOM, THIRD):
+            for item in directions:
+                row = f"convert rate (layer={layer}, alpha={weight:g})"
+                found = where(test, item=item, measure=CONVERT_RATE, definition=definition, layer=layer, weight=weight)
+                value = published.value("table2", row, item, CONVERT_RATE) if definition == SHIFT else None
+                yield _line(row, item, CONVERT_RATE, definition, found, 1, value)
+    for measure, scale in ((BLEU_1, 100), (WITHOUT_PENALTY, 100), (CONVERT_RATE, 1)):
+        for item in directions:
+            found = where(test, item=item, measure=measure, definition=NO_SHIFT)
+            yield _line("no shift: the subwords that are named", item, measure, NO_SHIFT, found, scale, None)
+    for definition in (RANDOM, THIRD):
+        for item in directions:
+            weight = max(shown["weights"])
+            found = where(test, item=item, measure=BLEU_1, definition=definition, layer=layer, weight=weight)
+            yield _bleu(f"BLEU-1 (layer={layer}, alpha={weight:g})", item, definition, found, None)
+
+
+def shift_grid(records: pd.DataFrame) -> pd.DataFrame:
+    """Records under the first mean, with positive weights."""
+    shifted = where(records, definition=SHIFT)
+    first: pd.DataFrame = shifted[(shifted["subspace"] == shifted["subspace"].iloc[0]) & (shifted["weight"] > 0)]
+    return first
+
+
+def _layer(grid: pd.DataFrame, study: Study) -> int:
+    return min(int(study.translation["layer"]), int(grid["layer"].max()))
+
+
+def _bleu(row: str, item: str, definition: str, found: pd.DataFrame, published: Published | None) -> dict[str, Any]:
+    printed = published.value("table2", row, item, BLEU_1) if published and definition in (SHIFT, TEST) else None
+    return _line(row, item, BLEU_1, definition, found, 100, printed)
+
+
+def _line(
+    row: str, item: str, metric: str, definition: str, found: pd.DataFrame, scale: float, printed: float | None
+) -> dict[str, Any]:
+    digits = 2 if scale == 100 else 3
+    numbers = cells.cell(found, scale, digits) | {"seeds": None}
+    return cells.line(row, item, metric, definition, numbers, printed, "", digits)
+
+
+def _calibration(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
+    """Convert rates under each mean, and how far they are from the printed ones."""
+    layer = _layer(shift_grid(records), study)
+    rates = where(records, measure=CONVERT_RATE, definition=SHIFT, split="test", layer=layer)
+    rates = rates[rates["weight"] > 0]
+    fits = {}
+    for mean in dict.fromkeys(rates["subspace"]):
+        differences = []
+        for row in where(rates, subspace=mean).to_dict("records"):
+            label = f"convert rate (layer={layer}, alpha={row['weight']:g})"
+            printed = published.value("table2", label, row["item"], CONVERT_RATE)
+            differences += [abs(row["value"] - printed)] if printed is not None else []
+            yield cells.line(label, row["item"], CONVERT_RATE, mean, {"here": rounded(row["value"], 3), "n": row["n"]}, printed,
+                             "", 3)  # fmt: skip
+        fits[mean] = (float(np.mean(differences)), len(differences)) if differences else (float("nan"), 0)
+    best = min((mean for mean in fits if fits[mean][1]), key=lambda mean: fits[mean][0], default=None)
+    for mean, (value, number) in fits.items():
+        remark = (
+            "closest: calibrated on the printed numbers" if mean == best else "" if number else "nothing printed for this encoder"
+        )
+        yield cells.line(FITS, "all directions", CONVERT_RATE, mean, {"here": rounded(value, 3), "n": number}, None, remark, 3)

@@ -1,0 +1,54 @@
+"""liu2020: figures 7 and 8, token translation by layer and weight of the shift."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from crosslens.cells import where
+from crosslens.figures.curves import Curve, panels
+from crosslens.figures.style import look
+from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import Study
+from crosslens.papers.liu2020.translation import shift_grid
+
+LEVEL: Mapping[str, str | float] = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
+
+
+def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
+    """Figure 7 or 8. settings: study, the fields of Study."""
+    study = Study(**settings["study"])
+    source, target = study.translation["drawn"]
+    measure, scale = (CONVERT_RATE, 1) if name == "figure7" else (BLEU_1, 100)
+    records = where(inputs.records(), item=f"{source}->{target}", split="test", measure=measure)
+    own = records.assign(**{column: scale * records[column] for column in ("value", "low", "high")})
+    grid, plain = shift_grid(own), where(own, definition=NO_SHIFT)
+    title = f"{'Convert rate' if name == 'figure7' else 'BLEU-1'}, {study.names[source]} to {study.names[target]}"
+    layers = [*dict.fromkeys(grid["layer"])]
+    by_layer = [_curve(where(grid, weight=weight), "layer", look(number), f"alpha = {weight:g}")
+                for number, weight in enumerate(study.translation["weights"])]  # fmt: skip
+    level = float(plain["value"].iloc[0])
+    flat = pd.DataFrame({"value": level}, index=pd.Index(layers))
+    by_layer.append(Curve.of(flat, LEVEL, "no shift"))
+    if name == "figure7":
+        most = max(study.translation["weights"])
+        chance = where(own, definition=RANDOM, weight=most)
+        by_layer.append(_curve(chance, "layer", {**LEVEL, "linestyle": ":"}, f"random, alpha = {most:g}"))
+        note = "Bands: 95 % bootstrap interval over pairs. Random: vectors of the same length in random directions."
+        return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", ylim=(0, 1), xlabel="layer of the shift")
+    chosen = layers[:: max(1, len(layers) // 4)]
+    zero = pd.DataFrame({"weight": [0.0], "value": [level]})
+    by_weight = [
+        _curve(pd.concat([zero, where(grid, layer=layer)]), "weight", look(number), f"layer {layer:.0f}")
+        for number, layer in enumerate(chosen)
+    ]
+    note = "Bands: 95 % bootstrap interval over pairs. Weight 0: the subwords that are named without shift."
+    rows = {"by weight": {"": by_weight}, "by layer": {"": by_layer}}
+    xlabels = {"by weight": "weight of the shift", "by layer": "layer of the shift"}
+    return panels(rows, title, note, ylabel="BLEU-1", ylim=(0, 20), xlabel=xlabels)
+
+
+def _curve(records: pd.DataFrame, x: str, style: Mapping[str, str | float], label: str) -> Curve:
+    return Curve.of(records.set_index(x).sort_index()[[c for c in ("value", "low", "high") if c in records]], style, label)

@@ -1,0 +1,102 @@
+"""liu2020: XNLI from pretrained models (sections 3.2.2 and 3.2.3), all its scores."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from crosslens import cells
+from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import LAST, PAPER, Study, inference, title
+from crosslens.papers.liu2020.retrieval import BLANK, MEAN
+
+FROZEN, TUNED = "head on frozen states", "upper half fine-tuned"
+DROP = "drop of the short window (percent)"
+CHANCE = 100 / 3
+
+
+class Model(NamedTuple):
+    """name: as figures and tables have it; way: FROZEN or TUNED; size: of the data that it was pretrained on, empty: unknown."""
+
+    name: str
+    way: str
+    recipe: str
+    size: str = ""
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Accuracy of each model by language, and the drops of figure 6. settings: study."""
+    return made(name, inputs.records("classification"), Study(**settings["study"]))
+
+
+def made(name: str, records: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """The table of the records of all models."""
+    scored = in_languages(records)
+    languages = tested(scored, study)
+    cut = records[(records["definition"] == CUT_TEXTS) & (records["split"] == "test")]
+    others = [code for code in languages if code != study.source]
+    lines = []
+    for model in all_models(study):
+        rows, lost = cells.where(scored, recipe=model.recipe), cells.where(cut, recipe=model.recipe)
+        for code in languages:
+            share = 100 * lost[lost["language"] == code]["value"].max() if code in set(lost["language"]) else 0
+            remark = f"{share:.2g} % of texts cut" if share else ""
+            numbers = cells.cell(cells.where(rows, language=code))
+            lines.append(cells.line(model.name, code, ACCURACY, model.way, numbers, None, remark))
+        lines.append(cells.line(model.name, MEAN, ACCURACY, model.way, cells.cell(mean_by_seed(rows, others))))
+    for drop, long, short in window_pairs(study):
+        for column, codes in [*((code, [code]) for code in languages), (MEAN, others)]:
+            lines.append(cells.line(drop, column, DROP, TUNED, cells.cell(loss(scored, long, short, codes), 1)))
+    return cells.table(lines, PAPER, name)
+
+
+def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
+    """All models in order. tagged: with the size of their data in their names, as tables need them."""
+    for model in study.models:
+        size = model.partition("/")[2]
+        name = f"{title(model)} ({size})" if tagged else title(model)
+        yield Model(name, FROZEN, inference(model, features=True), size)
+        if model in study.berts():
+            yield Model(name, TUNED, inference(model), size)
+    yield Model(study.encoder, TUNED, LAST)
+    yield Model(BLANK, FROZEN, f"{PAPER}/nli/untrained/features")
+
+
+def window_pairs(study: Study) -> Iterator[tuple[str, str, str]]:
+    """(name, recipe of the long window, recipe of the short one), of each short window and size."""
+    long, *shorter = [window for window in study.windows if isinstance(window, int)]
+    for short in shorter:
+        for size in study.sizes:
+            name = f"window {short} against {long} ({size})"
+            yield name, inference(f"bert-{long}/{size}"), inference(f"bert-{short}/{size}")
+
+
+def in_languages(records: pd.DataFrame) -> pd.DataFrame:
+    """Accuracies in single languages, on test data."""
+    found = cells.where(records, definition=ACCURACY, split="test")
+    return found[found["language"] != "all"]
+
+
+def tested(scored: pd.DataFrame, study: Study) -> list[str]:
+    """Those with a score, the language of training first."""
+    there = set(scored["language"])
+    return [code for code in dict.fromkeys([study.source, *study.names]) if code in there]
+
+
+def mean_by_seed(rows: pd.DataFrame, languages: Sequence[str]) -> pd.DataFrame:
+    """The mean over languages of each seed that has all of them, in the columns seed and value; n: of languages."""
+    by_seed = rows[rows["language"].isin(languages)].groupby("seed")["value"].agg(["mean", "size"])
+    whole = by_seed[by_seed["size"] == len(languages)] if languages else by_seed.iloc[:0]
+    return pd.DataFrame(
+        {"seed": whole.index, "value": whole["mean"].to_numpy(), "low": np.nan, "high": np.nan, "n": len(languages)}
+    )
+
+
+def loss(scored: pd.DataFrame, long: str, short: str, languages: Sequence[str]) -> pd.DataFrame:
+    """By how many percent the mean accuracy of the short window is below that of the long one, by seed."""
+    before, after = (mean_by_seed(cells.where(scored, recipe=recipe), languages) for recipe in (long, short))
+    both = pd.merge(before, after, on="seed")
+    value = 100 * (1 - both["value_y"] / both["value_x"])
+    return pd.DataFrame({"seed": both["seed"], "value": value, "low": np.nan, "high": np.nan})

@@ -1,0 +1,81 @@
+"""liu2020: figures 2, 4 and 6, XNLI from pretrained models, of which the paper prints no numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from crosslens import cells
+from crosslens.figures.dots import Dots, Look, Panel, looks, panels
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import Study
+from crosslens.papers.liu2020.retrieval import MEAN
+from crosslens.papers.liu2020.xnli import FROZEN, TUNED, all_models, in_languages, loss, mean_by_seed, tested, window_pairs
+
+CHANCE = 100 / 3
+
+
+def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
+    """settings: study, the fields of Study; sizes: of data."""
+    records, study = inputs.records("classification"), Study(**settings["study"])
+    return windows(records, study) if name == "figure6" else drawn(records, study, settings["sizes"])
+
+
+def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str]) -> Figure:
+    """A panel a size: filled, a head on frozen states; hollow, fine-tuned. Colour and marker tell models."""
+    scored = in_languages(records)
+    languages = tested(scored, study)
+    models = {size: [each for each in all_models(study, tagged=False) if each.size in ("", size)] for size in sizes}
+    marks = looks(list(dict.fromkeys(model.name for each in models.values() for model in each)))
+    looked: dict[str, Look] = {}
+    parts = []
+    for size, of_size in models.items():
+        series = []
+        for model in of_size:
+            if len(rows := cells.where(scored, recipe=model.recipe)):
+                label = f"{model.name}, {'frozen' if model.way == FROZEN else 'fine-tuned'}"
+                look = marks[model.name]
+                looked[label] = Look(look.colour, look.marker, hollow=model.way == TUNED)
+                series.append(_dots(label, rows, languages, study.source))
+        columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
+        heading = f"at most {study.sizes[size]:,} sentences a language"
+        parts.append(Panel(heading, "accuracy (%)", columns, series, level, (30, 40), apart=1))
+    return panels(parts, looked, f"XNLI, trained on {study.names[study.source]}", _note(study))
+
+
+def windows(records: pd.DataFrame, study: Study) -> Figure:
+    """Fine-tuned BERTs by window and size (6a), and what the short window costs (6b)."""
+    scored = in_languages(records)
+    languages = tested(scored, study)
+    columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
+    models = [model for model in all_models(study) if model.way == TUNED and model.size]
+    accuracies = [_dots(model.name, cells.where(scored, recipe=model.recipe), languages, study.source) for model in models]
+    drops = []
+    for name, long, short in window_pairs(study):
+        by_language = [cells.cell(loss(scored, long, short, [code]), 1) for code in languages]
+        others = [code for code in languages if code != study.source]
+        drops.append(_series(name, [*by_language, cells.cell(loss(scored, long, short, others), 1)]))
+    parts = [
+        Panel("(a) accuracy", "accuracy (%)", columns, accuracies, level, (30, 40), apart=1),
+        Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1),
+    ]
+    names = [dots.name for dots in [*accuracies, *drops]]
+    return panels(parts, looks(names), "XNLI by window and amount of text", _note(study))
+
+
+def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:
+    """Of languages, then the mean of all but the source."""
+    found = [cells.cell(cells.where(rows, language=code)) for code in languages]
+    return _series(name, [*found, cells.cell(mean_by_seed(rows, [code for code in languages if code != source]))])
+
+
+def _series(name: str, numbers: Sequence[Mapping[str, Any]]) -> Dots:
+    return Dots(name, *np.array([[cell[part] for part in ("here", "low", "high")] for cell in numbers], float).T)
+
+
+def _note(study: Study) -> str:
+    return (
+        f"mean: over the languages but {study.names[study.source]}. Lines: 95 % intervals over seeds, or of one seed over pairs."
+    )

@@ -1,0 +1,72 @@
+"""Texts of a corpus in pieces, without those that have unknown ones."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+from tokenizers import Encoding, Tokenizer
+
+from crosslens.corpora.words import text_words
+from crosslens.tokens.sentences import Splitter
+
+CHUNK = 2000  # texts encoded together
+LOOKED_AT = 510  # pieces of a text among which unknown ones are looked for: tokeniser_mbert.py:83-99 cuts at 512 with 2 special
+
+
+class Text(NamedTuple):
+    """A text of a corpus, or a pair of texts, in pieces."""
+
+    place: int  # in the corpus; sentences of one text have the same
+    row: dict[str, Any]  # of the corpus
+    words: list[list[str]]  # of the text, or of each of the pair
+    labels: list[str] | None  # of the words; None where the corpus has none
+    parts: list[Encoding]  # the text, or each of the pair, without special pieces
+
+
+@dataclass
+class KnownTexts:
+    """The texts of a corpus, without those that have an unknown piece among their first LOOKED_AT, wherever they are cut later.
+
+    A pair is left out for either of its texts.
+    """
+
+    tokenizer: Tokenizer
+    rows: Iterable[dict[str, Any]]  # of the corpus
+    drop_unknown: bool  # False: none is left out
+    split: Splitter | None = None  # running text into sentences, of which the first two are read
+    each: bool = False  # each of them instead, as a text of its own
+    limit: int | None = None  # rows of which texts are given; none of those after them counts as left out
+    dropped: int = 0  # texts left out so far
+
+    def __iter__(self) -> Iterator[Text]:
+        ids = (self.tokenizer.token_to_id(name) for name in ("[UNK]", "<unk>"))
+        unknown = next((number for number in ids if number is not None), None)
+        rows = self._sentences(self.split) if self.split and self.each else enumerate(self.rows)
+        last, kept = -1, 0  # place of a row that has given texts, and how many have
+        while chunk := list(islice(rows, CHUNK)):
+            read = [text_words(row, None if self.each else self.split) for _, row in chunk]
+            flat = [words for texts, _ in read for words in texts]
+            encodings = iter(self.tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
+            for (place, row), (words, labels) in zip(chunk, read, strict=True):
+                parts = list(islice(encodings, len(words)))
+                if kept == self.limit and place != last:
+                    return
+                if self.drop_unknown and any(unknown in part.ids[:LOOKED_AT] for part in parts):
+                    self.dropped += 1
+                else:
+                    last, kept = place, kept + (place != last)
+                    yield Text(place, row, words, labels, parts)
+
+    def _sentences(self, split: Splitter) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Rows of running text as a row for each sentence, with the place of the text."""
+        for place, row in enumerate(self.rows):
+            texts = split(row["text"], row["language"]) if "text" in row and "forms" not in row else []
+            yield from ((place, row | {"id": numbered(row, number), "text": text}) for number, text in enumerate(texts))
+            if not texts:
+                yield place, row
+
+
+def numbered(row: dict[str, Any], number: int) -> str:
+    """The id of a window or sentence of a row, by its number from 0: ID, ID#2, ID#3."""
+    return f"{row['id']}#{number + 1}" if number else row["id"]

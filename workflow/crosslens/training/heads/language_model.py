@@ -1,0 +1,90 @@
+"""The head of a masked language model: which piece of the vocabulary stood in a place."""
+
+from collections.abc import Mapping
+from typing import Self
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from crosslens.heads import TASK
+from crosslens.recipes import Term
+from crosslens.training.heads.head import Head
+
+LOGITS = 2**27  # that are held at once where only the most probable piece is asked for
+SD = 0.02  # of the first weights (Devlin et al. 2019)
+
+
+class Transform(nn.Module):
+    """A linear layer, GELU and layer norm."""
+
+    def __init__(self, size: int, epsilon: float):
+        super().__init__()
+        self.dense = nn.Linear(size, size)
+        self.LayerNorm = nn.LayerNorm(size, eps=epsilon)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """States (n, d) to (n, d)."""
+        found: torch.Tensor = self.LayerNorm(functional.gelu(self.dense(states)))
+        return found
+
+
+class LanguageModel(Head):
+    """A transformed state, its products with the encoder's word embeddings, and a bias for each piece.
+
+    As in BERT and XLM-R, whose decoders are their word embeddings; these stay the encoder's.
+    """
+
+    learns = counts = TASK
+    layer = None
+
+    def __init__(self, embeddings: nn.Embedding, *, epsilon: float = 1e-12):
+        """embeddings: of the encoder, (vocabulary, d)."""
+        super().__init__()
+        vocabulary, size = embeddings.weight.shape
+        self.transform = Transform(size, epsilon)
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+        self._tied = (embeddings,)  # not a submodule: the weights are the encoder's
+
+    @classmethod
+    def of(cls, encoder: nn.Module) -> Self:
+        """A head for an encoder."""
+        embeddings: nn.Embedding = encoder.get_submodule("embeddings.word_embeddings")  # type: ignore[assignment]
+        return cls(embeddings, epsilon=float(getattr(encoder.config, "layer_norm_eps", 1e-12)))
+
+    @property
+    def embeddings(self) -> nn.Embedding:
+        """The encoder's word embeddings, (vocabulary, d)."""
+        return self._tied[0]
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """Draw the weights anew, as BERT's are."""
+        dense, norm = self.transform.dense, self.transform.LayerNorm
+        with torch.no_grad():
+            dense.weight.copy_(torch.empty(dense.weight.shape).normal_(0, SD, generator=generator))
+            norm.weight.fill_(1.0)
+            for zeros in (dense.bias, norm.bias, self.bias):
+                zeros.zero_()
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Logits of states (n, d), (n, vocabulary)."""
+        return functional.linear(self.transform(states), self.embeddings.weight, self.bias)
+
+    def term_loss(
+        self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
+        *, words: int, sentences: int,
+    ) -> torch.Tensor:  # fmt: skip
+        """As `Head.term_loss`: the mean over masked pieces of -log p(piece), in nats."""
+        return functional.cross_entropy(self(states).float(), labels[TASK], reduction="sum") / words
+
+    def classes(
+        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:  # fmt: skip
+        """The most probable piece of each place."""
+        return {TASK: self.pieces(states)}
+
+    def pieces(self, states: torch.Tensor) -> torch.Tensor:
+        """The most probable piece of each state, (n,), without the logits of all states at once."""
+        rows = max(1, LOGITS // len(self.bias))
+        parts = [self(states[start : start + rows]).argmax(-1) for start in range(0, len(states), rows)]
+        return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.long)

@@ -1,0 +1,133 @@
+"""One training in several processes, one a GPU: each computes some parts of every batch, and their gradients add up.
+
+A recipe says in how many parts a batch is computed, each with dropout of a stream of its own. So the weights do not depend on
+how many processes share the parts, but for the order in which more than two of them are added.
+"""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from crosslens import signals
+
+
+def rank() -> int:
+    """Number of this process; 0 writes."""
+    return torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
+
+
+def size() -> int:
+    """Number of processes."""
+    return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
+
+
+def processes(parts: int) -> int:
+    """How many share the parts of a batch: the largest divisor of their number for which there are GPUs, else 1."""
+    return max((number for number in range(1, torch.cuda.device_count() + 1) if parts % number == 0), default=1)
+
+
+def add_up(model: nn.Module, losses: Sequence[float]) -> list[float]:
+    """Sum gradients, in place, and losses over all processes."""
+    if size() == 1:
+        return list(losses)
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in trained]
+    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+    torch.distributed.all_reduce(flat)
+    for parameter, gradient in zip(trained, torch.split_with_sizes(flat, [each.numel() for each in trained]), strict=True):
+        parameter.grad = gradient.view_as(parameter)
+    total = torch.tensor(losses, dtype=torch.float64, device=flat.device)
+    torch.distributed.all_reduce(total)
+    return [float(loss) for loss in total]
+
+
+def agreed(wish: bool, device: torch.device) -> bool:
+    """Whether any process wishes something."""
+    if size() == 1:
+        return wish
+    wishes = torch.tensor(float(wish), device=device)
+    torch.distributed.all_reduce(wishes)
+    return bool(wishes)
+
+
+def launch(arguments: dict[str, Any], number: int) -> None:
+    """Call `crosslens.training.run.run` in so many processes; arguments: of `_work`, ready for JSON.
+
+    A signal is handed on, so that the training stops with a checkpoint. Raises CalledProcessError where a process fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "arguments.json"
+        file.write_text(json.dumps(arguments | {"meeting": f"file://{folder}/meeting"}), encoding="utf-8")
+        command = [sys.executable, "-m", "crosslens.training.parallel", os.fspath(file)]
+        library = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
+        environment = os.environ | {"OMP_NUM_THREADS": str(arguments["threads"]), "PYTHONPATH": library}
+        started: list[subprocess.Popen[bytes]] = []
+        try:
+            for place in range(number):
+                started.append(subprocess.Popen(command, env=environment | {"RANK": str(place), "WORLD_SIZE": str(number)}))
+            while (codes := [process.poll() for process in started]).count(0) < number:
+                if failed := next(filter(None, codes), None):
+                    raise subprocess.CalledProcessError(failed, command)
+                time.sleep(0.1)
+        except signals.Stopped:
+            with signals.held():
+                for process in started:
+                    process.terminate()
+                _wait(started, 60)
+            raise
+        finally:  # one alone would wait for the others for ever
+            for process in started:
+                process.kill()
+                process.wait()
+
+
+def _wait(processes: Sequence[subprocess.Popen[bytes]], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while any(process.poll() is None for process in processes) and time.monotonic() < end:
+        time.sleep(0.1)
+
+
+def _work(
+    recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, meeting: str, **options: Any
+) -> None:  # fmt: skip
+    """One process of a training, as `launch` starts it. meeting: where they find each other."""
+    from crosslens.recipes import Recipe  # late: `run` imports this module
+    from crosslens.training.run import run
+
+    signals.handle()
+    place, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if torch.cuda.is_available():
+        torch.cuda.set_device(place)
+    logger = logging.getLogger("crosslens")
+    if place == 0:
+        logger.addHandler(logging.FileHandler(log))
+        logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        backend = "nccl" if torch.cuda.is_available() else "gloo"
+        torch.distributed.init_process_group(backend, init_method=meeting, rank=place, world_size=number)
+        places = {name: None if options[name] is None else Path(options[name]) for name in ("artefact", "pretrained")}
+        run(
+            Recipe.model_validate(recipe), seed, Path(encoder), {name: Path(place) for name, place in tokens.items()},
+            Path(folder), log=logger, **{**options, **places},
+        )  # fmt: skip
+    except signals.Stopped as stopped:
+        signals.ignore()
+        sys.exit(stopped.status)  # the process that started this one says why
+    finally:
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    _work(**json.loads(Path(sys.argv[1]).read_text("utf-8")))

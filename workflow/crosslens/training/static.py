@@ -1,0 +1,37 @@
+"""Static embeddings of pieces, trained jointly on the texts of all languages."""
+
+from logging import Logger
+from typing import Any
+
+import numpy as np
+import torch
+
+from crosslens.config.static import GloVe, Word2Vec
+from crosslens.encoding.texts import Texts
+from crosslens.training import cooccurrence, glove
+from crosslens.training.checkpoint import Kept
+
+
+def train(
+    settings: GloVe | Word2Vec,
+    texts: Texts,
+    vocabulary: int,
+    size: int,
+    *,
+    seed: int,
+    threads: int,
+    log: Logger,
+    kept: Kept | None = None,
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Vectors (vocabulary, size), float32, zeros for pieces that the texts do not have, and a row of the history an epoch.
+
+    kept: the checkpoint that a training goes on from. Raises DataError where the texts are too short to learn from.
+    """
+    torch.set_num_threads(threads)
+    if isinstance(settings, Word2Vec):
+        from crosslens.training import word2vec  # gensim takes a second, for which no other training has to wait
+
+        return word2vec.train(settings, texts, vocabulary, size, seed=seed, log=log, kept=kept)
+    pairs = cooccurrence.count(texts, vocabulary, settings.window, log)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return glove.train(settings, pairs, vocabulary, size, seed=seed, device=device, log=log, kept=kept)

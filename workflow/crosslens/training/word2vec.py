@@ -1,0 +1,132 @@
+"""Word2Vec by gensim: skip-gram with negative sampling over pieces."""
+
+from collections.abc import Iterator, Mapping
+from logging import Logger
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from gensim.models import Word2Vec as Gensim
+from gensim.models.callbacks import CallbackAny2Vec
+
+from crosslens import signals
+from crosslens.config.static import Word2Vec
+from crosslens.encoding.texts import Texts
+from crosslens.errors import DataError
+from crosslens.logs import Progress
+from crosslens.streams import stream
+from crosslens.training.checkpoint import Kept
+
+LONGEST = 10_000  # pieces of a sentence that gensim reads (gensim.models.word2vec.MAX_WORDS_IN_BATCH)
+
+
+def train(
+    settings: Word2Vec, texts: Texts, vocabulary: int, size: int, *, seed: int, log: Logger, kept: Kept | None = None
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Vectors (vocabulary, size), float32, and of each epoch the loss of a piece and pieces a second.
+
+    Special pieces at the ends of texts are left out; texts come in another order in each epoch. A piece that occurs less than
+    minimum_count times has zeros. Two runs with one worker are equal, bit for bit. kept: where a training that is stopped goes on
+    from, after its last whole epoch. Raises DataError where no piece is left.
+    """
+    chosen = Sentences(texts, seed)
+    pieces = len(texts.pieces) - 2 * len(texts)
+    with Progress(settings.epochs * pieces, "pieces", log) as progress:
+        history = History(pieces, log, kept)
+        model = Counting(
+            vector_size=size, window=settings.window, min_count=settings.minimum_count, sg=1, hs=0, negative=settings.negatives,
+            sample=settings.sample, alpha=settings.rate, workers=settings.workers, seed=stream(seed, "word2vec") % (1 << 32),
+            epochs=settings.epochs, max_vocab_size=None, shrink_windows=True,
+        )  # fmt: skip
+        model.build_vocab(chosen)
+        if not len(model.wv):
+            raise DataError(f"Word2Vec: expected pieces that occur {settings.minimum_count} times, found none: add text")
+        model.progress = progress
+        if kept and (found := kept.read()):
+            history.rows, state = found
+            model.restore(state, len(history.rows))
+            chosen.passes += model.before
+            progress.advance(model.before * pieces)
+        model.train(chosen, total_examples=model.corpus_count, epochs=model.epochs, compute_loss=True, callbacks=[history])
+    vectors = np.zeros((vocabulary, size), np.float32)
+    vectors[[int(name) for name in model.wv.index_to_key]] = model.wv.vectors
+    return vectors, history.rows
+
+
+class Sentences:
+    """Texts as lists of names of pieces, as gensim reads them: in their order the first time, to be counted, then shuffled."""
+
+    def __init__(self, texts: Texts, seed: int) -> None:
+        """Nothing is read yet."""
+        self.texts, self.seed, self.passes = texts, seed, 0
+        self.names = np.array([str(number) for number in range(int(texts.pieces.max()) + 1)], object)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        generator = np.random.default_rng(stream(self.seed, "word2vec", "texts", self.passes))
+        order = generator.permutation(len(self.texts)) if self.passes else np.arange(len(self.texts))
+        self.passes += 1
+        offsets, names = self.texts.piece_offsets, self.names
+        for text in order:
+            for start in range(offsets[text] + 1, offsets[text + 1] - 1, LONGEST):
+                stop = min(start + LONGEST, offsets[text + 1] - 1)
+                yield names[self.texts.pieces[start:stop]].tolist()
+
+
+class Counting(Gensim):  # type: ignore[misc]
+    """Word2Vec that sums its loss in double precision: gensim's own sum is a float32, which soon takes up no more."""
+
+    loss = 0.0
+    progress: Progress
+    before = 0  # epochs that an earlier run has done
+    epoch = 0  # those that are done
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Everything that an epoch changes."""
+        _, words, place, *_ = self.random.get_state()
+        random = torch.from_numpy(np.append(words.astype(np.int64), place))
+        return {"words": torch.from_numpy(self.wv.vectors), "contexts": torch.from_numpy(self.syn1neg), "random": random}
+
+    def restore(self, state: Mapping[str, torch.Tensor], epochs: int) -> None:
+        """Put it back as it was after so many epochs."""
+        self.before, random = epochs, state["random"].numpy()
+        self.wv.vectors[:], self.syn1neg[:] = state["words"].numpy(), state["contexts"].numpy()
+        self.random.set_state(("MT19937", random[:-1].astype(np.uint32), int(random[-1])))
+
+    def _train_epoch(self, *arguments: Any, cur_epoch: int = 0, **options: Any) -> tuple[int, int, int]:
+        self.epoch = cur_epoch + 1
+        if self.epoch <= self.before:
+            return 0, 0, 0
+        found: tuple[int, int, int] = super()._train_epoch(*arguments, cur_epoch=cur_epoch, **options)
+        return found
+
+    def _do_train_job(self, sentences: list[list[str]], alpha: float, inits: Any) -> tuple[int, int]:
+        self.running_training_loss = 0.0
+        tally, raw = super()._do_train_job(sentences, alpha, inits)
+        self.loss += float(self.running_training_loss)
+        self.progress.advance(raw)
+        return tally, raw
+
+
+class History(CallbackAny2Vec):  # type: ignore[misc]
+    """A row an epoch."""
+
+    def __init__(self, pieces: int, log: Logger, kept: Kept | None) -> None:
+        """pieces: of all texts."""
+        self.pieces, self.log, self.kept = pieces, log, kept
+        self.rows: list[dict[str, Any]] = []
+
+    def on_epoch_begin(self, model: Counting) -> None:
+        """Start the clock."""
+        self.began, model.loss = perf_counter(), 0.0
+
+    def on_epoch_end(self, model: Counting) -> None:
+        """Write a row, and a checkpoint."""
+        if model.epoch <= model.before:
+            return
+        mean, speed = model.loss / self.pieces, self.pieces / (perf_counter() - self.began)
+        self.rows.append({"epoch": len(self.rows) + 1, "loss": mean, "pieces": self.pieces, "pieces_per_second": round(speed)})
+        self.log.info("epoch %d: loss %.4f a piece, %.0f pieces a second", len(self.rows), mean, speed)
+        if self.kept:
+            with signals.held():
+                self.kept.write(self.rows, model.state())

@@ -39,7 +39,7 @@ test-demo: install ## Test the findings that hold on the demo, over three seeds 
 test-slurm: install ## Run a slice of the study on a real SLURM started on this machine, and break it (Debian, root; 10 min)
 	timeout -k 10 1800 $(BIN)/python -m pytest -m slurm tests/cluster
 
-test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (an hour)
+test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (10 min)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --faults tests/faults
 
 test-registry: install ## Resolve the locks for each Python and platform, from the package index (a minute)

@@ -5,6 +5,8 @@
 """
 
 import csv
+import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +35,8 @@ class Tally:
 
     def row(self) -> dict[str, object]:
         tried = self.survived + self.refused + len(self.lost)
-        values = (self.fault, tried, self.survived, self.refused, len(self.lost), " ".join(self.seen.split()))
+        seen = re.sub(r"part-\S+-\d+", "part-HOST-PID", " ".join(self.seen.split())).replace(tempfile.gettempdir(), "TMPDIR")
+        values = (self.fault, tried, self.survived, self.refused, len(self.lost), seen)
         return dict(zip(COLUMNS, values, strict=True))
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from crosslens import trainings
 from crosslens.errors import DataError
 from crosslens.files import abandoned, written
 from crosslens.status import leftovers
-from crosslens.training.lock import alone
+from crosslens.training.lock import _pids, alone
 from crosslens.trainings import seen
 from safetensors.torch import save_file
 
@@ -79,7 +80,7 @@ def test_a_holder_on_this_machine_that_is_dead_is_replaced(lock, ended):
             time.sleep(0.01)
     else:
         process.wait()
-    hold(lock, host=platform.node(), pid=os.getpid() if "later" in ended else process.pid)
+    hold(lock, host=platform.node(), pids=_pids(), pid=os.getpid() if "later" in ended else process.pid)
     assert taken(lock)
     process.wait()
 
@@ -90,7 +91,9 @@ def test_a_holder_on_this_machine_that_is_dead_is_replaced(lock, ended):
         ("echo RUNNING", True),
         ("echo PENDING", True),
         ("", False),
+        ("echo REQUEUED", True),
         ("echo TIMEOUT", False),
+        ("echo PREEMPTED", False),
         ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", False),
         ("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1", True),
     ],
@@ -103,6 +106,14 @@ def test_of_a_job_elsewhere_the_queue_is_asked(lock, script, refused):
         assert "node3, SLURM job 123, process 4567" in said and "scancel 123" in said and "docs/cluster.md" in said
     else:
         assert taken(lock)
+
+
+def test_of_a_process_in_another_container_the_user_is_asked(lock):
+    """Of the same name, whose processes are numbered anew: that there is none of this number says nothing."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    hold(lock, host=platform.node(), pid=process.pid, pids="pid:[1]")
+    assert f"delete {lock}" in refusal(lock)
 
 
 def test_a_job_that_was_queued_again_goes_on(lock, monkeypatch):
@@ -137,7 +148,7 @@ except DataError:
 
 
 def test_of_many_at_once_one_has_it(lock, monkeypatch):
-    hold(lock, host=platform.node(), pid=2**22 + 1)  # dead: all find so
+    hold(lock, host=platform.node(), pids=_pids(), pid=2**22 + 1)  # dead: all find so
     start = str(time.time() + 1.0)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "workflow"))
     racers = [
@@ -193,6 +204,17 @@ def test_what_a_training_kept_goes_once_its_outputs_are_seen(tmp_path):
     seen([f"{tmp_path}/seed0"])
     assert parts(tmp_path) == [".seed1.begun-0123", "record.json"]
     seen([f"{tmp_path}/seed0"])  # there is nothing
+
+
+def test_what_cannot_be_removed_ends_no_run(tmp_path, monkeypatch):
+    (tmp_path / "checkpoint.safetensors").write_text("x")
+
+    def refuse(path):
+        raise PermissionError(13, "not yours", str(path))
+
+    monkeypatch.setattr(trainings, "remove", refuse)
+    seen([f"{tmp_path}/record.json"])
+    assert (tmp_path / "checkpoint.safetensors").exists()
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o002, 0o664), (0o022, 0o644), (0o077, 0o600)])

@@ -122,6 +122,19 @@ def test_words_of_white_space_leave_the_spans_right(tmp_path: Path, case: str, s
     assert counts == {"opened": case == "outside", "wordless": given.count("-"), "empty": 0}
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_a_file_of_one_sentence(tmp_path: Path, end: str) -> None:
+    [row], _ = read([save(tmp_path, "de:Ada\tB-PER\nde:traf\tO" + end)], "de")
+    assert row["forms"] == ["Ada", "traf"]
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_file_without_blank_lines_is_no_sentence(tmp_path: Path, end: str) -> None:
+    path = save(tmp_path, "\n".join(["Wort\tO"] * 1501) + end)
+    with pytest.raises(DataError, match=f"{path}:1501: expected a blank line after every sentence, found none in the file"):
+        read([path], "de")
+
+
 def test_a_sentence_without_any_word_is_dropped_and_counted(tmp_path: Path) -> None:
     rows, counts = read([save(tmp_path, "ja:\tO\n\nja:a\tO\n")], "ja")
     assert [row["id"] for row in rows] == ["train/2"] and counts == {"opened": 0, "wordless": 1, "empty": 1}

@@ -141,6 +141,21 @@ def test_limits_keep_the_order(tmp_path: Path) -> None:
         write_split(treebanks, [], output, limit=None, **plan)  # type: ignore[arg-type]
 
 
+def test_only_a_sent_id_names_a_sentence(tmp_path: Path) -> None:
+    """Two files may have the same short sentence in the same place."""
+    yes, no = sentence_of("a", [("Ja", "INTJ")]), sentence_of("b", [("Nein", "INTJ")])
+    numbered = [text.split("\n", 1)[1] for text in (yes, no)]
+    files = [save(tmp_path, numbered[0] + numbered[i], f"de_x-ud-train-{i}.conllu") for i in range(2)]
+    found, _ = treebanks.read(files, "de")
+    assert [row["id"] for row in found] == ["de_x/1", "de_x/2"] * 2
+    assert [row["forms"] for row in found] == [["Ja"], ["Ja"], ["Ja"], ["Nein"]]
+    files = [save(tmp_path, text, f"de_x-ud-train-{i}.conllu") for i, text in enumerate((yes, no + yes))]
+    with pytest.raises(DataError, match=f"{files[1]}:4: expected each sentence once, found de_x/a a second time"):
+        treebanks.read(files, "de")
+    with pytest.raises(DataError, match="found 1 a second time"):
+        treebanks.read([save(tmp_path, numbered[0], f"{name}_pud-ud-test.conllu") for name in ("de", "en")], "de", parallel=True)
+
+
 def test_withheld_rules(tmp_path: Path) -> None:
     covered = "1-2\tal\t_\t_\t_\t_\t_\t_\t_\t_\n"
     text = (

@@ -7,6 +7,7 @@ import string
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +25,7 @@ from crosslens.encoders.weights import WORD_EMBEDDINGS, State, trimmed
 from crosslens.encoders.weights import read as read_weights
 from crosslens.encoders.weights import write as write_weights
 from crosslens.errors import DataError
+from crosslens.tokens.tokenise import load_tokenizer
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizerFast
@@ -129,6 +131,104 @@ def test_trimming_is_part_of_building(encoder_folder, corpora, tmp_path):
     build_encoder(settings, [corpora / "sentences" / "de.test.parquet"], tmp_path / "trimmed")
     forms = pq.read_table(corpora / "sentences" / "de.test.parquet")["forms"].to_pylist()
     assert_alike(encoder_folder, tmp_path / "trimmed", forms)
+
+
+def untyped(tokenizer: dict[str, Any]) -> dict[str, Any]:
+    """As tokenizers before 0.9 wrote it: nothing says what kind of model it is."""
+    return tokenizer | {"model": {name: value for name, value in tokenizer["model"].items() if name != "type"}}
+
+
+@pytest.mark.parametrize("corpus", [[], ["sentences"]], ids=["whole", "trimmed"])
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_tokenizers_that_do_not_name_their_kind(kind, corpus, encoder_folder, corpora, tmp_path):
+    encoder, state = read(encoder_folder) if kind == "WordPiece" else unigram_encoder()
+    files = [corpora / "sentences" / "de.test.parquet"] if corpus else []
+    for name, tokenizer in (("new", encoder.tokenizer), ("old", untyped(encoder.tokenizer))):
+        write(replace(encoder, tokenizer=tokenizer), state, tmp_path / name)
+        settings = FolderEncoder(source="folder", path=str(tmp_path / name), corpora=corpus)
+        build_encoder(settings, files, tmp_path / f"built {name}")
+    new, old = (json.loads((tmp_path / f"built {name}" / PARTS["tokenizer"]).read_text()) for name in ("new", "old"))
+    assert new == old and old["model"]["type"] == kind
+
+
+@pytest.mark.parametrize(
+    "model",
+    [models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]), models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]")],
+    ids=["BPE", "WordLevel"],
+)
+def test_kinds_of_tokenizers_are_those_that_the_library_reads(model, encoder_folder, tmp_path):
+    tokenizer = json.loads(Tokenizer(model).to_str())
+    folders.write(replace(folders.read(encoder_folder), tokenizer=untyped(tokenizer), tokenizer_config={}), tmp_path)
+    assert isinstance(Tokenizer.from_file(str(tmp_path / PARTS["tokenizer"])).model, type(model))
+    assert folders.read(tmp_path).tokenizer == tokenizer
+
+
+@pytest.mark.parametrize("corpus", [[], ["sentences"]], ids=["whole", "trimmed"])
+def test_another_padding_number_changes_no_state(corpus, corpora, tmp_path):
+    """Where positions are counted from 0: config.json of multilingual-e5-small gives the number of <s>."""
+    files = [corpora / "sentences" / "de.test.parquet"] if corpus else []
+    encoder, state = unigram_encoder()
+    found = []
+    for number in (1, 0):
+        folder = tmp_path / str(number)
+        write(replace(encoder, config=encoder.config | {"pad_token_id": number}), state, folder)
+        settings = FolderEncoder(source="folder", path=str(folder), corpora=corpus)
+        built = build_encoder(settings, files, tmp_path / f"built {number}")
+        model, tokenizer = load_encoder(built), load_tokenizer(built)
+        ids = [tokenizer.encode(text).ids for text in ("das ist ein Haus", "ein Haus")]
+        short, padded = len(ids[1]), torch.full((2, len(ids[0])), model.config.pad_token_id)
+        for row, pieces in zip(padded, ids, strict=True):
+            row[: len(pieces)] = torch.tensor(pieces)
+        mask = torch.arange(padded.shape[1]) < torch.tensor([[len(pieces)] for pieces in ids])
+        with torch.inference_mode():
+            together = model(input_ids=padded, attention_mask=mask.long()).last_hidden_state[1, :short]
+            alone = model(input_ids=padded[1:, :short]).last_hidden_state[0]
+        assert short < padded.shape[1] and torch.allclose(together, alone, atol=1e-6)
+        found.append((model.config.pad_token_id, alone))
+    assert found[0][0] != found[1][0] and torch.equal(found[0][1], found[1][1])
+
+
+def test_a_padding_number_from_which_positions_are_counted_is_checked(tmp_path):
+    encoder, state = unigram_encoder()
+    write(replace(encoder, config=encoder.config | {"model_type": "xlm-roberta", "pad_token_id": 0}), state, tmp_path)
+    with pytest.raises(DataError, match=r"expected '<pad>' as piece 0, as config\.json says, found 1"):
+        folders.read(tmp_path)
+
+
+MASKS = {  # what tokenizer_config.json says, and special_tokens_map.json -> the mask
+    "named": ({"mask_token": {"content": "[UNK]"}}, None, "[UNK]"),
+    "official": ({"do_lower_case": False, "model_max_length": 512}, None, "[MASK]"),
+    "named beside": ({"do_lower_case": False}, {"mask_token": {"content": "[UNK]"}}, "[UNK]"),
+    "named in both": ({"mask_token": "[MASK]"}, {"mask_token": "[UNK]"}, "[MASK]"),
+    "not named beside": ({}, {"unk_token": "[UNK]"}, "[MASK]"),
+}
+
+
+@pytest.mark.parametrize("case", MASKS)
+def test_the_mask_of_official_folders(case, encoder_folder, tmp_path):
+    names, beside, mask = MASKS[case]
+    encoder, state = read(encoder_folder)
+    write(replace(encoder, tokenizer_config=names), state, tmp_path / "whole")
+    if beside is not None:
+        (tmp_path / "whole" / "special_tokens_map.json").write_text(json.dumps(beside))
+    built = build_encoder(FolderEncoder(source="folder", path=str(tmp_path / "whole")), [], tmp_path / "built")
+    expected = encoder.tokenizer["model"]["vocab"][mask]
+    assert folders.mask_piece(tmp_path / "whole") == folders.mask_piece(built) == expected
+
+
+@pytest.mark.parametrize("names", [(), ("[MASK]", "<mask>")], ids=["none", "two"])
+def test_a_mask_that_is_not_known_is_refused(names, encoder_folder, tmp_path):
+    encoder = folders.read(encoder_folder)
+    mask = next(token for token in encoder.tokenizer["added_tokens"] if token["content"] == "[MASK]")
+    others = [token for token in encoder.tokenizer["added_tokens"] if token != mask]
+    added = [*others, *(mask | {"content": name, "id": 4 + 9 * place} for place, name in enumerate(names))]
+    vocabulary = {"<mask>" if number == 13 else piece: number for piece, number in encoder.tokenizer["model"]["vocab"].items()}
+    model = encoder.tokenizer["model"] | {"vocab": vocabulary}
+    folders.write(
+        replace(encoder, tokenizer=encoder.tokenizer | {"model": model, "added_tokens": added}, tokenizer_config={}), tmp_path
+    )
+    with pytest.raises(DataError, match="expected a tokenizer with a mask, found none"):
+        folders.mask_piece(tmp_path)
 
 
 def test_other_vocabularies_are_refused(encoder_folder, sentences):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -101,8 +102,8 @@ def test_a_user_who_named_gpus_keeps_to_them(machine, monkeypatch):
     [
         (4, 1, {"CUDA_VISIBLE_DEVICES": "2"}),  # set for each job
         (4, 1, {"CUDA_VISIBLE_DEVICES": ""}),  # switched off
-        (4, 1, {"SLURM_JOB_ID": "7", "CUDA_VISIBLE_DEVICES": "0,1"}),
-        (4, 1, {"SLURM_JOB_ID": "7"}),
+        (4, 2, {"SLURM_JOB_ID": "7", "CUDA_VISIBLE_DEVICES": "0,1"}),  # what it asked for
+        (4, 4, {"SLURM_JOB_ID": "7"}),
         (4, 0, {}),  # a job without
         (1, 1, {}),  # a machine with one, which jobs share as before
     ],
@@ -113,6 +114,20 @@ def test_nothing_changes_where_there_is_nothing_to_share_out(machine, monkeypatc
         monkeypatch.setenv(name, value)
     assert gpus.take(asked, LOG, folder) == []
     assert os.environ.get(gpus.VISIBLE) == environment.get(gpus.VISIBLE)
+
+
+def test_jobs_within_an_allocation_share_it(machine, monkeypatch):
+    """As on a machine without a scheduler; of another allocation the same numbers are other GPUs."""
+    machine(4)
+    monkeypatch.setenv(gpus.VISIBLE, "0,1")
+    monkeypatch.setenv("TMPDIR", os.fspath(machine(4)))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    taken = []
+    for allocation in ("7", "7", "8"):
+        monkeypatch.setenv("SLURM_JOB_ID", allocation)
+        monkeypatch.setenv(gpus.VISIBLE, "0,1")
+        taken += gpus.take(1, LOG)
+    assert taken == ["0", "1", "0"]
 
 
 def test_a_batch_in_more_parts_than_there_are_gpus_takes_all(machine):

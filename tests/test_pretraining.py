@@ -4,12 +4,12 @@ import json
 import logging
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from conftest import LANGUAGES, build_encoder
 from crosslens import signals
 from crosslens.config.encoders import RandomEncoder
 from crosslens.config.static import GloVe, Word2Vec
-from crosslens.encoders.folder import mask_piece, read
+from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.packing import first_texts, packed
 from crosslens.encoding.texts import Texts, load, load_pieces
@@ -323,6 +323,19 @@ def test_two_processes_end_with_the_weights_of_one(bench, tokens, tmp_path, log)
     assert "pretraining" in (tmp_path / "log").read_text()  # the first of the two goes on with the log
 
 
+def test_what_ends_a_process_is_said_by_the_one_that_started_it(bench, tokens, tmp_path, log, capfd):
+    """Bad input in one line, anything else with its traceback."""
+    damaged = shutil.copytree(tokens, tmp_path / "tokens")
+    with open(damaged / "sentences/en.train.parquet", "ab") as file:
+        file.write(b"?")
+    options = {"threads": 1, "log": log, "log_file": tmp_path / "log", "processes": 2}
+    with pytest.raises(DataError, match="^[^\n]*en.train.parquet: not what was written, [^\n]*$"):
+        train(*arguments(bench, damaged, tmp_path / "one", recipe(parts=2)), **options)
+    with pytest.raises(RuntimeError, match=r"(?s)Traceback.*IsADirectoryError"):
+        train(*arguments(bench, tokens, tmp_path / "two", recipe(parts=2)), **options | {"log_file": tmp_path})
+    assert capfd.readouterr().err == ""
+
+
 def test_a_signal_stops_both_processes_and_the_next_run_goes_on(bench, tokens, tmp_path, signals_handled, capfd):
     """Once the first epoch is in the log."""
     log, made = logging.getLogger("crosslens.tests"), recipe(parts=2)
@@ -370,16 +383,6 @@ def test_processes_divide_the_parts(monkeypatch):
     for gpus, parts, expected in ((0, 8, 1), (1, 8, 1), (4, 8, 4), (3, 8, 2), (8, 6, 6), (8, 1, 1)):
         monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
         assert parallel.processes(parts) == expected
-
-
-def test_an_encoder_without_a_mask_is_refused(bench, tmp_path):
-    from crosslens.encoders.folder import write
-
-    description = read(bench.encoder_folder)
-    names = {name: value for name, value in description.tokenizer_config.items() if name != "mask_token"}
-    write(replace(description, tokenizer_config=names), tmp_path)
-    with pytest.raises(DataError, match="expected a tokenizer with a mask, found none"):
-        mask_piece(tmp_path)
 
 
 @pytest.mark.parametrize("settings", [GloVe(epochs=2, window=3), Word2Vec(epochs=2, window=3)])

@@ -15,6 +15,7 @@ from crosslens.config.encoders import RandomEncoder
 from crosslens.config.readings import Reading
 from crosslens.corpora import dictionaries, schema
 from crosslens.corpora.words import words as split_words
+from crosslens.digests import seal
 from crosslens.encoders import folder as folders
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.weights import write as write_weights
@@ -52,6 +53,7 @@ def running(corpora, encoder_folder, unigram_folder, tmp_path_factory) -> dict[s
         for language in LANGUAGES:
             name = f"{language}.train.parquet"
             write_tokens(encoder, corpora / "paragraphs" / name, found[kind] / name, READING, "train")
+        seal(found[kind])
     return found
 
 
@@ -68,6 +70,7 @@ def muse_folder(tmp_path_factory) -> Path:
         rows[language] += dictionaries.read([path], language)[0]
     for language, own in rows.items():
         schema.write(own, folder / "corpus" / f"{language}.test.parquet", schema.DICTIONARY, {})
+    seal(folder / "corpus")
     return folder / "corpus"
 
 

@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from crosslens import signals
 from crosslens.digests import seal
+from crosslens.errors import DataError
 from crosslens.logs import COMMAND
 from crosslens.recipes import Edit
 from crosslens.training import features, loop, search
-from crosslens.trainings import seen
+from crosslens.trainings import CHECKPOINT, seen, trainings
 from test_training import recipe
 
 NAMES = ("trial00", "trial01", "trial02")
@@ -119,6 +120,25 @@ def test_a_stopped_job_keeps_its_finished_trials(given, tmp_path, monkeypatch, s
     make(tmp_path / "whole", made, given)
     assert all(results(output / name) == results(tmp_path / "whole" / name) for name in NAMES)
     assert [path.name for path in output.parent.iterdir()] == ["seed0"]
+
+
+def test_a_checkpoint_set_aside_does_not_make_a_trial_begin_again(given, tmp_path, monkeypatch, started):
+    made, output = trials(), tmp_path / "job/seed0"
+    stop(output, made, given, monkeypatch, 2)
+    (begun,) = output.parent.glob(".seed0.begun-*")
+    (begun / NAMES[0] / f"{CHECKPOINT}.damaged").write_bytes(b"?")
+    make(output, made, given)
+    assert started == [made[2].name] and not list(output.rglob("*.damaged"))
+
+
+def test_a_trial_that_is_gone_is_missed(given, tmp_path):
+    """Else the best of fewer would be taken."""
+    output = tmp_path / "job/seed0"
+    make(output, trials(), given)
+    assert [name for name, _ in trainings(output, "of")] == [f"of/{name}" for name in NAMES]
+    shutil.rmtree(output / NAMES[1])
+    with pytest.raises(DataError, match=f"{NAMES[1]}/history.csv: missing"):
+        trainings(output, "of")
 
 
 def test_a_signal_loses_no_step_of_any_trial(given, tmp_path, monkeypatch, signals_handled):

@@ -8,6 +8,7 @@ from conftest import LANGUAGES, SIZES, save_tokenizer
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
+from crosslens.digests import seal
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.schema import counts as counts_of
@@ -230,16 +231,18 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
     known = [pair("a " * (i // 3 + 1), "plays", id=f"{i}") for i in range(60)]
     unknown = [pair("ξ", "a", id=f"u{i}") for i in range(40)]
     schema.write(known[:30] + unknown + known[30:], tmp_path / "c", schema.PAIRS, {})
-    outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
     plan = {"language": "en", "share": 0.1, "seed": 0}
     for by, drawn in (("text", 6), ("premise", 6)):
+        folder = tmp_path / by
+        outputs = {split: folder / f"en.{split}.parquet" for split in ("train", "validation")}
         counts = write_train(tmp_path, tmp_path / "c", outputs, Reading(), by=by, **plan)
+        seal(folder)
         ids = {split: pq.read_table(path)["id"].to_pylist() for split, path in outputs.items()}
         assert {split: len(found) for split, found in ids.items()} == {"train": 60 - drawn, "validation": drawn}
         assert sorted(ids["train"] + ids["validation"], key=int) == [row["id"] for row in known]
         assert ids["train"] == sorted(ids["train"], key=int)
         assert (counts["train"]["unknown"], counts["validation"]["unknown"]) == (40, 0)
-        assert counts_of(tmp_path, "validation") == {"en": counts["validation"]}
+        assert counts_of(folder, "validation") == {"en": counts["validation"]}
         parted = {int(id) // 3 for id in ids["train"]} & {int(id) // 3 for id in ids["validation"]}
         assert bool(parted) == (by == "text")
     with pytest.raises(DataError, match=r"c: .* found none in a share of 0.01 of 60 texts; increase validation_share"):

@@ -150,6 +150,19 @@ def test_masked_subwords(measured, folder, dev_tokens):
     assert found["value"]["en"] == pytest.approx(hits / len(hidden.positions)) and hits < found["n"]["en"]
 
 
+def test_an_encoder_without_a_mask_fails_before_its_work(folder, dev_tokens, tmp_path, monkeypatch):
+    shutil.copytree(folder, tmp_path / "encoder")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        file = tmp_path / "encoder" / name
+        file.write_text(file.read_text("utf-8").replace("[MASK]", "[HIDE]").replace("mask_token", "hiding"), "utf-8")
+    monkeypatch.setattr(translation, "mean_states", None)
+    with pytest.raises(DataError, match="expected a tokenizer with a mask"):
+        list(translation.measure(
+            Given(tmp_path / "encoder", 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN],
+            weights=[1.0], negative_weights=[], layer=1, masked_source="en", segments=True, seed=0, resamples=20,
+        ))  # fmt: skip
+
+
 def test_the_third_language_is_neither():
     assert translation.third(["en", "de", "zh"], "en", "de") == "zh" and translation.third(["en", "de", "zh"], "en", "zh") == "de"
     assert translation.third(["en", "de", "zh"], "zh", "en") == "de" and translation.third(["en", "de"], "en", "de") is None

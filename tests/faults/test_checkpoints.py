@@ -7,6 +7,7 @@ import pytest
 import torch
 from crosslens.heads import TASK
 from crosslens.training import checkpoint
+from crosslens.training.loop import Loop
 from test_training import Killed, assert_same, loop, recipe
 
 LOG = logging.getLogger("crosslens.tests")
@@ -68,6 +69,32 @@ def test_bits_that_flipped(stored, often, tally, tmp_path, caplog, part):
             assert not path.exists() and path.with_name("checkpoint.damaged").exists()
         found.survived += 1
     found.seen = found.seen.replace(str(tmp_path), "results/models/RECIPE/seed0")
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "not yours"), OSError(116, "stale"), MemoryError()], ids=repr)
+def test_one_that_cannot_be_read_now_stays(stored, tmp_path, monkeypatch, error):
+    def fails(*_):
+        raise error
+
+    path, (content, key) = tmp_path / "checkpoint", stored
+    path.write_bytes(content)
+    with monkeypatch.context() as patched, pytest.raises(type(error)):
+        patched.setattr(checkpoint, "safe_open", fails)
+        checkpoint.load(path, key, LOG)
+    assert checkpoint.load(path, key, LOG) is not None
+
+
+def test_of_other_code_none_is_resumed(bench, tmp_path, monkeypatch):
+    """Not even a finished one, from which nothing but predictions would be made."""
+    path, steps, step = tmp_path / "checkpoint", [], Loop.step
+    monkeypatch.setattr(Loop, "step", lambda self, *arguments: (steps.append(1), step(self, *arguments))[1])
+    taken = {}
+    for version in (["1", "a"], ["1", "a"], ["2", "a"], ["2", "b"]):
+        before = len(steps)
+        loop(bench, recipe(), checkpoints=path, version=version).run()
+        taken.setdefault(tuple(version), []).append(len(steps) - before)
+    whole = taken["1", "a"][0]
+    assert whole > 0 and taken == {("1", "a"): [whole, 0], ("2", "a"): [whole], ("2", "b"): [whole]}
 
 
 @pytest.mark.parametrize("part", ["header", "content"])

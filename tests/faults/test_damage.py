@@ -24,6 +24,7 @@ from crosslens.measures.given import Given
 from crosslens.pages import _item
 from crosslens.states import files as states_files
 from crosslens.states.run import run as store_states
+from crosslens.tokens.schema import counts
 from crosslens.tokens.tokenise import write_corpus_tokens
 from crosslens.training.run import run as train
 from test_training import recipe
@@ -156,6 +157,35 @@ def test_damage_is_noticed_by_the_next_step(study, often, tally, fault, whole):
             file.write_bytes(before)
     digests._digest.cache_clear()
     assert found.lost == []
+
+
+def test_a_file_that_is_gone_is_missed_by_who_lists_the_folder(study):
+    """Else a table would be made of the languages that are left."""
+    folder = study.root / "tokens/sentences"
+    assert LANGUAGE in counts(folder, SPLIT)
+    content = (folder / f"{LANGUAGE}.{SPLIT}.parquet").read_bytes()
+    (folder / f"{LANGUAGE}.{SPLIT}.parquet").unlink()
+    try:
+        with pytest.raises(DataError, match=f"{LANGUAGE}.{SPLIT}.parquet: missing; remove {folder} and build it again"):
+            counts(folder, SPLIT)
+    finally:
+        (folder / f"{LANGUAGE}.{SPLIT}.parquet").write_bytes(content)
+
+
+def test_what_others_put_into_a_folder_is_no_damage(tmp_path):
+    """Notebooks leave hidden folders, and who publishes results a list of digests above them."""
+    for name in ("one.csv", "two/part.csv"):
+        with digests.sealed(tmp_path / name) as temporary:
+            temporary.write_text(name)
+    digests.seal(tmp_path / "two")
+    (tmp_path / "two/.ipynb_checkpoints").mkdir()
+    (tmp_path / "two/.ipynb_checkpoints/part.csv").write_text("x")
+    (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64}  one.csv\n")
+    for path in (tmp_path / "one.csv", tmp_path / "two", tmp_path / "two/part.csv"):
+        assert digests.verified(path) == path
+    (tmp_path / "two/new.csv").write_text("x")
+    with pytest.raises(DataError, match="two/new.csv: without the digest"):
+        digests.verified(tmp_path / "two")
 
 
 def test_undamaged_every_step_runs(study):

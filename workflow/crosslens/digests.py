@@ -12,7 +12,7 @@ from crosslens.errors import DataError
 from crosslens.files import sha256, written
 from crosslens.logs import command
 
-SUMS = "SHA256SUMS"  # digests of what a folder holds; that of a file lies beside it as .NAME.sha256; sha256sum checks both
+SUMS = ".SHA256SUMS"  # digests of what a folder holds; that of a file lies beside it as .NAME.sha256; sha256sum checks both
 NO_DIGEST = "without the digest that it was written with"
 UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary folders
 
@@ -53,11 +53,16 @@ def verified(path: Path) -> Path:
         raise _damaged(min(others), made, "missing" if min(others) in expected else NO_DIGEST)
     if not expected:
         raise _damaged(path, made, "missing")
-    for file, digest in expected.items():
-        status = file.stat()
-        if _digest(file, status.st_mtime_ns, status.st_size) != digest:
+    for file, expected_digest in expected.items():
+        if digest(file) != expected_digest:
             raise _damaged(file, made, "not what was written, damaged or changed since")
     return path
+
+
+def digest(file: Path) -> str:
+    """sha256 of a file, computed once in a process while the file stays the same."""
+    status = file.stat()
+    return _digest(file, status.st_mtime_ns, status.st_size)
 
 
 def _digests(path: Path) -> tuple[Path, dict[Path, str]]:
@@ -83,8 +88,9 @@ def _beside(path: Path) -> Path:
 
 
 def _held(folder: Path) -> set[Path]:
-    """All files inside a folder but their digests and hidden files, which Snakemake and file systems leave there."""
-    return {path for path in folder.rglob("[!.]*") if path.is_file() and path != folder / SUMS}
+    """All files inside a folder but hidden ones, which Snakemake, editors and file systems leave there, and their digests."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)}
 
 
 def _damaged(file: Path, made: Path, what: str) -> DataError:

@@ -2,7 +2,7 @@
 
 Passed to a rule as ``params: code=fingerprint("workflow/scripts/x.py")``, a fingerprint makes the rule rerun when its
 script, or a library module that the script imports, directly or not, changes in more than comments, docstrings,
-descriptions of fields or layout; modules that only report, or choose a GPU (SILENT), do not count. Imports are read from the
+descriptions of fields or layout; modules that move no number (SILENT) do not count. Imports are read from the
 syntax tree; nothing is executed. Imports written as strings (importlib) and data files are not seen: name those as inputs of the
 rule.
 """
@@ -23,11 +23,14 @@ from crosslens.files import written
 
 FORMAT = 3  # raise when the text that is hashed, or what the cache holds, changes
 FOLDERS = ("workflow", "workflow/scripts")  # on sys.path while a script runs, below the repository root
-SILENT = {
+SILENT = {  # they report, choose a GPU, or decide whether a file is read or a job may run
+    "workflow/crosslens/digests.py",
     "workflow/crosslens/errors.py",
     "workflow/crosslens/gpus.py",
     "workflow/crosslens/logs.py",
     "workflow/crosslens/papers/__init__.py",
+    "workflow/crosslens/signals.py",
+    "workflow/crosslens/training/lock.py",
 }  # the last: the list of papers
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -1,7 +1,8 @@
 """Several GPUs on one machine without a scheduler: each job takes its own, and holds it until its process ends.
 
 `snakemake --cores 16 --resources gpu=4` runs as many jobs as there are GPUs, but Snakemake only counts them. Which one a job
-gets is decided here, by a lock for each GPU that the kernel releases however the process ends. SLURM hands GPUs out itself.
+gets is decided here, by a lock for each GPU that the kernel releases however the process ends. SLURM hands out those of a job;
+jobs of Snakemake that run within one share them likewise.
 """
 
 import fcntl
@@ -23,13 +24,17 @@ def take(number: int, log: logging.Logger, folder: Path | None = None) -> list[s
     """Let this process see so many GPUs that no other job of this user holds; waits until there are as many. Before CUDA begins.
 
     Returns their numbers; [] where nothing is to be shared out and the environment stays as it is: no GPU is asked for, a
-    scheduler hands them out, or there is one at most, which jobs share. Where CUDA_VISIBLE_DEVICES lists some, those are all.
+    scheduler has given the job just these, or there is one at most, which jobs share. Where CUDA_VISIBLE_DEVICES lists some,
+    those are all.
     """
-    found = [] if any(os.environ.get(name) for name in SCHEDULERS) else available()
+    found, job = available(), next(filter(None, map(os.environ.get, SCHEDULERS)), None)
+    if job and len(found) <= number:
+        return []
     number = min(number, len(found))  # a batch in more parts than there are GPUs
     if not number or len(found) == 1:
         return []
-    folder = folder or Path(tempfile.gettempdir(), f"crosslens-gpus-{os.getuid()}")
+    name = "-".join(filter(None, ("crosslens-gpus", str(os.getuid()), job)))  # GPUs of two jobs may have the same numbers
+    folder = folder or Path(tempfile.gettempdir(), name)
     folder.mkdir(mode=0o700, exist_ok=True)
     waited = False
     while not (taken := _some(found, number, folder)):

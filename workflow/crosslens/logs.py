@@ -20,7 +20,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from crosslens import signals
 from crosslens.errors import NO_ROOM, DataError
@@ -96,9 +96,7 @@ def start(log_path: str | None, made: str, *, seed: int | None = None) -> loggin
     log.addHandler(brief)
     if log_path:
         Path(log_path).parent.mkdir(parents=True, exist_ok=True)
-        file = _LogFile(log_path, mode="w", encoding="utf-8")
-        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
-        log.addHandler(file)
+        log.addHandler(in_file(log_path, "w"))
     signals.handle()
     atexit.register(signals.ignore)  # the script has ended: what is written is whole
     atexit.register(gc.freeze)  # else a job that imported torch looks for garbage for up to a second while Python shuts down
@@ -108,6 +106,13 @@ def start(log_path: str | None, made: str, *, seed: int | None = None) -> loggin
     host = ", SLURM job ".join(filter(None, (platform.node(), os.environ.get("SLURM_JOB_ID"))))
     log.info("host %s, %s cores, OMP_NUM_THREADS %s, seed %s", host, os.cpu_count(), threads, seed)
     return log
+
+
+def in_file(path: str, mode: Literal["w", "a"]) -> logging.Handler:
+    """Writes a rule's log, with the time of each line."""
+    file = _LogFile(path, mode=mode, encoding="utf-8")
+    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    return file
 
 
 class _LogFile(logging.FileHandler):
@@ -129,9 +134,14 @@ def report(made: str, kind: type[BaseException], error: BaseException, traceback
         signals.ignore()
         log.error("%s", error)
         sys.exit(error.status)  # in a hook too this ends Python with that status
-    line = str(error) if isinstance(error, DataError) else _of_disk(error, made)
+    line = in_one_line(error, made)
     where = None if line else (kind, error, traceback)
     log.error("%s", line or "stopped by an error", exc_info=where)
+
+
+def in_one_line(error: BaseException, made: str) -> str:
+    """What a user can mend; "" of an error that is ours. made: what the rule makes."""
+    return str(error) if isinstance(error, DataError) else _of_disk(error, made)
 
 
 def _of_disk(error: BaseException, made: str) -> str:

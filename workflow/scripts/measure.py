@@ -6,7 +6,7 @@ from pathlib import Path
 from crosslens import gpus, logs, records
 from crosslens.digests import verified
 from crosslens.measures.given import Given
-from crosslens.trainings import trainings
+from crosslens.trainings import seen, trainings
 
 kind, params = snakemake.wildcards.kind, snakemake.params
 log = logs.start(snakemake.log[0], snakemake.output[0])
@@ -32,4 +32,5 @@ rows = [
     )
 ]
 schema = getattr(module, "SCHEMA", records.RECORDS)
+seen(inputs.get("predictions", []))  # for runs that do not show their jobs, or have their own workflow
 records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema)

@@ -6,10 +6,12 @@ from crosslens import gpus, logs
 from crosslens.config.draws import Draws
 from crosslens.encoding.units import Units
 from crosslens.states.run import run
+from crosslens.trainings import seen
 
 settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=int(snakemake.wildcards.seed))
 gpus.take(snakemake.resources.get("gpu", 0), log)
+seen(snakemake.input.model)  # for runs that do not show their jobs, or have their own workflow
 run(
     Path(snakemake.input.encoder),
     [Path(path) for path in snakemake.input.model],

@@ -18,6 +18,7 @@ train(
     Path(snakemake.input.encoder),
     {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
     Path(snakemake.output.record).parent,
+    version=[snakemake.params.code, snakemake.params.environment],
     threads=snakemake.threads,
     log=log,
     log_file=Path(snakemake.log[0]),

@@ -110,7 +110,7 @@ def read(
     withheld: see `reason_to_drop`; words: fused, see `fused`.
     A row's id is TREEBANK/SENT_ID. parallel: it is the id that translations share, the sent_id without the treebank's name
     (en_partut-ud-9: 9) or what UD_Polish-PUD gives in its place, and the rows are sorted by it.
-    Raises DataError where a file is not CoNLL-U, an id of a parallel treebank comes twice, or a sentence with its id
+    Raises DataError where a file is not CoNLL-U, an id of a parallel treebank comes twice, or a sentence with its sent_id
     in two files.
     """
     rows: list[dict[str, Any]] = []
@@ -118,7 +118,7 @@ def read(
     counts = {"withheld": 0, "untagged": 0, "other_text": 0}
     for path in paths:
         treebank = path.name.split(".")[0].split("-ud-")[0]
-        for sentence in read_treebank(path):
+        for number, sentence in enumerate(read_treebank(path), start=1):
             if words == "fused":
                 sentence = fused(sentence, language)
             reason = reason_to_drop(sentence, withheld)
@@ -127,12 +127,15 @@ def read(
                 continue
             counts["other_text"] += not sentence.text_fits
             id = _shared_id(sentence) if parallel else f"{treebank}/{sentence.id}"
-            if id in seen and (parallel or seen[id] == sentence.forms):  # the files of a treebank may number alike
+            # Files of a treebank may number alike. A number without a sent_id, or equal to it, is that of a place, not a name.
+            named = parallel or sentence.id != str(number)
+            if named and id in seen and (parallel or seen[id] == sentence.forms):
                 raise DataError(
                     f"{path}:{sentence.line}: expected each sentence once, found {id} a second time among "
                     f"{', '.join(map(str, paths))}; name each treebank once"
                 )
-            seen[id] = sentence.forms
+            if named:
+                seen[id] = sentence.forms
             rows.append(_row(id, sentence, language))
     return sorted(rows, key=lambda row: str(row["id"])) if parallel else rows, counts
 

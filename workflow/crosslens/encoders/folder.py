@@ -15,7 +15,7 @@ PARTS = {"config": "config.json", "tokenizer": "tokenizer.json", "tokenizer_conf
 WEIGHTS = "model.safetensors"
 LANGUAGE_MODEL = "language_model.safetensors"  # the head of a masked language model, where the encoder came with one
 KEPT = "kept.json"
-
+SPECIALS = "special_tokens_map.json"  # beside tokenizer_config.json in folders that older transformers saved
 
 LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million
 CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementation", "_attn_implementation",
@@ -23,7 +23,11 @@ CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementatio
 """Names under which config.json can ask for code, of the folder itself or of the hub: they are left out."""
 NUMBERS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
            "max_position_embeddings", "type_vocab_size")  # fmt: skip
+COUNTED = ("camembert", "data2vec-text", "esm", "ibert", "layoutlmv3", "lilt", "longformer", "luke", "markuplm", "mpnet",
+           "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod")  # fmt: skip
+"""Values of model_type where the first position has the number after that of padding, and no padding is counted."""
 NAMED = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token", "bos_token", "eos_token")
+MASKS = ("[MASK]", "<mask>")
 SAVE_AGAIN = "use the files of one checkpoint, or load the encoder and save it again with save_pretrained"
 
 
@@ -58,11 +62,11 @@ def read(folder: Path) -> Description:
             f"{folder}: expected an encoder saved by transformers with a fast tokenizer, found no {', '.join(missing)}: load and "
             "save it again with save_pretrained"
         )
-    config, tokenizer = read_config(folder), _object(folder / PARTS["tokenizer"])
+    config, tokenizer = read_config(folder), _typed(_object(folder / PARTS["tokenizer"]))
     kept = _json(folder / KEPT) if (folder / KEPT).is_file() else None
     if kept is not None and not (isinstance(kept, list) and len(kept) == config["vocab_size"] and all(map(_is_number, kept))):
         raise _wrong(folder / KEPT, f"{config['vocab_size']} numbers, the vocab_size of config.json", "other content")
-    names = _object(folder / PARTS["tokenizer_config"])
+    names = _names(folder)
     _check_tokenizer(folder, tokenizer, config, names if kept is None else {})
     return Description(config, tokenizer, names, None if kept is None else tuple(kept), folder)
 
@@ -84,6 +88,27 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
+def _typed(tokenizer: dict[str, Any]) -> dict[str, Any]:
+    """The same with the kind of its model, which files from before tokenizers 0.9 leave to be inferred."""
+    model = tokenizer.get("model")
+    if not isinstance(model, dict) or "type" in model:
+        return tokenizer
+    if "merges" in model:
+        kind = "BPE"
+    elif isinstance(model.get("vocab"), list):
+        kind = "Unigram"
+    else:
+        kind = "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
+    return tokenizer | {"model": {"type": kind} | model}
+
+
+def _names(folder: Path) -> dict[str, Any]:
+    """What tokenizer_config.json says, and the mask that special_tokens_map.json names where it names none."""
+    names, beside = _object(folder / PARTS["tokenizer_config"]), folder / SPECIALS
+    mask = names.get("mask_token") or (_object(beside).get("mask_token") if beside.is_file() else None)
+    return names | {"mask_token": mask} if mask else names
+
+
 def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, Any], names: dict[str, Any]) -> None:
     """Raise DataError unless every piece has an embedding, and the special ones are those that the files name."""
     file = folder / PARTS["tokenizer"]
@@ -100,7 +125,7 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
         }
         odd = [name for name, piece in named.items() if not isinstance(piece, str | None)]
         if odd:
-            raise ValueError(f"{odd[0]} of tokenizer_config.json is no text")
+            raise ValueError(f"{odd[0]} of the files beside it is no text")
         padding = pieces.get(named.get("pad_token"))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
         raise _wrong(file, "a whole tokenizer", f"a part of one ({type(error).__name__}: {_line(error)})") from None
@@ -120,8 +145,10 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
             raise _wrong(file, f"{piece!r:.40} as piece {number}, as its post_processor says", str(pieces.get(piece)))
     for name, piece in named.items():
         if piece is not None and piece not in pieces:
-            raise _wrong(file, f"the {name} {piece!r:.40} of tokenizer_config.json among its pieces", "none")
-    if None not in (padding, config.get("pad_token_id")) and padding != config["pad_token_id"]:
+            raise _wrong(file, f"the {name} {piece!r:.40} of the files beside it among its pieces", "none")
+    # Elsewhere padding is masked whatever its piece: multilingual-e5-small is a BERT with <pad> 1 and pad_token_id 0.
+    counted = config["model_type"] in COUNTED and None not in (padding, config.get("pad_token_id"))
+    if counted and padding != config["pad_token_id"]:
         raise _wrong(file, f"{named['pad_token']!r:.40} as piece {config['pad_token_id']}, as config.json says", str(padding))
 
 
@@ -179,8 +206,11 @@ def mask_piece(folder: Path) -> int:
     """Number of the piece that stands for a masked one. Raises DataError where the tokenizer has none."""
     description = read(folder)
     name = description.tokenizer_config.get("mask_token")
-    name = name["content"] if isinstance(name, dict) else name
-    number = description.fast_tokenizer().token_to_id(name) if name else None
+    named = [name["content"] if isinstance(name, dict) else name] if name else []
+    # The official folders of mBERT and XLM-R name none: there it is known by its usual name.
+    added = [token["content"] for token in description.tokenizer["added_tokens"] if token.get("special")]
+    masks = named or [piece for piece in added if piece in MASKS]
+    number = description.fast_tokenizer().token_to_id(masks[0]) if len(masks) == 1 else None
     if number is None:
         raise DataError(f"{folder}: expected a tokenizer with a mask, found none: use the encoder of a masked language model")
     return number

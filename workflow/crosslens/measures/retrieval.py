@@ -15,6 +15,7 @@ import torch
 
 from crosslens.corpora.lines import UNSPACED
 from crosslens.corpora.schema import read
+from crosslens.digests import verified
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.occurrences import Spelling, context_vectors, drawn, find, word_vectors
 from crosslens.encoding.texts import Texts, load_pieces
@@ -78,7 +79,8 @@ def measure(
     model, spelling = load_encoder(given.folder, given.weights).to(device), Spelling(load_tokenizer(given.folder))
     top = int(model.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     chosen = range(top + 1) if layers == "all" else (top,)
-    languages = {file.name.split(".")[0] for corpus in corpora for file in given.tokens[corpus].glob(f"*.{split}.parquet")}
+    files = [file for corpus in corpora for file in verified(given.tokens[corpus]).glob(f"*.{split}.parquet")]
+    languages = {file.name.split(".")[0] for file in files}
     directions = _directions([given.dictionaries[name] for name in dictionaries], dictionary_split, source, languages)
     if not directions:
         raise DataError(
@@ -107,7 +109,7 @@ def _directions(
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
     """(source language, target language) -> different pairs of words, in the order of the dictionaries."""
     found: dict[tuple[str, str], dict[tuple[str, str], None]] = defaultdict(dict)
-    for path in (path for folder in folders for path in sorted(folder.glob(f"*.{split}.parquet"))):
+    for path in (path for folder in folders for path in sorted(verified(folder).glob(f"*.{split}.parquet"))):
         for row in read(path).to_pylist():
             direction = row["source_language"], row["target_language"]
             if source in direction and languages.issuperset(direction):

@@ -10,7 +10,7 @@ from crosslens.corpora.treebanks import document
 from crosslens.errors import DataError
 from crosslens.measures.cka import compare
 from crosslens.measures.given import Given
-from crosslens.states.files import read_layers
+from crosslens.states.files import by_language, read_layers
 
 READS = ("states",)
 
@@ -21,7 +21,7 @@ def measure(given: Given, *, corpus: str, reference: str, draws: int) -> Iterato
     corpus: of parallel texts, whose sentences are aligned by their ids; the jackknife leaves out documents. Raises DataError
     where a language has other sentences.
     """
-    paths = {path.stem: path for path in sorted((given.folder / corpus).glob("*.parquet"))}
+    paths = by_language(given.folder / corpus)
     ids, states = read_layers(paths[reference])
     blocks = np.unique([document(id) for id in ids], return_inverse=True)[1]
     others = {language: _aligned(path, reference, ids) for language, path in paths.items() if language != reference}

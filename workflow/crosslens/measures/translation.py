@@ -69,6 +69,7 @@ def measure(
     others that layer alone. The vocabularies of languages are those of the split that is translated.
     """
     torch.set_num_threads(given.threads)
+    mask = mask_piece(given.folder)  # first, as an encoder may have none
     encoder, head = load_language_model(given.folder, given.weights)
     top, size = int(encoder.config.num_hidden_layers), len(head.bias)  # type: ignore[union-attr, arg-type]
     layer = min(layer, top)
@@ -101,7 +102,7 @@ def measure(
     alone = {
         code: vocabularies[code, "test"] & ~vocabularies[masked_source, "test"] for code in languages if code != masked_source
     }
-    hidden = hide(texts[masked_source, "test"], mask_piece(given.folder), size)
+    hidden = hide(texts[masked_source, "test"], mask, size)
     row = {"corpus": pairs, "split": "test"}
     yield from (row | found for found in masked_outputs(encoder, head, hidden, alone, segments, resamples, seed))
 

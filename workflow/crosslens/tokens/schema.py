@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from crosslens.corpora.schema import metadata
+from crosslens.digests import verified
 
 TOKENS = pa.schema(
     [
@@ -29,4 +30,4 @@ def counts(folder: Path, split: str) -> dict[str, dict[str, int]]:
 
     folder: tokens/ENCODER/CORPUS.
     """
-    return {path.name.split(".")[0]: metadata(path) for path in sorted(folder.glob(f"*.{split}.parquet"))}
+    return {path.name.split(".")[0]: metadata(path) for path in sorted(verified(folder).glob(f"*.{split}.parquet"))}

@@ -84,7 +84,7 @@ def write(path: Path, key: str, values: Any, tensors: Mapping[str, torch.Tensor]
 def read(path: Path, key: str, log: logging.Logger) -> tuple[Any, dict[str, torch.Tensor]] | None:
     """Values and tensors of a checkpoint of these settings and data, or None.
 
-    One that is not as it was written is set aside under another name.
+    One that is not as it was written is set aside under another name; one that cannot be read now (OSError) stays.
     """
     try:
         with safe_open(path, "pt") as stored:
@@ -93,6 +93,8 @@ def read(path: Path, key: str, log: logging.Logger) -> tuple[Any, dict[str, torc
             raise ValueError("its content is not what was written")
     except FileNotFoundError:
         return None
+    except (OSError, MemoryError):
+        raise
     except Exception as error:  # whatever an altered file leads to
         aside = path.with_name(f"{path.name}.damaged")
         if parallel.rank() == 0:

@@ -18,6 +18,10 @@ from crosslens.files import remove
 from crosslens.trainings import CHECKPOINT, HALF_WRITTEN
 
 Holder = dict[str, str | int]
+ENDED = (
+    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT",
+)  # fmt: skip
+"""SLURM's states of jobs that are over."""
 
 
 @contextmanager
@@ -63,7 +67,8 @@ def locked(path: Path, what: str) -> Iterator[None]:
 
 def _me() -> Holder:
     job, pid = os.environ.get("SLURM_JOB_ID", ""), os.getpid()
-    return {"host": platform.node(), "job": job, "pid": pid, "began": _began(pid), "since": f"{datetime.now():%Y-%m-%d %H:%M}"}
+    since = f"{datetime.now():%Y-%m-%d %H:%M}"
+    return {"host": platform.node(), "job": job, "pid": pid, "pids": _pids(), "began": _began(pid), "since": since}
 
 
 def _made(path: Path, content: str) -> bool:
@@ -114,11 +119,19 @@ def _take(path: Path, found: str) -> None:
 def _dead(holder: Holder) -> bool:
     """Whether a holder certainly no longer runs."""
     host, job, pid = holder.get("host"), holder.get("job"), holder.get("pid")
-    if host == platform.node():
+    if host == platform.node() and holder.get("pids") == _pids():
         return isinstance(pid, int) and not _runs(pid, str(holder.get("began")))
     if not job:
         return False
     return job == os.environ.get("SLURM_JOB_ID") or _left_queue(str(job))  # a job that was queued again is in one place
+
+
+def _pids() -> str:
+    """What the process numbers of this machine belong to: a container has its own, and sees no others."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
 
 
 def _runs(pid: int, began: str) -> bool:
@@ -149,7 +162,7 @@ def _left_queue(job: str) -> bool:
         return False
     if asked.returncode:
         return "Invalid job id" in asked.stderr
-    return asked.stdout.strip() in ("", "COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "CANCELLED", "BOOT_FAIL")
+    return asked.stdout.strip() in ("", *ENDED)
 
 
 def _refusal(path: Path, what: str, holder: Holder) -> str:

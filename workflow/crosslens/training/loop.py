@@ -36,6 +36,7 @@ from crosslens.training.predict import predict, predict_from, selection_score
 class Loop:
     """One training. `texts` holds the data of `recipe.data()`; weights come from `encoder`.
 
+    version: of the code; a checkpoint of another one is not resumed.
     subspaces: by method and layer, those that the recipe's penalties and projections name.
     mask: number of the piece that stands in masked places, of a recipe that trains a language model.
     shared: filled and read by trainings that leave the encoder as it is and differ neither in it nor in texts.
@@ -49,6 +50,7 @@ class Loop:
         *,
         seed: int,
         log: logging.Logger,
+        version: Sequence[str] = (),
         subspaces: Mapping[tuple[str, int], Subspace] | None = None,
         shared: Features | None = None,
         mask: int | None = None,
@@ -57,7 +59,7 @@ class Loop:
         device: torch.device | None = None,
         after_step: Callable[[Position], None] | None = None,
     ):
-        self.recipe, self.texts, self.seed, self.log = recipe, texts, seed, log
+        self.recipe, self.texts, self.seed, self.log, self.version = recipe, texts, seed, log, list(version)
         self.sizes = {data: len(read) for data, read in texts.items()}
         self.checkpoints, self.checkpoint_seconds, self.saved_at = checkpoints, checkpoint_seconds, time.monotonic()
         self.after_step, self.mask = after_step, mask
@@ -91,6 +93,7 @@ class Loop:
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
         resumed = checkpoint.load(self.checkpoints, self.key, self.log) if self.checkpoints else None
+        resumed = None if parallel.agreed(resumed is None, self.device) else resumed  # all or none
         for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
             with signals.held():
                 self.train_stage(number, resumed)
@@ -165,15 +168,16 @@ class Loop:
             losses = self.step(phase, chosen)
             for column, loss in zip(columns, losses, strict=True):
                 at.losses[column] = at.losses.get(column, 0.0) + loss / steps
-            at.pieces += sum(
-                int(self.texts[term.data].lengths[texts].sum()) for term, texts in zip(phase.terms, chosen, strict=True)
-            )
+            pairs = zip(phase.terms, chosen, strict=True)
+            at.pieces += sum(int(self.texts[term.data].lengths[texts].sum()) for term, texts in pairs)
             at.step, at.updates = at.step + 1, at.updates + 1
             at.seconds, began = at.seconds + time.monotonic() - began, time.monotonic()
             progress.advance(1)
             self._save_if_due()
             if self.after_step:
                 self.after_step(at)
+        if parallel.size() > 1:  # an evaluation that is stopped would lose them; see `_released`
+            self._save()
         last = at.phase == len(stage.phases) - 1
         at.accuracies |= self.accuracies(stage, "" if last else f", after phase {at.phase + 1}")
         at.phase, at.step = at.phase + 1, 0
@@ -203,9 +207,7 @@ class Loop:
     def gradients(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
         """Gradients of what a phase updates, and nothing else's, from some texts of each term; returns the terms' mean losses.
 
-        After the loss of a term with a penalty comes the mean distance from the anchor.
-
-        When memory runs out, again with micro-batches of half the size.
+        After the loss of a term with a penalty comes the mean distance from the anchor. Out of memory: again, in halves.
         """
         while True:
             try:
@@ -322,9 +324,8 @@ class Loop:
         row |= {"pieces_a_second": round(at.pieces / at.seconds) if at.seconds else 0}
         at.history.append(row)
         at.losses, at.accuracies, at.pieces, at.seconds = {}, {}, 0, 0.0
-        self.log.info(
-            "%s", ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
-        )
+        shown = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
+        self.log.info("%s", ", ".join(shown))
 
     def _save_if_due(self) -> None:
         """Write a checkpoint from time to time; stop where the training, which saves it then, is asked to."""
@@ -343,7 +344,7 @@ class Loop:
     @cached_property
     def key(self) -> str:
         """What a checkpoint of this training is known by; asked for before the first step."""
-        settings = [self.recipe.settings(), self.precision, self.seed]
+        settings = [self.recipe.settings(), self.precision, self.seed, self.version]
         arrays = [array for subspace in self.subspaces.values() for array in (subspace.basis, subspace.eigenvalues)]
         read = self.model.encoder.state_dict() | {f"subspace {i}": torch.from_numpy(array) for i, array in enumerate(arrays)}
         return checkpoint.digest(settings, self.texts.values(), read)

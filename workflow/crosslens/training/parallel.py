@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from crosslens import signals
+from crosslens import logs, signals
+from crosslens.errors import DataError
+from crosslens.files import written
 
 
 def rank() -> int:
@@ -63,11 +66,12 @@ def agreed(wish: bool, device: torch.device) -> bool:
 def launch(arguments: dict[str, Any], number: int) -> None:
     """Call `crosslens.training.run.run` in so many processes; arguments: of `_work`, ready for JSON.
 
-    A signal is handed on, so that the training stops with a checkpoint. Raises CalledProcessError where a process fails.
+    A signal is handed on, so that the training stops with a checkpoint. Raises what a process failed with: DataError, or
+    RuntimeError with its traceback.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arguments.json"
-        file.write_text(json.dumps(arguments | {"meeting": f"file://{folder}/meeting"}), encoding="utf-8")
+        file.write_text(json.dumps(arguments | {"place": folder}), encoding="utf-8")
         command = [sys.executable, "-m", "crosslens.training.parallel", os.fspath(file)]
         library = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
         environment = os.environ | {"OMP_NUM_THREADS": str(arguments["threads"]), "PYTHONPATH": library}
@@ -77,7 +81,7 @@ def launch(arguments: dict[str, Any], number: int) -> None:
                 started.append(subprocess.Popen(command, env=environment | {"RANK": str(place), "WORLD_SIZE": str(number)}))
             while (codes := [process.poll() for process in started]).count(0) < number:
                 if failed := next(filter(None, codes), None):
-                    raise subprocess.CalledProcessError(failed, command)
+                    raise _failure(Path(folder), failed)
                 time.sleep(0.1)
         except signals.Stopped:
             with signals.held():
@@ -97,33 +101,47 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], seconds: float) -> None:
         time.sleep(0.1)
 
 
+def _failure(place: Path, status: int) -> Exception:
+    """What ended a training: bad input before anything else, since the other processes fail by being left alone."""
+    files = sorted(place.glob("*.failed"), key=lambda file: file.stat().st_mtime_ns)
+    said = [json.loads(file.read_text("utf-8")) for file in files]
+    if line := next((line for line, _ in said if line), None):
+        return DataError(line)
+    return RuntimeError(next((traceback for _, traceback in said), f"a process of the training ended with status {status}"))
+
+
 def _work(
-    recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, meeting: str, **options: Any
+    recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, place: str, **options: Any
 ) -> None:  # fmt: skip
-    """One process of a training, as `launch` starts it. meeting: where they find each other."""
+    """One process of a training, as `launch` starts it. place: a folder where they find each other, and say why they failed."""
     from crosslens.recipes import Recipe  # late: `run` imports this module
     from crosslens.training.run import run
 
     signals.handle()
-    place, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    if torch.cuda.is_available():
-        torch.cuda.set_device(place)
+    own, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     logger = logging.getLogger("crosslens")
-    if place == 0:
-        logger.addHandler(logging.FileHandler(log))
-        logger.setLevel(logging.INFO)
     logger.propagate = False
     try:
+        if own == 0:
+            logger.addHandler(logs.in_file(log, "a"))
+            logger.setLevel(logging.INFO)
+        if torch.cuda.is_available():
+            torch.cuda.set_device(own)
         backend = "nccl" if torch.cuda.is_available() else "gloo"
-        torch.distributed.init_process_group(backend, init_method=meeting, rank=place, world_size=number)
-        places = {name: None if options[name] is None else Path(options[name]) for name in ("artefact", "pretrained")}
+        torch.distributed.init_process_group(backend, init_method=f"file://{place}/meeting", rank=own, world_size=number)
+        paths = {name: None if options[name] is None else Path(options[name]) for name in ("artefact", "pretrained")}
         run(
-            Recipe.model_validate(recipe), seed, Path(encoder), {name: Path(place) for name, place in tokens.items()},
-            Path(folder), log=logger, **{**options, **places},
+            Recipe.model_validate(recipe), seed, Path(encoder), {name: Path(path) for name, path in tokens.items()},
+            Path(folder), log=logger, **{**options, **paths},
         )  # fmt: skip
     except signals.Stopped as stopped:
         signals.ignore()
         sys.exit(stopped.status)  # the process that started this one says why
+    except Exception as error:
+        reason = logs.in_one_line(error, folder), traceback.format_exc()
+        with written(Path(place, f"{own}.failed")) as file:
+            file.write_text(json.dumps(reason), encoding="utf-8")
+        sys.exit(1)
     finally:
         if torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()

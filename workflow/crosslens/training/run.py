@@ -17,12 +17,11 @@ import torch
 from torch import nn
 
 from crosslens import parquet
-from crosslens.digests import sealed, verified
+from crosslens.digests import digest, sealed, verified
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.packing import first_texts, packed
 from crosslens.encoding.texts import Texts, load, load_pieces
-from crosslens.files import sha256
 from crosslens.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
 from crosslens.logs import command, versions
 from crosslens.recipes import Data, Recipe, Static
@@ -124,6 +123,7 @@ def run(
     tokens: Mapping[str, Path],
     folder: Path,
     *,
+    version: Sequence[str] = (),
     threads: int,
     log: logging.Logger,
     artefact: Path | None = None,
@@ -133,10 +133,11 @@ def run(
 ) -> None:
     """Train a recipe with one seed; write predictions, the epochs' history, weights that it keeps, and last a record to a folder.
 
-    tokens: corpus -> its folder of tokens. artefact: what the recipe's artefact is, subspaces. pretrained: weights of the model
-    that it starts from. features: see Loop. made: what the command in the record names; None: the record. Of several processes
-    that share a training (crosslens.training.parallel) the first writes. The checkpoint stays, for whoever called to remove once
-    what was written is safe: from the last one only predictions are made again.
+    tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code: from a
+    checkpoint of another one no training goes on. artefact: what the recipe's artefact is, subspaces. pretrained: weights of the
+    model that it starts from. features: see Loop. made: what the command in the record names; None: the record. Of several
+    processes that share a training (crosslens.training.parallel) the first writes. The checkpoint stays, for whoever called to
+    remove once what was written is safe: from the last one only predictions are made again.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -148,12 +149,15 @@ def run(
     starts = load_encoder(verified(encoder), [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
     precision = "float32"
     if recipe.static:
-        trained = _static(recipe.static, texts, starts, seed, threads, log, folder / CHECKPOINT)
+        read = texts[recipe.static.data]
+        key = checkpoint.digest([recipe.static.model_dump(mode="json"), seed, list(version)], [read], starts.state_dict())
+        kept = checkpoint.Kept(folder / CHECKPOINT, key, log)
+        trained = _static(recipe.static, read, starts, seed=seed, threads=threads, log=log, kept=kept)
     else:
         masks = any(isinstance(head, LanguageModelHead) for head in recipe.heads.values())
         loop = Loop(
-            recipe, texts, starts, seed=seed, log=log, shared=features, mask=mask_piece(encoder) if masks else None,
-            subspaces=subspaces.read(artefact) if artefact else None, checkpoints=folder / CHECKPOINT,
+            recipe, texts, starts, seed=seed, log=log, version=version, checkpoints=folder / CHECKPOINT, shared=features,
+            mask=mask_piece(encoder) if masks else None, subspaces=subspaces.read(artefact) if artefact else None,
         )  # fmt: skip
         trained, precision = loop.run(), loop.precision
     if parallel.rank():
@@ -174,23 +178,17 @@ def run(
             "threads": threads,
             "precision": precision,
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),
-            "data_sha256": {os.fspath(path): sha256(path) for path in [*files.values(), *filter(None, (artefact, pretrained))]},
+            "data_sha256": {os.fspath(path): digest(path) for path in [*files.values(), *filter(None, (artefact, pretrained))]},
             "seconds": round(time.monotonic() - started, 1),
         },
         folder / "record.json",
     )
 
 
-def _static(
-    settings: Static, texts: Mapping[Data, Texts], encoder: nn.Module, seed: int, threads: int, log: logging.Logger, kept: Path
-) -> Trained:  # fmt: skip
-    """Word embeddings in the place of an untrained encoder's."""
+def _static(settings: Static, texts: Texts, encoder: nn.Module, **options: Any) -> Trained:
+    """Word embeddings in the place of an untrained encoder's; options: of static.train."""
     weights: torch.Tensor = encoder.get_submodule("embeddings.word_embeddings").weight  # type: ignore[assignment]
-    read = texts[settings.data]
-    shape = weights.shape
-    key = checkpoint.digest([settings.model_dump(mode="json"), list(shape), seed], [read], {})
-    kept_at = checkpoint.Kept(kept, key, log)
-    vectors, history = static.train(settings.embeddings, read, *shape, seed=seed, threads=threads, log=log, kept=kept_at)
+    vectors, history = static.train(settings.embeddings, texts, *weights.shape, **options)
     with torch.no_grad():
         weights.copy_(torch.from_numpy(vectors))
     return Trained(EncoderWithHeads(encoder, {}), True, history, [])
@@ -203,6 +201,7 @@ def train(
     tokens: Mapping[str, Path],
     folder: Path,
     *,
+    version: Sequence[str] = (),
     threads: int,
     log: logging.Logger,
     log_file: Path,
@@ -216,14 +215,15 @@ def train(
     """
     number = parallel.processes(recipe.parts) if processes is None else processes
     with alone(folder / ".running", folder, f"{recipe.name} seed {seed}"):
+        paths: dict[str, Any] = {"artefact": artefact, "pretrained": pretrained}
         if number == 1:
-            run(recipe, seed, encoder, tokens, folder, threads=threads, log=log, artefact=artefact, pretrained=pretrained)
+            run(recipe, seed, encoder, tokens, folder, version=version, threads=threads, log=log, **paths)
         else:
             log.info("%d processes share the %d parts of a batch", number, recipe.parts)
-            paths = {"artefact": artefact, "pretrained": pretrained}
             arguments = {
                 "recipe": recipe.settings(), "seed": seed, "encoder": os.fspath(encoder), "folder": os.fspath(folder),
                 "tokens": {corpus: os.fspath(path) for corpus, path in tokens.items()}, "threads": threads,
-                "log": os.fspath(log_file), **{name: None if path is None else os.fspath(path) for name, path in paths.items()},
+                "version": list(version), "log": os.fspath(log_file),
+                **{name: path and os.fspath(path) for name, path in paths.items()},
             }  # fmt: skip
             parallel.launch(arguments, number)

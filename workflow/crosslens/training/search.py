@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crosslens import signals
-from crosslens.digests import sealed, verified
+from crosslens.digests import SUMS, digest, sealed, verified
 from crosslens.encoding.units import Units
 from crosslens.errors import DataError
-from crosslens.files import sha256
 from crosslens.recipes import Edit, Recipe
 from crosslens.training.features import Features
 from crosslens.training.lock import alone
@@ -38,14 +37,13 @@ def search(
     taken for them. Raises DataError while another run of the same search is at it.
     """
     read = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
-    data = [sha256(file) for file in (*sorted(encoder.iterdir()), *read)]
-    decisive = [*version, seed, [trial.settings() for trial in trials], data]
-    digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
-    begun = output.with_name(f".{output.name}.begun-{digest[:16]}")
+    data = [(verified(encoder) / SUMS).read_text("utf-8"), *(digest(verified(file)) for file in read)]
+    decisive = json.dumps([*version, seed, [trial.settings() for trial in trials], data])
+    begun = output.with_name(f".{output.name}.begun-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}")
     with alone(output.with_name(f".{output.name}.running"), begun, f"the search in {output}"):
-        _train(trials, seed, encoder, tokens, begun, output, threads=threads, log=log)
+        _train(trials, seed, encoder, tokens, begun, output, version=version, threads=threads, log=log)
         with signals.held(), sealed(output) as whole:
-            shutil.copytree(begun, whole, ignore=shutil.ignore_patterns(".*"))
+            shutil.copytree(begun, whole, ignore=shutil.ignore_patterns(".*", f"{CHECKPOINT}*"))
         for other in output.parent.glob(f".{output.name}.begun-*"):
             if other != begun:
                 shutil.rmtree(other)
@@ -53,7 +51,7 @@ def search(
 
 def _train(
     trials: Sequence[Recipe], seed: int, encoder: Path, tokens: Mapping[str, Path], begun: Path, output: Path,
-    *, threads: int, log: logging.Logger,
+    *, version: Sequence[str], threads: int, log: logging.Logger,
 ) -> None:  # fmt: skip
     shared: dict[tuple[Edit, Units], Features] = {}
     for trial in trials:
@@ -63,14 +61,15 @@ def _train(
             continue
         # Heads on an encoder that stays as it is read the same states in every trial.
         features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), Features())
-        run(trial, seed, encoder, tokens, folder, threads=threads, log=log, features=features, made=output)
+        run(trial, seed, encoder, tokens, folder, version=version, threads=threads, log=log, features=features, made=output)
         (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def _finished(folder: Path, log: logging.Logger) -> bool:
     """Whether an earlier run has left all of a trial, and nothing has changed since."""
+    files = [file for file in folder.glob("[!.]*") if not file.name.startswith(CHECKPOINT)]  # one set aside stays beside them
     try:
-        return verified(folder / "record.json").is_file() and all(verified(file).is_file() for file in folder.glob("[!.]*"))
+        return all(verified(file).is_file() for file in (folder / "record.json", *files))
     except DataError as error:
         if folder.exists():
             log.warning("%s: the trial starts again", error)

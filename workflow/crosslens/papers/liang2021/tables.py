@@ -8,6 +8,7 @@ import pandas as pd
 
 from crosslens import cells, parquet
 from crosslens.cells import Published
+from crosslens.digests import verified
 from crosslens.measures.definitions import CUT_WORDS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import (
@@ -47,7 +48,7 @@ class Place(NamedTuple):
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A table. settings: the fields of Study."""
-    sizes = {corpus: {path.name.split(".")[0]: parquet.rows(path) for path in folder.glob("*.train.parquet")}
+    sizes = {corpus: {path.name.split(".")[0]: parquet.rows(path) for path in verified(folder).glob("*.train.parquet")}
              for corpus, folder in inputs.tokens.items()}  # fmt: skip
     return made(name, inputs.records(), inputs.published, Study(**settings), sizes)
 

@@ -86,7 +86,7 @@ status: install ## Show what is built, stale or missing at each scale
 
 cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm CARD=a100
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.cost $(if $(PROFILE),--profile $(PROFILE)) \
-		$(if $(CARD),--card $(CARD)) $(TARGET)
+		$(if $(CARD),--card "$(CARD)") $(TARGET)
 
 clean: ## Remove the results of the demo, after asking; those of other scales are kept
 	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \

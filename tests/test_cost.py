@@ -5,7 +5,7 @@ import logging
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,6 +13,7 @@ import pytest
 import torch
 from crosslens.config.whole import Config
 from crosslens.cost import work
+from crosslens.cost.__main__ import main
 from crosslens.cost.bill import Biller, way
 from crosslens.cost.plan import plan
 from crosslens.cost.probe import probe
@@ -136,8 +137,14 @@ def test_what_was_measured_once_is_read(tmp_path, monkeypatch):
 
 
 def test_a_probe_measures_both_ways():
-    rates = probe(Shape(1, 64, 128, 300), Way(even=True, dropout=False), 4, 16)
+    """Of an encoder whose states no heads of 64 numbers divide, too."""
+    rates = probe(Shape(1, 200, 128, 300), Way(even=True, dropout=False), 4, 16)
     assert rates["passed"] > 0 and rates["trained"] > 0 and rates["pieces"] == 64
+
+
+def test_an_encoder_without_blocks_is_measured(tmp_path):
+    done = work.Work(trained={(4, 16): 0.0}, steps={(4, 16): 10.0}, passed=1e6)
+    assert Measured(tmp_path / "here.json").seconds(done, Shape(0, 64, 128, 300), Way()) == pytest.approx(BEGIN)
 
 
 def test_a_card_is_known_by_name():
@@ -146,7 +153,10 @@ def test_a_card_is_known_by_name():
     times = [Card(name).seconds(done, mbert, Way("bfloat16")) for name in ("t4", "a100", "h100")]
     assert times == sorted(times, reverse=True)
     assert Card("a100").seconds(done, mbert, Way()) > Card("a100").seconds(done, mbert, Way("bfloat16"))
-    assert Card("a100").seconds(done, mbert, Way(parts=4)) < Card("a100").seconds(done, mbert, Way()) / 3.5
+    assert Card("a100").seconds(done, mbert, Way(gpus=4)) < Card("a100").seconds(done, mbert, Way()) / 3.5
+    for name in ("t4", "v100"):  # as `auto` trains there: crosslens.training.cpu.resolve_precision
+        assert Card(name).rate("auto") == Card(name).rate("bfloat16") == Card(name).rate("float32") < Card(name).rate("float16")
+    assert Card("a100").rate("auto") == Card("a100").rate("bfloat16")
     with pytest.raises(DataError, match="card a101: expected one of v100, t4, a100"):
         Card("a101")
 
@@ -213,6 +223,33 @@ def test_the_bill_of_the_published_study(root):
     assert by_rule["train"].memory == 48000
     assert bill.total.weights == pytest.approx(8 * 4 * 178e6, rel=0.02)  # all update mBERT
     assert any("estimated" in line for line in bill.assumptions)
+
+
+def test_a_job_is_priced_by_the_gpus_that_it_asks_for(root, tmp_path, monkeypatch):
+    record = "results/models/liu2020/pretraining/bert-512/200k/seed0/record.json"
+    config, jobs = plan(["--profile", "slurm", record], root)
+    job = next(job for job in jobs if job.rule == "train")
+    assert job.asked["gpu"] == 4
+
+    def lines(biller: Biller):
+        return {gpus: biller.line(replace(job, asked={**job.asked, "gpu": gpus})) for gpus in (0, 1, 3, 4, 8)}
+
+    priced = lines(Biller(config, Card("a100"), {}))
+    longest = {gpus: line.longest for gpus, line in priced.items()}
+    assert longest[0] == longest[1] > 3.5 * longest[4] and longest[8] == longest[4]
+    assert longest[4] < longest[3] < longest[1]  # two of three compute, as the parts divide
+    assert all(line.encoders[1] == pytest.approx(max(1, gpus) * line.longest) for gpus, line in priced.items())
+    monkeypatch.setattr("crosslens.cost.probe.probe", lambda *_: {"trained": 1e12, "passed": 1e12, "pieces": 1.0})
+    here = lines(Biller(config, Measured(tmp_path / "here.json"), {}))  # parts one after the other, on one device
+    assert len({(line.longest, line.encoders[1]) for line in here.values()}) == 1 and here[4].encoders[1] == here[4].longest
+
+
+def test_without_a_profile_jobs_have_the_machines_cores(monkeypatch):
+    asked = []
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    monkeypatch.setattr("crosslens.cost.__main__.plan", lambda options: asked.append(options) or (None, []))
+    main(["results/table1.csv"])
+    assert asked == [["--cores", "6", "results/table1.csv"]]
 
 
 @pytest.mark.parametrize("profile", ["demo", "laptop", "slurm"])

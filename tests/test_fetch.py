@@ -297,6 +297,27 @@ def test_absent_is_asked_for_once_and_then_elsewhere(tmp_path: Path, server: str
     assert got(tmp_path, urls=[f"{server}/absent", f"{server}/file"]) == CONTENT
 
 
+def test_a_part_outlives_a_second_address_that_has_no_file(tmp_path: Path, server: str) -> None:
+    urls = [f"{server}/file", f"{server}/absent"]
+    Handler.ways = ["breaks", "403"]
+    failure(tmp_path, urls=urls)
+    part = tmp_path / "target" / "x.part"
+    begun = part.read_bytes()
+    assert begun and CONTENT.startswith(begun) and Handler.asked[-1] == "/absent"
+    Handler.ways = ["well"]
+    assert got(tmp_path, urls=urls[::-1], sha256=DIGEST) == CONTENT
+    assert Handler.asked[3:] == [f"bytes={len(begun)}-"]  # first where the part is of
+
+
+def test_a_part_of_another_address_gives_way(tmp_path: Path, server: str) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "x.part").write_bytes(CONTENT[::-1])
+    (tmp_path / "target" / "x.part.of").write_text('https://elsewhere.invalid/file\n"1"')
+    Handler.ways = ["503", *["breaks"] * 10, "well"]
+    assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
+    assert Handler.asked[:3] == ["", "", Handler.asked[2]] and Handler.asked[2].startswith("bytes=")
+
+
 def test_a_server_that_stays_bad(tmp_path: Path, server: str) -> None:
     Handler.ways = ["503"]
     assert f"{server}/file: 503" in failure(tmp_path, urls=[f"{server}/file"])

@@ -245,6 +245,41 @@ def test_what_is_asked_for_by_https_does_not_come_by_http(tmp_path, impatient, m
         assert f"\t{url} by way of {final}\n" in lock.read_text()
 
 
+OTHERS = (
+    "absent",
+    "fails",
+    "web page",
+    "encoded",
+    "more than is known",
+    "a part of no place",
+    "redirects to itself",
+    "closes at once",
+)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_part_outlives_another_server_that_does_its_worst(tmp_path, impatient, name) -> None:
+    server, known, says = BAD[name]
+    folder = tmp_path / "target"
+    folder.mkdir()
+    (folder / "file.part").write_bytes(CONTENT[:-7])
+    (folder / "file.part.of").write_text('https://elsewhere.invalid/file\n"1"')
+    with serving(server) as url, pytest.raises(DataError, match=says):
+        fetch("source/file", folder / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv", **known)
+    assert (folder / "file.part").read_bytes() == CONTENT[:-7]
+    assert "elsewhere" in (folder / "file.part.of").read_text()
+
+
+@pytest.mark.parametrize(("name", "encoding"), [("dump.sql.gz", "gzip"), ("archive.tgz", "x-gzip")])
+def test_a_compressed_file_that_is_called_encoded_comes_as_it_is(tmp_path, impatient, name, encoding) -> None:
+    packed = gzip.compress(CONTENT)
+    with serving(always(answer(packed, Content_Encoding=encoding))) as url:
+        fetch(f"source/{name}", tmp_path / name, urls=[f"{url}/{name}"], mirror=[], lock=tmp_path / "lock.tsv")
+    assert (tmp_path / name).read_bytes() == packed
+    with serving(always(answer(packed, Content_Encoding="br"))) as url, pytest.raises(DataError, match="received it encoded"):
+        fetch(f"source/{name}", tmp_path / "x" / name, urls=[f"{url}/{name}"], mirror=[], lock=tmp_path / "other.tsv")
+
+
 def test_a_trusted_file_is_said_so_once(tmp_path, impatient, caplog) -> None:
     with serving(always(answer())) as url:
         for _ in range(2):

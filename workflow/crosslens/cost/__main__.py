@@ -1,6 +1,7 @@
 """Print what a run will take: python -m crosslens.cost [TARGET ...] [--profile NAME] [--card NAME] [options of snakemake]."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -56,7 +57,9 @@ def main(arguments: list[str]) -> None:
     profile = Path(known.profile or "profiles/default", "config.yaml")
     cluster = profile.is_file() and "executor" in read_yaml(profile)
     try:
-        config, jobs = plan([*(["--profile", known.profile] if known.profile else ["--cores", "1"]), *options])
+        # As many cores as here: with fewer than a job's threads Snakemake would plan, and the probe measure, fewer threads.
+        where = ["--profile", known.profile] if known.profile else ["--cores", str(os.cpu_count() or 1)]
+        config, jobs = plan([*where, *options])
         if not jobs:
             print("cost: everything is built; nothing would run")
             return

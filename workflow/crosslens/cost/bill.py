@@ -28,7 +28,7 @@ UNCOUNTED = 1.5  # of sizes that are estimated
 
 @dataclass
 class Line:
-    """What the jobs of a rule take. Seconds: least, likely, most; encoders: of jobs that ask for GPUs, times these."""
+    """What the jobs of a rule take. Seconds: least, likely, most; encoders: of jobs that ask for GPUs, times those held."""
 
     rule: str
     jobs: int = 0
@@ -62,11 +62,13 @@ class Bill:
     assumptions: Sequence[str]
 
 
-def way(recipe: Recipe, threads: int) -> Way:
-    """How a recipe computes."""
+def way(recipe: Recipe, threads: int, gpus: int = 1) -> Way:
+    """How a recipe computes, its parts on these GPUs."""
     phases = [phase for stage in recipe.stages for phase in stage.phases]
     even = any(term.data.window for phase in phases for term in phase.terms)
-    return Way(recipe.precision, threads, recipe.parts, recipe.encoder_dropout, even)
+    # As crosslens.training.parallel.processes, which imports torch.
+    sharing = max(number for number in range(1, gpus + 1) if recipe.parts % number == 0)
+    return Way(recipe.precision, threads, sharing, recipe.encoder_dropout, even)
 
 
 class Biller:
@@ -107,13 +109,18 @@ class Biller:
         if job.rule in START:
             computed, spread = self._encoder_job(job, line)
             likely = START[job.rule] + computed
-            line.encoders = [(seconds * job.asked.get("gpu", 1)) for seconds in (likely / spread, likely, likely * spread)]
+            held = self._held(job)
+            line.encoders = [seconds * held for seconds in (likely / spread, likely, likely * spread)]
         else:
             likely = self._other_job(job, line)
             line.others = [likely / GUESS, likely, likely * GUESS]
         line.longest = likely
         line.over = int(likely > 60 * job.asked.get("runtime", 10**9))
         return line
+
+    def _held(self, job: Job) -> int:
+        """GPUs that a job takes, at work or not."""
+        return self.speed.gpus(job.asked.get("gpu", 1))
 
     def _encoder_job(self, job: Job, line: Line) -> tuple[float, float]:
         """Seconds, and the factor that they are uncertain by; what is stored goes into the line."""
@@ -129,7 +136,7 @@ class Biller:
             line.weights = sum(_weights(recipe, shape) for recipe in recipes)
             line.checkpoint = 16.0 * shape.parameters * any(recipe.trains_encoder() for recipe in recipes)
             line.disk = line.weights + sum(done.words * PREDICTED for _, done in found)
-            seconds = sum(self.speed.seconds(done, shape, way(recipe, job.threads)) for recipe, done in found)
+            seconds = sum(self.speed.seconds(done, shape, way(recipe, job.threads, self._held(job))) for recipe, done in found)
             return seconds, self._spread(all(done.counted for _, done in found))
         done, spread = (self._states if job.rule == "states" else self._measured)(job, recipes[0], shape, line)
         return self.speed.seconds(done, shape, Way(self.config.states.precision, job.threads)), spread

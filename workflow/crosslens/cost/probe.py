@@ -48,9 +48,10 @@ def _clock(threads: int) -> Callable[[], float]:
 
 
 def _probe(shape: Shape, way: Way, batch: int, length: int, clock: Callable[[], float]) -> dict[str, float]:
+    heads = max(number for number in range(1, max(1, shape.hidden // 64) + 1) if shape.hidden % number == 0)
     config = BertConfig(
         vocab_size=max(shape.vocabulary, 200), hidden_size=shape.hidden, num_hidden_layers=shape.layers,
-        num_attention_heads=max(1, shape.hidden // 64), intermediate_size=shape.inner,
+        num_attention_heads=heads, intermediate_size=shape.inner,
     )  # fmt: skip
     texts = _texts(64 * batch, length, config.vocab_size, 0.0 if way.even else 0.45)
     recipe = _recipe(batch, way)

@@ -27,7 +27,7 @@ class Way:
 
     precision: str = "float32"
     threads: int = 1
-    parts: int = 1  # of a batch
+    gpus: int = 1  # that share a batch
     dropout: bool = True
     even: bool = False
 
@@ -44,6 +44,9 @@ class Speed(Protocol):
     @property
     def about(self) -> str:
         """In words."""
+
+    def gpus(self, asked: int) -> int:
+        """How many a job holds that asks for some."""
 
     def seconds(self, work: Work, shape: Shape, way: Way) -> float:
         """Of a training's work, or of passes alone."""
@@ -68,6 +71,7 @@ class Card:
     }  # fmt: skip
     UTILISATION = (0.6, 0.35, 0.3)
     PRECISIONS = {"float32": 0, "tf32": 1, "bfloat16": 2, "float16": 2, "auto": 2}
+    FLOAT32 = {"v100", "t4"}  # these multiply no bfloat16: `auto` is float32, and bfloat16 is no faster
     BLOCK = (2e-3, 6e-4)  # seconds a block to launch a step's kernels, or a pass's
 
     def __post_init__(self) -> None:
@@ -85,13 +89,18 @@ class Card:
 
     def rate(self, precision: str) -> float:
         """FLOPs a second."""
-        place = self.PRECISIONS[precision]
+        slow = self.name in self.FLOAT32 and precision in ("auto", "bfloat16")
+        place = self.PRECISIONS["float32" if slow else precision]
         return self.PEAKS[self.name][place] * self.UTILISATION[place]
 
+    def gpus(self, asked: int) -> int:
+        """As many as it asks for, since jobs are priced for such cards; one at least."""
+        return max(1, asked)
+
     def seconds(self, work: Work, shape: Shape, way: Way) -> float:
-        """Of a training's work. A batch in parts runs on as many of these."""
+        """Of a training's work."""
         launched, passed = (each * shape.layers for each in self.BLOCK)
-        rate = self.rate(way.precision) * way.parts
+        rate = self.rate(way.precision) * way.gpus
         steps = sum(max(work.trained[kind] / rate, number * launched) for kind, number in work.steps.items())
         passes = max(work.passed / self.rate("float32"), work.forward_steps * passed)
         return steps + passes + _rest(work, shape)
@@ -101,6 +110,11 @@ def _rest(work: Work, shape: Shape) -> float:
     """Seconds of what no card makes faster."""
     heads = (work.head_steps - work.mixed_steps) * HEAD_STEP + work.mixed_steps * MIXED_STEP
     return BEGIN + heads + work.words / WORDS + work.pieces * shape.hidden / STATIC
+
+
+def _over(amount: float, rate: float) -> float:
+    """Seconds of some FLOPs; none of an encoder without blocks, whose rate is zero."""
+    return amount / rate if rate else 0.0
 
 
 @dataclass
@@ -131,14 +145,18 @@ class Measured:
             f"with random weights, kept in {self.file}; remove it to measure again"
         )
 
+    def gpus(self, asked: int) -> int:
+        """One device, which the probe measures."""
+        return 1
+
     def seconds(self, work: Work, shape: Shape, way: Way) -> float:
         """Of a training's work; the parts of a batch run one after the other."""
         total, length = _rest(work, shape), 32
         for kind, trained in work.trained.items():
-            total += trained / self._rates(shape, way, kind)["trained"]
+            total += _over(trained, self._rates(shape, way, kind)["trained"])
             length = kind[1]
         nearest = max(work.trained, key=lambda kind: work.trained[kind], default=(16, length))
-        return total + (work.passed / self._rates(shape, way, nearest)["passed"] if work.passed else 0.0)
+        return total + (_over(work.passed, self._rates(shape, way, nearest)["passed"]) if work.passed else 0.0)
 
     def _rates(self, shape: Shape, way: Way, kind: Batch) -> Mapping[str, float]:
         machine = f"{shape.layers}x{shape.hidden}x{shape.inner}, {shape.vocabulary} subwords, {way}"

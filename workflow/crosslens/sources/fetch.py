@@ -212,10 +212,10 @@ def _download(
     file: str, part: Path, urls: Sequence[str], mirror: Sequence[Path], size: int | None, manual: str | None
 ) -> tuple[str, bool]:
     """Download to `part`, going on where an earlier call stopped; returns where it came from, and if all of it surely came."""
-    from crosslens.sources.network import Remote, Unavailable
+    from crosslens.sources.network import Remote, Unavailable, begun
 
-    reasons = []
-    for url in urls:
+    reasons, (first, _) = [], begun(part)
+    for url in sorted(urls, key=lambda url: url != first):  # where the part can be continued
         logger.info("%s: downloading %s", file, url)
         remote = Remote(url, file, size)
         try:

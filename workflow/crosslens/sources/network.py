@@ -74,7 +74,7 @@ class Remote:
         self.url, self.name, self.known = url, name, known
         self.size: int | None = None
         self.version: str | None = None
-        self.origin = url
+        self.origin, self.foreign = url, False  # foreign: whether a part here is of something else, and gives way once this comes
         self.session = _Session()
 
     def measure(self) -> int | None:
@@ -92,23 +92,20 @@ class Remote:
     def download(self, part: Path) -> None:
         """Put the whole file at `part`, or what is lacking there since an earlier call. Raises Unavailable.
 
-        Beside the part lies what version of which URL it is of. It is begun anew where the server has another version by
-        now, does not tell the version, or cannot send a part.
+        Beside the part lies what version of which URL it is of. It is begun anew where this URL is another, or the server has
+        another version by now, does not tell the version, or cannot send a part; but not before the file begins to come.
         """
         about = part.with_name(f"{part.name}.of")
-        text = about.read_text("utf-8", errors="replace") if about.exists() else ""
-        url, _, version = text.partition("\n")
-        self.version = version if url == self.url and version else None
+        url, version = begun(part)
+        self.version = version if url == self.url else None
+        self.foreign = self.version is None
         with open(part, "ab") as sink:
-            if self.version is None:
-                sink.truncate(0)
             self._receive(sink, 0, None, about)
         about.unlink(missing_ok=True)
 
     def _receive(self, sink: BinaryIO, start: int, stop: int | None, about: Path | None = None) -> None:
         """Write bytes `start` to `stop` (the end if None) in as many requests as it takes; `sink` may hold the first ones."""
-        fails, most = 0, sink.seek(0, io.SEEK_END)
-        deadline = time.monotonic() + LONGEST
+        fails, most, deadline = 0, 0 if self.foreign else sink.seek(0, io.SEEK_END), time.monotonic() + LONGEST
         while True:
             try:
                 return self._request(sink, start, stop, about, deadline)
@@ -117,8 +114,8 @@ class Remote:
                 if isinstance(error, ValueError):  # an address that is none
                     raise Unavailable(f"{self.url}: {reason}") from None
             sink.flush()  # the wait may be long, and the process killed
-            have, end = sink.seek(0, io.SEEK_END), self.size if stop is None else stop - start
-            end = end or self.known
+            have = 0 if self.foreign else sink.seek(0, io.SEEK_END)
+            end = (self.size if stop is None else stop - start) or self.known
             enough = max(1.0, min(MEGABYTE, LITTLE * (end - most))) if end else MEGABYTE
             fails = 0 if have - most >= enough else fails + 1
             most = max(most, have)
@@ -134,10 +131,7 @@ class Remote:
 
     def _request(self, sink: BinaryIO, start: int, stop: int | None, about: Path | None, deadline: float) -> None:
         """One request for what `sink` lacks. Raises _Interrupted where that did not suffice, Unavailable where nothing will."""
-        have = sink.seek(0, io.SEEK_END)
-        if have and self.version is None:  # the rest might be of another version
-            have = sink.seek(0)
-            sink.truncate(0)
+        have = sink.seek(0, io.SEEK_END) if self.version and not self.foreign else 0  # the rest might be of another version
         headers = dict(HEADERS)
         if have or stop is not None:
             headers["Range"] = f"bytes={start + have}-{'' if stop is None else stop - 1}"
@@ -151,8 +145,7 @@ class Remote:
                 case 206 if rest and same:
                     self.size = size or self.size
                 case 200 if stop is None:  # from the beginning: a first request, another version, or no parts to be had
-                    sink.truncate(0)
-                    have = sink.seek(0)
+                    have = 0
                     self.size = _number(answer.headers.get("Content-Length", ""))
                 case 200 | 206 if stop is not None and (rest or first is None):
                     raise Unavailable(f"{self.url}: requested a part, received the whole file or another version")
@@ -160,7 +153,7 @@ class Remote:
                     self.size = size  # nothing was lacking
                     return
                 case 206 | 416:
-                    sink.truncate(0)
+                    self.foreign = True
                     received = answer.headers.get("Content-Range", "nothing")[:100]
                     raise _Interrupted(f"requested a part from byte {start + have} on, received {received}")
                 case status if status in TRY_AGAIN:
@@ -168,6 +161,8 @@ class Remote:
                 case status:
                     raise Unavailable(f"{self.url}: {status} {answer.reason}")
             self._check(answer)
+            sink.truncate(sink.seek(have))
+            self.foreign = False
             self.version = _version(answer)
             if about:
                 about.write_text(f"{self.url}\n{self.version or ''}", "utf-8")
@@ -194,14 +189,22 @@ class Remote:
         encoding, form = (
             answer.headers.get(name, "").partition(";")[0].strip().lower() for name in ("Content-Encoding", "Content-Type")
         )
-        if encoding not in ("", "identity"):
+        path = urlsplit(self.url).path.lower()
+        if encoding not in ("", "identity", *(("gzip", "x-gzip") if path.endswith((".gz", ".tgz")) else ())):
             raise Unavailable(f"{self.url}: expected the file as it is, received it encoded ({encoding[:40]})")
-        if form in HTML and not urlsplit(self.url).path.endswith((".html", ".htm")):
+        if form in HTML and not path.endswith((".html", ".htm")):
             raise Unavailable(f"{self.url}: expected a file, received a web page ({form})")
         if None not in (self.known, self.size) and self.size > self.known:  # type: ignore[operator]
             raise Unavailable(f"{self.url}: expected {self.known} bytes, the server announces {self.size}")
         final = urlsplit(answer.url)._replace(query="", fragment="").geturl()  # in the query: keys that expire
         self.origin = self.url if not answer.history else f"{self.url} by way of {final}"
+
+
+def begun(part: Path) -> tuple[str, str]:
+    """URL and version that a part of a download is of; "" each where it cannot be continued."""
+    about = part.with_name(f"{part.name}.of")
+    url, _, version = (about.read_text("utf-8", errors="replace") if about.exists() else "").partition("\n")
+    return (url, version) if version else ("", "")
 
 
 def size_of(urls: Sequence[str]) -> tuple[int | None, bool]:

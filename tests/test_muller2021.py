@@ -14,6 +14,7 @@ from crosslens import records as records_of
 from crosslens.cells import Published
 from crosslens.config.base import ConfigError
 from crosslens.config.whole import load
+from crosslens.digests import seal
 from crosslens.encoding.texts import load as load_texts
 from crosslens.errors import DataError
 from crosslens.heads import ARC, TASK
@@ -313,6 +314,7 @@ def states(folder, ids, seed, language, base=None):
     columns = {"id": ids, "word": ids, "label": [""] * len(ids), "language": [language] * len(ids), "split": ["test"] * len(ids),
                "sample": [True] * len(ids), "random": [False] * len(ids)}  # fmt: skip
     states_files.write(pa.table(columns), vectors, folder / "pud" / f"{language}.parquet", "float32")
+    seal(folder / "pud")
     return vectors
 
 

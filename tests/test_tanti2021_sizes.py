@@ -7,6 +7,7 @@ import pytest
 from crosslens.cells import Published
 from crosslens.config.draws import Draw, Draws
 from crosslens.corpora.schema import write
+from crosslens.digests import seal
 from crosslens.draws.files import write as write_draws
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import LABELS, UNITS
@@ -39,6 +40,7 @@ def tokens(folder, sizes, unknown=0, cut=0, tags=("NOUN", "VERB"), label=""):
                "label": label, "second": 0, "cut": False, "cut_words": 0}  # fmt: skip
         rows = [{"id": str(i)} | row for i in range(n)]
         write(rows, folder / f"{name}.parquet", TOKENS, {"texts": n, "unknown": unknown, "cut_texts": cut, "cut_words": 3 * cut})
+    seal(folder)
     return str(folder)
 
 

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import common
 import numpy as np
@@ -28,6 +27,7 @@ from crosslens.heads import TASK, LanguageModelHead
 from crosslens.recipes import ENCODER, Phase, Recipe, Stage, Term
 from crosslens.training.loop import Loop
 from crosslens.training.masking import HELD_OUT, masked
+from training import Stopwatch, TimedLoop
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -35,24 +35,11 @@ from transformers import (
     PreTrainedTokenizerFast,
     PrinterCallback,
     Trainer,
-    TrainerCallback,
     TrainingArguments,
 )
 
 RATE, SEED = 1e-4, 1
 PRECISIONS: tuple[common.Precision, ...] = ("float32", "bfloat16")
-
-
-class TimedLoop(Loop):
-    """Our loop, with the seconds of its pass over the data; scoring is not timed."""
-
-    seconds: float
-    clock: Callable[[], float]
-
-    def train_phase(self, *arguments: Any) -> None:
-        started = self.clock()
-        super().train_phase(*arguments)
-        self.seconds = self.clock() - started
 
 
 def recipe(batch: int, updates: int, precision: common.Precision) -> Recipe:
@@ -78,20 +65,7 @@ def ours(
     loop = TimedLoop(made, data, model().bert, seed=SEED, log=common.LOG, device=torch.device("cpu"), mask=mask)
     loop.clock = clock
     loop.run()
-    return int(texts.lengths[0]) * batch * updates / loop.seconds
-
-
-class Stopwatch(TrainerCallback):
-    """Seconds of the Trainer's updates."""
-
-    def __init__(self, clock: Callable[[], float]):
-        self.clock = clock
-
-    def on_epoch_begin(self, *_: Any, **__: Any) -> None:
-        self.started = self.clock()
-
-    def on_step_end(self, *_: Any, **__: Any) -> None:
-        self.seconds = self.clock() - self.started
+    return int(texts.lengths[0]) * batch * updates / loop.done[1]
 
 
 def theirs(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -49,6 +50,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files whose tests take longest come first, so that no worker is left with one alone in the end."""
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
+def as_texts(rows: list[list[int]]) -> Texts:
+    """Running text of these pieces."""
+    n = len(rows)
+    none = np.zeros(n, np.int64)
+    return Texts(
+        [str(i) for i in range(n)], ["xx"] * n, np.concatenate(rows).astype(np.int32), np.cumsum([0, *map(len, rows)]),
+        np.zeros(0, np.int64), np.zeros(n + 1, np.int64), [], {}, none, none.astype(bool), none,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import build_encoder
+from conftest import as_texts, build_encoder
 from crosslens.config.encoders import RandomEncoder
 from crosslens.config.readings import Reading
 from crosslens.corpora import dictionaries, schema
@@ -20,7 +20,7 @@ from crosslens.encoders import folder as folders
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.weights import write as write_weights
 from crosslens.encoding.occurrences import Occurrences, Spelling, context_vectors, drawn, find, word_vectors
-from crosslens.encoding.texts import Texts, load_pieces
+from crosslens.encoding.texts import load_pieces
 from crosslens.errors import DataError
 from crosslens.measures import neighbours, retrieval
 from crosslens.measures.given import Given
@@ -103,15 +103,6 @@ def test_contexts_are_those_of_a_plain_string_search(
     pairs, counts = np.unique(np.stack([found.words, owners], 1), axis=0, return_counts=True)
     assert {(int(word), int(text)): int(n) for (word, text), n in zip(pairs, counts, strict=True)} == expected
     assert len({word for word, _ in expected}) > 5
-
-
-def as_texts(rows: list[list[int]]) -> Texts:
-    n = len(rows)
-    none = np.zeros(n, np.int64)
-    return Texts(
-        [str(i) for i in range(n)], ["xx"] * n, np.concatenate(rows).astype(np.int32), np.cumsum([0, *map(len, rows)]),
-        np.zeros(0, np.int64), np.zeros(n + 1, np.int64), [], {}, none, none.astype(bool), none,
-    )  # fmt: skip
 
 
 def test_words_of_unspaced_scripts_stand_within_a_run(unigram_folder):

@@ -15,7 +15,7 @@ import mittens
 import numpy as np
 import pytest
 import torch
-from conftest import build_encoder
+from conftest import as_texts, build_encoder
 from crosslens import signals
 from crosslens.config.encoders import RandomEncoder
 from crosslens.config.static import GloVe, Word2Vec
@@ -100,15 +100,6 @@ def some_texts(generator: np.random.Generator, n: int, vocabulary: int, longest:
     """Texts of pieces from 3 on, between 1 and 2; some have none."""
     inside = [generator.integers(3, vocabulary, generator.integers(0, longest)) for _ in range(n)]
     return as_texts([[1, *pieces, 2] for pieces in inside])
-
-
-def as_texts(rows: list[list[int]]) -> Texts:
-    n = len(rows)
-    none = np.zeros(n, np.int64)
-    return Texts(
-        [str(i) for i in range(n)], ["xx"] * n, np.concatenate(rows).astype(np.int32), np.cumsum([0, *map(len, rows)]),
-        np.zeros(0, np.int64), np.zeros(n + 1, np.int64), [], {}, none, none.astype(bool), none,
-    )  # fmt: skip
 
 
 def looped(texts: Texts, window: int) -> dict[tuple[int, int], float]:

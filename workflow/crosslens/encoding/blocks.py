@@ -1,7 +1,7 @@
 """The blocks of a transformer encoder, and passes through some of them alone."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -35,19 +35,9 @@ def _hand_on(states: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
 
 
 @contextmanager
-def _replaced(module: nn.Module, forward: Callable[..., torch.Tensor]) -> Iterator[None]:
-    module.forward = forward
-    try:
-        yield
-    finally:
-        del module.forward
-
-
-@contextmanager
-def handing_on(modules: Sequence[nn.Module]) -> Iterator[None]:
-    """Meanwhile modules return what they are given."""
+def _replaced(modules: Sequence[nn.Module], forward: Callable[..., torch.Tensor]) -> Iterator[None]:
     for module in modules:
-        module.forward = _hand_on
+        module.forward = forward
     try:
         yield
     finally:
@@ -55,8 +45,13 @@ def handing_on(modules: Sequence[nn.Module]) -> Iterator[None]:
             del module.forward
 
 
+def handing_on(modules: Sequence[nn.Module]) -> AbstractContextManager[None]:
+    """Meanwhile modules return what they are given."""
+    return _replaced(modules, _hand_on)
+
+
 @contextmanager
 def starting_from(encoder: nn.Module, number: int, look_up: Callable[..., torch.Tensor]) -> Iterator[None]:
     """Meanwhile what the lowest `number` blocks return is what `look_up` gives for input_ids, in the place of the embeddings."""
-    with handing_on(blocks(encoder)[:number]), _replaced(encoder.get_submodule("embeddings"), look_up):
+    with handing_on(blocks(encoder)[:number]), _replaced([encoder.get_submodule("embeddings")], look_up):
         yield

@@ -61,7 +61,9 @@ class Biaffine(nn.Module):
     special ones and padding included, in training (model/architecture/modeling_multitask.py, line 206).
 
     initialisation: `orthogonal` as in muller2021's code: orthogonal perceptrons, zero biases and bilinear forms; `pytorch` as in
-    wu2019's: perceptrons and the forms of relations as PyTorch's Linear and Bilinear are drawn, Glorot's for arcs.
+    wu2019's: perceptrons and the forms of relations as PyTorch's Linear and Bilinear are drawn, that of arcs and its biases as
+    Glorot's of a tensor (1, arc + 1, arc + 1) (module.py, 88-94), for which PyTorch takes a fan-in of (arc + 1) squared: about
+    sqrt(arc / 2) times smaller than Glorot's of a matrix.
 
     Departures: of wu2019's biases of arcs only those which a softmax over heads does not cancel; relations have muller2021's
     biases.
@@ -115,9 +117,8 @@ class Biaffine(nn.Module):
 
         for values in (self.perceptrons.weight, self.perceptrons.bias):
             values.copy_(uniform(values.shape, self.perceptrons.in_features**-0.5))
-        arc, relation = len(self.arcs) - 1, len(self.relations) - 1
-        self.arcs.zero_()
-        self.arcs[:-1].copy_(uniform((arc, arc), (3 / arc) ** 0.5))
+        units, relation = len(self.arcs), len(self.relations) - 1
+        self.arcs.copy_(nn.init.xavier_uniform_(torch.empty(1, units, units), generator=generator)[0, :, :-1])
         self.relations.zero_()
         count = self.relations.shape[1]
         self.relations[:-1, :, :-1].copy_(uniform((relation, count, relation), relation**-0.5))

@@ -30,6 +30,8 @@ def translated() -> pd.DataFrame:
                      common | {"weight": weight, "definition": SHIFT, "measure": SHARES["source"], "value": 0.8},
                      common | {"weight": weight, "definition": SHIFT, "measure": SHARES["neither"], "value": 0.2}]  # fmt: skip
             if weight > 0:
+                other = {"layer": 9, "weight": weight, "definition": SHIFT, "measure": SHARES["neither"]}
+                rows.append(common | other | {"value": 0.1 * number})
                 rows.append(common | {"weight": weight, "definition": RANDOM, "measure": CONVERT_RATE, "value": 0.05})
         rows.append(common | {"weight": 2.0, "layer": 9, "definition": RANDOM, "measure": CONVERT_RATE, "value": 0.9})
         rows.append(
@@ -91,10 +93,16 @@ def test_models_are_compared_by_language(made):
 
 def test_shares_of_single_subwords(made):
     assert of(made, "negative weights give the source language", "alpha = -1, subwords of the target")["here"] == 0
-    found = of(made, "outputs are of one of the two languages", f"alpha = 2, {SHARES['neither']}")
-    assert (found["here"], found["n"], found["remark"]) == (20.0, 2, "20.0 to 20.0 by direction")
+    found = of(made, "negative weights give the source language", f"alpha = -1, {SHARES['source']}")
+    assert (found["here"], found["n"], found["remark"]) == (80.0, 2, "80.0 to 80.0 by direction")
     masked = of(made, "masked subwords are hardly ever another language's", "without shift, subwords of another language")
     assert (masked["here"], masked["remark"]) == (1.5, "1.0 to 2.0 by direction")
+
+
+def test_a_direction_counts_once_however_many_layers_it_was_translated_at(made):
+    found = of(made, "outputs are of one of the two languages", f"alpha = 2, {SHARES['neither']}")
+    remark = "10.0 to 15.0 by direction; of a direction the mean over 2 layers"
+    assert (found["here"], found["n"], found["remark"]) == (12.5, 2, remark)
 
 
 def test_the_shift_is_compared_with_random_directions_at_one_layer(made):

@@ -134,13 +134,20 @@ def _compared(test: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(claim: str, column: str, own: pd.DataFrame, expected: bool | None) -> dict[str, Any]:
-    """A line: a share that is claimed to be about all (True) or none (False), with its range over directions in the remark."""
-    values = 100 * own["value"].dropna()
-    if values.empty:
+    """A line: a share that is claimed to be about all (True) or none (False), with its range over directions in the remark.
+
+    A direction that was translated at several layers counts once, with the mean over these.
+    """
+    by_direction = 100 * own.dropna(subset="value").groupby("item")["value"].mean()
+    if by_direction.empty:
         return cells.line(claim, column, SHARES, claim, {"here": None})
-    numbers = {"here": rounded(float(values.mean())), "n": len(values)}
-    extent = f"{values.min():.1f} to {values.max():.1f} by direction"
-    return cells.line(claim, column, SHARES, claim, numbers, None, extent)
+    numbers = {"here": rounded(float(by_direction.mean())), "n": len(by_direction)}
+    layers = own["layer"].nunique()
+    remarks = [
+        f"{by_direction.min():.1f} to {by_direction.max():.1f} by direction",
+        f"of a direction the mean over {layers} layers" if layers > 1 else "",
+    ]
+    return cells.line(claim, column, SHARES, claim, numbers, None, remarks)
 
 
 def _transfer(records: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -621,7 +621,11 @@ def test_figure_4_has_a_curve_for_language_and_for_random_directions(config, rec
         for language, seed in product(("en", "de", "fr"), (0, 1)):
             value = 0.9 - part["first"] / 1000 - (language == "en") + 0.01 * seed
             rows.append(place | {"language": language, "seed": seed, "value": value})
-    drawn = removal.removal(frame(rows), study, removals)
+    records_of_seeds = frame(rows)
+    drawn = removal.removal(records_of_seeds, study, removals)
+    assert drawn.get_supxlabel() == "Mean F1 over the languages but English, mean over 2 seeds. Bands: their range."
+    alone = removal.removal(records_of_seeds[records_of_seeds["seed"] == 0], study, removals)
+    assert alone.get_supxlabel() == "Mean F1 over the languages but English, of one seed."
     axes = drawn.axes
     assert [axis.get_title(loc="left") for axis in axes[:2]] == [removal.FROZEN, removal.TUNED]
     for axis, first in zip(axes, 2 * [config.papers.liang2021.removal.first, config.papers.liang2021.removal.tuned], strict=True):

@@ -212,7 +212,15 @@ def test_without_floors_nothing_is_dotted(records):
 
 
 def test_pairs_and_seeds_stand_below(figures):
-    assert figures["figure1"].get_supxlabel().startswith("1,000 sentence pairs; number of seeds: 3.")
+    text = " ".join(figures["figure1"].get_supxlabel().split())
+    of_controls = "range over 3 seeds or, of a single seed, 95 % jackknife interval over documents"
+    assert text == f"1,000 sentence pairs. Bands: {of_controls}. Dotted: shuffled pairs."
+
+
+def test_no_band_is_over_seeds_where_there_is_one(records):
+    drawn = figure("figure1", records[records["seed"] == records["seed"].min()], NAMES)
+    text = " ".join(drawn.get_supxlabel().split())
+    assert text == "1,000 sentence pairs. Bands: 95 % jackknife interval over documents. Dotted: shuffled pairs."
 
 
 def test_where_russian_is_absent_figures_1_and_2_take_the_first_target_and_say_so(records):

@@ -1,11 +1,13 @@
 """liang2021: captions of pages and the report, below an item's title. Names are explained in resources/terms.yaml."""
 
+from collections.abc import Iterable
+
 from crosslens.papers.liang2021.layout import BY_LANGUAGE
+from crosslens.papers.wording import interval
 
 SCORES = """In percent. Beside each F1 of tags stands accuracy, beside each F1 of entities strict F1: published values correspond
 to the first of both. L-DAR is trained without dropout: compare it with "no dropout". Below a value: its 95 % interval,
-Student's t over the seeds or, with a single seed, a bootstrap over the sentences of a text; and n, the number of units on which
-it is based."""
+{interval}; and n, the number of units on which it is based."""
 MIXED = """Each source has at most as many sentences as English has divided by the number of sources; a smaller one enters
 whole."""
 REMOVAL = """F1 of linear heads, mean over the languages but English, by the number of directions that are removed from the last
@@ -45,13 +47,13 @@ and those beyond are random ones.""",
 }  # fmt: skip
 
 
-def caption(name: str) -> str:
-    """The caption of an item."""
+def caption(name: str, seeds: Iterable[int]) -> str:
+    """The caption of an item. seeds: numbers of seeds that its values rest on."""
     if name == "figure4":
         text = REMOVAL
     elif name in OF_PROBES:
         text = "\n\n".join([PROBES, *OF_PROBES[name]])
     else:
         several = BY_LANGUAGE.get(name, ("", 1))[1]
-        text = "\n\n".join([SCORES, *([MIXED] if several else [])])
+        text = "\n\n".join([SCORES.format(interval=interval(seeds)), *([MIXED] if several else [])])
     return f"{text}\n\nOur choices: docs/liang2021.md."

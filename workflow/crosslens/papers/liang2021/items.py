@@ -76,4 +76,5 @@ def _probes(name: str, config: Config) -> Item:
 def _made(name: str, module: str, **fields: Any) -> Item:
     form: Literal["table", "figure"] = "table" if name.startswith("table") else "figure"
     title = f"{form.capitalize()} {name.removeprefix(form)}" if name.startswith(form) else "Beyond the paper"
-    return Item(form, title, ITEMS[name], captions.caption(name), module, **fields)
+    numbers = {len(need.seeds) for need in fields.get("needs", ())}
+    return Item(form, title, ITEMS[name], captions.caption(name, numbers), module, **fields)

@@ -13,6 +13,7 @@ from crosslens.heads import TASK
 from crosslens.measures.definitions import CHUNK_MICRO_F1
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import TASKS, Study
+from crosslens.papers.wording import by_seeds
 
 LOOKS: Mapping[bool, tuple[str, Mapping[str, str | float]]] = {
     True: ("random directions", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),
@@ -48,9 +49,9 @@ def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence
         raise DataError(
             "figure4: expected scores of heads that read part of a state, found none: configure papers.liang2021.removal"
         )
-    seeds = scored["seed"].nunique()
+    bands = by_seeds([scored["seed"].nunique()], "mean over {} seeds. Bands: their range", "of one seed")
     title = "Tagging in other languages than English without directions of the last layer"
-    note = f"Mean F1 over the languages but English; number of seeds: {seeds}. Bands: range over seeds."
+    note = f"Mean F1 over the languages but English, {bands}."
     return panels(grid, title, note, ylabel="F1", ylim=(0, 1), xlabel="removed directions")
 
 

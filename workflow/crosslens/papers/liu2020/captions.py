@@ -1,5 +1,10 @@
 """liu2020: captions of pages and the report, below an item's title. Names are explained in resources/terms.yaml."""
 
+from collections.abc import Iterable
+
+from crosslens.papers.liu2020.layout import OVER_PAIRS
+from crosslens.papers.wording import interval
+
 RETRIEVED = """Given an English word, the words of the other language are ranked by the cosine of their vectors: the mean
 reciprocal rank of the best-ranked translation, in percent, with its 95 % bootstrap interval over words. A contextual model's
 vector of a word is the mean over its occurrences in running text, at the last layer; that of a word of several subwords,
@@ -8,7 +13,7 @@ chance; a BERT with random weights shows what spelling alone gives.
 
 How to read it: the paper prints no numbers. What it claims of them stands in the table of claims, and the numbers with cosine
 replaced by CSLS, without words that are spelt the same in both languages, and by layer in the table of word retrieval."""
-INFERRED = """Accuracy on XNLI in percent, trained on English alone, and its 95 % interval over seeds. The paper does not say
+INFERRED = """Accuracy on XNLI in percent, trained on English alone, and its 95 % interval, {interval}. The paper does not say
 what reads static vectors. Here the same head reads all models: of the means u and v of the two texts' vectors it is given u,
 v, |u - v| and u * v, and the model stays frozen (filled marks). BERT is fine-tuned besides, its upper half (hollow marks).
 
@@ -32,15 +37,15 @@ has too. The printed numbers count [UNK] as one of them.""",
     "table4": """Accuracy on XNLI in percent, trained and selected on English. The shift adds the difference between the mean
 states of English and of the language, times a weight, in the middle of the encoder, where the frozen half ends. The weight is
 selected on the development set of each language, which is therefore no zero-shot transfer; one weight for all languages, the
-best weight of the test set and a random vector of the same length stand beside it. Intervals are of 95 % over seeds; those of
-differences are paired over test pairs.""",
+best weight of the test set and a random vector of the same length stand beside it. Intervals are of 95 %, {interval}; those of
+gains are of paired differences.""",
     "figure1": RETRIEVED,
     "figure2": INFERRED,
     "figure3": RETRIEVED,
     "figure4": INFERRED,
     "figure5": RETRIEVED + WINDOWS,
     "figure6": """Accuracy on XNLI in percent, of fine-tuned BERTs (above), and by how many percent that of the short window
-is below that of the long one (below), with 95 % intervals over seeds."""
+is below that of the long one (below). Intervals are of 95 %, {interval}."""
     + WINDOWS,
     "figure7": """Convert rate by the layer to which the shift is added, for each weight. Dashed: without shift; dotted: a random
 vector of the same length, with the largest weight.""",
@@ -49,7 +54,7 @@ Dashed: without shift, which is mostly the input as it is.""",
     "retrieval": """Scores behind figures 1, 3 and 5, in both directions, by layer, with cosine and CSLS, with and without
 words that are spelt the same, and after mean difference shift: the difference of the languages' mean states is added to the
 source words. All in percent but hubness, the skewness of how often a word is among the ten nearest ones.""",
-    "inference": """Scores behind figures 2, 4 and 6: accuracy in percent, with 95 % intervals over seeds.""",
+    "inference": """Scores behind figures 2, 4 and 6: accuracy in percent, with its 95 % interval, {interval}.""",
     "claims": """What the text says of figures without numbers, and of what it does not show. here: the measured difference or
 share, in percentage points or percent, with its 95 % interval; remark: whether it agrees with the claim. An interval that
 includes 0 decides nothing.""",
@@ -58,6 +63,7 @@ from the printed ones. The variant that comes closest is calibrated on the print
 }
 
 
-def caption(name: str) -> str:
-    """The caption of an item."""
-    return f"{OF_ITEMS[name]}\n\nOur choices: docs/liu2020.md."
+def caption(name: str, seeds: Iterable[int]) -> str:
+    """The caption of an item. seeds: numbers of seeds that its values rest on."""
+    text = OF_ITEMS[name].format(interval=interval(seeds, OVER_PAIRS))
+    return f"{text}\n\nOur choices: docs/liu2020.md."

@@ -103,4 +103,5 @@ def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], 
 
 def _made(name: str, module: str, **fields: Any) -> Item:
     form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
-    return Item(form, *TITLES[name], captions.caption(name), module, **fields)
+    numbers = {len(need.seeds) for need in fields.get("needs", ())}
+    return Item(form, *TITLES[name], captions.caption(name, numbers), module, **fields)

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from crosslens import cells
 from crosslens.figures.dots import Dots, Look, Panel, looks, panels
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import Study
+from crosslens.papers.liu2020.layout import OVER_PAIRS, Study
 from crosslens.papers.liu2020.retrieval import MEAN
 from crosslens.papers.liu2020.xnli import FROZEN, TUNED, all_models, in_languages, loss, mean_by_seed, tested, window_pairs
+from crosslens.papers.wording import interval
 
 CHANCE = 100 / 3
 
@@ -42,7 +43,7 @@ def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str]) -> Figure:
         columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
         heading = f"at most {study.sizes[size]:,} sentences a language"
         parts.append(Panel(heading, "accuracy (%)", columns, series, level, (30, 40), apart=1))
-    return panels(parts, looked, f"XNLI, trained on {study.names[study.source]}", _note(study))
+    return panels(parts, looked, f"XNLI, trained on {study.names[study.source]}", _note(scored, study))
 
 
 def windows(records: pd.DataFrame, study: Study) -> Figure:
@@ -62,7 +63,7 @@ def windows(records: pd.DataFrame, study: Study) -> Figure:
         Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1),
     ]
     names = [dots.name for dots in [*accuracies, *drops]]
-    return panels(parts, looks(names), "XNLI by window and amount of text", _note(study))
+    return panels(parts, looks(names), "XNLI by window and amount of text", _note(scored, study))
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:
@@ -75,7 +76,6 @@ def _series(name: str, numbers: Sequence[Mapping[str, Any]]) -> Dots:
     return Dots(name, *np.array([[cell[part] for part in ("here", "low", "high")] for cell in numbers], float).T)
 
 
-def _note(study: Study) -> str:
-    return (
-        f"mean: over the languages but {study.names[study.source]}. Lines: 95 % intervals over seeds, or of one seed over pairs."
-    )
+def _note(scored: pd.DataFrame, study: Study) -> str:
+    lines = interval([scored["seed"].nunique()], OVER_PAIRS)
+    return f"mean: over the languages but {study.names[study.source]}. Lines: 95 % intervals, {lines}."

@@ -18,12 +18,12 @@ from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED, OURS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.layout import COMPARED, PRETRAINED, REF, UNTRAINED, Study, recipe_name
+from crosslens.papers.wording import by_seeds
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
 COLUMNS = {definition: HEADINGS[definition].replace(" (", "\n(") for definition in (OURS, *MAY_BE_PRINTED)}
 CKA, FLOOR = "cka", "cka floor"
 
-NOTE = "Bands: range over seeds; for encoders with one seed, 95 % jackknife interval over documents. Dotted: shuffled pairs."
 NOTE_CORRELATIONS = "Bands: 95 % bootstrap interval over languages."
 
 Similarities = Mapping[tuple[str, str, str, str], pd.DataFrame]  # by measure, recipe, language, definition
@@ -81,7 +81,9 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
     how = f"for {TASKS[tasks[0]]}" if len(tasks) == 1 else "for each task"
     title = f"CKA of English and {', '.join(languages.values())}: encoders fine-tuned on English {how}"
     counted = pd.concat(tables[key] for key in shown if key[2] in languages)
-    note = f"{_range(counted['n'])} sentence pairs; number of seeds: {counted['seed'].nunique()}. {NOTE}"
+    drawn = chosen[(chosen["measure"] == CKA) & chosen["recipe"].isin([encoder.recipe for encoder in (*CONTROLS, *tuned)])]
+    bands = by_seeds(drawn.groupby("recipe")["seed"].nunique(), "range over {} seeds", "95 % jackknife interval over documents")
+    note = f"{_range(counted['n'])} sentence pairs. Bands: {bands}. Dotted: shuffled pairs."
     title += " without (REF) and with re-initialised layers" if edited else ""
     return panels(grid, title, note, ylabel="CKA", ylim=(0, 1))
 

@@ -76,4 +76,5 @@ def _search(config: Config) -> Item:
 
 def _made(name: str, module: str, **fields: Any) -> Item:
     form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
-    return Item(form, *TITLES[name], captions.caption(name), module, **fields)
+    numbers = {len(need.seeds) for need in fields.get("needs", ())}
+    return Item(form, *TITLES[name], captions.caption(name, numbers), module, **fields)

@@ -1,8 +1,12 @@
 """tanti2021: captions of pages and the report, below an item's title. Names in tables are explained in resources/terms.yaml."""
 
+from collections.abc import Sequence
+
 from crosslens.config.whole import Config
+from crosslens.papers.paper import Need
 from crosslens.papers.tanti2021.config import section
 from crosslens.papers.tanti2021.layout import FIGURES
+from crosslens.papers.wording import interval
 
 TEXTS = {
     "table1": """The target task, and language identification (Lang. ID) by a head that is trained on paragraphs with the
@@ -50,28 +54,29 @@ points by language, in a small map for each, where those of all languages are gr
 
 The sample is that of appendix B: at most {points} points per label and language (the paper: {printed}), {paragraphs} paragraphs
 per language (the paper: 100). F1 and V-measure in the headings are those of tables 1 to 3 under the paper's definition, chance is
-V-measure against shuffled truth, and accuracy is over words, pairs or paragraphs. Scores are means over the seeds {seeds}, unless
-the configuration sets others for a training; the points are from seed {first}.
+V-measure against shuffled truth, and accuracy is over words, pairs or paragraphs. Seeds of the scores:
+{seeds}; of the points: {first}.
 
 How to read it: do points group by label or by language? Where states do not show the language, its points are spread over its
 small map like the grey ones. t-SNE preserves neighbourhoods, not distances: rely on V-measure, which is computed on the full
 vectors, and on accuracy."""
-CELLS = """In percent. Below each value: its 95 % interval, Student's t over the seeds of a training or, with a single seed,
-{within}; and n, the number of units (words, pairs, paragraphs) on which it is based."""
+CELLS = """In percent. Below each value: its 95 % interval, {interval}; and n, the number of units (words, pairs, paragraphs) on
+which it is based."""
+K_MEANS = "Student's t over the k-means runs"
 
 
-def caption(name: str, config: Config) -> str:
-    """The caption of an item."""
+def caption(name: str, needs: Sequence[Need], config: Config) -> str:
+    """The caption of an item of some needs."""
     paper, most = section(config), section(config).clustering.language_clusters
     tasks = [FIGURES[name][0]] if name in FIGURES else list(paper.tasks)
     parts = [TEXTS.get(name, SCATTERED)]
     parts += [CELLS] * (name in ("table1", "table2", "table3", "footnote6", "findings"))
     return "\n\n".join(parts).format(
         clusters=f"labels, or {most} for languages" if most else "labels or of languages",
-        within="over the k-means runs" if name == "table3" else "a bootstrap over the sentences",
+        interval=interval({len(need.seeds) for need in needs}, *([K_MEANS] if name == "table3" else [])),
         points=paper.task(tasks[0]).points_per_label,
         printed=50 if tasks[0] == "nli" else 10,
         paragraphs=paper.clustering.points_per_language,
-        seeds=", ".join(map(str, config.seeds)),
+        seeds=", ".join(map(str, sorted({seed for need in needs for seed in need.seeds}))),
         first=config.seeds[0],
     )

@@ -51,7 +51,7 @@ def items(config: Config) -> dict[str, Item]:
 
 def _item(name: str, config: Config, module: str, **fields: Any) -> Item:
     form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
-    return Item(form, *TITLES[name], captions.caption(name, config), module, **fields)
+    return Item(form, *TITLES[name], captions.caption(name, fields.get("needs", ()), config), module, **fields)
 
 
 def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Iterable[str] | None = None) -> tuple[Need, ...]:

@@ -9,6 +9,7 @@ from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import look
 from crosslens.measures.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.wording import by_seeds
 from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED
 
 LOOKS: Mapping[str, tuple[str, Mapping[str, str | float]]] = {
@@ -29,5 +30,6 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         curves.append(Curve.over_seeds(own.assign(layer=own["item"].map(numbers)), style, label))
     languages = records.loc[records["language"] != "all", "language"].nunique()
     title = f"Language identification from the mean state of a text ({languages} languages)"
-    note = "Linear classifiers on a frozen encoder. Bands: range over seeds; of one seed, 95 % bootstrap interval over texts."
+    bands = by_seeds([scored["seed"].nunique()], "range over {} seeds", "95 % bootstrap interval over texts")
+    note = f"Linear classifiers on a frozen encoder. Bands: {bands}."
     return panels({"": {"": curves}}, title, note, ylabel="accuracy", ylim=(1 / languages, 1))

@@ -106,4 +106,5 @@ def _needs(names: list[str], config: Config) -> tuple[Need, ...]:
 
 def _made(name: str, module: str, **fields: Any) -> Item:
     form: Literal["table", "figure"] = "figure" if name in ("figure1", "figure2", "figure3") else "table"
-    return Item(form, *TITLES[name], captions.caption(name), module, **fields)
+    numbers = {len(need.seeds) for need in fields.get("needs", ())}
+    return Item(form, *TITLES[name], captions.caption(name, numbers), module, **fields)

@@ -19,6 +19,7 @@ from crosslens.papers.liang2021.layout import RANDOM_GROUPS
 from crosslens.papers.liang2021.probes import measures
 from crosslens.papers.liang2021.recipes import recipes
 from crosslens.states import files
+from crosslens.streams import stream
 from crosslens.subspaces.windows import (
     BAND,
     BEYOND,
@@ -313,6 +314,17 @@ def test_groups_have_subspaces_of_their_own(given):
     for name in set(found["item"]):
         own = found[found["item"] == name]
         assert value(own, window=BAND, x=2) > 0.8 > 0.58 > value(own, window=BAND, x=9)
+
+
+def test_random_groups_draw_the_words_that_named_groups_of_the_same_languages_draw(given):
+    options = {"corpus": "text", "size": 4, "method": "densray", "share": 0.5, "bands": [2, 3], "draws": 3, "tolerance": 1e-4}
+    order = np.random.default_rng(stream(7, "languages")).permutation(sorted(GENERA))
+    rows = language_groups.measure(
+        given, groups={"named": sorted(map(str, order[:4]))}, random=RANDOM_GROUPS, seeds=[7], **options
+    )
+    named, drawn = (found.drop(columns="item").reset_index(drop=True) for _, found in pd.DataFrame(rows).groupby("item"))
+    assert len(named) > 2
+    pd.testing.assert_frame_equal(named, drawn)
 
 
 # Figures.

@@ -31,7 +31,7 @@ def measure(
     states = held_out(paths, layer)
     common = {"corpus": corpus, "layer": layer, "measure": "language identification", "definition": PAIRS, "subspace": method}
     for seed in seeds:
-        drawn = np.random.default_rng(stream(seed, "languages")).permutation(sorted(paths))[:size]
+        drawn = np.random.default_rng(stream(seed, "languages")).permutation(sorted(paths))[:size].tolist()
         for name, languages in {**groups, random: sorted(drawn)}.items():
             own = {language: paths[language] for language in languages}
             fitted = subspaces(own, layer, [method], [seed], share)[seed][method]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.cells import COLUMNS, Published, cell, line, table
+from crosslens.cells import COLUMNS, Published, cell, difference, line, table
 from crosslens.measures import definitions
 from crosslens.records import RECORDS
 
@@ -37,6 +37,18 @@ def test_a_line_has_the_difference_where_both_are_there():
     assert line("r", "c", "m", "d", {"here": None}, 50.1)["difference"] is None
     assert line("r", "c", "m", "d", {"here": 51.2})["difference"] is None
     assert line("r", "c", "m", "d", {"here": 1e-3}, 1e-4, digits=6)["difference"] == 0.0009
+
+
+def test_seeds_stand_beside_numbers_alone():
+    assert line("r", "c", "m", "d", {"here": 51.2, "seeds": 3})["seeds"] == 3
+    for numbers in ({}, {"here": None, "seeds": 3}, {"here": None, "seeds": 0}):
+        assert line("r", "c", "m", "d", numbers, 50.1)["seeds"] is None
+
+
+def test_a_difference_rests_on_the_seeds_of_both():
+    for first, second, expected in (((0, 1, 2), (0, 1, 2), 3), ((0,), (0,), 1), ((0,), (0, 1, 2), 1), ((), (0,), None)):
+        before, after = (seeds(*(0.5 + seed / 100 for seed in which)).assign(seed=list(which)) for which in (first, second))
+        assert difference(before, after)["seeds"] == expected
 
 
 def test_a_table_has_the_same_columns_whatever_is_in_it():

@@ -117,6 +117,8 @@ def test_the_table_of_retrieval_has_every_score_once():
         for column, there in (("mean, en to others", "en-{}"), ("mean, others to en", "{}-en")):
             of = [cells[row, there.format(code), "MRR", last] for code in ("de", "fr", "zh")]
             assert cells[row, column, "MRR", last] == pytest.approx(np.mean(of), abs=0.011)
+    of_words = made["metric"].str.contains("words|pairs|candidates") | made["definition"].isin(["chance", "identical strings"])
+    assert made[of_words]["seeds"].isna().all() and (made[~of_words]["seeds"] == 1).all()
     by_layer = made[made["definition"].str.contains("; layer ")]
     assert set(by_layer["row"]) == {"BERT, window 512 (200k)", "BERT, window 20 (200k)", "BERT, window 512 (1000k)",
                                     "BERT, window 20 (1000k)", "mbert as released", "BERT with random weights"}  # fmt: skip

@@ -359,6 +359,8 @@ def test_hyperparameters_beside_the_printed_ones(config):
     assert (
         table.loc["epochs (best)", "here"] == 1 and table.loc["#grid", "here"] == 6 and table.loc["Run-time (min)", "here"] == 1.5
     )
+    measured = table["seeds"].notna()  # settings rest on no seed
+    assert set(table.index[measured]) == {"epochs (best)", "Run-time (min)"} and set(table["seeds"][measured]) == {1}
 
 
 def test_search_puts_the_best_first():
@@ -366,7 +368,7 @@ def test_search_puts_the_best_first():
     trials = {f"trial{i}": values | {"rate": rate} for i, rate in enumerate((1e-5, 5e-5))}
     scores = ([0.1, 0.2], [0.9, 0.8])
     histories = {f"trial{i}": pd.DataFrame({"epoch": [1, 2], "score": each}) for i, each in enumerate(scores)}
-    found = [(line["row"], line["column"], line["here"]) for line in searched(trials, histories)]
+    found = [(line["row"], line["column"], line["here"]) for line in searched(trials, histories) if line["seeds"] == 1]
     best, other = "POS, en, batch 16, rate 5e-05", "POS, en, batch 16, rate 1e-05"
     assert found == [(best, "score", 90), (best, "epoch", 1), (other, "score", 20), (other, "epoch", 2)]
 

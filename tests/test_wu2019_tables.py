@@ -1,13 +1,15 @@
 """wu2019: tables 1 to 6 and figure 1 from made-up records: printed cells, means, what is cited, what is missing."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from crosslens.cells import COLUMNS, Published
+from crosslens.digests import sealed
 from crosslens.errors import DataError
-from crosslens.papers.wu2019 import figures, layers, tables
+from crosslens.papers.wu2019 import figures, layers, search, tables
 from crosslens.papers.wu2019.layout import CELLS, FULL, RELEASED_ROOT, TABLES, TAGS, Study
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources/published/wu2019.csv")
@@ -231,3 +233,18 @@ def test_the_heat_map_has_a_panel_a_task_and_languages_by_score():
     assert len(figures.heat_map(records(two, ["accuracy", "F1"]), two).axes) == 3
     with pytest.raises(DataError, match="figure1: expected scores with frozen bottom blocks or from features, found none"):
         figures.heat_map(found[found["recipe"].str.endswith("/full")], shown)
+
+
+def test_trials_of_the_grid_rest_on_a_seed_each(tmp_path):
+    trials, histories = {}, []
+    for number, scores in enumerate(([0.1, 0.2], [0.9, 0.8])):
+        name, path = f"wu2019/ner/en/full/trials/{number}", tmp_path / f"{number}.csv"
+        with sealed(path) as temporary:
+            pd.DataFrame({"epoch": [1, 2], "score": scores}).to_csv(temporary, index=False)
+        trials[name] = {"task": "ner", "rate": 1e-5 * (number + 1)}
+        histories.append((name, 42, path))
+    table = search.table("search", SimpleNamespace(by_seed=lambda kind: iter(histories)), {"trials": trials})
+    assert table[["row", "column", "here", "seeds"]].to_numpy().tolist() == [
+        ["Named entities, full, rate 2e-05", "score", 90, 1], ["Named entities, full, rate 2e-05", "epoch", 1, 1],
+        ["Named entities, full, rate 1e-05", "score", 20, 1], ["Named entities, full, rate 1e-05", "epoch", 2, 1],
+    ]  # fmt: skip

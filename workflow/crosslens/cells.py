@@ -15,7 +15,8 @@ COLUMNS = (
     "here", "low", "high", "sd", "seeds", "n", "published", "difference", "remark",
 )  # fmt: skip
 """Of every table. metric: what is measured; definition: how the number was computed; here: the mean over seeds; low, high: its
-95 % interval; sd: over seeds; n: units that it rests on, fewest of a seed; difference: here less published."""
+95 % interval; sd: over seeds; seeds: number of seeds that it rests on, of trainings or of draws, empty where it rests on none, as
+counts, settings and printed values do; n: units that it rests on, fewest of a seed; difference: here less published."""
 WHOLE = ("seeds", "n")  # columns of whole numbers
 EMPTY: dict[str, Any] = {"here": None, "low": None, "high": None, "sd": None, "seeds": None, "n": None}
 
@@ -60,7 +61,7 @@ def difference(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
     pairs = pd.merge(before, after, on="seed")
     if len(pairs) == len(before) == len(after) > 1:
         return cell(pd.DataFrame({"value": pairs["value_y"] - pairs["value_x"]}))
-    return {"here": rounded(second - first)}
+    return {"here": rounded(second - first), "seeds": min(len(before), len(after))}
 
 
 def line(
@@ -75,7 +76,8 @@ def line(
     difference = rounded(here - published, digits) if both else None
     place = {"row": row, "column": column, "metric": metric, "definition": definition}
     remark = remark if isinstance(remark, str) else "; ".join(filter(None, remark))
-    return place | EMPTY | dict(numbers) | {"published": published, "difference": difference, "remark": remark}
+    numbers = EMPTY | dict(numbers) | ({"seeds": None} if here is None else {})
+    return place | numbers | {"published": published, "difference": difference, "remark": remark}
 
 
 def table(lines: Sequence[Mapping[str, Any]], paper: str, item: str) -> pd.DataFrame:

@@ -79,7 +79,8 @@ def _cells(model: str, rows: pd.DataFrame, definition: str, layer: str, study: S
     ):
         if of.any():
             here = cells.rounded(scale * rows[of]["value"].mean())
-            yield cells.line(model, column, metric, rest, {"here": here, "n": int(of.sum())})
+            numbers = {"here": here, "seeds": rows[of]["seed"].nunique(), "n": int(of.sum())}
+            yield cells.line(model, column, metric, rest, numbers)
 
 
 def last_layer(records: pd.DataFrame) -> pd.DataFrame:

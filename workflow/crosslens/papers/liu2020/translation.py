@@ -31,7 +31,7 @@ def _samples(path: Any) -> Iterator[dict[str, Any]]:
     """Inputs, outputs and parallel texts, as remarks; the number of each is the share of the target language's own subwords."""
     seen = set()
     for row in parquet.read(path).to_pylist():
-        place, column = f"pair {row['number']}, {row['item']}", {"here": rounded(row["value"], 3), "n": row["n"]}
+        place, column = f"pair {row['number']}, {row['item']}", {"here": rounded(row["value"], 3), "seeds": 1, "n": row["n"]}
         for name in (INPUT, REFERENCE) if place not in seen else ():
             text = row["text" if name == INPUT else "reference"]
             yield cells.line(place, name, "text", "", {"here": None, "n": len(text.split())}, None, _remark(text))
@@ -65,7 +65,7 @@ def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterat
             yield _bleu("best BLEU-1", item, definition, where(of_item, split="test", **place), published)
             for row, metric, value in (("best layer", "layer", place["layer"]), ("best alpha", "alpha", place["weight"])):
                 printed = published.value("table2", row, item, metric) if definition == TEST else None
-                yield cells.line(row, item, metric, definition, {"here": value}, printed)
+                yield cells.line(row, item, metric, definition, {"here": value, "seeds": len(chosen)}, printed)
     for weight in shown["weights"]:
         for definition in (SHIFT, RANDOM, THIRD):
             for item in directions:
@@ -104,8 +104,7 @@ def _line(
     row: str, item: str, metric: str, definition: str, found: pd.DataFrame, scale: float, printed: float | None
 ) -> dict[str, Any]:
     digits = 2 if scale == 100 else 3
-    numbers = cells.cell(found, scale, digits) | {"seeds": None}
-    return cells.line(row, item, metric, definition, numbers, printed, "", digits)
+    return cells.line(row, item, metric, definition, cells.cell(found, scale, digits), printed, "", digits)
 
 
 def _calibration(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
@@ -120,12 +119,13 @@ def _calibration(records: pd.DataFrame, published: Published, study: Study) -> I
             label = f"convert rate (layer={layer}, alpha={row['weight']:g})"
             printed = published.value("table2", label, row["item"], CONVERT_RATE)
             differences += [abs(row["value"] - printed)] if printed is not None else []
-            yield cells.line(label, row["item"], CONVERT_RATE, mean, {"here": rounded(row["value"], 3), "n": row["n"]}, printed,
-                             "", 3)  # fmt: skip
+            numbers = {"here": rounded(row["value"], 3), "seeds": 1, "n": row["n"]}
+            yield cells.line(label, row["item"], CONVERT_RATE, mean, numbers, printed, "", 3)
         fits[mean] = (float(np.mean(differences)), len(differences)) if differences else (float("nan"), 0)
     best = min((mean for mean in fits if fits[mean][1]), key=lambda mean: fits[mean][0], default=None)
     for mean, (value, number) in fits.items():
         remark = (
             "closest: calibrated on the printed numbers" if mean == best else "" if number else "nothing printed for this encoder"
         )
-        yield cells.line(FITS, "all directions", CONVERT_RATE, mean, {"here": rounded(value, 3), "n": number}, None, remark, 3)
+        numbers = {"here": rounded(value, 3), "seeds": 1, "n": number}
+        yield cells.line(FITS, "all directions", CONVERT_RATE, mean, numbers, None, remark, 3)

@@ -47,14 +47,16 @@ def hyperparameters(
         best = sorted(int(histories[run]["best_epoch"].iloc[-1]) for run in own)
         minutes = sum(runs[run]["seconds"] for run in own) / len(own) / 60
         here = {
-            "batch size": (stage["batch"], "" if stage["batch"] in grid["batch"] else NOT_IN_GRID),
-            "learning rate": (stage["encoder_rate"], "" if stage["encoder_rate"] in grid["rate"] else NOT_IN_GRID),
-            "epochs (best)": (best[len(best) // 2], f"of {stage['epochs']}; the paper prints the maximum number of epochs"),
-            "#grid": (len(grid["batch"]) * len(grid["rate"]), sizes),
-            "Run-time (min)": (round(minutes, 1), f"on {runs[own[0]]['device']}"),
-        }
-        for row, (value, remark) in here.items():
-            numbers = {"here": value, "seeds": len(own)}
+            "batch size": (stage["batch"], None, "" if stage["batch"] in grid["batch"] else NOT_IN_GRID),
+            "learning rate": (stage["encoder_rate"], None, "" if stage["encoder_rate"] in grid["rate"] else NOT_IN_GRID),
+            "epochs (best)": (
+                best[len(best) // 2], len(own), f"of {stage['epochs']}; the paper prints the maximum number of epochs"
+            ),
+            "#grid": (len(grid["batch"]) * len(grid["rate"]), None, sizes),
+            "Run-time (min)": (round(minutes, 1), len(own), f"on {runs[own[0]]['device']}"),
+        }  # fmt: skip
+        for row, (value, seeds, remark) in here.items():
+            numbers = {"here": value, "seeds": seeds}
             yield cells.line(row, head, "value", "", numbers, published.value("table3", row, head), remark, digits=7)
 
 
@@ -68,5 +70,5 @@ def searched(trials: Mapping[str, Mapping[str, Any]], histories: Mapping[str, pd
         values = dict(trials[name])
         task, source = TASKS[values.pop("task")], values.pop("source")
         row = f"{task}, {source}, {', '.join(f'{key} {value:g}' for key, value in values.items())}"
-        yield cells.line(row, "score", "validation score", "", {"here": cells.rounded(100 * best[name]["score"])})
-        yield cells.line(row, "epoch", "best epoch", "", {"here": int(best[name]["epoch"])})
+        yield cells.line(row, "score", "validation score", "", {"here": cells.rounded(100 * best[name]["score"]), "seeds": 1})
+        yield cells.line(row, "epoch", "best epoch", "", {"here": int(best[name]["epoch"]), "seeds": 1})

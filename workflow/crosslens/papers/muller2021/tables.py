@@ -115,7 +115,7 @@ class _Scores:
         # A text that a seed lacks is left out of all seeds, so that they are means over the same texts.
         values = values.dropna(how="all").dropna(axis=1)
         if not values.size:
-            return cells.EMPTY | {"seeds": 0}, reason, []
+            return dict(cells.EMPTY), reason, []
         runs = pd.DataFrame({"value": values.mean(axis=1)})
         runs["n"] = self._texts(row, layer_set, "n").loc[values.index, values.columns].sum(axis=1)
         if not paired and not row.mean_over_targets:  # of one text, whose score has an interval of its own
@@ -177,7 +177,7 @@ def _deviations(lines: Sequence[Mapping[str, Any]], published: Published) -> Ite
         if not counted:
             continue
         deviations = [line["sd"] for line in counted if line["sd"] is not None]
-        seeds = max((line["seeds"] for line in counted), default=0)
+        seeds = max((line["seeds"] for line in counted if line["seeds"]), default=None)
         remark = f"over {len(deviations)} cells" if deviations else "no deviation with one seed"
         for head, reduced in (("min", np.min), ("median", np.median), ("max", np.max)):
             numbers = {"here": cells.rounded(reduced(deviations)) if deviations else None, "seeds": seeds}

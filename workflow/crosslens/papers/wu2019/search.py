@@ -22,8 +22,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
         values = dict(settings["trials"][trial])
         task, variant = TASKS[values.pop("task")], trial.split("/")[3]
         row = f"{task}, {variant}, {', '.join(f'{key} {value:g}' for key, value in values.items())}"
-        lines.append(
-            cells.line(row, "score", "score on the development set", "", {"here": cells.rounded(100 * best[trial]["score"])})
-        )
-        lines.append(cells.line(row, "epoch", "best epoch", "", {"here": int(best[trial]["epoch"])}))
+        score = {"here": cells.rounded(100 * best[trial]["score"]), "seeds": 1}
+        lines.append(cells.line(row, "score", "score on the development set", "", score))
+        lines.append(cells.line(row, "epoch", "best epoch", "", {"here": int(best[trial]["epoch"]), "seeds": 1}))
     return cells.table(lines, PAPER, name)

@@ -53,9 +53,9 @@ def evenly(rows: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
     return [rows[i * len(rows) // count] for i in range(count)]
 
 
-def some(texts: Texts, chosen: Sequence[int]) -> Texts:
-    """Some texts, in the given order."""
-    return texts.take(np.array(chosen))
+def first(texts: Texts, count: int) -> Texts:
+    """The first `count` texts, or all where there are fewer."""
+    return texts.take(np.arange(min(count, len(texts))))
 
 
 def official(path: Path | None) -> tuple[Description, weights.State]:

@@ -163,7 +163,7 @@ def main() -> None:
         of = recipe([*tests], settings.batch)
         texts = {TRAIN: trees(encoder, settings.train, settings.batch * settings.updates)}
         texts |= {data: trees(encoder, path, settings.sentences) for data, path in tests.items()}
-        texts[of.stages[0].select_data] = common.some(texts[TRAIN], range(8))
+        texts[of.stages[0].select_data] = common.first(texts[TRAIN], 8)
         pieces = {name: sum(int(texts[data].lengths.sum()) for data in of_part)
                   for name, of_part in (("train", [TRAIN]), ("test", [*tests]))}  # fmt: skip
         print(f"{settings.updates} updates of {settings.batch} sentences ({pieces['train']} pieces), {len(tests)} languages of "

@@ -61,7 +61,7 @@ def ours(
 ) -> float:  # fmt: skip
     """Subwords a second of our loop."""
     made = recipe(batch, updates, precision)
-    data = {each: texts if each.split == "train" else common.some(texts, range(8)) for each in made.data()}
+    data = {each: texts if each.split == "train" else common.first(texts, 8) for each in made.data()}
     loop = TimedLoop(made, data, model().bert, seed=SEED, log=common.LOG, device=torch.device("cpu"), mask=mask)
     loop.clock = clock
     loop.run()
@@ -91,14 +91,15 @@ def theirs(
 
 
 def check(model: BertForMaskedLM, texts: Texts, mask: int) -> str:
-    """The loss of some blocks, masked alike, without dropout."""
+    """The loss of the first eight blocks, masked alike, without dropout."""
     made = recipe(8, 1, "float32")
     loop = Loop(made, {each: texts for each in made.data()}, model.bert, seed=SEED, log=common.LOG, mask=mask,
                 device=torch.device("cpu"))  # fmt: skip
-    hidden = masked(common.some(texts, range(8)), HELD_OUT, made.masking, mask, model.config.vocab_size)
-    pieces = torch.from_numpy(hidden.pieces.reshape(8, -1).astype(np.int64))
+    hidden = masked(common.first(texts, 8), HELD_OUT, made.masking, mask, model.config.vocab_size)
+    n = len(hidden)
+    pieces = torch.from_numpy(hidden.pieces.reshape(n, -1).astype(np.int64))
     labels = torch.full(pieces.shape, -100)
-    rows = np.repeat(np.arange(8), np.diff(hidden.word_offsets))
+    rows = np.repeat(np.arange(n), np.diff(hidden.word_offsets))
     labels[rows, hidden.positions] = torch.from_numpy(hidden.labels[TASK])
     head, names = loop.model.head(TASK), model.state_dict()
     head.load_state_dict({name: names[f"cls.predictions.{name}"] for name in head.state_dict()})
@@ -107,8 +108,8 @@ def check(model: BertForMaskedLM, texts: Texts, mask: int) -> str:
         states = model.bert(pieces).last_hidden_state[rows, hidden.positions]
         sizes, words = torch.from_numpy(np.diff(hidden.word_offsets)), len(rows)
         term = made.stages[0].phases[0].terms[0]
-        mine = head.term_loss(term, states, sizes, {TASK: torch.from_numpy(hidden.labels[TASK])}, words=words, sentences=8)
-        return f"loss of 8 blocks: ours {float(mine):.6f}, BertForMaskedLM {float(model(pieces, labels=labels).loss):.6f}"
+        mine = head.term_loss(term, states, sizes, {TASK: torch.from_numpy(hidden.labels[TASK])}, words=words, sentences=n)
+        return f"loss of {n} blocks: ours {float(mine):.6f}, BertForMaskedLM {float(model(pieces, labels=labels).loss):.6f}"
 
 
 def main() -> None:

@@ -8,7 +8,8 @@ pads to 128, as the papers' scripts do, or to the longest of a batch, sentences 
 the pieces of `--vocabulary`, as our loop does, and the official one with its whole vocabulary, as users run it.
 Both train in float32 and in bfloat16, which the Trainer has as bf16=True.
 
-First the losses of thirty updates on the same batches without dropout are compared: they are equal up to rounding.
+First the losses of thirty updates, or of all where there are fewer, on the same batches without dropout are compared: they are
+equal up to rounding.
 On a busy machine `--clock cpu --threads 1` counts the processor's seconds instead of the wall's.
 """
 
@@ -87,7 +88,7 @@ def ours(encoder: Path, texts: Texts, setting: Setting, precision: common.Precis
     recipe = common.tagging(
         batch=setting.batch, rate=RATE, dropout=setting.dropout, precision=precision, pools=setting.alike
     )  # fmt: skip
-    data = {each: texts if each.split == "train" else common.some(texts, range(8)) for each in recipe.data()}
+    data = {each: texts if each.split == "train" else common.first(texts, 8) for each in recipe.data()}
     loop = TimedLoop(recipe, data, load(encoder, setting.dropout), seed=SEED, log=common.LOG, device=torch.device("cpu"))
     loop.clock = setting.clock
     history = loop.run().history
@@ -182,9 +183,10 @@ def as_examples(texts: Texts) -> list[dict[str, list[int]]]:
     return found
 
 
-def check(encoder: Path, texts: Texts, batch: int, updates: int = 30) -> str:
-    """Losses of some updates on the same batches, without dropout."""
-    part = common.some(texts, range(updates * batch))
+def check(encoder: Path, texts: Texts, batch: int, most: int = 30) -> str:
+    """Losses of at most so many updates on the same batches, without dropout; the texts fill a whole number of updates."""
+    updates = min(most, len(texts) // batch)
+    part = common.first(texts, updates * batch)
     setting = Setting(batch, updates, 0.0, time.perf_counter, alike=True)
     examples = as_examples(part)
     batches = common.first_batches(common.tagging(batch=batch, rate=RATE), part, SEED)
@@ -211,7 +213,7 @@ def main() -> None:
     common.machine_arguments(parser)
     settings = parser.parse_args()
     setting = Setting(settings.batch, settings.updates, 0.1, common.set_machine(settings), not settings.random)
-    short = Setting(settings.batch, settings.padded_updates, 0.1, setting.clock, setting.alike)
+    short = Setting(settings.batch, min(settings.padded_updates, settings.updates), 0.1, setting.clock, setting.alike)
     rows = common.evenly(common.sentences(settings.sentences), settings.batch * settings.updates)
     with tempfile.TemporaryDirectory() as temporary:
         whole, small = Path(temporary) / "whole", Path(temporary) / "small"

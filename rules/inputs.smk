@@ -19,7 +19,7 @@ def all_official_files():
     items = [item for _, _, item in ITEMS.values()]
     names = {recipe.encoder for _, recipe in RECIPES.values()} | {item.encoder for item in items if item.encoder}
     encoders = [CONFIG.encoders[name] for name in sorted(names)]
-    names = {recipe.reading for _, recipe in RECIPES.values()} | {item.reading for item in items if item.reading}
+    names = {recipe.reading for _, recipe in RECIPES.values()}.union(*((item.reading, *item.readings) for item in items)) - {None}
     readings = [CONFIG.readings[name] for name in sorted(names)]
     read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
     read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
@@ -76,8 +76,13 @@ def token_settings(wildcards):
     shared = {"languages": [language for language, _ in languages]}
     if languages:
         shared |= {"share": corpus.validation_share, "by": getattr(corpus, "validation_by", "text"), "seed": corpus.seed}
-    reading = CONFIG.readings[wildcards.reading].model_dump(exclude_defaults=True)
-    return {"reading": reading, "parts": list(corpus.stored()), "shared": shared}
+    reading, encoder = CONFIG.readings[wildcards.reading], CONFIG.encoders[wildcards.encoder]
+    if reading.alters() and encoder.trimmed():
+        raise WorkflowError(
+            f"readings.{wildcards.reading}: expected an encoder with its whole vocabulary, since texts are altered, found "
+            f"{wildcards.encoder}, which has the subwords of unaltered texts alone; set encoders.{wildcards.encoder}.corpora to []"
+        )
+    return {"reading": reading.model_dump(exclude_defaults=True), "parts": list(corpus.stored()), "shared": shared}
 
 
 def looked_up(wildcards):
@@ -222,18 +227,29 @@ def need_files(need):
     return [f"{RESULTS}/measures/{need.kind}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 
 
+def item_tokens(paper, item):
+    """Folders of tokens that an item reads, by name: CORPUS under its reading, CORPUS/READING under further ones."""
+    section = CONFIG.paper(paper.key)
+    encoder, reading = item.encoder or section.encoder, item.reading or section.reading
+    return {
+        "/".join(filter(None, (corpus, further))): tokens_of(encoder, further or reading, [corpus])[0]
+        for further in (None, *item.readings)
+        for corpus in item.corpora
+    }
+
+
 def item_inputs(wildcards):
     """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
-    section = CONFIG.paper(paper.key)
-    encoder, reading = item.encoder or section.encoder, item.reading or section.reading
+    encoder = item.encoder or CONFIG.paper(paper.key).encoder
     trained = [need for need in item.needs if asked(need.recipe)[1].trains()]
     records = dict.fromkeys(file for need in trained for file in model_files(need.recipe, "record", need.seeds))
     return {
         "needs": [file for need in item.needs for file in need_files(need)],
         "records": list(records),
         "published": str(ROOT / f"resources/published/{paper.key}.csv"),
-        "tokens": tokens_of(encoder, reading, item.corpora),
+        "cited": [str(ROOT / f"resources/published/{item.cites}.csv")] if item.cites else [],
+        "tokens": list(item_tokens(paper, item).values()),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
         "tokenizer": [f"{RESULTS}/tokenizers/{encoder}"] if item.tokenizer else [],
         "typology": corpus_files(item.typology) if item.typology else [],
@@ -251,7 +267,7 @@ def item_settings(wildcards):
             {"kind": need.kind, "recipe": need.recipe, "seeds": list(need.seeds), "files": len(need_files(need))}
             for need in item.needs
         ],
-        "corpora": list(item.corpora),
+        "corpora": list(item_tokens(paper, item)),
         "draws": list(item.draws),
         "settings": dict(item.settings),
     }

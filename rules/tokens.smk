@@ -22,6 +22,6 @@ rule tokens:
         settings=token_settings,
         environment=environment("encoders"),
     message:
-        "Tokenise {wildcards.corpus} for {wildcards.encoder}"
+        "Tokenise {wildcards.corpus} for {wildcards.encoder}, reading {wildcards.reading}"
     script:
         "../workflow/scripts/tokens.py"

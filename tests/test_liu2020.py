@@ -3,14 +3,17 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from crosslens import parquet
 from crosslens.cells import Published
 from crosslens.digests import seal
+from crosslens.errors import DataError
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import vocabulary
+from crosslens.papers.liu2020 import accents, vocabulary
+from crosslens.tokens.counts import Vocabulary, changed_subwords
 from crosslens.tokens.schema import TOKENS
 
 RESOURCES = Path(__file__).parents[1] / "resources" / "published"
@@ -59,3 +62,45 @@ def test_subwords_of_each_language_and_those_shared(tokens: Inputs) -> None:
     both = made[made["published"].notna()]
     assert len(both) == 14 and set(both["definition"]) == {vocabulary.WITH}  # languages that are not here too
     assert made.loc[made["column"] == "fr", "here"].isna().all()
+
+
+def test_subwords_that_change_are_those_that_each_text_loses(tmp_path: Path) -> None:
+    """Subwords 0 to 3 are special or unknown; one that moves within its text is not lost, one that another text gains is."""
+    read = Vocabulary.read(tokenizer(tmp_path, ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdef"]))
+    before, after, others = (tmp_path / f"{name}.parquet" for name in ("before", "after", "others"))
+    write_tokens(before, [[2, 4, 4, 5, 3, 1, 3], [2, 6, 7, 3], [2, 9, 3]])
+    write_tokens(after, [[2, 5, 4, 8, 3, 3], [2, 6, 7, 4, 3], [2, 9, 9, 3]])
+    write_tokens(others, [[2, 4, 3]])
+    assert changed_subwords(before, after, read) == (2, 7)  # an a and the unknown one
+    assert changed_subwords(after, before, read) == (3, 8)  # 8, 4 and 9
+    assert changed_subwords(before, before, read) == (0, 7)
+    with pytest.raises(DataError, match=r"others.parquet: expected the texts of .*before.parquet in their order"):
+        changed_subwords(before, others, read)
+
+
+def test_accents_stand_beside_what_table_4_falls_short(tmp_path: Path) -> None:
+    """German loses no subword, French one of four, Vietnamese all: r is that of these shares and the printed differences."""
+    folder = tokenizer(tmp_path, ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdef"])
+    plain, stripped = tmp_path / "plain", tmp_path / "stripped"
+    after = {"en": [4, 5, 6, 7], "de": [4, 5, 6, 7], "fr": [4, 5, 6, 8], "vi": [9, 9, 9, 9]}
+    for code, pieces in after.items():
+        write_tokens(plain / f"{code}.test.parquet", [[2, 4, 5, 3, 6, 7, 3]])
+        write_tokens(stripped / f"{code}.test.parquet", [[2, *pieces[:2], 3, *pieces[2:], 3]])
+    cited = Published.read(RESOURCES / "wu2019.csv")
+    given = Inputs([], [], published(), {"xnli": plain, "xnli/altered": stripped}, {}, folder, None, cited)
+    settings = {"corpus": "xnli", "source": "en", "languages": list(after), "readings": {"without accents": "altered"}}
+    made = accents.table("accents", given, settings)
+    here = {(line["row"], line["column"]): line["here"] for line in made.to_dict("records")}
+    shares = {code: here[accents.CHANGED, code] for code in after}
+    assert shares == {"en": 0, "de": 0, "fr": 25, "vi": 100}
+    for row, printed in (("finetune all layers", [67.05, 70.42, 40.68]), ("finetune last 6 layers", [69.34, 72.95, 40.76])):
+        short = np.array(printed) - [71.1, 73.8, 69.5]
+        names = [f"{row}, {accents.SHORTFALL}", "all languages"]
+        assert [here[names[0], code] for code in ("de", "fr", "vi")] == pytest.approx(list(short), abs=0.006)
+        assert here[*names] == pytest.approx(np.corrcoef(short, [0, 25, 100])[0, 1], abs=0.0006)  # without the source
+    remarks = made[made["column"] == "without vi"]["remark"]
+    assert len(remarks) == 2 and remarks.str.startswith("undefined: 2 languages").all()
+    assert (
+        made[made["metric"] == "accuracy"]["published"].notna().sum() == 12
+        and made[made["metric"] == "accuracy"]["here"].isna().all()
+    )

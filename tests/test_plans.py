@@ -30,7 +30,7 @@ WU2019 = [
 LIU2020 = [
     *(f"table{number}.csv" for number in range(1, 5)),
     *(f"figure{number}.svg" for number in range(1, 9)),
-    *(f"{name}.csv" for name in ("retrieval", "inference", "claims", "calibration")),
+    *(f"{name}.csv" for name in ("retrieval", "inference", "claims", "accents", "calibration")),
 ]
 PLANNED = {
     "published": [],
@@ -110,6 +110,16 @@ def test_an_unknown_source_is_named(root):
     with changed(root / OVERLAY, ("source: phrasebook\n    file:", "source: wikipedai\n    file:")):
         said = tiny(root, "-n", works=False)
     assert re.search(r"^.*corpora\.wikipedia\.source: .*'wikipedai'; did you mean 'wikipedia'\?$", said, re.MULTILINE), said
+
+
+def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_vocabulary(root):
+    line = "inference: { corpus: xnli_all, reading: subwords }"
+    with changed(root / "config.yaml", (line, line.replace("subwords", "without_accents"))):
+        said = snakemake(root, "--profile", "slurm", "-n", "results/liu2020/table4.csv")
+        assert "Tokenise xnli_all for mbert, reading without_accents" in said and "reading subwords" not in said
+        said = snakemake(root, "--profile", "laptop", "-n", "results/laptop/liu2020/table4.csv", works=False)
+    expected = "expected an encoder with its whole vocabulary, since texts are altered, found e5-small-pairs"
+    assert f"readings.without_accents: {expected}" in said
 
 
 def test_lint(root):

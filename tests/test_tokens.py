@@ -1,6 +1,7 @@
 """From words to pieces: which piece carries a label, truncation, unknown pieces."""
 
 import random
+import unicodedata
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,9 +13,9 @@ from crosslens.digests import seal
 from crosslens.errors import DataError
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.schema import counts as counts_of
-from crosslens.tokens.tokenise import CUT, labelled_pieces, load_tokenizer, tokenise, write_tokens, write_train
+from crosslens.tokens.tokenise import CUT, altering, labelled_pieces, load_tokenizer, tokenise, write_tokens, write_train
 from crosslens.tokens.windows import windows
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
@@ -437,3 +438,26 @@ def test_byte_level_words_begin_with_a_space(tmp_path):
     assert encoding.tokens[:2] == ["Ġthe", "Ġdog"] and encoding.word_ids == [0, 1, 2, 2, 2, 2]
     assert labelled_pieces(encoding, "first") == [(0, 0), (1, 1), (2, 2)]
     assert labelled_pieces(encoding, "first_visible") == [(0, 0), (1, 1), (2, 3)]
+
+
+def stripped(text: str) -> str:
+    """As BERT's tokenizer for uncased models strips accents: tokenization_bert.py, _run_strip_accents."""
+    return "".join(mark for mark in unicodedata.normalize("NFD", text) if unicodedata.category(mark) != "Mn")
+
+
+@given(st.lists(st.text(min_size=1, max_size=6).filter(str.isprintable), min_size=1, max_size=4))
+@example(["Việt", "não", "नहीं", "ไม่", "Straße", "ΐ", "İ", "한국", "é", "a\N{COMBINING ACUTE ACCENT}"])
+def test_altered_letters_are_those_of_berts_tokenizer(words):
+    def pieces(words, **altered):
+        tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, **{c: 1 + i for i, c in enumerate(alphabet)}}, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")  # a piece a character
+        encoding = altering(tokenizer, Reading(**altered)).encode(words, is_pretokenized=True, add_special_tokens=False)
+        return "".join(encoding.tokens)
+
+    lower = ["".join(character.lower() for character in word) for word in words]  # sigma at the end of a word too
+    expected = {"strip_accents": [*map(stripped, words)], "lower_case": lower}
+    alphabet = sorted(set("".join(words + lower) + "".join(map(stripped, words + lower))))
+    assert pieces(words) == "".join(words)
+    for name, altered in expected.items():
+        assert pieces(words, **{name: True}) == "".join(altered)
+    assert pieces(words, strip_accents=True, lower_case=True) == "".join(map(stripped, lower))

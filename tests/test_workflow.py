@@ -412,11 +412,11 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         drawn = [f"Draw tanti2021/{task}", f"Measure spelling of tanti2021/{task}/frozen"]
         return [*jobs, *drawn, *items]
 
-    pairs = ["Read xnli", "Tokenise xnli for random"]
+    pairs = ["Read xnli", "Tokenise xnli for random, reading without_unknown"]
     with changed(own / "workflow/crosslens/corpora/pairs.py", ('NO_AGREEMENT = "-"', 'NO_AGREEMENT = "?"')):
         assert planned(own, "demo") == sorted(pairs + follows("nli"))
 
-    treebanks = ["Read udpos", "Tokenise udpos for random", *made("table5_search")]
+    treebanks = ["Read udpos", "Tokenise udpos for random, reading without_unknown", *made("table5_search")]
     treebanks += [f"Train the trials of {TRIALS}, seed 0", f"Measure classification of {TRIALS}"]
     with changed(overlay, ("withheld: clean", "withheld: paper")):
         assert planned(own, "demo") == sorted(treebanks + follows("pos"))

@@ -33,6 +33,10 @@ class _Encoder(Section):
         "re-initialised embeddings; []: not trimmed",
     )
 
+    def trimmed(self) -> bool:
+        """Whether it keeps but the subwords of the corpora's texts."""
+        return bool(self.corpora)
+
     def blocks(self) -> int | None:
         """Number of its blocks; None where that is not known before it is fetched."""
         return None
@@ -114,6 +118,10 @@ class RandomEncoder(_Encoder):
     heads: Count = Field(2, description="attention heads")
     vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="number of subwords")
     seed: int = Field(0, ge=0, description="seed for the weights")
+
+    def trimmed(self) -> bool:
+        """Its corpora are those from which its vocabulary is learnt."""
+        return False
 
     def blocks(self) -> int:
         """Number of its blocks."""

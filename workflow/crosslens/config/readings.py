@@ -43,6 +43,12 @@ class Reading(Section):
         False, description="each sentence of running text is a text of its own, instead of the first two as a pair (liu2020)"
     )
     drop_unknown: bool = Field(True, description="drop texts with unknown subwords, and count them (tanti2021, section 2)")
+    strip_accents: bool = Field(
+        False,
+        description="remove combining marks (NFD, then all of category Mn) before a text is split, as BERT's tokenizer for "
+        "uncased models does; the letters' case stays (liu2020, table 4)",
+    )
+    lower_case: bool = Field(False, description="lower-case letters before a text is split, as the same tokenizer does")
 
     @model_validator(mode="after")
     def _windows_advance(self) -> Self:
@@ -54,6 +60,10 @@ class Reading(Section):
         if self.each_sentence and not self.sentences:
             raise ValueError("sentences: expected a rule beside each_sentence, found null: set marks, punkt or punkt_and_marks")
         return self
+
+    def alters(self) -> bool:
+        """Whether letters change before a text is split into subwords."""
+        return self.strip_accents or self.lower_case
 
     def official(self) -> list[str]:
         """The official files that it needs, SOURCE/PATH."""

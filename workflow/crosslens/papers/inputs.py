@@ -15,8 +15,8 @@ from crosslens.trainings import trainings
 
 @dataclass(frozen=True)
 class Inputs:
-    """needs: what the item asked for; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder; draws:
-    name -> folder; tokenizer, typology: where they are read.
+    """needs: what the item asked for; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder, and
+    CORPUS/READING -> folder of further readings; draws: name -> folder; tokenizer, typology, cited: where they are read.
     """
 
     needs: Sequence[Need]
@@ -26,6 +26,7 @@ class Inputs:
     draws: Mapping[str, Path]
     tokenizer: Path | None = None
     typology: Path | None = None
+    cited: Published | None = None
 
     def records(self, *kinds: str) -> pd.DataFrame:
         """The records of some kinds of measures, or of all."""
@@ -47,12 +48,13 @@ def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
     """From plain values, as a rule passes them.
 
     settings: needs (the fields of Need, and `files`, how many it has), corpora and draws. files: needs, one list for all;
-    published; tokens, a folder a corpus; draws; tokenizer and typology, where they are read.
+    published; tokens, a folder a corpus and reading; draws; tokenizer, typology and cited, where they are read.
     """
     paths = iter(map(Path, files.get("needs", ())))
     needs = [Need(need["kind"], need["recipe"], tuple(need["seeds"])) for need in settings["needs"]]
     grouped = [[next(paths) for _ in range(need["files"])] for need in settings["needs"]]
     tokens = dict(zip(settings["corpora"], map(Path, files.get("tokens", ())), strict=True))
-    tokenizer, typology = (next(map(Path, files.get(name, ())), None) for name in ("tokenizer", "typology"))
+    tokenizer, typology, cited = (next(map(Path, files.get(name, ())), None) for name in ("tokenizer", "typology", "cited"))
     draws = dict(zip(settings["draws"], map(Path, files.get("draws", ())), strict=True))
-    return Inputs(needs, grouped, Published.read(files["published"]), tokens, draws, tokenizer, typology)
+    published = Published.read(files["published"])
+    return Inputs(needs, grouped, published, tokens, draws, tokenizer, typology, Published.read(cited) if cited else None)

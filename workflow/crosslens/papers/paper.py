@@ -33,6 +33,7 @@ class Item:
 
     module: of the paper's folder, whose function `table` or `figure` makes the item. settings: what decides it beside its needs,
     as plain values. corpora: keys of the corpora whose tokens it reads; encoder, reading: of these tokens, None: the paper's;
+    readings: further ones, under which it reads the same corpora; cites: key of another paper whose published numbers it shows;
     typology: key of the corpus of that kind that it reads; draws: names of those that it reads. caption: for its page and the
     report, in Markdown.
     """
@@ -47,6 +48,8 @@ class Item:
     corpora: tuple[str, ...] = ()
     encoder: str | None = None
     reading: str | None = None
+    readings: tuple[str, ...] = ()
+    cites: str | None = None
     typology: str | None = None
     draws: tuple[str, ...] = ()
     tokenizer: bool = False  # whether it reads what is known of the encoder without its weights

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from crosslens import parquet
 from crosslens.corpora.schema import metadata
 from crosslens.digests import verified
+from crosslens.errors import DataError
 
 UNKNOWN = ("[UNK]", "<unk>")
 
@@ -66,3 +68,28 @@ class Counts:
             known[vocabulary.unknown] = 0
         words = pc.sum(pc.list_value_length(table["words"])).as_py() or 0
         return cls(known, unknown, words, metadata(path).get("cut_texts", 0))
+
+
+def changed_subwords(path: Path, other: Path, vocabulary: Vocabulary) -> tuple[int, int]:
+    """How many subwords the texts of a file of tokens lose under another reading, and how many they have.
+
+    Each text's subwords are compared as a multiset, so that one which has only moved is not lost; special ones never count.
+    other: the same texts under the other reading. Raises DataError where they are other texts.
+    """
+    first, second = (parquet.read(file, columns=["id", "pieces"]) for file in (path, other))
+    if first["id"] != second["id"]:
+        raise DataError(f"{other}: expected the texts of {path} in their order, found others: read both without drop_unknown")
+    (keys, counts), (other_keys, other_counts) = (_by_text(table, vocabulary) for table in (first, second))
+    _, rows, other_rows = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
+    total = int(counts.sum())
+    return total - int(np.minimum(counts[rows], other_counts[other_rows]).sum()), total
+
+
+def _by_text(table: pa.Table, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+    """How often each text has each of its subwords: numbers that tell text and subword, (k,), and counts, (k,)."""
+    pieces = table["pieces"].combine_chunks()
+    numbers = pieces.flatten().to_numpy()
+    text = np.repeat(np.arange(len(pieces)), pc.list_value_length(pieces).to_numpy())
+    plain = ~np.isin(numbers, vocabulary.special)
+    keys, counts = np.unique(text[plain] * len(vocabulary.subwords) + numbers[plain], return_counts=True)
+    return keys, counts

@@ -46,6 +46,22 @@ def tokenise(
     return table.select(TOKENS.names), _counts(table, texts.dropped)
 
 
+def altering(tokenizer: Tokenizer, settings: Reading) -> Tokenizer:
+    """The tokenizer, before whose own normaliser marks are removed, or letters lower-cased, where the reading says so.
+
+    As transformers' BasicTokenizer (tokenization_bert.py, _run_strip_accents: NFD, then without category Mn) does for an
+    uncased model.
+    """
+    if not settings.alters():
+        return tokenizer
+    before = normalizers.BertNormalizer(
+        clean_text=False, handle_chinese_chars=False, strip_accents=settings.strip_accents, lowercase=settings.lower_case
+    )
+    copy = Tokenizer.from_str(tokenizer.to_str())
+    copy.normalizer = normalizers.Sequence([before, *([copy.normalizer] if copy.normalizer else [])])
+    return copy
+
+
 def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, int]]:
     """(word, position) of each labelled piece of one text, in order of position.
 
@@ -71,7 +87,7 @@ def _known(
     tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, punkt: Path | None, limit: int | None = None
 ) -> KnownTexts:
     split = splitter(settings.sentences, punkt) if settings.sentences else None
-    return KnownTexts(tokenizer, rows, settings.drop_unknown, split, settings.each_sentence, limit)
+    return KnownTexts(altering(tokenizer, settings), rows, settings.drop_unknown, split, settings.each_sentence, limit)
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:

@@ -58,6 +58,13 @@ source words. All in percent but hubness, the skewness of how often a word is am
     "claims": """What the text says of figures without numbers, and of what it does not show. here: the measured difference or
 share, in percentage points or percent, with its 95 % interval; remark: whether it agrees with the claim. An interval that
 includes 0 decides nothing.""",
+    "accents": """Share of the subwords of XNLI's test pairs that altered letters change, in percent, by language: without
+accents (combining marks, vowel signs among them), in lower case, and both, as a cased model reads them whose tokenizer is set up
+as for an uncased one. Below: the printed accuracies of table 4, those of the same model, task and test set in wu2019's table 3,
+their differences, and the correlation of differences and shares over the languages but English.
+
+How to read it: no model is trained here. A strong correlation for accents and none for lower case points at the tokenizer; it is
+an inference from printed numbers. To test it, train with papers.liu2020.inference.reading: without_accents.""",
     "calibration": """Convert rates at the layer of table 2 under each variant of the mean, and their mean absolute difference
 from the printed ones. The variant that comes closest is calibrated on the printed numbers, and no finding.""",
 }

@@ -144,10 +144,15 @@ class Inference(Section):
 
 
 class Vocabulary(Section):
-    """Subwords of each language (table 3)."""
+    """Subwords of each language (table 3), and what altered letters change of them."""
 
     encoder: str = Field(description="key of encoders, of which the tokenizer alone is read")
     corpus: str = Field(description="key of corpora of kind pairs, whose test set is counted")
+    reading: str = Field(description="key of readings of table 3, whose printed numbers are those of unaltered letters")
+    altered: list[str] = Field(
+        [],
+        description="keys of readings with strip_accents or lower_case, each compared with `reading`: item accents; []: no item",
+    )
 
 
 class Liu2020(PaperSection):
@@ -186,10 +191,18 @@ class Liu2020(PaperSection):
             )
         for name in self.retrieval.dictionaries:
             config.expect_corpus(f"{here}.retrieval.dictionaries", name, "dictionary")
-        readings = {"pretraining": part.reading, "retrieval": self.retrieval.reading, "inference": self.inference.reading}
-        for key, reading in (readings | {"means": self.means.reading}).items():
+        readings: dict[str, str | None] = {"pretraining": part.reading, "retrieval": self.retrieval.reading}
+        readings |= {"inference": self.inference.reading, "means": self.means.reading, "vocabulary": self.vocabulary.reading}
+        for key, reading in readings.items():
             if reading is not None and reading not in config.readings:
                 raise ValueError(f"{here}.{key}.reading: expected one of {', '.join(config.readings)}, found '{reading}'")
+        altering = [name for name, reading in config.readings.items() if reading.alters()]
+        for reading in self.vocabulary.altered:
+            if reading not in altering:
+                raise ValueError(
+                    f"{here}.vocabulary.altered: expected readings with strip_accents or lower_case ({', '.join(altering)}), "
+                    f"found '{reading}'"
+                )
         for key, name in (("pretraining.bert.encoder", part.bert.encoder), ("pretraining.static", part.static)):
             config.expect_encoder(f"{here}.{key}", name)
             blocks = config.encoders[name].blocks()

@@ -44,6 +44,8 @@ def items(config: Config) -> dict[str, Item]:
     claimed = [*every[0], *every[1], (TRANSLATION, translator(config)), ("transfer", LAST)]
     made["claims"] = _item("claims", "claims", config, claimed, settings)
     made["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
+    if paper.vocabulary.altered:
+        made["accents"] = _accents(config)
     return {name: made[name] for name in TITLES if name in made}
 
 
@@ -85,13 +87,28 @@ def _vocabulary(config: Config) -> Item:
         "source": paper.source_language,
         "languages": [paper.source_language, *paper.translation.languages],
     }
-    read: dict[str, Any] = {
-        "corpora": (paper.vocabulary.corpus,),
-        "encoder": paper.vocabulary.encoder,
-        "reading": paper.inference.reading,
-        "tokenizer": True,
+    return _made("table3", "vocabulary", settings=settings, decimals=None, **_subwords(config))
+
+
+def _accents(config: Config) -> Item:
+    paper = section(config)
+    altered = {name: config.readings[name] for name in paper.vocabulary.altered}
+    settings = {
+        "corpus": paper.vocabulary.corpus,
+        "source": paper.source_language,
+        "languages": [paper.source_language, *paper.inference.languages],
+        "readings": {
+            ", ".join(["without accents"] * reading.strip_accents + ["in lower case"] * reading.lower_case): name
+            for name, reading in altered.items()
+        },
     }
-    return _made("table3", "vocabulary", settings=settings, decimals=None, **read)
+    return _made("accents", "accents", settings=settings, readings=tuple(altered), cites="wu2019", **_subwords(config))
+
+
+def _subwords(config: Config) -> dict[str, Any]:
+    """What items read that count subwords, without any weights."""
+    chosen = section(config).vocabulary
+    return {"corpora": (chosen.corpus,), "encoder": chosen.encoder, "reading": chosen.reading, "tokenizer": True}
 
 
 def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], settings: dict[str, Any]) -> Item:

@@ -34,6 +34,7 @@ TITLES = {
     "retrieval": ("Word retrieval", "Scores behind figures 1, 3 and 5, with controls, and after mean difference shift by layer"),
     "inference": ("XNLI", "Scores behind figures 2, 4 and 6"),
     "claims": ("Claims", "What the text claims without a table, as measured"),
+    "accents": ("Accents", "Subwords that stripping accents changes, and what table 4 falls short of the same model elsewhere"),
     "calibration": ("Calibration", "Variants of the mean of a language, and the printed convert rates"),
 }
 

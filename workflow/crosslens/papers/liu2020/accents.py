@@ -1,0 +1,79 @@
+"""liu2020: what altered letters change of the subwords of XNLI, beside what table 4 falls short of the same model in wu2019.
+
+Both papers fine-tune mBERT on English and test it on XNLI (wu2019, table 3). A cased model whose tokenizer is set up as for an
+uncased one reads letters without accents and in lower case.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from crosslens import cells
+from crosslens.cells import rounded
+from crosslens.measures.correlation import pearson
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020.layout import PAPER
+from crosslens.papers.liu2020.transfer import ROWS
+from crosslens.tokens.counts import Vocabulary, changed_subwords
+
+CHANGED, SHARE = "subwords that change", "share of subwords (percent)"
+CITED, CITED_ROW = "wu2019, table 3", "Zero-shot cross-lingual transfer | mBERT"
+PRINTED = "printed scores"
+SHORTFALL, POINTS = "less wu2019, table 3", "difference in accuracy (points)"
+CORRELATION, OVER_ALL = "Pearson's r with the share of subwords that change", "all languages"
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Lines of languages, then correlations over those but the source. settings: corpus, its key; source; languages, in their
+    order; readings: how letters are altered -> key of the reading.
+    """
+    changed = shares(inputs, settings["corpus"], settings["languages"], settings["readings"])
+    lines = [
+        cells.line(CHANGED, language, SHARE, altered, {"here": rounded(100 * lost / total), "n": total})
+        for altered, counts in changed.items()
+        for language, (lost, total) in counts.items()
+    ]
+    assert inputs.cited is not None
+    cited = {code: inputs.cited.value("table3", CITED_ROW, code) for code in settings["languages"]}
+    lines += [cells.line(CITED, code, "accuracy", PRINTED, {}, value) for code, value in cited.items()]
+    for row in ROWS.values():
+        printed = {code: inputs.published.value("table4", row, code, "accuracy") for code in settings["languages"]}
+        short = {code: printed[code] - cited[code] for code in printed if None not in (printed[code], cited[code])}  # type: ignore[operator]
+        lines += [cells.line(row, code, "accuracy", PRINTED, {}, value) for code, value in printed.items()]
+        lines += [
+            cells.line(f"{row}, {SHORTFALL}", code, POINTS, PRINTED, {"here": rounded(value)}) for code, value in short.items()
+        ]
+        others = {code: value for code, value in short.items() if code != settings["source"]}
+        lines += [line for altered, counts in changed.items() for line in correlations(row, altered, others, counts)]
+    return cells.table(lines, PAPER, name)
+
+
+def shares(
+    inputs: Inputs, corpus: str, languages: Sequence[str], readings: Mapping[str, str]
+) -> dict[str, dict[str, tuple[int, int]]]:  # fmt: skip
+    """Alteration -> language -> subwords of the test set that it changes, and all of them."""
+    assert inputs.tokenizer is not None
+    vocabulary = Vocabulary.read(inputs.tokenizer)
+
+    def counts(reading: str, language: str) -> tuple[int, int]:
+        plain, altered = (inputs.tokens[folder] / f"{language}.test.parquet" for folder in (corpus, f"{corpus}/{reading}"))
+        return changed_subwords(plain, altered, vocabulary)
+
+    return {altered: {language: counts(reading, language) for language in languages} for altered, reading in readings.items()}
+
+
+def correlations(
+    row: str, altered: str, short: Mapping[str, float], counts: Mapping[str, tuple[int, int]]
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Correlation over languages of the shortfall and the share of subwords that change, of all and without the largest one.
+
+    short: language -> points; counts: language -> subwords that change, all subwords.
+    """
+    largest = min(short, key=lambda language: short[language], default="")
+    for column, languages in ((OVER_ALL, list(short)), (f"without {largest}", [code for code in short if code != largest])):
+        x = np.array([counts[code][0] / counts[code][1] for code in languages])
+        found = pearson(x, np.array([short[code] for code in languages]))
+        numbers = {"here": rounded(found.r, 3), "low": rounded(found.low, 3), "high": rounded(found.high, 3), "n": found.n}
+        yield cells.line(f"{row}, {SHORTFALL}", column, CORRELATION, altered, numbers, None, found.remark)

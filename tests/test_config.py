@@ -15,6 +15,8 @@ from crosslens.config.base import ConfigError, Section
 from crosslens.config.corpora import DocumentCorpus, TreebankCorpus
 from crosslens.config.whole import Config, load
 from crosslens.labels import TOPICS
+from crosslens.papers.tanti2021.recipes import recipes
+from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
 from snakemake.utils import update_config
 
@@ -227,7 +229,13 @@ CASES = {
     "corpus of another kind, languages": (
         f"{PAPER}.language_corpus",
         "udpos",
-        "{key}: expected a corpus of kind 'paragraphs', found 'udpos' of kind 'treebank'",
+        "{key}: expected a corpus of kind 'paragraphs' or 'documents', found 'udpos' of kind 'treebank'",
+    ),
+    "paragraphs without a split": (
+        f"{PAPER}.language_corpus",
+        "mldoc",
+        "{key}: expected train, validation, test in every language, but corpora.mldoc has no de.train, de.validation: name files "
+        "there, add languages to source_languages, or choose another corpus",
     ),
     "pooler of a word": (
         f"{POS}.state",
@@ -401,6 +409,27 @@ def test_sib200_is_asked_for_files_whose_digests_are_known():
     corpus, known = load(merged("published")).corpora["sib200"], load_sources()["sib-200"].files
     asked = {file for language, split in corpus.parts() for file in corpus.files_of(language, split)}
     assert asked <= known.keys() and {file.split("/")[2] for file in asked} == {file.split("/")[2] for file in known}
+
+
+def test_the_authors_own_paragraphs_are_one_line_away():
+    """All splits of the study's languages come from one archive, of a known id, and no dump is read."""
+    values = merged("published")
+    values["papers"]["tanti2021"]["language_corpus"] = "wiki_lang_id"
+    config, sources = load(values), load_sources()
+    corpus = config.corpora["wiki_lang_id"]
+    assert corpus.languages == config.corpora["wikipedia"].languages and set(corpus.parts()) == set(
+        config.corpora["wikipedia"].parts()
+    )
+    assert Layout("s", sources).of_corpus(corpus) == ["s/wiki-lang-id/wiki_lang_id_v1.0.zip"]
+    assert Layout("s", sources).facts("wiki-lang-id", "wiki_lang_id_v1.0.zip") == {
+        "urls": ["https://raw.githubusercontent.com/mtanti/mbert-language-specificity/7b64d0a91e9aa23eb3ace8c5c19262e2574f24d7/"
+                 "wiki_lang_id_v1.0.zip"],
+        "git_blob": "9e3eebe367c00e93ff2edea71a27d330c0e686d2", "sha256": None, "size": None, "manual": None,
+        "mirror": ["wiki-lang-id"],
+    }  # fmt: skip
+    read = {corpus for recipe in recipes(config).values() for corpus, _, _ in recipe.files()}
+    assert read == {"udpos", "xnli", "wiki_lang_id"}
+    assert "papers.tanti2021.language_corpus set to wiki_lang_id" in sources["wikipedia"].manual
 
 
 def test_documents_have_labels_of_one_kind():

@@ -62,7 +62,7 @@ def zipped(folder: Path) -> Path:
 
 
 def test_members_of_a_zip(tmp_path: Path) -> None:
-    patterns = {"test": ["XNLI-1.0/xnli.test.tsv"], "dev": ["XNLI-1.0/*.tsv"], "train": ["XNLI-1.0/"]}
+    patterns = {"test": ["XNLI-1.0/xnli.test.tsv"], "dev": ["XNLI-1.0/*.tsv"]}
     with extracted(zipped(tmp_path), patterns) as files:
         assert {split: [path.name for path in paths] for split, paths in files.items()} == {
             "test": ["xnli.test.tsv"],
@@ -71,6 +71,24 @@ def test_members_of_a_zip(tmp_path: Path) -> None:
         assert files["test"][0].read_text() == "XNLI-1.0/xnli.test.tsv\n" * 50
         kept = files["test"][0]
     assert not kept.exists()
+
+
+def test_an_archive_without_a_split_is_told_by_its_members(tmp_path: Path) -> None:
+    path = zipped(tmp_path)
+    with pytest.raises(DataError) as error, extracted(path, {"dev": ["*/xnli.dev.tsv"], "de.train": ["XNLI-1.0/", "*.jsonl"]}):
+        pass
+    members = "XNLI-1.0/xnli.test.tsv, XNLI-1.0/xnli.dev.tsv, __MACOSX/XNLI-1.0/._xnli.test.tsv"
+    assert str(error.value).startswith(
+        f"{path}: expected XNLI-1.0/ or *.jsonl for de.train, found {members}; correct the pattern"
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(12):
+            archive.writestr(f"{number}\n", "")
+    with (
+        pytest.raises(DataError, match=r"found 0\\n, .*, 7\\n and 4 more; correct the pattern [^\n]*$"),
+        extracted(path, {"dev": ["x"]}),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("damage", ["cut", "no zip", "content", "password"])
@@ -234,7 +252,11 @@ def test_members_of_an_archive_in_an_archive(tmp_path: Path, name: str, inner: s
     assert contents(path, {"train": [f"panx_dataset/de.{inner}/train"], "test": [f"*/??.{inner}/te*"]}) == {
         "train": [b"de train"], "test": [b"de test", b"en test"]
     }  # fmt: skip
-    assert contents(path, {"dev": [f"de.{inner}/dev"], "test": [f"*/de.{inner}/x", "*/train"]}) == {}
+    for split, globs in {"dev": [f"de.{inner}/dev"], "test": [f"*/de.{inner}/x", "*/train"]}.items():
+        with pytest.raises(
+            DataError, match=rf"{path}: expected {re.escape(' or '.join(globs))} for {split}, found panx_dataset/"
+        ):
+            contents(path, {split: globs})
 
 
 def test_an_inner_archive_may_be_asked_for_itself(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
-"""Documents: WiLI-2018, MLDoc over Reuters' XML and SIB-200, refused in one line with the place."""
+"""Documents: WiLI-2018, MLDoc over Reuters' XML, SIB-200 and tanti2021's paragraphs, refused in one line with the place."""
 
+import csv
 import io
+import logging
 import lzma
 import tarfile
 import zipfile
@@ -12,7 +14,10 @@ import pytest
 from crosslens.config.base import languages_table
 from crosslens.corpora import documents, schema
 from crosslens.corpora.documents import read, wili_label
+from crosslens.corpora.official import write_corpus
 from crosslens.errors import DataError
+from crosslens.scales import read_yaml
+from tokenizers import BertWordPieceTokenizer
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "wili-2018-10lang").is_dir(), reason="needs WiLI in ../shared/mirror")
@@ -308,3 +313,104 @@ def test_bad_tables(tmp_path: Path, case: str) -> None:
     with pytest.raises(DataError) as error:
         read([save(tmp_path, content, "dev.tsv")], "de", labels=TOPICS)
     assert str(error.value).startswith(f"{tmp_path}/dev.tsv:{line}: expected {what}"), str(error.value)
+
+
+# tanti2021's paragraphs, as its released code writes them: row, subwords without ##, language
+
+PARTS = {"dataset_train": 6, "dataset_val": 2, "dataset_dev": 2, "dataset_test": 4}
+FILES = read_yaml(Path(__file__).parents[1] / "config.yaml")["corpora"]["wiki_lang_id"]["files"]
+
+
+def pieces(rows: int, *, header: str = "row,tokens,language", languages: tuple[str, ...] = ("de", "en")) -> str:
+    """A table of the released code: Python's csv, dialect excel, languages in turn."""
+    stream = io.StringIO()
+    csv.writer(stream, dialect="excel").writerows(
+        [header.split(","), *([row, f'Ein Satz " {row} " , ge teil t', languages[row % len(languages)]] for row in range(rows))]
+    )
+    return stream.getvalue()
+
+
+def written(folder: Path, members: dict[str, str]) -> Path:
+    """The corpus folder that is made of an archive."""
+    archive = folder / "wiki_lang_id_v1.0.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, content in members.items():
+            zipped.writestr(name, content)
+    asked = {f"{language}.{split}": globs for language in ("de", "en") for split, globs in FILES.items()}
+    settings = {"limits": {}, "texts": {}, "labels": [], "seed": 0}
+    write_corpus(documents, {str(archive): asked}, folder / "corpus", logging.getLogger(), **settings)  # type: ignore[arg-type]
+    return folder / "corpus"
+
+
+@pytest.mark.parametrize("folder", ["", "wiki_lang_id_v1.0/"])
+def test_paragraphs_keep_their_splits_and_order(tmp_path: Path, folder: str) -> None:
+    members = {f"{folder}{name}.csv": pieces(rows) for name, rows in PARTS.items()}
+    members |= {f"__MACOSX/{folder}._dataset_train.csv": "\0", f"{folder}lang_names.txt": "de\nen\n"}
+    corpus = written(tmp_path, members)
+    sizes = {path.name.removesuffix(".parquet"): schema.read(path).num_rows for path in sorted(corpus.glob("*.parquet"))}
+    assert sizes == {"de.train": 3, "de.validation": 1, "de.dev": 1, "de.test": 2,
+                     "en.train": 3, "en.validation": 1, "en.dev": 1, "en.test": 2}  # fmt: skip
+    assert schema.read(corpus / "en.train.parquet").to_pylist() == [
+        {"id": f"dataset_train/{row}", "language": "en", "text": f'Ein Satz " {row} " , ge teil t', "label": "en"}
+        for row in (1, 3, 5)
+    ]
+    assert schema.metadata(corpus / "de.dev.parquet")["files"] == ["dataset_dev.csv"]
+
+
+def tables(content: str) -> dict[str, str]:
+    """An archive whose four tables are the same."""
+    return {f"{name}.csv": content for name in PARTS}
+
+
+TRAIN = "/dataset_train.csv"
+ARCHIVES = {  # members of another archive, and what the message says of it
+    "no tables": ({"dataset_train.hdf": "x", "data_spec.json": "{}"},
+                  ": expected dataset_train.csv or */dataset_train.csv for de.train, found dataset_train.hdf, data_spec.json; "),
+    "no development set": ({name: content for name, content in tables(pieces(4)).items() if "dev" not in name},
+                           ": expected dataset_dev.csv or "),
+    "texts, not tokens": (tables(pieces(4, header="text,lang,page")),
+                          f"{TRAIN}:1: expected the columns row, tokens, language, separated by commas, found text, lang, page"),
+    "tabs": (tables(pieces(4).replace(",", "\t")), f"{TRAIN}:1: expected the columns row, tokens, language, separated by commas"),
+    "other codes": (tables(pieces(4, languages=("deu", "eng"))),
+                    f"{TRAIN}: expected rows with the language 'de', found deu, eng; remove the language"),
+    "a row less": (tables(pieces(4).replace(pieces(2)[len(pieces(1)):], "")), f"{TRAIN}:3: expected row 1, found row '2'"),
+    "a row of nothing": (tables(pieces(1) + "1, ,en\r\n"), f"{TRAIN}:3: expected tokens, found an empty cell"),
+    "a column less": (tables(pieces(1) + "1,en\r\n"), f"{TRAIN}:3: expected 3 columns (row, tokens, language), "),
+    "an open cell": (tables(pieces(1) + '1,"a,en\r\n'), f"{TRAIN}:3: expected cells with closed quotation marks"),
+    "a path outside": ({"../x.csv": "x"} | tables(pieces(4)), ": member '../x.csv' lies outside"),
+    "a table twice": (tables(pieces(4)) | {"copy/dataset_train.csv": pieces(4)}, f"{TRAIN}:1: expected files that differ"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ARCHIVES)
+def test_another_archive_of_paragraphs_is_told_by_what_it_has(tmp_path: Path, case: str) -> None:
+    members, message = ARCHIVES[case]
+    with pytest.raises(DataError) as error:
+        written(tmp_path, members)
+    assert str(error.value).startswith(f"{tmp_path}/wiki_lang_id_v1.0.zip") and message in str(error.value), str(error.value)
+    assert "\n" not in str(error.value) and not (tmp_path / "corpus").exists()
+
+
+@pytest.mark.skipif(not (MIRROR / "text").is_dir(), reason="needs real text in ../shared/mirror")
+def test_tokens_without_marks_are_other_pieces(tmp_path: Path) -> None:
+    """docs/tanti2021.md: what reading these tables changes, on real text in languages of the study and mBERT's vocabulary."""
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
+    tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=False, strip_accents=False)
+    continued, longer, kept = {}, {}, {}
+    for code in read_yaml(Path(__file__).parents[1] / "config.yaml")["corpora"]["wiki_lang_id"]["languages"]:
+        file = MIRROR / "text" / f"{code}.tsv.xz"
+        lines = lzma.decompress(file.read_bytes()).decode().splitlines()[1:201] if file.exists() else []
+        encodings = [each for line in lines if "[UNK]" not in (each := tokenizer.encode(line.split("\t")[4])).tokens]
+        if len(encodings) >= 20:
+            before = [each.tokens[1:-1][:126] for each in encodings]
+            after = [tokenizer.encode(" ".join(piece.removeprefix("##") for piece in each)).tokens[1:-1] for each in before]
+            number = sum(map(len, before))
+            continued[code] = sum(piece.startswith("##") for each in before for piece in each) / number
+            longer[code] = sum(map(len, after)) / number - 1
+            kept[code] = sum(map(list.__eq__, before, after)) / len(before)
+            assert not any("[UNK]" in each for each in after)
+    assert len(kept) == 30 and kept.pop("zh") > 0.7 and (continued.pop("zh"), longer.pop("zh")) < (0.01, 0.01)
+    assert max(kept.values()) < 0.05  # share of texts whose pieces stay as they are
+    assert 0.13 < min(continued.values()) < 0.14 and 0.9 < max(continued.values())  # of pieces that continue a word
+    assert 0.04 < min(longer.values()) < 0.05 and 0.5 < max(longer.values()) < 0.55  # growth of a text in pieces

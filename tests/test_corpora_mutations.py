@@ -197,6 +197,7 @@ def formats() -> dict[str, Format]:
     sib = b"index_id\tcategory\ttext\n" + b"".join(b'%d\ttravel\tEin Text, "%d"\n' % (i, i) for i in range(8))
     ids = {"german.test": b"".join(b"FDG%d-%d\n" % (i, 7 + i) for i in range(9))}
     reuters = {f"rcv2/FDG{i}/{7 + i}.xml": REUTERS % (b"CCAT", i) for i in range(9)}
+    tokens = b"row,tokens,language\r\n" + b"".join(b'%d,"Ein Satz %d , ge teil t",de\r\n' % (i, i) for i in range(8))
     muse = b"".join(b"word%d Wort%d\n" % (i, i) for i in range(5)) + b"word5\tWort5\nword\tein Wort\n"
     lines_100 = b"".join(b"Die erste Zeile der Seite %d.\nDie zweite Zeile von Seite %d.\n\n" % (i, i) for i in range(8))
     line, block, tar = (
@@ -225,6 +226,7 @@ def formats() -> dict[str, Format]:
         "mldoc texts": Format(reuters | ids, mldoc("rcv2"), lambda content, rows: rows[1:], b">"),
         "mldoc archive": Format({"rcv2.tar.xz": lzma.compress(tarred(reuters))} | ids, mldoc("rcv2.tar.xz"), None),
         "sib-200": official(documents, "dev.tsv", sib, complete(b"\n", 1), labels=["travel", "sports"]),
+        "tanti2021": official(documents, "dataset_dev.csv", tokens, complete(b"\r\n", 1), b","),
         "nested": archived(entities, "panx.zip", nested, "*/de.tar.gz/train"),
         "zip": archived(pairs, "xnli.zip", zipped({"x/xnli.test.tsv": table, "x/read me": b"text"}), "x/*.test.tsv"),
     }

@@ -71,7 +71,7 @@ def test_a_broken_part_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_part_without_files_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^es\.test: expected files, found none; "):
+    with pytest.raises(DataError, match=rf"^{tmp_path}/muse.zip: expected muse/en-es\.\* for es.test, found muse/en-"):
         write(tmp_path / "muse", {str(archive(tmp_path)): PATTERNS | {"es.test": ["muse/en-es.*"]}})
     assert not (tmp_path / "muse").exists()
 

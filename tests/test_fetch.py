@@ -125,6 +125,22 @@ def test_a_known_digest_is_not_pinned(tmp_path: Path) -> None:
     assert not (tmp_path / "sources.lock.tsv").exists()
 
 
+BLOB = "3b18e512dba79e4c8300dd08aeb37f8e728b8dad"  # of b"hello world\n": git hash-object
+
+
+def test_a_file_known_by_its_id_in_git(tmp_path: Path) -> None:
+    """It is verified by that id and never pinned; beside it a sha256 is verified as ever."""
+    mirror = mirror_with(tmp_path, ".gz", b"hello world\n")
+    assert got(tmp_path, mirror=[mirror], git_blob=BLOB) == b"hello world\n"
+    digest = hashlib.sha256(b"hello world\n").hexdigest()
+    assert got(tmp_path, mirror=[mirror], git_blob=BLOB, sha256=digest) == b"hello world\n"
+    assert not (tmp_path / "sources.lock.tsv").exists()
+    assert f"expected sha256 {DIGEST}, found {digest}" in failure(tmp_path, mirror=[mirror], git_blob=BLOB, sha256=DIGEST)
+    other = hashlib.sha1(b"blob 300000\0" + CONTENT).hexdigest()
+    message = failure(tmp_path, mirror=[mirror_with(tmp_path / "other", "")], git_blob=BLOB)
+    assert f"expected git blob {BLOB}, found {other} in {tmp_path}/other" in message and "delete its line" not in message
+
+
 def test_pins_by_many_jobs_at_a_time(tmp_path: Path) -> None:
     lock = tmp_path / "sources.lock.tsv"
     jobs = [threading.Thread(target=pin, args=(f"s/{n}", f"{n:064}", n, "a mirror", lock)) for n in range(20)]
@@ -338,6 +354,12 @@ def test_a_truncated_file_is_kept_aside(tmp_path: Path, server: str, known: str)
     assert (tmp_path / "target" / "x.wrong").read_bytes() == half and "x.wrong" in message
     assert (str(len(half)) if known == "size" else hashlib.sha256(half).hexdigest()) in message
     assert {"sha256": DIGEST, "size": str(len(CONTENT))}[known] in message
+
+
+def test_a_download_of_another_id_in_git_is_kept_aside(tmp_path: Path, server: str) -> None:
+    message = failure(tmp_path, urls=[f"{server}/good"], git_blob=BLOB)
+    assert f"expected git blob {BLOB}, found " in message and f"{tmp_path}/target/x.wrong; try again later" in message
+    assert not (tmp_path / "sources.lock.tsv").exists()
 
 
 def test_a_wrong_file(tmp_path: Path, server: str) -> None:

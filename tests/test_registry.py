@@ -84,7 +84,8 @@ def test_path_of_another_shape(path: str) -> None:
         ('url: ["https://x/{path}", "http://x/{path}"]', "ud.url.1"),
         ("url: https://x/{missing}", "ud: .*missing"),
         ("files: {a: {sha256: 1}}", "ud.files.a"),
-        ("files: {a: {}}", "ud.files.a: .*sha256, bytes or both"),
+        ("files: {a: {}}", "ud.files.a: .*expected sha256, git_blob or bytes"),
+        ("files: {a: {git_blob: 9e3e}}", "ud.files.a.git_blob"),
         ("built: true", "ud: .*expected `manual`"),
     ],
 )
@@ -146,8 +147,8 @@ def test_real_files_do_not_contradict() -> None:
                     assert (known.sha256, known.bytes) == (sha256, int(size)), path
                     compared += 1
     assert (
-        compared == 101 + 1 + 1 + 6 + 4 + 4 + 6 + 1 + 1
-    )  # UD 2.7, 2.5, 1.4, CoNLL-2002, WiLI cut, MUSE, WALS 2020, 2020.4, mBERT
+        compared == 101 + 1 + 1 + 6 + 4 + 4 + 6 + 1 + 1 + 114
+    )  # UD 2.7, 2.5, 1.4, CoNLL-2002, WiLI cut, MUSE, WALS 2020, 2020.4, mBERT, SIB-200
 
 
 @needs_mirror

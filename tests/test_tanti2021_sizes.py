@@ -31,6 +31,11 @@ WIKIPEDIA = {
     "paragraphs": 10,
 }
 
+AUTHORS = {
+    "kind": "documents", "source": "wiki-lang-id", "languages": ["en", "de"], "source_languages": ["en", "de"],
+    "files": {split: f"{split}.csv" for split in ("train", "validation", "dev", "test")},
+}  # fmt: skip
+
 
 def tokens(folder, sizes, unknown=0, cut=0, tags=("NOUN", "VERB"), label=""):
     """Token files of so many texts, each of two words; sizes: file -> texts."""
@@ -121,6 +126,22 @@ def test_samples_are_drawn_as_for_the_states(lines):
     assert lines["XNLI", sample, "pairs (nli)"].here == 4
     assert [lines["Wikipedia", sample, unit].here for unit in ("words (pos)", "paragraphs (nli)")] == [2, 2]
     assert lines["Wikipedia", sample, "points a language (pos)"].here == 3
+
+
+def test_the_authors_own_paragraphs_have_their_splits(tmp_path):
+    """No share, no number of paragraphs and no dump is named as a reason."""
+    sizes = {
+        f"{code}.{split}": number for code in ("en", "de") for split, number in (("train", 7), ("validation", 1), ("test", 1))
+    }
+    folder = tokens(tmp_path / "w", sizes, unknown=1, tags=("", ""))
+    drawn = {"ud": Draw(languages=("en",), sample_per_label=1), "wiki": Draw(languages=("en", "de"), sample_per_language=1)}
+    draws = {"pos": Draws(encoder="e", reading="r", unit="word", labels=LABELS["pos"], corpora=drawn)}
+    udpos = tokens(tmp_path / "u", {"en.test": 1})
+    lines = counted({"ud": UDPOS, "wiki": AUTHORS}, draws, [udpos, folder], tmp_path / "draws")
+    train = lines["Wikipedia", "train", "paragraphs"]
+    assert (train.here, train.published, train.remark) == (14, 115_500, "2 of 33 languages; 2 texts dropped for unknown pieces")
+    assert lines["Wikipedia", "validation", "paragraphs"].remark == train.remark
+    assert lines["Wikipedia, de", "all splits", "paragraphs"].remark == "25.0% of the paragraphs read have unknown pieces"
 
 
 def test_a_task_that_is_left_out():

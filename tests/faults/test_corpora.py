@@ -170,6 +170,8 @@ REFUSED: dict[str, tuple[str, Change, str]] = {  # the format, what becomes of i
     "a text's id twice": ("sib-200", repeated(1), "0 a second time"),
     "a category that is none": ("sib-200", new("travel", "travels"), ":2: expected a category"),
     "a text of nothing": ("sib-200", new('Ein Text, "0"', ""), ":2: expected a text"),
+    "a row of tokens twice": ("tanti2021", repeated(2), ":4: expected row 2, found row '1'"),
+    "tokens of nothing": ("tanti2021", new('"Ein Satz 0 , ge teil t"', " "), ":2: expected tokens"),
     "columns in another order": ("sib-200", new("index_id\tcategory", "category\tindex_id"), ":1: expected"),
     "an id of Reuters twice": ("mldoc ids", repeated(0), "a second time"),
     "two documents of one id": ("mldoc archive", documents(("copy/FDG0/7.xml", REUTERS % (b"MCAT", 0))), "FDG0-7 a second time"),

@@ -189,7 +189,10 @@ class PairCorpus(OfficialCorpus):
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Texts with a label: WiLI-2018 (files x and y), MLDoc, whose files of ids select from Reuters' documents, or tables."""
+    """Texts with a label: WiLI-2018 (files x and y), MLDoc, whose files of ids select from Reuters' documents, or tables.
+
+    Tables are SIB-200's, or, where they are .csv, those of row, tokens and language by the authors of tanti2021.
+    """
 
     READER = "documents"
     READS = frozenset({"labels"})
@@ -197,7 +200,8 @@ class DocumentCorpus(OfficialCorpus):
     kind: Literal["documents"]
     labels: list[str] = Field(
         [],
-        description="labels of files with the columns index_id, category and text (SIB-200); []: files of WiLI-2018 or MLDoc",
+        description="labels of files with the columns index_id, category and text (SIB-200); []: files of WiLI-2018, MLDoc or "
+        "tanti2021's authors",
     )
     texts_source: str | None = Field(None, description="entry of resources/sources.yaml that contains the texts (MLDoc)")
     texts: dict[Language, str] = Field({}, description="archive of texts_source for each language")

@@ -106,11 +106,12 @@ class Config(Section):
                 "entry of encoders"
             )
 
-    def expect_corpus(self, key: str, name: str, kind: str) -> None:
-        """Raise ValueError unless `name`, given at `key`, is a corpus of this kind."""
+    def expect_corpus(self, key: str, name: str, *kinds: str) -> None:
+        """Raise ValueError unless `name`, given at `key`, is a corpus of one of these kinds."""
         _expect(key, name, self.corpora)
-        if (its_kind := self.corpora[name].kind) != kind:
-            raise ValueError(f"{key}: expected a corpus of kind '{kind}', found '{name}' of kind '{its_kind}'")
+        if (its_kind := self.corpora[name].kind) not in kinds:
+            expected = " or ".join(f"'{kind}'" for kind in kinds)
+            raise ValueError(f"{key}: expected a corpus of kind {expected}, found '{name}' of kind '{its_kind}'")
 
 
 def _expect(key: str, name: str, known: Collection[str]) -> None:

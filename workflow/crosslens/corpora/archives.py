@@ -23,6 +23,7 @@ from crosslens.files import OPENERS, Budget, Limited
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
 MEGABYTE = 10**6
 TAR_OPENERS = OPENERS | {".tgz": OPENERS[".gz"], ".tar": open}
+NAMED = 8  # members that a message names
 NESTED = re.compile(r"\.(zip|tar|tgz|tar\.gz|tar\.xz|tar\.bz2)/")  # in a pattern, the end of an archive's name inside another
 
 Member = tuple[str, Callable[[], IO[bytes]]]
@@ -122,13 +123,21 @@ def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[
     Members are written under names of our own. An archive that has a member outside it, a link or a device, or that
     unpacks to more than a hundred times its size, is refused whole, even where that member is not asked for. So is one that
     holds such an archive, where that is opened; its content counts as the outer one's.
-    Raises DataError for such an archive, naming the member, and for one that is damaged. One that is raised in the block about
-    a member names it as `ARCHIVE/MEMBER`.
+    Raises DataError for such an archive, naming the member, for one that is damaged, and for one in which no member matches the
+    patterns of a split, naming what it has. One that is raised in the block about a member names it as `ARCHIVE/MEMBER`.
     """
     with tempfile.TemporaryDirectory() as folder:
         found: dict[str, list[Path]] = {split: [] for split in patterns}
         names: dict[Path, str] = {}
-        _extract(Archive(archive), patterns, Path(folder), found, names)
+        members: list[str] = []
+        _extract(Archive(archive), patterns, Path(folder), found, names, members)
+        for split, globs in patterns.items():
+            if globs and not found[split]:
+                first, more = ", ".join(map(shown, members[:NAMED])), len(members) - NAMED
+                raise DataError(
+                    f"{archive}: expected {' or '.join(globs)} for {split}, found {first or 'no file'}"
+                    f"{f' and {more} more' if more > 0 else ''}; correct the pattern or name another archive"
+                )
         try:
             yield {split: sorted(paths, key=lambda path: path.name) for split, paths in found.items() if paths}
         except DataError as error:
@@ -139,12 +148,14 @@ def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[
 
 
 def _extract(
-    archive: Archive, patterns: Mapping[str, Sequence[str]], folder: Path, found: Mapping[str, list[Path]], names: dict[Path, str]
-) -> None:
-    """Write the members that match into the folder; list them by split, and what they are called for messages."""
+    archive: Archive, patterns: Mapping[str, Sequence[str]], folder: Path, found: Mapping[str, list[Path]],
+    names: dict[Path, str], members: list[str],
+) -> None:  # fmt: skip
+    """Write the members that match into the folder; list them by split, what they are called for messages, and all members."""
     with archive.whole():
         seen: set[str] = set()
         for number, (name, opened) in enumerate(archive.members()):
+            members.append(name)
             asked = [split for split, globs in patterns.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
             inside = {split: [rest for glob in globs for rest in _inside(name, glob)] for split, globs in patterns.items()}
             if not asked and not any(inside.values()):
@@ -160,7 +171,7 @@ def _extract(
             for split in asked:
                 found[split].append(path)
             if any(inside.values()):
-                _extract(Archive(path, names[path], archive.budget), inside, path.parent, found, names)
+                _extract(Archive(path, names[path], archive.budget), inside, path.parent, found, names, members)
 
 
 def _inside(name: str, glob: str) -> list[str]:

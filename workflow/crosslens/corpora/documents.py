@@ -1,4 +1,6 @@
-"""Texts with a label: WiLI-2018 (languages), MLDoc over Reuters RCV1 and RCV2, and SIB-200 (topics): official files to rows."""
+"""Texts with a label: WiLI-2018 and tanti2021's paragraphs (languages), MLDoc over Reuters RCV1 and RCV2, and SIB-200 (topics):
+official files to rows.
+"""
 
 import csv
 import re
@@ -11,7 +13,7 @@ from xml.parsers import expat
 
 from crosslens.config.base import languages_table
 from crosslens.corpora.archives import Archive
-from crosslens.corpora.lines import LONGEST, read_lines, refuse, stem
+from crosslens.corpora.lines import LONGEST, read_lines, refuse, shown, stem
 from crosslens.corpora.schema import DOCUMENTS
 from crosslens.errors import DataError
 from crosslens.labels import TOPICS
@@ -25,6 +27,8 @@ WILI = {
 }  # fmt: skip
 INDEX = re.compile(r"\w{1,99}-\w{1,99}", re.ASCII)  # FDG46-381033; no longer than a file's name may be
 COLUMNS = ["index_id", "category", "text"]  # of SIB-200
+PIECES = ["row", "tokens", "language"]  # of tanti2021's paragraphs
+SEPARATORS = {",": "commas", "\t": "tabs"}
 
 
 def read(
@@ -35,12 +39,15 @@ def read(
     With `texts`, MLDoc: files of ids, see `_mldoc`. texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or a folder with its
     documents, each in the folder that the id names.
     With `labels`, tables of texts that have these labels, such as SIB-200's, see `_tables`.
-    With neither, WiLI-2018: the files x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label), see `_wili`.
+    With neither, WiLI-2018: the files x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label), see `_wili`; or, if they are
+    .csv, tanti2021's paragraphs, see `_pieces`.
     Raises DataError, `path:line: expected, found, remedy`, for anything else.
     """
     if texts is not None:
         return _mldoc(paths, language, Path(texts))
-    return (_tables(paths, language, labels) if labels else _wili(paths, language)), {}
+    if labels:
+        return _tables(paths, language, labels), {}
+    return (_pieces if all(".csv" in path.suffixes for path in paths) else _wili)(paths, language), {}
 
 
 # WiLI-2018 (Thoma 2018)
@@ -202,21 +209,10 @@ def _document(content: bytes, place: str) -> _Document | str:
 
 
 def _tables(paths: Sequence[Path], language: str, labels: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows of tables with COLUMNS, tab-separated, a line a text; cells may be quoted as in CSV."""
+    """Rows of tables with COLUMNS, tab-separated."""
     rows, seen = [], set()
     for path in paths:
-        for number, line in read_lines(path):
-            try:
-                cells = next(csv.reader([line], delimiter="\t", strict=True), [])
-            except csv.Error as error:
-                refuse(path, number, f"{line:.40} ({error})", "cells with closed quotation marks")
-            if number == 1:
-                if cells != COLUMNS:
-                    refuse(path, 1, ", ".join(cells), f"the columns {', '.join(COLUMNS)}, separated by tabs")
-                continue
-            if len(cells) != len(COLUMNS):
-                refuse(path, number, str(len(cells)), f"{len(COLUMNS)} columns ({', '.join(COLUMNS)}), separated by tabs")
-            id, label, text = cells
+        for number, (id, label, text) in _cells(path, COLUMNS, "\t"):
             if label not in labels:
                 refuse(path, number, f"'{label}'", f"a category among {', '.join(labels)}")
             if not id or id in seen:
@@ -225,4 +221,48 @@ def _tables(paths: Sequence[Path], language: str, labels: Sequence[str]) -> list
                 refuse(path, number, "an empty cell", "a text")
             seen.add(id)
             rows.append({"id": id, "language": language, "text": text, "label": label})
+    return rows
+
+
+def _cells(path: Path, columns: Sequence[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """(line, cells) of a table with these columns, a line a row; cells may be quoted as in CSV."""
+    names, apart = ", ".join(columns), f"separated by {SEPARATORS[separator]}"
+    for number, line in read_lines(path):
+        try:
+            cells = next(csv.reader([line], delimiter=separator, strict=True), [])
+        except csv.Error as error:
+            refuse(path, number, f"{line:.40} ({error})", "cells with closed quotation marks")
+        if number == 1:
+            if cells != list(columns):
+                refuse(path, 1, ", ".join(cells), f"the columns {names}, {apart}")
+        elif len(cells) != len(columns):
+            refuse(path, number, str(len(cells)), f"{len(columns)} columns ({names}), {apart}")
+        else:
+            yield number, cells
+
+
+# Paragraphs of Wikipedia by the authors of tanti2021
+
+
+def _pieces(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
+    """Rows of a language's paragraphs in tables with PIECES, comma-separated, whose rows are numbered from 0.
+
+    A cell of tokens has a paragraph's first 126 subwords of mBERT, without their `##` and with a space between any two, so that
+    what continues a word looks like a word (mtanti/mbert-language-specificity at 7b64d0a,
+    dataprocs/wikipedia/preprocess.py:322-346, common/tokeniser/tokeniser_mbert.py:133-148). The released code writes these tables
+    and opens none of them.
+    """
+    rows, languages = [], dict[str, None]()
+    for path in paths:
+        for number, (row, tokens, code) in _cells(path, PIECES, ","):
+            if row != str(number - 2):
+                refuse(path, number, f"row '{row}'", f"row {number - 2}")
+            if not tokens.strip():
+                refuse(path, number, "an empty cell", "tokens")
+            languages[code] = None
+            if code == language:
+                rows.append({"id": f"{path.name.partition('.')[0]}/{row}", "language": code, "text": tokens, "label": code})
+    if not rows:
+        codes = shown(", ".join(languages)) or "none"
+        raise DataError(f"{paths[0]}: expected rows with the language '{language}', found {codes}; remove the language")
     return rows

@@ -23,7 +23,8 @@ searched for in the folders listed under `mirror:` first, as it is or with `.xz`
 order. In a mirror it is stored under the entry's name: `MIRROR/ud-2.7/UD_English-EWT/en_ewt-ud-train.conllu`. The folder
 `results/sources` of one working copy can thus serve as the mirror of another.
 
-Downloads are verified by SHA-256 and size where these are known. Where no checksum is known, the first fetch is trusted: its
+Downloads are verified by SHA-256 and size where these are known, or by the id that git gives a file (`git_blob`: the SHA-1 of its
+size and content) where only the listing of its repository is known. Where no checksum is known, the first fetch is trusted: its
 checksum, and the address that it came from in the end, are pinned in `sources.lock.tsv`, a line in the log and on stderr says so,
 and later runs expect it; commit that file with your results. `make status` lists what is thus unverified. Web pages, empty or
 encoded bodies, bodies that may be cut short, and files of a mirror that are still being written are not pinned but refused; so

@@ -1,5 +1,6 @@
 """Official files, from a mirror or the network, verified before they are given their name."""
 
+import hashlib
 import io
 import logging
 import lzma
@@ -35,6 +36,7 @@ def fetch(
     urls: Sequence[str],
     mirror: Sequence[Path],
     sha256: str | None = None,
+    git_blob: str | None = None,
     size: int | None = None,
     manual: str | None = None,
     lock: Path = LOCK,
@@ -45,28 +47,32 @@ def fetch(
     urls: where it is, in order of preference; [] if it cannot be downloaded.
     mirror: folders of this source, in order; each may hold the path as it is, or with .xz or .gz added. They come before
     the network. One that somebody is still writing is refused.
-    sha256, size: expected digest and bytes of the official file, that is, without the compression that a mirror added;
-    None if unknown. Where no digest is known, that of the first time is pinned in `lock` and expected from then on: only of
-    what can be a file (not a web page, nothing, or what may be cut short), and said in the log.
+    sha256, git_blob, size: expected digest, id in a git repository and bytes of the official file, that is, without the
+    compression that a mirror added; None if unknown. Where neither digest nor id is known, the digest of the first time is pinned
+    in `lock` and expected from then on: only of what can be a file (not a web page, nothing, or what may be cut short), and said
+    in the log.
     manual: what a person can do to obtain the file, for the message where it is in no mirror and cannot be downloaded.
     A download that was interrupted, by whatever, goes on where it stopped: the part waits in `target`.part.
     Raises DataError, and leaves nothing at `target`; a download with a wrong digest is kept as `target`.wrong.
     """
     path = _path(file)
-    expected = sha256 or pinned(file, lock)
+    expected = sha256 or (None if git_blob else pinned(file, lock))
+    first_fetch = not (expected or git_blob)
     target.parent.mkdir(parents=True, exist_ok=True)
     with files.written(target) as temporary:
         if copy := found_in(path, mirror):
             origin, complete = str(copy), True
-            _copy(copy, path, temporary, size, settled=expected is None)
+            _copy(copy, path, temporary, size, settled=first_fetch)
         else:
             part = target.with_name(f"{target.name}.part")
             origin, complete = _download(file, part, urls, mirror, size, manual)
             os.replace(part, temporary)
         digest, received = files.sha256(temporary), temporary.stat().st_size
         wrong = [f"expected {size} bytes, found {received}"] if size not in (None, received) else []
-        if expected is None and (why := _no_file(temporary, path, complete)):
+        if first_fetch and (why := _no_file(temporary, path, complete)):
             wrong.append(why)
+        if git_blob and (blob := _git_blob(temporary)) != git_blob:
+            wrong.append(f"expected git blob {git_blob}, found {blob}")
         if expected not in (None, digest):
             since = "" if sha256 else f" (pinned in {lock} when it was first fetched)"
             wrong.append(f"expected sha256 {expected}{since}, found {digest}")
@@ -80,7 +86,7 @@ def fetch(
             if expected and not sha256:
                 remedy += f"; if the change of the file is intended, delete its line in {lock}"
             raise DataError(f"{file}: {', '.join(wrong)} in {origin}; {remedy}")
-    if expected is None:
+    if first_fetch:
         where = "a mirror" if copy else origin
         logger.warning("%s: no digest is published: trusting what %s has, and pinning sha256 %s in %s", file, where, digest, lock)
         pin(file, digest, received, where, lock)
@@ -195,6 +201,16 @@ def _stamp(path: Path) -> tuple[int, float]:
     """Size of a file and when it was last changed."""
     found = path.stat()
     return found.st_size, found.st_mtime
+
+
+def _git_blob(path: Path) -> str:
+    """Id under which git stores a file's content: the SHA-1 of `blob SIZE`, a zero byte and the content."""
+    header = b"blob %d\0" % path.stat().st_size
+    digest = hashlib.sha1(header, usedforsecurity=False)
+    with open(path, "rb") as stream:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _no_file(received: Path, path: PurePosixPath, complete: bool) -> str:

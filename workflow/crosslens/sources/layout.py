@@ -19,7 +19,8 @@ class Layout(NamedTuple):
     def facts(self, source: str, path: str) -> dict[str, Any]:
         """Addresses of an official file, and what is known about it: arguments of `fetch`."""
         known = self.sources[source]
-        facts = {"urls": known.urls_of(path), "sha256": known.sha256_of(path), "size": known.bytes_of(path)}
+        facts: dict[str, Any] = {"urls": known.urls_of(path), "sha256": known.sha256_of(path), "size": known.bytes_of(path)}
+        facts |= {"git_blob": blob} if (blob := known.git_blob_of(path)) else {}  # few files have one: settings of others stay
         return facts | {"manual": known.manual, "mirror": known.mirror}
 
     def parts(self, corpus: OfficialCorpus) -> dict[str, dict[str, list[str]]]:

@@ -26,12 +26,17 @@ class OfficialFile(Section):
     LARGEST: ClassVar = 2**60
 
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$", description="checksum of the official file as published")
+    git_blob: str | None = Field(
+        None,
+        pattern=r"^[0-9a-f]{40}$",
+        description="id of the file in a git repository, for one that only its listing is known of",
+    )
     bytes: Annotated[int, Field(ge=0)] | None = Field(None, description="size of the file")
 
     @model_validator(mode="after")
     def _something_is_known(self) -> Self:
-        if self.sha256 is None and self.bytes is None:
-            raise ValueError("expected sha256, bytes or both")
+        if self.sha256 is None and self.git_blob is None and self.bytes is None:
+            raise ValueError("expected sha256, git_blob or bytes")
         return self
 
 
@@ -86,6 +91,10 @@ class Source(Section):
     def sha256_of(self, path: str) -> str | None:
         """Expected digest of an official file, None if it is not known."""
         return self.files[path].sha256 if path in self.files else None
+
+    def git_blob_of(self, path: str) -> str | None:
+        """Expected id of an official file in a git repository, None if it is not known."""
+        return self.files[path].git_blob if path in self.files else None
 
     def bytes_of(self, path: str) -> int | None:
         """Expected size of an official file, None if it is not known."""

@@ -174,8 +174,15 @@ class Tanti2021(PaperSection):
     def check(self, config: "Config") -> None:
         """See PaperSection."""
         here = "papers.tanti2021"
-        config.expect_corpus(f"{here}.language_corpus", self.language_corpus, "paragraphs")
-        known_languages = set(config.corpora[self.language_corpus].languages)
+        config.expect_corpus(f"{here}.language_corpus", self.language_corpus, "paragraphs", "documents")
+        paragraphs = config.corpora[self.language_corpus]
+        known_languages, parts = set(paragraphs.languages), set(paragraphs.parts())
+        splits = ("train", "validation", "test")
+        if lacking := [f"{code}.{split}" for code in paragraphs.languages for split in splits if (code, split) not in parts]:
+            raise ValueError(
+                f"{here}.language_corpus: expected {', '.join(splits)} in every language, but corpora.{self.language_corpus} has "
+                f"no {', '.join(lacking)}: name files there, add languages to source_languages, or choose another corpus"
+            )
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, {"pos": "treebank", "nli": "pairs"}[task])
             corpus = config.corpora[settings.corpus]
@@ -187,10 +194,10 @@ class Tanti2021(PaperSection):
             unread = [code for code in corpus.languages if code not in known_languages]
             if unread:
                 # The heads would leave their words unscored, and the probe would count them as wrong.
-                paragraphs, texts = f"corpora.{self.language_corpus}", f"corpora.{settings.corpus}"
+                learnt, texts = f"corpora.{self.language_corpus}", f"corpora.{settings.corpus}"
                 raise ValueError(
-                    f"{here}.language_corpus: {paragraphs} has no {', '.join(unread)}, which {texts} tests, so no language head "
-                    f"could predict it: add it to {paragraphs}.languages or remove it from {texts}.languages"
+                    f"{here}.language_corpus: {learnt} has no {', '.join(unread)}, which {texts} tests, so no language head "
+                    f"could predict it: add it to {learnt}.languages or remove it from {texts}.languages"
                 )
             if task == "pos" and settings.state == "pooler":
                 raise ValueError(f"{here}.tasks.pos.state: expected 'hidden': the pooler's output represents a text, not a word")

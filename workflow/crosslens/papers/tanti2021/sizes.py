@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from crosslens import cells
 from crosslens.config.base import Split
-from crosslens.config.corpora import Corpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
+from crosslens.config.corpora import Corpus, DocumentCorpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
 from crosslens.config.draws import Draw
 from crosslens.corpora.splits import apportion
 from crosslens.draws.files import read
@@ -51,7 +51,7 @@ PRINTED = {
         "14 of the 15 languages, of 2,490 dev and 5,010 test pairs",
     ),
     WIKIPEDIA: Printed(
-        "Wikipedia's dumps of 20 April 2021", ("wikipedia",), "paragraphs", 33, 100, "language",
+        "Wikipedia's dumps of 20 April 2021", ("wikipedia", "wiki-lang-id"), "paragraphs", 33, 100, "language",
         "the paper's paragraphs are a different sample",
     ),
 }  # fmt: skip
@@ -152,7 +152,7 @@ def _split(data: Data, split: Split, drop_unknown: bool) -> dict[str, Any]:
         if counted["here"] < asked:
             reasons.append(f"too little text for {asked - counted['here']:,} of {asked:,} paragraphs")
     elif isinstance(corpus, OfficialCorpus):
-        if split in ("dev", "test"):
+        if split in ("dev", "test") or isinstance(corpus, DocumentCorpus):
             reasons += data.languages(len(stored))
         elif corpus.validation_share != 0.1:
             reasons.append(f"validation is {corpus.validation_share:.0%} of train, not 10%")

@@ -257,8 +257,9 @@ def item_inputs(wildcards):
 
 
 def item_settings(wildcards):
-    """What determines an item, apart from its files."""
+    """What determines an item, apart from its files; of a table also why its numbers are not comparable with the paper's."""
     paper, name, item = ITEMS[wildcards.item]
+    compared = {"apart": about().apart(paper, about().uses(paper, item))} if item.form == "table" else {}
     return {
         "paper": paper.key,
         "item": name,
@@ -270,6 +271,7 @@ def item_settings(wildcards):
         "corpora": list(item_tokens(paper, item)),
         "draws": list(item.draws),
         "settings": dict(item.settings),
+        **compared,
     }
 
 
@@ -299,7 +301,7 @@ def page_items(wildcards):
 
 @cache
 def about():
-    """What pages say of this scale, next to the published study."""
+    """What pages and tables say of this scale, next to the published study."""
     return About(CONFIG, load(read_yaml(ROOT / "config.yaml")), SOURCES, lambda name: asked(name)[1], DRAWS, KINDS)
 
 

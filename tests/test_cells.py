@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.cells import COLUMNS, Published, cell, difference, line, table
+from crosslens.cells import COLUMNS, Published, cell, difference, line, set_apart, table
 from crosslens.measures import definitions
 from crosslens.records import RECORDS
 
@@ -56,6 +56,17 @@ def test_a_table_has_the_same_columns_whatever_is_in_it():
     made = table([line("r", "c", "m", "d", {"here": 1.5, "n": 3}), line("r", "e", "m", "d", {})], "p", "i")
     assert list(made.columns) == list(COLUMNS) and made.loc[0, ["paper", "item", "n"]].tolist() == ["p", "i", 3]
     assert made["n"].astype("string").tolist() == ["3", pd.NA]
+
+
+def test_a_table_that_is_not_comparable_has_no_difference_and_says_why():
+    made = table([line("r", "c", "m", "d", {"here": 51.2}, 50.1), line("r", "e", "m", "d", {"here": 1.0})], "p", "i")
+    assert made["comparable"].all() and set(made["reason"]) == {""} and made["difference"].tolist()[0] == 1.1
+    pd.testing.assert_frame_equal(set_apart(made, []), made)
+    apart = set_apart(made, ["the encoder is another", "the corpus xnli differs"])
+    assert list(apart.columns) == list(COLUMNS) and not apart["comparable"].any() and apart["difference"].isna().all()
+    assert set(apart["reason"]) == {"the encoder is another; the corpus xnli differs"}
+    others = [name for name in COLUMNS if name not in ("difference", "comparable", "reason")]
+    pd.testing.assert_frame_equal(apart[others], made[others])
 
 
 def test_published_cells_by_metric_and_lost_ones():

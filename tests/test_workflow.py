@@ -58,7 +58,7 @@ RUNS = {
 }
 COLUMNS = (
     "paper", "item", "row", "column", "metric", "definition",
-    "here", "low", "high", "sd", "seeds", "n", "published", "difference", "remark",
+    "here", "low", "high", "sd", "seeds", "n", "published", "difference", "comparable", "reason", "remark",
 )  # fmt: skip
 CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
 ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2

@@ -95,7 +95,7 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
     cell = cells.cell(records.read([root / "records.parquet"])[:1])
     made = cells.table([cells.line("row", "column", ACCURACY, ACCURACY, cell, None)], "test", "table1")
     provenance.write_table(made, root / "table1.csv", {}, [model / "record.json"])
-    item = {"title": "", "decimals": None, "comparable": False}
+    item = {"title": "", "decimals": None}
     return Study(root, {
         f"corpus/{LANGUAGE}.{SPLIT}.parquet": lambda: (schema.read(corpus), schema.metadata(corpus)),
         "encoder": fit,

@@ -1,4 +1,4 @@
-"""What a page says of the tables and figures on it: encoder, seeds, corpora, and how these differ from the published study's."""
+"""What pages and tables say of tables and figures: encoder, seeds, corpora, and how these differ from the published study's."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -44,8 +44,7 @@ class About:
 
     def page(self, paper: Paper, items: Mapping[str, Item], report: bool) -> dict[str, Any]:
         """The settings of a page of some items of a paper (crosslens.pages), as plain values. report: whether of all."""
-        used = {name: self.uses(paper, item) for name, item in items.items()}
-        every = reduce(Uses.__or__, used.values())
+        every = reduce(Uses.__or__, (self.uses(paper, item) for item in items.values()))
         scale = Scale("", self.config.results).name
         facts = {
             "Encoder": "; ".join(f"{key}: {_with_revision(self.config.encoders[key])}" for key in every.encoders),
@@ -69,9 +68,8 @@ class About:
                     "heading": _heading(item),
                     "caption": item.caption,
                     "decimals": item.decimals,
-                    "comparable": not self.apart(paper, used[name]),
                 }
-                for name, item in items.items()
+                for item in items.values()
             ],
         }
 

@@ -12,11 +12,12 @@ from crosslens.measures.intervals import mean_interval
 
 COLUMNS = (
     "paper", "item", "row", "column", "metric", "definition",
-    "here", "low", "high", "sd", "seeds", "n", "published", "difference", "remark",
+    "here", "low", "high", "sd", "seeds", "n", "published", "difference", "comparable", "reason", "remark",
 )  # fmt: skip
 """Of every table. metric: what is measured; definition: how the number was computed; here: the mean over seeds; low, high: its
 95 % interval; sd: over seeds; seeds: number of seeds that it rests on, of trainings or of draws, empty where it rests on none, as
-counts, settings and printed values do; n: units that it rests on, fewest of a seed; difference: here less published."""
+counts, settings and printed values do; n: units that it rests on, fewest of a seed; difference: here less published; comparable:
+whether the table's numbers can be compared with the paper's; reason: why not."""
 WHOLE = ("seeds", "n")  # columns of whole numbers
 EMPTY: dict[str, Any] = {"here": None, "low": None, "high": None, "sd": None, "seeds": None, "n": None}
 
@@ -81,9 +82,18 @@ def line(
 
 
 def table(lines: Sequence[Mapping[str, Any]], paper: str, item: str) -> pd.DataFrame:
-    """Lines as a table of COLUMNS."""
-    made = pd.DataFrame([{"paper": paper, "item": item} | dict(each) for each in lines], columns=list(COLUMNS))
-    return made.astype(dict.fromkeys(WHOLE, "Int64"))
+    """Lines as a table of COLUMNS, comparable with the paper's: see `set_apart`."""
+    same = {"paper": paper, "item": item, "comparable": True, "reason": ""}
+    cells = pd.DataFrame([same | dict(each) for each in lines], columns=list(COLUMNS))
+    return cells.astype(dict.fromkeys(WHOLE, "Int64"))
+
+
+def set_apart(cells: pd.DataFrame, reasons: Sequence[str]) -> pd.DataFrame:
+    """A table as it is where its numbers are not comparable with the paper's, for some reasons: it has no differences.
+
+    Without a reason it stays as it is. reasons: see `crosslens.about.About.apart`.
+    """
+    return cells.assign(difference=None, comparable=False, reason="; ".join(reasons)) if reasons else cells
 
 
 def rounded(number: float, digits: int = 2) -> float | None:

@@ -51,15 +51,15 @@ def _item(settings: Mapping[str, Any], file: Path, names: Mapping[str, str], def
         return item | {"image": b64encode(verified(file).read_bytes()).decode(), "names": {}, "definitions": {}}
     with verified(file).open(newline="", encoding="utf-8") as stream:
         cells = list(csv.DictReader(stream))
-    return item | {"table": table(cells, settings["decimals"], settings["comparable"]), **meanings(cells, names, definitions)}
+    return item | {"table": table(cells, settings["decimals"]), **meanings(cells, names, definitions)}
 
 
-def table(cells: Sequence[Mapping[str, str]], decimals: int | None, comparable: bool) -> dict[str, Any]:
+def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str, Any]:
     """Cells (crosslens.cells, as text) laid out as printed: corner, columns, groups of lines that share a heading, notes.
 
-    decimals: of our values; None: as they are, but for scores, which rest on n units. comparable: whether differences from the
-    published scores are shown. Lines are grouped by row where the rows come one after the other, otherwise by metric and
-    definition; remarks become numbered notes.
+    decimals: of our values; None: as they are, but for scores, which rest on n units. Differences are those of the table, of
+    counts and settings where these are not equal. Lines are grouped by row where the rows come one after the other, otherwise by
+    metric and definition; remarks become numbered notes.
     """
     columns = list(dict.fromkeys(cell["column"] for cell in cells))
     lines: dict[tuple[str, str, str], dict[str, Mapping[str, str]]] = defaultdict(dict)
@@ -78,11 +78,12 @@ def table(cells: Sequence[Mapping[str, str]], decimals: int | None, comparable: 
                 continue
             cell = lines[key][column]
             places = 2 if decimals is None and cell["n"] else decimals
+            difference = _number(cell["difference"], decimals, sign=True)
             shown.append({
                 "here": _number(cell["here"], places),
                 "details": _details(cell, places, several) if cell["here"] else [],
                 "published": _number(cell["published"], printed),
-                "difference": _number(cell["difference"], decimals, sign=True) if comparable and decimals is not None else "",
+                "difference": "" if decimals is None and difference == "+0" else difference,
                 "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
             })  # fmt: skip
         groups[heading].append({"name": name, "detail": detail, "cells": shown})

@@ -3,12 +3,13 @@
 from importlib import import_module
 
 from crosslens import logs
+from crosslens.cells import set_apart
 from crosslens.papers.inputs import inputs
 from crosslens.provenance import write_table
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
-made = module.table(settings["item"], inputs(settings, snakemake.input), settings["settings"])
+made = set_apart(module.table(settings["item"], inputs(settings, snakemake.input), settings["settings"]), settings["apart"])
 log.info("%d cells", len(made))
 write_table(made, snakemake.output.table, settings, snakemake.input.get("records", []))

@@ -21,7 +21,7 @@ import common
 import numpy as np
 import torch
 from crosslens.encoders.folder import mask_piece
-from crosslens.encoding.packing import packed
+from crosslens.encoding.packing import in_windows
 from crosslens.encoding.texts import Texts
 from crosslens.heads import TASK, LanguageModelHead
 from crosslens.recipes import ENCODER, Phase, Recipe, Stage, Term
@@ -44,7 +44,7 @@ PRECISIONS: tuple[common.Precision, ...] = ("float32", "bfloat16")
 
 def recipe(batch: int, updates: int, precision: common.Precision) -> Recipe:
     """One pass of so many updates."""
-    phase = Phase(terms=(Term(head=TASK, data=common.DATA),), update=(ENCODER, TASK), texts=batch * updates)
+    phase = Phase(terms=(Term(head=TASK, data=common.DATA),), update=(ENCODER, TASK), updates=updates)
     stage = Stage(
         name="pretraining", phases=(phase,), epochs=1, batch=batch, encoder_rate=RATE, head_rate=RATE, new_heads=(TASK,),
         select_head=TASK, select_data=common.DATA.model_copy(update={"split": "validation", "masked": True}), keep="last",
@@ -131,7 +131,8 @@ def main() -> None:
         common.trimmed(common.official(None), [settings.sentences, *settings.vocabulary], folder)
         read = common.tokenised(folder, common.sentences(settings.sentences))
         empty = {"positions": np.zeros(0, np.int64), "word_offsets": np.zeros(len(read) + 1, np.int64), "words": [], "labels": {}}
-        texts = packed(replace(read, **empty), settings.window)  # type: ignore[arg-type]
+        windows = in_windows(replace(read, **empty), settings.window, np.zeros(len(read)))  # type: ignore[arg-type]
+        texts = windows.take(np.flatnonzero(windows.lengths == settings.window))
         names = json.loads((folder / "tokenizer_config.json").read_text())
         tokens = {name: value for name, value in names.items() if name.endswith("_token")}
         tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), **tokens)

@@ -393,9 +393,9 @@ def test_few_pages_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found["pages"] == 2000 and found["pages_parsed"] < 400
 
 
-@pytest.mark.parametrize("per_page", [2, None])
+@pytest.mark.parametrize("per_page", [2, "all", None])
 @pytest.mark.parametrize("streams", [1, 40])
-def test_the_plain_way_gives_the_same_paragraphs(tmp_path: Path, streams: int, per_page: int | None) -> None:
+def test_the_plain_way_gives_the_same_paragraphs(tmp_path: Path, streams: int, per_page: int | str | None) -> None:
     """The paragraphs held while reading are those that come first among all of them."""
     path = dump(tmp_path, *articles_of(300, 5), streams=streams)
     everything = ordered(path, tmp_path, per_page=per_page)
@@ -431,6 +431,25 @@ def test_without_a_limit_paragraphs_are_drawn_alike(tmp_path: Path) -> None:
         sample(path, tmp_path, paragraphs=20, per_page=None, candidates=1, seed=seed)
         long += sum(int(row["page"][1:]) % 2 for part in rows(tmp_path).values() for row in part)
     assert 380 <= long <= 399  # 390 of 400 expected, standard deviation 3.1
+
+
+def test_whole_pages_keep_their_order(tmp_path: Path) -> None:
+    """Pages come in random order, each with all its paragraphs as they stand there, one that it has twice at its first place."""
+    texts = [[f"This is paragraph {k} of the page {i}." for k in (*range(7), 2, 7)] for i in range(40)]
+    path = dump(tmp_path, *(page(f"T{i}", "\n\n".join(each)) for i, each in enumerate(texts)))
+    titles = list(range(40))
+    for seed in (0, 1):
+        everything = ordered(path, tmp_path, per_page="all", seed=seed)
+        drawn = [int(row["page"][1:]) for row in everything[::8]]
+        assert drawn != titles and sorted(drawn) == list(range(40))
+        assert [row["text"] for row in everything] == [f"This is paragraph {k} of the page {i}." for i in drawn for k in range(8)]
+        titles = drawn
+    sample(path, tmp_path, per_page="all", paragraphs=80, candidates=1)
+    for split in rows(tmp_path).values():
+        found = [(int(row["page"][1:]), row["text"]) for row in split]
+        assert found == [
+            (i, f"This is paragraph {k} of the page {i}.") for i in dict.fromkeys(i for i, _ in found) for k in range(8)
+        ]
 
 
 def test_too_little_text_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -138,7 +138,7 @@ def test_what_was_measured_once_is_read(tmp_path, monkeypatch):
 
 def test_a_probe_measures_both_ways():
     """Of an encoder whose states no heads of 64 numbers divide, too."""
-    rates = probe(Shape(1, 200, 128, 300), Way(even=True, dropout=False), 4, 16)
+    rates = probe(Shape(1, 200, 128, 300), Way(dropout=False), 4, 16)
     assert rates["passed"] > 0 and rates["trained"] > 0 and rates["pieces"] == 64
 
 

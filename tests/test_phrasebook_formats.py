@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from crosslens.config.base import languages_table
 from crosslens.config.phrasebook import MLDOC, Phrasebook
@@ -562,9 +563,16 @@ def test_the_reader_of_running_text_finds_the_paragraphs(sources, tmp_path):
     assert len(texts) == 8 and set(texts) <= written
 
 
+def test_documents_tell_of_what_their_first_sentence_tells_of():
+    fillers = [{filler for _, filler in meaning.fillers} for meaning in everyday(read_grammar("en"), 600, 0, 2, 12)]
+    related = [bool(its & fillers[place - place % EVERYDAY]) for place, its in enumerate(fillers) if place % EVERYDAY]
+    assert np.mean(related) > 0.9  # by chance 0.1
+
+
 def test_running_text_says_something_else_in_each_language(sources, tmp_path):
-    meanings = {code: everyday(read_grammar(code), 60, 0, place, len(LANGUAGES)) for place, code in enumerate(LANGUAGES)}
-    assert len({meaning for each in meanings.values() for meaning in each}) == 60 * len(LANGUAGES)
+    n = EVERYDAY * Sizes().documents
+    meanings = {code: everyday(read_grammar(code), n, 0, place, len(LANGUAGES)) for place, code in enumerate(LANGUAGES)}
+    assert len({meaning for each in meanings.values() for meaning in each}) == n * len(LANGUAGES)
     assert {split_of(meaning) for each in meanings.values() for meaning in each} == {"train"}
     for code in LANGUAGES:
         text = (sources / "text" / f"{code}.txt").read_text(encoding="utf-8")

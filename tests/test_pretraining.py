@@ -1,4 +1,4 @@
-"""Masked language models on the one loop: packing, masking, the head, resuming, and several processes."""
+"""Masked language models on the one loop: masking, the head, resuming, and several processes."""
 
 import json
 import logging
@@ -22,8 +22,7 @@ from crosslens.config.encoders import RandomEncoder
 from crosslens.config.static import GloVe, Word2Vec
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
-from crosslens.encoding.packing import first_texts, packed
-from crosslens.encoding.texts import Texts, load, load_pieces
+from crosslens.encoding.texts import Texts
 from crosslens.errors import DataError
 from crosslens.heads import TASK, LanguageModelHead
 from crosslens.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Stage, Static, Term
@@ -41,7 +40,7 @@ HELD_OUT = Data(corpus="sentences", split="test", languages=LANGUAGES, window=16
 
 
 def recipe(**changes) -> Recipe:
-    phase = Phase(terms=(Term(head=TASK, data=TEXT),), update=(ENCODER, TASK), texts=4 * 8)
+    phase = Phase(terms=(Term(head=TASK, data=TEXT),), update=(ENCODER, TASK), updates=4)
     stage = Stage(
         name="pretraining", phases=(phase,), epochs=3, batch=8, encoder_rate=1e-3, head_rate=1e-3, new_heads=(TASK,),
         select_head=TASK, select_data=HELD_OUT, keep="last",
@@ -75,49 +74,6 @@ def loop(bench, texts, made: Recipe | None = None, seed: int = 0, **options) -> 
 def same_weights(one: torch.nn.Module, other: torch.nn.Module) -> bool:
     first, second = one.state_dict(), other.state_dict()
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
-
-
-# Packing
-
-
-@pytest.mark.parametrize("window", [3, 8, 16, 24])
-def test_blocks_are_the_running_text_of_a_language(files, window):
-    whole = load_pieces([files["sentences", language, "train"] for language in LANGUAGES])
-    blocks = packed(whole, window)
-    assert set(blocks.lengths) == {window}
-    for language in LANGUAGES:
-        running = [
-            piece
-            for i, its in enumerate(whole.languages)
-            if its == language
-            for piece in whole.pieces[whole.piece_offsets[i] + 1 : whole.piece_offsets[i + 1] - 1]
-        ]
-        chosen = [blocks.pieces[i * window : (i + 1) * window] for i, its in enumerate(blocks.languages) if its == language]
-        assert [piece for block in chosen for piece in block[1:-1]] == running[: len(chosen) * (window - 2)]
-        assert len(running) - len(chosen) * (window - 2) < window - 2  # nothing but a last piece of a block is dropped
-        assert {(block[0], block[-1]) for block in chosen} == {(whole.pieces[0], whole.pieces[whole.piece_offsets[1] - 1])}
-
-
-def test_pieces_are_read_as_with_words(files):
-    paths = [files["sentences", language, "train"] for language in LANGUAGES]
-    bare, full = load_pieces(paths), load(paths, (), LANGUAGES)
-    assert bare.ids == full.ids and bare.languages == full.languages
-    assert np.array_equal(bare.pieces, full.pieces) and np.array_equal(bare.piece_offsets, full.piece_offsets)
-    assert not len(bare.positions) and not bare.word_offsets.any()
-
-
-def test_less_text_is_the_first_of_each_language(texts, files):
-    whole = load_pieces([files["sentences", language, "train"] for language in LANGUAGES])
-    few = first_texts(whole, 5)
-    assert few.languages == [language for language in LANGUAGES for _ in range(5)]
-    assert [few.ids[i] for i in range(5)] == [whole.ids[i] for i in range(5)]
-    assert first_texts(whole, 10**6).ids == whole.ids  # too little text: all of it, none twice
-
-
-def test_a_language_without_a_block_is_named(files):
-    whole = first_texts(load_pieces([files["sentences", language, "train"] for language in LANGUAGES]), 1)
-    with pytest.raises(DataError, match=r"de: expected at least 508 subwords to fill a block, found \d+"):
-        packed(whole, 510)
 
 
 # Masking
@@ -183,19 +139,6 @@ def test_logits_and_loss_are_those_of_transformers():
 # Training
 
 
-def test_it_learns_to_name_masked_pieces(bench, texts):
-    stage = recipe().stages[0].model_copy(update={"epochs": 10, "encoder_rate": 3e-3, "head_rate": 3e-3})
-    phase = stage.phases[0].model_copy(update={"texts": 8 * 40})
-    trained = loop(bench, texts, recipe(stages=(stage.model_copy(update={"phases": (phase,)}),))).run()
-    history = pd.DataFrame(trained.history)
-    losses = history["loss 0 task cross_entropy"].dropna().to_numpy()
-    assert losses[0] < np.log(600) + 0.5 and losses[-1] < losses[0] - 1
-    # Better than naming the most frequent piece everywhere.
-    held_out = loop(bench, texts).texts[HELD_OUT].labels[TASK]
-    assert history["score"].iloc[-1] > 1.5 * np.bincount(held_out).max() / len(held_out)
-    assert history["score"].iloc[0] < 0.05 and (history["pieces_a_second"].iloc[1:] > 0).all()
-
-
 def test_held_out_text_is_masked_once_and_training_text_anew(bench, texts):
     first, second = loop(bench, texts), loop(bench, texts, seed=1)
     assert np.array_equal(first.texts[HELD_OUT].pieces, second.texts[HELD_OUT].pieces)
@@ -206,7 +149,7 @@ def test_held_out_text_is_masked_once_and_training_text_anew(bench, texts):
 def test_a_sentence_can_be_an_example(bench, files):
     """The variant without packing: padded, and still trained on masked pieces alone."""
     data, held_out = (each.model_copy(update={"window": None}) for each in (TEXT, HELD_OUT))
-    phase = Phase(terms=(Term(head=TASK, data=data),), update=(ENCODER, TASK), texts=4 * 8)
+    phase = Phase(terms=(Term(head=TASK, data=data),), update=(ENCODER, TASK), updates=4)
     stage = recipe().stages[0].model_copy(update={"phases": (phase,), "select_data": held_out})
     made = recipe(stages=(stage,))
     texts = load_data(made, files, 0)

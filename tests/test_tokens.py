@@ -93,8 +93,9 @@ def test_tokens_of_a_sentence():
     table, counts = tokenise(wordpiece(), [sentence("well-known", "playing", upos=["ADJ", "NOUN"])], Reading())
     assert table.schema == TOKENS
     assert table.to_pylist() == [
-        {"id": "s", "language": "en", "pieces": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"], "positions": [1, 4],
-         "labels": ["ADJ", "NOUN"], "heads": [], "relations": [], "label": "", "second": 0, "cut": False, "cut_words": 0}
+        {"id": "s", "language": "en", "page": "", "pieces": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"],
+         "positions": [1, 4], "labels": ["ADJ", "NOUN"], "heads": [], "relations": [], "label": "", "second": 0, "cut": False,
+         "cut_words": 0}
     ]  # fmt: skip
     assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
 
@@ -103,6 +104,7 @@ def test_running_text_has_words_and_no_labels():
     table, _ = tokenise(wordpiece(), [{"id": "p", "language": "en", "page": "P", "text": "a-b  plays"}], Reading())
     assert table["words"].to_pylist() == [["a", "-", "b", "plays"]]
     assert table["labels"].to_pylist() == [["", "", "", ""]]
+    assert table["page"].to_pylist() == ["P"]
 
 
 @pytest.mark.parametrize(("words", "cut"), [(6, 0), (7, 1), (20, 14)])
@@ -133,7 +135,8 @@ def test_tokens_of_a_pair():
     table, counts = tokenise(wordpiece(), [pair("a-b plays", "a b", "entailment")], Reading())
     assert table.schema == TOKENS
     assert table.to_pylist() == [
-        {"id": "p", "language": "en", "pieces": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3], "words": ["a", "-", "b", "plays", "a", "b"],
+        {"id": "p", "language": "en", "page": "", "pieces": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3],
+         "words": ["a", "-", "b", "plays", "a", "b"],
          "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "heads": [], "relations": [], "label": "entailment", "second": 7,
          "cut": False, "cut_words": 0}
     ]  # fmt: skip

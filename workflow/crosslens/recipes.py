@@ -28,8 +28,9 @@ class Data(Section):
     languages: tuple[str, ...]
     capped_by: str | None = None  # a language: of each at most its texts / number of languages, drawn at random for each seed
     texts: Annotated[int, Field(ge=1)] | None = None  # of each language at most the first so many
-    # Running text in full blocks of so many pieces, special ones included, of one language each: crosslens.encoding.packing.
+    # Running text in windows of so many pieces, special ones included: crosslens.encoding.packing.
     window: Annotated[int, Field(ge=3)] | None = None
+    within: Literal["page", "text"] = "page"  # what no window goes beyond
     masked: bool = False  # once, the same in every epoch: held-out text of a masked language model
 
     def files(self) -> list[tuple[str, str, str]]:
@@ -99,17 +100,17 @@ class Phase(Section):
     # encoder_dropout_when_frozen says otherwise; None: all is updated.
     frozen_blocks: Annotated[int, Field(ge=0)] | None = None
     at_most: Data | None = None  # a pass takes at most as many texts as these are, drawn anew each time
-    # A pass takes so many texts, and the next one goes on where it ends: through shuffle after shuffle of all of them, however
-    # many there are.
-    texts: Annotated[int, Field(ge=1)] | None = None
+    # A pass has so many steps, and the next one goes on where it ends: through shuffle after shuffle of all texts, however many
+    # there are.
+    updates: Annotated[int, Field(ge=1)] | None = None
 
     def items(self, sizes: Mapping[Data, int]) -> int:
-        """Texts of each term in a pass; sizes: texts of each Data."""
-        return self.texts or min(sizes[data] for data in (self.terms[0].data, self.at_most) if data)
+        """Texts of each term in a pass without a number of updates; sizes: texts of each Data."""
+        return min(sizes[data] for data in (self.terms[0].data, self.at_most) if data)
 
     def steps(self, batch: int, sizes: Mapping[Data, int]) -> int:
         """Steps of a pass; the last batch may be smaller."""
-        return -(-self.items(sizes) // batch)
+        return self.updates or -(-self.items(sizes) // batch)
 
 
 class Stage(Section):
@@ -119,6 +120,7 @@ class Stage(Section):
     phases: tuple[Phase, ...]
     epochs: int
     batch: int
+    batch_of: Literal["texts", "pieces"] = "texts"  # pieces: a step has as many texts as have so many pieces on average
     encoder_rate: float = 0.0
     head_rate: float
     head_rates: dict[str, float] = {}  # of heads that learn at another rate
@@ -129,6 +131,10 @@ class Stage(Section):
     keep: Literal["best", "last"] = "best"  # epoch whose weights the stage leaves
     halving: Halving | None = None  # epochs: the most there can be
     watch: tuple[Score, ...] = ()  # whose accuracy is written to the history: at the start and after each phase
+
+    def texts_a_step(self, length: float) -> int:
+        """Texts of a step. length: mean length of the texts, in pieces."""
+        return self.batch if self.batch_of == "texts" else max(1, round(self.batch / length))
 
     def trains_encoder(self) -> bool:
         """Whether any phase updates the encoder."""

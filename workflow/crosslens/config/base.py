@@ -176,6 +176,6 @@ class PaperSection(Section):
 
 def nearest(key: str, names: Iterable[str] | None = None) -> str:
     """'; did you mean ...?' for an unknown name, or ''; without `names`, those of all keys."""
-    known = {name for section in Section.__subclasses__() for name in section.model_fields} if names is None else names
-    close = difflib.get_close_matches(key, sorted(known), n=1)
+    known = {name for section in Section.__subclasses__() for name in section.model_fields} if names is None else set(names)
+    close = difflib.get_close_matches(key, sorted(known - {key}), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""

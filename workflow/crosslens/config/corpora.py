@@ -267,10 +267,10 @@ class ParagraphCorpus(Section):
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
         description="share of each split; split by page (tanti2021, appendix A)",
     )
-    per_page: Count | None = Field(
+    per_page: Count | Literal["all"] | None = Field(
         3,
-        description="maximum number of paragraphs per page, unless there is too little text; null: no maximum, as in the "
-        "authors' sample",
+        description="maximum number of paragraphs per page, unless there is too little text; all: pages are drawn, whose "
+        "paragraphs stay in order; null: paragraphs are drawn from all pages alike, as in the authors' sample",
     )
     disjoint: bool = Field(
         False,

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 DOCUMENTS = 100  # of CC-100 that are looked at together, as many as the pages of a block
 Key = tuple[float, float, int]  # of a paragraph, the smaller the sooner drawn: see _Sieve.keys
+PerPage = int | Literal["all"] | None  # paragraphs of a page: see `write_paragraphs`
 PARAGRAPH = 300  # characters after which a paragraph made of a treebank's sentences ends
 
 
@@ -66,7 +67,7 @@ def write_paragraphs(
     paragraphs: int,
     minimum_characters: int,
     shares: Mapping[str, float],
-    per_page: int | None,
+    per_page: PerPage,
     candidates: float,
     seed: int,
     disjoint: tuple[int, int] | None = None,
@@ -82,8 +83,9 @@ def write_paragraphs(
     candidates: rows are written for so many times `paragraphs`, in random order: a text that another step drops (tanti2021
     draws from the texts without unknown pieces) is never drawn if that step takes the first `nominal` ones that it keeps.
     per_page: pages are in random order, and the rows are first so many paragraphs of each page, then as many more of each
-    page that has them, and so on: no page gives more unless there is too little text. None: all paragraphs are in random
-    order, as the authors drew; then every page is parsed.
+    page that has them, and so on: no page gives more unless there is too little text. "all": pages are in random order, and the
+    rows are all paragraphs of each, in the page's order, of which the last one may lack its end. None: all paragraphs are in
+    random order, as the authors drew; then every page is parsed.
     disjoint: (k, n): of n languages the k-th, from 0, gets the documents whose name has the digest k modulo n, and no other does.
     None: it gets all.
     processes: how many read a dump; the sample is the same with any number.
@@ -145,7 +147,7 @@ class _Sieve:
 
     salt: str
     minimum_characters: int
-    per_page: int | None
+    per_page: PerPage
     disjoint: tuple[int, int] | None = None
     bound: Key = (math.inf, math.inf, 0)
 
@@ -181,12 +183,15 @@ class _Sieve:
         return int.from_bytes(hashlib.blake2b(f"{self.salt}/{name}".encode(), digest_size=8).digest())
 
     def candidate(self, page: str, paragraphs: Iterable[Paragraph]) -> Candidate:
-        """A page with its paragraphs that are long enough, each text once, in random order."""
+        """A page with its paragraphs that are long enough, each text once, in the order in which they are drawn."""
         stripped = [paragraph._replace(text=paragraph.text.strip()) for paragraph in paragraphs]
         long = [paragraph for paragraph in stripped if len(paragraph.text) >= self.minimum_characters]
         clean = [paragraph for paragraph in long if "\0" not in paragraph.text]
         once = list({paragraph.text: paragraph for paragraph in reversed(clean)}.values())[::-1]
-        random.Random(f"{self.salt}/{page}").shuffle(once)
+        if self.per_page == "all":
+            once.sort(key=clean.index)
+        else:
+            random.Random(f"{self.salt}/{page}").shuffle(once)
         return Candidate(
             self.digest(page),
             page,
@@ -198,14 +203,14 @@ class _Sieve:
     def keys(self, page: str, paragraphs: Sequence[Paragraph]) -> Iterator[Key]:
         """The keys of a page's paragraphs, smaller ones first drawn: round, digest of the page, place in it.
 
-        In each round a page gives `per_page` paragraphs. Without that there is one round, and paragraphs have digests.
+        In each round a page gives `per_page` paragraphs, or all. Without that there is one round, and paragraphs have digests.
         """
         digest = self.digest(page)
         for place, paragraph in enumerate(paragraphs):
             if self.per_page is None:
                 yield 0, self.digest(f"{page}/{paragraph.id}"), place
             else:
-                yield place // self.per_page, digest, place
+                yield 0 if self.per_page == "all" else place // self.per_page, digest, place
 
 
 Entry = tuple[float, float, int, str, Paragraph]  # of a heap, the last one drawn first: its key negated, page, paragraph

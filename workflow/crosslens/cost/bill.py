@@ -64,11 +64,9 @@ class Bill:
 
 def way(recipe: Recipe, threads: int, gpus: int = 1) -> Way:
     """How a recipe computes, its parts on these GPUs."""
-    phases = [phase for stage in recipe.stages for phase in stage.phases]
-    even = any(term.data.window for phase in phases for term in phase.terms)
     # As crosslens.training.parallel.processes, which imports torch.
     sharing = max(number for number in range(1, gpus + 1) if recipe.parts % number == 0)
-    return Way(recipe.precision, threads, sharing, recipe.encoder_dropout, even)
+    return Way(recipe.precision, threads, sharing, recipe.encoder_dropout)
 
 
 class Biller:

@@ -53,7 +53,7 @@ def _probe(shape: Shape, way: Way, batch: int, length: int, clock: Callable[[], 
         vocab_size=max(shape.vocabulary, 200), hidden_size=shape.hidden, num_hidden_layers=shape.layers,
         num_attention_heads=heads, intermediate_size=shape.inner,
     )  # fmt: skip
-    texts = _texts(64 * batch, length, config.vocab_size, 0.0 if way.even else 0.45)
+    texts = _texts(64 * batch, length, config.vocab_size)
     recipe = _recipe(batch, way)
     train, held_out = recipe.data()
     stamps: list[tuple[float, int]] = []
@@ -84,8 +84,9 @@ def _probe(shape: Shape, way: Way, batch: int, length: int, clock: Callable[[], 
     return {"trained": trained, "passed": read * products / passed, "pieces": float(batch * length)}
 
 
-def _texts(count: int, length: int, vocabulary: int, spread: float) -> Texts:
+def _texts(count: int, length: int, vocabulary: int) -> Texts:
     """Texts of log-normal lengths; one labelled word each two pieces."""
+    spread = 0.45
     generator = np.random.default_rng(0)
     lengths = np.clip(generator.lognormal(np.log(length) - spread**2 / 2, spread, count).round(), 3, 510).astype(np.int64)
     words = np.maximum(lengths // 2, 1)

@@ -27,6 +27,7 @@ TEXTS = {
 PIECES = {"treebank": 30, "pairs": 42, "entities": 20, "documents": 130, "paragraphs": 110, "dictionary": 4, "typology": 0}
 """Subwords a text of mBERT's vocabulary, special ones included, by kind."""
 SENTENCES, SENTENCE = 2.5, 32  # of a paragraph; subwords of one
+PAGE = 10  # paragraphs of a page
 WORDS = 0.6  # words a subword
 PHRASEBOOK = 0.5  # length of its sentences
 TRIMMED = {True: 5_000, False: 50_000}  # subwords that texts of the phrasebook, and real ones, leave of a vocabulary
@@ -108,8 +109,10 @@ class Sizes:
         whole = Size.total(parts.values())
         if not data.window:
             return whole
-        blocks = sum((part.pieces - 2 * part.texts) // (data.window - 2) for part in parts.values())
-        return Size(blocks, blocks * data.window, whole.words, whole.counted)
+        running = whole.pieces - 2 * whole.texts
+        stretches = whole.texts if data.within == "text" else whole.texts / (PAGE * SENTENCES)
+        windows = max(stretches, running / (data.window - 2) + stretches / 2)  # the last one of a stretch is half full
+        return Size(windows, running + 2 * windows, whole.words, whole.counted)
 
     def rows(self, corpus: str, language: str, split: str) -> tuple[float, bool]:
         """Texts of a corpus before they are tokenised, and whether they were counted."""

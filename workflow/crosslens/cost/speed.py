@@ -23,17 +23,16 @@ MINUTE = 60.0  # a probe's seconds in all; further kinds of batches then take th
 
 @dataclass(frozen=True)
 class Way:
-    """How a training computes, apart from what. even: whether all texts are of one length."""
+    """How a training computes, apart from what."""
 
     precision: str = "float32"
     threads: int = 1
     gpus: int = 1  # that share a batch
     dropout: bool = True
-    even: bool = False
 
     def __str__(self) -> str:
         """What decides the speed on one device."""
-        return f"{self.precision}{'' if self.dropout else ', no dropout'}{', even' * self.even}, {self.threads} threads"
+        return f"{self.precision}{'' if self.dropout else ', no dropout'}, {self.threads} threads"
 
 
 class Speed(Protocol):

@@ -127,7 +127,9 @@ class _Training:
         sizes: Mapping[Data, int] = {data: round(self.size(data).texts) for term in phase.terms for data in [term.data]}
         if phase.at_most:
             sizes = {**sizes, phase.at_most: round(self.size(phase.at_most).texts)}
-        steps, items = phase.steps(stage.batch, sizes) * stage.epochs, phase.items(sizes) * stage.epochs
+        batch = stage.texts_a_step(self.size(phase.terms[0].data).length)
+        steps = phase.steps(batch, sizes) * stage.epochs
+        items = steps * batch if phase.updates else phase.items(sizes) * stage.epochs
         blocks = max(self.shape.layers, 1)
         updates = ENCODER in phase.update
         if cached:
@@ -144,7 +146,7 @@ class _Training:
             passes = self._pass(size) * items / max(size.texts, 1)
             frozen = phase.frozen_blocks or 0
             if updates:
-                kind = (stage.batch, round(size.length))
+                kind = (batch, round(size.length))
                 backward_too = passes * ((blocks - once) + 2 * (blocks - frozen)) / blocks
                 self.work.add(Work(trained={kind: backward_too}, steps={kind: steps}))
             else:

@@ -1,11 +1,10 @@
-"""Running text in blocks of one length, for masked language models."""
+"""Running text in windows, for masked language models."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from crosslens.encoding.texts import Texts
-from crosslens.errors import DataError
 
 
 def first_texts(texts: Texts, number: int) -> Texts:
@@ -15,33 +14,36 @@ def first_texts(texts: Texts, number: int) -> Texts:
     return texts.take(np.sort(np.concatenate(chosen)))
 
 
-def packed(texts: Texts, window: int) -> Texts:
-    """The texts of each language one after the other, in blocks of `window` pieces between the special ones that a text has.
+def of_pages(texts: Texts) -> np.ndarray:
+    """The stretch of text that each text is in, (n,): neighbours of one language and page. Texts as `texts.load_pieces` reads."""
+    assert texts.pages is not None
+    languages = np.array(texts.languages)
+    changes = (texts.pages[1:] != texts.pages[:-1]) | (languages[1:] != languages[:-1])
+    return np.cumsum(np.concatenate([[False], changes]))
 
-    Texts without labelled words (`texts.load_pieces`). A block may end within a text, and none is padded: what is left at the
-    end of a language is less than a block and is dropped. Nothing stands between two texts, as within a segment of BERT's.
-    Raises DataError where a language has less than one block.
+
+def in_windows(texts: Texts, window: int, stretches: np.ndarray) -> Texts:
+    """Texts one after the other in windows of at most `window` pieces, the special ones that a text has among them.
+
+    Texts without labelled words. stretches: (n,), the stretch of text that each is in, whose texts are neighbours. No window
+    crosses the end of one: its last window is shorter. A window may end within a text, and nothing stands between two texts, as
+    within a segment of BERT's. Every piece is in one window; a stretch of special pieces alone has none.
     """
-    pieces, languages = [], []
-    numbers = np.array(texts.languages)
-    for language in dict.fromkeys(texts.languages):
-        chosen = np.flatnonzero(numbers == language)
-        inside = np.ones(len(texts.pieces), bool)
-        inside[texts.piece_offsets[chosen]] = inside[texts.piece_offsets[chosen + 1] - 1] = False
-        running = texts.pieces[texts.piece_rows(chosen)][inside[texts.piece_rows(chosen)]]
-        count = len(running) // (window - 2)
-        if not count:
-            raise DataError(
-                f"{language}: expected at least {window - 2} subwords to fill a block, found {len(running)}: add text"
-            )
-        blocks = np.empty((count, window), np.int32)
-        blocks[:, 0], blocks[:, -1] = texts.pieces[0], texts.pieces[texts.piece_offsets[1] - 1]
-        blocks[:, 1:-1] = running[: count * (window - 2)].reshape(count, -1)
-        pieces.append(blocks.reshape(-1))
-        languages += [language] * count
-    n = len(languages)
+    starts = np.flatnonzero(np.diff(stretches, prepend=-1))
+    totals, room = np.add.reduceat(texts.lengths - 2, starts), window - 2
+    counts = -(-totals // room)
+    owners = np.repeat(np.arange(len(starts)), counts)
+    places = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    n, offsets = len(owners), np.concatenate([[0], np.cumsum(np.minimum(room, totals[owners] - places * room) + 2)])
+    pieces, inside = np.empty(offsets[-1], np.int32), np.ones(offsets[-1], bool)
+    inside[offsets[:-1]] = inside[offsets[1:] - 1] = False
+    pieces[offsets[:-1]], pieces[offsets[1:] - 1] = texts.pieces[0], texts.pieces[texts.piece_offsets[1] - 1]
+    running = np.ones(len(texts.pieces), bool)
+    running[texts.piece_offsets[:-1]] = running[texts.piece_offsets[1:] - 1] = False
+    pieces[inside] = texts.pieces[running]
+    pages = None if texts.pages is None else texts.pages[starts[owners]]
     return replace(
-        texts, ids=[f"block {number + 1}" for number in range(n)], languages=languages, pieces=np.concatenate(pieces),
-        piece_offsets=np.arange(n + 1) * window, word_offsets=np.zeros(n + 1, np.int64), second=np.zeros(n, np.int64),
-        cut=np.zeros(n, bool), cut_words=np.zeros(n, np.int64),
+        texts, ids=[f"window {number + 1}" for number in range(n)], languages=[texts.languages[i] for i in starts[owners]],
+        pieces=pieces, piece_offsets=offsets, word_offsets=np.zeros(n + 1, np.int64), second=np.zeros(n, np.int64),
+        cut=np.zeros(n, bool), cut_words=np.zeros(n, np.int64), pages=pages,
     )  # fmt: skip

@@ -36,6 +36,7 @@ class Texts:
     cut: np.ndarray  # (n,) bool, if pieces of the text were cut away
     cut_words: np.ndarray  # (n,) int64, labelled words that were cut away
     led: bool = False  # whether each text's first piece stands before its words, as if it were one
+    pages: np.ndarray | None = None  # (n,) int64, a number for each page, of running text
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -69,6 +70,7 @@ class Texts:
             self.cut[texts],
             self.cut_words[texts],
             self.led,
+            None if self.pages is None else self.pages[texts],
         )
 
     def scored(self, unit: str) -> np.ndarray:
@@ -90,12 +92,13 @@ def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
 
 def load_pieces(files: Sequence[Path]) -> Texts:
     """Read token files without their words and labels, of which running text has no use. Raises DataError if all are empty."""
-    table = _table(files, ["id", "language", "pieces", "second", "cut", "cut_words"])
+    table = _table(files, ["id", "language", "page", "pieces", "second", "cut", "cut_words"])
+    pages = table["page"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
     pieces, offsets = _flat(table, "pieces")
     n = table.num_rows
     return Texts(
         table["id"].to_pylist(), table["language"].to_pylist(), pieces.astype(np.int32), offsets, np.zeros(0, np.int64),
-        np.zeros(n + 1, np.int64), [], {}, *_places(table),
+        np.zeros(n + 1, np.int64), [], {}, *_places(table), pages=pages,
     )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tup
 
 
 def everyday(grammar: Grammar, n: int, seed: int, number: int, languages: int) -> tuple[Meaning, ...]:
-    """`n` meanings for training that serve the language of a number, and none of the other languages."""
+    """`n` meanings for training that serve the language of a number, and none of the other languages, as documents tell them."""
     stream = Stream(seed, "text", grammar.language.code)
     frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
 
@@ -74,7 +74,20 @@ def everyday(grammar: Grammar, n: int, seed: int, number: int, languages: int) -
         is_own = percent("text", meaning.frame, *chain(*meaning.fillers)) % languages == number
         return meaning if is_own and split_of(meaning) == "train" else None
 
-    return different(drawn, n, "everyday sentences of running text")
+    return tuple(_related(different(drawn, n, "everyday sentences of running text")))
+
+
+def _related(meanings: Sequence[Meaning]) -> Iterator[Meaning]:
+    """The meanings in an order in which the first of each EVERYDAY shares a filler with the others, as long as there are such.
+
+    So one sentence of a document helps to guess a word of another.
+    """
+    left = list(meanings)
+    while left:
+        said = {filler for _, filler in left[0].fillers}
+        left.sort(key=lambda meaning: said.isdisjoint(filler for _, filler in meaning.fillers))  # stable
+        yield from left[:EVERYDAY]
+        del left[:EVERYDAY]
 
 
 def _lines(lines: Sequence[str]) -> bytes:

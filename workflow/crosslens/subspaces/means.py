@@ -8,9 +8,10 @@ import torch
 from torch import nn
 
 from crosslens.encoding.batches import Batch, for_each_batch
-from crosslens.encoding.packing import packed
+from crosslens.encoding.packing import in_windows
 from crosslens.encoding.states import unspecial
 from crosslens.encoding.texts import Texts
+from crosslens.errors import DataError
 from crosslens.subspaces.statistics import Statistics
 
 Weighting = Literal["tokens", "texts", "released"]
@@ -45,11 +46,22 @@ def language_means(
                 found[variant][language] = means
         for variant in variants:
             if variant.weighting == "released":
-                blocks = packed(read, BLOCK)
-                chosen = np.random.default_rng(BLOCK_SEED).permutation(len(blocks))[:BLOCKS]
                 every = Variant("tokens", True)
-                found[variant][language] = _means(encoder, blocks.take(np.sort(chosen)), (every,), False)[every]
+                found[variant][language] = _means(encoder, _released(read, language), (every,), False)[every]
     return found
+
+
+def _released(texts: Texts, language: str) -> Texts:
+    """The blocks of a language that the released code reads: it knows no pages, and leaves out a last block that is not full.
+
+    Raises DataError where there is no full block.
+    """
+    windows = in_windows(texts, BLOCK, np.zeros(len(texts)))
+    full = np.flatnonzero(windows.lengths == BLOCK)
+    if not len(full):
+        subwords = int((texts.lengths - 2).sum())
+        raise DataError(f"{language}: expected at least {BLOCK - 2} subwords to fill a block, found {subwords}: add text")
+    return windows.take(np.sort(np.random.default_rng(BLOCK_SEED).permutation(full)[:BLOCKS]))
 
 
 def _means(encoder: nn.Module, texts: Texts, variants: tuple[Variant, ...], segments: bool) -> dict[Variant, np.ndarray]:

@@ -11,6 +11,7 @@ TOKENS = pa.schema(
     [
         ("id", pa.string()),  # of the text; its second window has ID#2, and so on
         ("language", pa.string()),
+        ("page", pa.string()),  # article or document of running text, whose texts follow each other; '' of other texts
         ("pieces", pa.list_(pa.int32())),  # with special pieces, at most the configured maximum
         ("words", pa.list_(pa.string())),  # labelled words, as long as positions
         ("positions", pa.list_(pa.int16())),  # index into pieces of each labelled word's piece

@@ -135,6 +135,7 @@ def _rows(text: Text, joiner: Tokenizer, settings: Reading) -> Iterator[dict[str
         yield {
             "id": numbered(text.row, number),
             "language": text.row["language"],
+            "page": text.row.get("page", ""),
             "pieces": encoder_input.pieces,
             "words": [text.words[part][word] for part, word, _ in words],
             "positions": [position for _, _, position in words],

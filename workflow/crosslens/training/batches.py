@@ -18,10 +18,10 @@ def phase_batches(
     phase, batches = stage.phases[number], []
     for i, term in enumerate(phase.terms):
         lengths = texts[term.data].lengths
-        if phase.texts:
-            start = epoch * phase.texts
-            name = (seed, "batches", stage.name, number, i)
-            batches.append(stretch(len(lengths), stage.batch, start, start + phase.texts, name))
+        if phase.updates:
+            size = stage.texts_a_step(lengths.mean())
+            start, stop = (epoch * phase.updates * size, (epoch + 1) * phase.updates * size)
+            batches.append(stretch(len(lengths), size, start, stop, (seed, "batches", stage.name, number, i)))
             continue
         items = phase.items({data: len(read) for data, read in texts.items()})
         drawn = stream(seed, "batches", stage.name, epoch, number, i)

@@ -1,8 +1,8 @@
 """liu2020: which encoders are pretrained, how words are retrieved, tokens translated, and states shifted."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
 from crosslens.config.static import GloVe, Word2Vec
@@ -21,16 +21,21 @@ class Bert(Section):
     """Masked language models pretrained from scratch (section 3.2). The paper gives neither shape, steps nor rate."""
 
     encoder: str = Field(description="key of encoders: an untrained BERT")
-    windows: list[Window] = Field(
-        [512, 20],
-        min_length=1,
-        description="subwords of an example, special ones included, packed without padding (section 3.2.3); sentence: each "
-        "sentence is an example, padded",
+    window: Window = Field(
+        512,
+        description="subwords of an example, special ones included: running text of a page, whose last example may be shorter; "
+        "sentence: each sentence is an example",
+    )
+    segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
+        [20],
+        description="short windows: each sentence is sliced into segments of so many subwords, special ones included "
+        "(section 3.2.3)",
     )
     updates: Count = Field(200_000, description="number of updates, the same for each size of data and each window; our choice")
     evaluations: Count = Field(20, description="how often held-out text is scored meanwhile")
-    subwords: Count = Field(131_072, description="subwords of a batch: 256 examples of 512, as BERT's")
-    sentence_batch: Count = Field(4096, description="examples of a batch where each is a sentence")
+    subwords: Count = Field(
+        131_072, description="subwords of a batch on average, whatever the window: 256 examples of 512, as BERT's"
+    )
     parts: Count = Field(
         4,
         description="a batch is computed in so many parts, one after the other or on as many GPUs of one machine, for which a "
@@ -44,6 +49,18 @@ class Bert(Section):
     epsilon: Positive = Field(1e-6, description="of Adam")
     encoder_dropout: bool = Field(True, description="dropout in the encoder, 0.1 as in BERT")
     precision: Precision = "auto"
+
+    @model_validator(mode="after")
+    def _segments_are_shorter(self) -> Self:
+        long = [size for size in self.segments if isinstance(self.window, int) and size >= self.window]
+        if long:
+            raise ValueError(f"segments: expected fewer subwords than window has, {self.window}, found {long[0]}")
+        return self
+
+    @property
+    def windows(self) -> list[Window]:
+        """The long one and the short ones."""
+        return [self.window, *self.segments]
 
 
 class Pretraining(Section):

@@ -88,25 +88,26 @@ def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
     """Masked language modelling from random weights: as many updates, of as many subwords, whatever the window and the data."""
     part = section(config).pretraining
     settings = part.bert
-    packed = {"window": None if window == SENTENCE else window}
-    batch = settings.sentence_batch if isinstance(window, str) else max(1, settings.subwords // window)
-    updates = -(-settings.updates // settings.evaluations)
+    examples: dict[str, Any] = {}
+    if window != SENTENCE:
+        examples = {"window": window, "within": "text" if window in settings.segments else "page"}
     stage = Stage(
         name="pretraining",
         phases=(
             Phase(
-                terms=(Term(head=TASK, data=data.model_copy(update=packed)),),
+                terms=(Term(head=TASK, data=data.model_copy(update=examples)),),
                 update=(ENCODER, TASK),
-                texts=updates * batch,
+                updates=-(-settings.updates // settings.evaluations),
             ),
         ),
         epochs=settings.evaluations,
-        batch=batch,
+        batch=settings.subwords,
+        batch_of="pieces",
         encoder_rate=settings.rate,
         head_rate=settings.rate,
         new_heads=(TASK,),
         select_head=TASK,
-        select_data=data.model_copy(update={"split": "validation", "masked": True, **packed}),
+        select_data=data.model_copy(update={"split": "validation", "masked": True, **examples}),
         keep="last",
     )
     return Recipe(

@@ -20,10 +20,23 @@ def test_a_cell_of_one_seed_has_the_interval_of_its_score():
     assert cell(seeds(0.51234)) == {"here": 51.23, "low": 49.23, "high": 52.23, "sd": None, "seeds": 1, "n": 50}
 
 
-def test_a_cell_of_several_seeds_has_students_t():
+def test_a_cell_of_several_seeds_has_students_t_inside_the_bounds_of_a_score():
     found = cell(seeds(0.5, 0.6))
     assert (found["here"], found["sd"], found["seeds"], found["n"]) == (55, 7.07, 2, 49)
-    assert [found["low"], found["high"]] == pytest.approx([55 - 12.706 * 5, 55 + 12.706 * 5], abs=0.01)
+    for end in (
+        found["low"] / 100,
+        found["high"] / 100,
+    ):  # where a share whose error is that of 0.55 at 0.05 is 12.706 of its own away
+        assert abs(end - 0.55) == pytest.approx(12.706 * 0.05 * (end * (1 - end) / (0.55 * 0.45)) ** 0.5, abs=2e-4)
+    unbounded = cell(seeds(0.5, 0.6), score=False)
+    assert [unbounded["low"], unbounded["high"]] == pytest.approx([55 - 12.706 * 5, 55 + 12.706 * 5], abs=0.01)
+
+
+def test_equal_seeds_have_no_interval_and_say_so():
+    found = cell(seeds(0.7, 0.7, 0.7))
+    assert (found["here"], found["low"], found["high"], found["sd"]) == (70, None, None, 0)
+    assert line("r", "c", "m", "d", found, remark=["one", ""])["remark"] == "one; no interval: the same in all seeds"
+    assert "remark" not in cell(seeds(0.7))
 
 
 def test_a_cell_without_values_or_without_an_interval():

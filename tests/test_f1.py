@@ -16,7 +16,6 @@ from crosslens.measures.f1 import (
     token_counts,
     true_share,
 )
-from crosslens.measures.intervals import bootstrap, mean_interval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
@@ -166,44 +165,3 @@ def test_order_of_sentences_does_not_matter(seed):
     assert chunk_f1(gold, predicted, sentences, n, labels) == pytest.approx(
         chunk_f1(gold[moved], predicted[moved], renumbered, n, labels), abs=1e-12
     )
-
-
-# Intervals.
-
-
-def binary(correct):
-    correct = np.asarray(correct, float)[:, None]
-    return Counts(np.ones_like(correct), np.ones_like(correct), correct)
-
-
-def test_bootstrap_interval_contains_the_value_and_narrows():
-    generator = np.random.default_rng(0)
-    widths = []
-    for n in (50, 5000):
-        counts = binary(generator.random(n) < 0.7)
-        value, low, high = bootstrap(counts, accuracy, resamples=500, seed=0)
-        assert low < value < high
-        assert value == pytest.approx(accuracy(overall(counts)))
-        widths.append(high - low)
-    # The normal approximation: 2 x 1.96 x sqrt(0.7 x 0.3 / n).
-    assert widths[0] == pytest.approx(3.92 * np.sqrt(0.21 / 50), rel=0.15)
-    assert widths[1] == pytest.approx(3.92 * np.sqrt(0.21 / 5000), rel=0.15)
-
-
-def test_bootstrap_without_variance_is_a_point():
-    assert bootstrap(binary([1, 1, 1]), accuracy, resamples=50, seed=0) == (1, 1, 1)
-    assert bootstrap(binary([0]), accuracy, resamples=50, seed=0) == (0, 0, 0)
-
-
-def test_bootstrap_depends_on_its_seed_alone():
-    counts = binary(np.arange(40) % 3 == 0)
-    assert bootstrap(counts, accuracy, 150, seed=1) == bootstrap(counts, accuracy, 150, seed=1)
-    assert bootstrap(counts, accuracy, 150, seed=1) != bootstrap(counts, accuracy, 150, seed=2)
-
-
-def test_mean_interval():
-    assert mean_interval(np.array([0.4])) == (0.4, 0.4, 0.4)
-    value, low, high = mean_interval(np.array([1.0, 2.0, 3.0]))
-    assert value == 2
-    assert high - value == pytest.approx(4.302653 / np.sqrt(3), rel=1e-6)  # t of 2 degrees of freedom
-    assert value - low == pytest.approx(high - value)

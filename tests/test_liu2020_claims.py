@@ -85,7 +85,7 @@ def test_models_are_compared_by_language(made):
                 assert rows.empty
                 continue
             differences = by_model["bert-512/200k"] - by_model[before]
-            value, low, high = mean_interval(differences.to_numpy())
+            value, low, high = mean_interval(differences.to_numpy(), score=False)
             (line,) = rows.to_dict("records")
             assert [line["here"], line["low"], line["high"]] == pytest.approx([value, low, high], abs=0.006)
             assert line["n"] == len(differences) == (3 if task == "word retrieval" else 4)
@@ -108,7 +108,7 @@ def test_a_direction_counts_once_however_many_layers_it_was_translated_at(made):
 def test_the_shift_is_compared_with_random_directions_at_one_layer(made):
     for weight, values in ((1.0, [25.0, 35.0]), (2.0, [55.0, 65.0])):
         found = of(made, "convert rate, shift less random direction", f"alpha = {weight:g}")
-        value, low, high = mean_interval(np.array(values))
+        value, low, high = mean_interval(np.array(values), score=False)
         assert [found["here"], found["low"], found["high"]] == pytest.approx([value, low, high], abs=0.01)
         assert found["remark"] == ("undecided" if low <= 0 else "agrees")
 

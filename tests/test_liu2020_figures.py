@@ -163,7 +163,7 @@ def test_what_the_short_window_costs(seeds):
     figure = xnli_figures.windows(records, STUDY)
     below = figure.axes[1]
     names, series = legend(figure), drawn_series(below)
-    over = "Student's t over 3 seeds" if len(seeds) > 1 else "a bootstrap over pairs"
+    over = "Student's t over 3 seeds" if len(seeds) > 1 else "the jackknife over pairs"
     assert " ".join(figure.get_supxlabel().split()).endswith(f"Lines: 95 % intervals, {over}.")
     accuracy = records[(records["split"] == "test") & (records["definition"] == "accuracy")]
     accuracy = accuracy.set_index(["recipe", "seed", "language"])["value"]

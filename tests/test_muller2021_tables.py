@@ -121,9 +121,13 @@ def test_every_cell_is_what_the_records_give(task, name, published):
         seen += 1
         first, second = by_hand(values, task, line["row"], line["column"], (0, 1))
         mean, sd = (first + second) / 2, abs(first - second) / math.sqrt(2)
-        half = math.tan(math.pi * 0.475) * sd / math.sqrt(2)  # Student's t with one degree of freedom is Cauchy's
+        t = math.tan(math.pi * 0.475)  # Student's with one degree of freedom, Cauchy's
         assert [line[part] for part in ("here", "sd")] == pytest.approx([mean, sd], abs=0.00501)
-        assert [line[part] for part in ("low", "high")] == pytest.approx([mean - half, mean + half], abs=0.00501)
+        for end in (line["low"], line["high"]):
+            error = sd / math.sqrt(2)
+            if line["column"] == "REF":  # a score, whose error at the end of the interval is that of a share there
+                error *= math.sqrt(end * (100 - end) / (mean * (100 - mean)))
+            assert abs(end - mean) == pytest.approx(t * error, rel=0.01, abs=0.02)
         assert line["seeds"] == 2
         if not np.isnan(line["published"]):
             assert line["difference"] == pytest.approx(line["here"] - line["published"])
@@ -142,7 +146,7 @@ def test_differences_are_paired_by_seed(published):
     assert np.isnan(nothing["here"]) and "no seed in common with REF" in nothing["remark"]
 
 
-def test_one_seed_has_the_bootstrap_of_a_score_and_nothing_for_means_and_differences(published):
+def test_one_seed_has_the_interval_of_its_score_and_nothing_for_means_and_differences(published):
     values, scores, recipes = made_up("ner", seeds=(3,))
     found = table("table8", scores, published, recipes)
     score = only(found, row="RU->ENGLISH", column="REF")

@@ -53,7 +53,7 @@ def test_counts_of_windows_add_up():
 def test_spans_in_sentences_and_in_windows_are_those_of_seqeval(tmp_path):
     gold, guess, edges = random_sentences(ENTITIES)
     rows = write(tmp_path, gold, guess, edges)
-    found = {row["definition"]: row for row in spans.measure(Given(tmp_path, 0, {}), head="task", labels=ENTITIES, resamples=50)}
+    found = {row["definition"]: row for row in spans.measure(Given(tmp_path, 0, {}), head="task", labels=ENTITIES)}
     whole = [[TAGS[of].tolist() for of in part] for part in (gold, guess)]
     apart = [[TAGS[row[part]].tolist() for row in rows] for part in ("gold", "predicted")]
     assert found["F1"]["value"] == pytest.approx(f1_score(*whole))
@@ -76,16 +76,16 @@ def test_spans_in_sentences_and_in_windows_are_those_of_seqeval(tmp_path):
 def test_sentences_that_are_one_window_have_the_same_f1_in_both_ways(tmp_path):
     gold, guess, _ = random_sentences(ENTITIES)
     write(tmp_path, gold, guess, [[0, len(of)] for of in gold])
-    found = {row["definition"]: row for row in spans.measure(Given(tmp_path, 0, {}), head="task", labels=ENTITIES, resamples=50)}
+    found = {row["definition"]: row for row in spans.measure(Given(tmp_path, 0, {}), head="task", labels=ENTITIES)}
     same = ("value", "low", "high", "n")
     assert [found["F1"][name] for name in same] == [found["F1 by window"][name] for name in same]
     assert found["entities that cross the edge of a window"]["value"] == 0
 
 
-def test_windows_of_a_sentence_are_resampled_together(tmp_path):
+def test_windows_of_a_sentence_are_one_text(tmp_path):
     """Word scores and their intervals are those of the same sentences without windows; spans of bare tags are found by window."""
     gold, guess, edges = random_sentences(UPOS)
-    settings = {"labels": {"task": UPOS}, "definitions": {"task": ["accuracy", "macro F1 over true classes"]}, "resamples": 100}
+    settings = {"labels": {"task": UPOS}, "definitions": {"task": ["accuracy", "macro F1 over true classes"]}}
     found = []
     for cuts in (edges, [[0, len(of)] for of in gold]):
         write(tmp_path, gold, guess, cuts)

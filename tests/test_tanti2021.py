@@ -331,7 +331,8 @@ def test_every_value_stands_beside_the_units_it_rests_on(published, name, tmp_pa
 
 
 def test_probes_that_did_not_converge_are_named(published):
-    rows = [score("language, target", run, 0.5, PROBE_RANDOM, "probe", seed, task=task) | {"gradient": 1e-7, "converged": True}
+    ended = {"gradient": 1e-7, "converged": True}
+    rows = [score("language, target", run, 0.5 + seed / 9, PROBE_RANDOM, "probe", seed, task=task) | ended
             for run in ("frozen", "finetuned") for task in TASKS for seed in (0, 1)]  # fmt: skip
     rows[-1] |= {"gradient": 0.0123, "converged": False}
     rows.append(score("language, target", "frozen", 0.5))

@@ -58,7 +58,7 @@ def measured(folder, dev_tokens):
     """Records of the kind."""
     rows = translation.measure(
         Given(folder, 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN, OTHER], weights=[1.0, 3.0],
-        negative_weights=[-3.0], layer=1, masked_source="en", segments=True, seed=0, resamples=20,
+        negative_weights=[-3.0], layer=1, masked_source="en", segments=True, seed=0,
     )  # fmt: skip
     return pd.DataFrame(list(rows), columns=records.RECORDS.names)
 
@@ -159,7 +159,7 @@ def test_an_encoder_without_a_mask_fails_before_its_work(folder, dev_tokens, tmp
     with pytest.raises(DataError, match="expected a tokenizer with a mask"):
         list(translation.measure(
             Given(tmp_path / "encoder", 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN],
-            weights=[1.0], negative_weights=[], layer=1, masked_source="en", segments=True, seed=0, resamples=20,
+            weights=[1.0], negative_weights=[], layer=1, masked_source="en", segments=True, seed=0,
         ))  # fmt: skip
 
 

@@ -54,10 +54,10 @@ def test_a_table_whose_trainings_have_other_numbers_of_seeds_says_what_holds_of_
         run["seeds"] = [0]
     (tanti,) = (paper for paper in papers() if paper.key == "tanti2021")
     text = " ".join(tanti.items(load(values))["table1"].caption.split())
-    assert "Student's t over 2 seeds or, of a single seed, a bootstrap over the sentences of a text; and n" in text
+    assert "Student's t over 2 seeds or, of a single seed, the jackknife over texts; and n" in text
 
 
-@pytest.mark.parametrize(("seeds", "bands"), [([0], "95 % bootstrap interval over texts"), ([0, 1], "range over 2 seeds")])
+@pytest.mark.parametrize(("seeds", "bands"), [([0], "95 % interval over texts"), ([0, 1], "range over 2 seeds")])
 def test_a_figure_says_what_its_bands_are(seeds, bands):
     rows = [
         {"recipe": recipe, "seed": seed, "item": f"layer {layer}", "language": language, "split": "test", "definition": ACCURACY,

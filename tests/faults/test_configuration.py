@@ -197,7 +197,7 @@ SAID = {  # what a file beside config.yaml says, options -> the last part of wha
     "corpora: {pud: {source: ../x}}": "corpora.pud.source: expected an entry of resources/sources.yaml, found '../x'",
     "corpora: {pud: {languages: [de, de]}}": "corpora.pud.languages: expected each entry once, found de a second time; "
     "remove the repetition",
-    "papers: {tanti2021: {bootstrap: .nan}}": "papers.tanti2021.bootstrap: expected a number, found nan",
+    "papers: {tanti2021: {probe: {train_words: .nan}}}": "papers.tanti2021.probe.train_words: expected a number, found nan",
     "threads: 1_000_000_000_000": "threads: expected a number up to 1,000,000,000, found 1000000000000",
     'encoders: {"a/b": {source: random}}': "encoders.a/b: expected a name of lower-case letters, digits and . _ -",
 }

@@ -83,7 +83,7 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
 
     def score() -> list[dict[str, object]]:
         labels, definitions = {TASK: of.labels(TASK)}, {TASK: [ACCURACY]}
-        return list(classification.measure(Given(model, 0, {}), labels=labels, definitions=definitions, resamples=3))
+        return list(classification.measure(Given(model, 0, {}), labels=labels, definitions=definitions))
 
     words = Draw(languages=(LANGUAGE,), random_words={"train": 9, "test": 11})
     drawn = Draws(encoder="tiny", reading="whole", unit="word", corpora={"sentences": words})

@@ -15,10 +15,12 @@ COLUMNS = (
     "here", "low", "high", "sd", "seeds", "n", "published", "difference", "comparable", "reason", "remark",
 )  # fmt: skip
 """Of every table. metric: what is measured; definition: how the number was computed; here: the mean over seeds; low, high: its
-95 % interval; sd: over seeds; seeds: number of seeds that it rests on, of trainings or of draws, empty where it rests on none, as
-counts, settings and printed values do; n: units that it rests on, fewest of a seed; difference: here less published; comparable:
-whether the table's numbers can be compared with the paper's; reason: why not."""
+95 % interval over seeds or, of a single one, over texts or runs (docs/intervals.md), inside the bounds of a score; sd: over
+seeds; seeds: number of seeds that it rests on, of trainings or of draws, empty where it rests on none, as counts, settings and
+printed values do; n: units that it rests on, fewest of a seed; difference: here less published; comparable: whether the table's
+numbers can be compared with the paper's; reason: why not."""
 WHOLE = ("seeds", "n")  # columns of whole numbers
+EQUAL = "no interval: the same in all seeds"
 EMPTY: dict[str, Any] = {"here": None, "low": None, "high": None, "sd": None, "seeds": None, "n": None}
 
 
@@ -30,28 +32,30 @@ def where(records: pd.DataFrame, **values: Any) -> pd.DataFrame:
     return records[chosen]
 
 
-def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2) -> dict[str, Any]:
-    """here, low, high, sd, seeds and n of a cell; values: records of one definition, a row a seed, as fractions.
+def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2, *, score: bool = True) -> dict[str, Any]:
+    """here, low, high, sd, seeds and n of a cell, and a remark where all seeds are equal.
 
-    The interval is Student's t over the seeds; of one seed its own (a bootstrap over sentences, t over runs), where it has one.
+    values: records of one definition, a row a seed, as fractions. score: they are from 0 to 1, and so is their interval, unlike
+    that of differences. The interval is Student's t over the seeds; of one seed its own (over texts or runs), where it has one.
     """
     if values.empty:
         return dict(EMPTY)
-    runs = scale * values["value"].to_numpy(dtype=float)
+    runs = values["value"].to_numpy(dtype=float)
     low, high = np.nan, np.nan
     if len(runs) > 1:
-        _, low, high = mean_interval(runs)
+        _, low, high = mean_interval(runs, score=score)
     elif "low" in values:
-        low, high = (scale * float(values[end].iloc[0]) for end in ("low", "high"))
+        low, high = (float(values[end].iloc[0]) for end in ("low", "high"))
     n = values["n"].min() if "n" in values else None
-    return {
-        "here": rounded(float(runs.mean()), digits),
-        "low": rounded(low, digits),
-        "high": rounded(high, digits),
-        "sd": rounded(float(np.std(runs, ddof=1)), digits) if len(runs) > 1 else None,
+    numbers = {
+        "here": rounded(scale * float(runs.mean()), digits),
+        "low": rounded(scale * low, digits),
+        "high": rounded(scale * high, digits),
+        "sd": rounded(scale * float(np.std(runs, ddof=1)), digits) if len(runs) > 1 else None,
         "seeds": len(runs),
         "n": None if n is None or pd.isna(n) else int(n),
     }
+    return numbers | ({"remark": EQUAL} if len(runs) > 1 and math.isnan(low) else {})
 
 
 def difference(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
@@ -61,7 +65,7 @@ def difference(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
         return dict(EMPTY)
     pairs = pd.merge(before, after, on="seed")
     if len(pairs) == len(before) == len(after) > 1:
-        return cell(pd.DataFrame({"value": pairs["value_y"] - pairs["value_x"]}))
+        return cell(pd.DataFrame({"value": pairs["value_y"] - pairs["value_x"]}), score=False)
     return {"here": rounded(second - first), "seeds": min(len(before), len(after))}
 
 
@@ -70,13 +74,13 @@ def line(
     remark: str | Iterable[str] = "", digits: int = 2,
 ) -> dict[str, Any]:  # fmt: skip
     """A line of a table. numbers: see `cell`, or `here` alone; published: the printed value, None where none is printed; remark:
-    one, or several, of which those that are not empty are joined.
+    one, or several, of which those that are not empty are joined, before that of the numbers.
     """
     here = numbers.get("here")
     both = here is not None and published is not None
     difference = rounded(here - published, digits) if both else None
     place = {"row": row, "column": column, "metric": metric, "definition": definition}
-    remark = remark if isinstance(remark, str) else "; ".join(filter(None, remark))
+    remark = "; ".join(filter(None, [*([remark] if isinstance(remark, str) else remark), numbers.get("remark")]))
     numbers = EMPTY | dict(numbers) | ({"seeds": None} if here is None else {})
     return place | numbers | {"published": published, "difference": difference, "remark": remark}
 

@@ -10,7 +10,7 @@ from crosslens.errors import DataError
 from crosslens.measures.definitions import LAS, LAS_WITHOUT_PUNCTUATION, LAS_WITHOUT_ROOTS, UAS, UAS_WITHOUT_PUNCTUATION
 from crosslens.measures.f1 import Counts, accuracy, cut_shares
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import bootstrap
+from crosslens.measures.intervals import score_interval
 from crosslens.measures.trees import attachment
 
 READS = ("predictions", "tokens")
@@ -18,7 +18,7 @@ READS = ("predictions", "tokens")
 NOT_COUNTED = ("PUNCT", "SYM")  # by LAS without punctuation, as wu2019 counts
 
 
-def measure(given: Given, *, head: str, arcs: str, relations: Sequence[str], resamples: int) -> Iterator[dict[str, Any]]:
+def measure(given: Given, *, head: str, arcs: str, relations: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Scores on each corpus, split and language, with intervals over sentences.
 
     head, arcs: the predictions of relations, and those of heads. relations: names of the classes. Tokens have the words' UPOS.
@@ -37,7 +37,7 @@ def measure(given: Given, *, head: str, arcs: str, relations: Sequence[str], res
                 f"{given.folder / 'predictions.parquet'}: expected the sentences of {file}, found others: train the recipe again"
             )
         for definition, counts in _counts(labelled, part[part["head"] == arcs], upos, relations).items():
-            value, low, high = bootstrap(counts, accuracy, resamples, given.seed)
+            value, low, high = score_interval(counts, accuracy)
             yield place | {"measure": "score", "definition": definition, "value": value, "low": low, "high": high,
                            "n": int(counts.true.sum())}  # fmt: skip
 

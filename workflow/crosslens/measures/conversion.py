@@ -1,13 +1,12 @@
 """How much of another language's text a model's output has: convert rate and BLEU-1 (liu2020, section 4.2)."""
 
-from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from crosslens.encoding.texts import Texts
+from crosslens.measures.intervals import jackknife
 
 
 class Counts(NamedTuple):
@@ -95,25 +94,21 @@ def share(counts: Counts, kind: str) -> float:
     return float(found.sum() / counts.size.sum())
 
 
-def intervals(counts: Counts, resamples: int, seed: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """95 % bootstrap intervals over texts, of the convert rate and of BLEU-1 with brevity penalty."""
-    sums = Counts(*(_drawn(len(counts.size), resamples, seed) @ np.stack(counts, 1)).T)
-    rates = sums.target / np.maximum(sums.size - sums.common, 1)
-    return _interval(rates), _interval(_bleu(sums))
+def intervals(counts: Counts) -> tuple[tuple[float, float], tuple[float, float]]:
+    """95 % intervals over texts, of the convert rate and of BLEU-1 with brevity penalty."""
+    left = Counts(*(values.sum() - values for values in counts))  # without each text
+    return (
+        share_interval(counts.target, counts.size - counts.common),
+        _ends(bleu(counts), _bleu(left), int(np.count_nonzero(counts.size))),
+    )
 
 
-def share_interval(hits: np.ndarray, sizes: np.ndarray, resamples: int, seed: int) -> tuple[float, float]:
-    """The same of a share: hits among as many cases of each text, (n,) each."""
-    drawn = _drawn(len(sizes), resamples, seed)
-    return _interval((drawn @ hits) / np.maximum(drawn @ sizes, 1))
+def share_interval(hits: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
+    """95 % interval over texts of a share: hits among as many cases of each text, (n,) each."""
+    left = (hits.sum() - hits) / np.maximum(sizes.sum() - sizes, 1)
+    return _ends(hits.sum() / max(sizes.sum(), 1), left, int(np.count_nonzero(sizes)))
 
 
-@cache
-def _drawn(n: int, resamples: int, seed: int) -> np.ndarray:
-    """How often each of n texts is in each resample, (resamples, n)."""
-    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(float)
-
-
-def _interval(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    low, high = np.percentile(values, [2.5, 97.5])
+def _ends(value: float, left: np.ndarray, number: int) -> tuple[float, float]:
+    low, high = jackknife(value, left, number)
     return float(low), float(high)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.measures.intervals import mean_interval
+from crosslens.measures.intervals import mean_intervals, pairs_intervals
 from crosslens.measures.subspaces import METHODS
 from crosslens.states.files import read_random, width
 from crosslens.streams import stream
@@ -103,12 +103,18 @@ class Read:
         owners = np.repeat(np.arange(len(windows)), [len(window.draws) for window in windows])
         return cls(along[0], along[1], windows, [np.searchsorted(directions, draw) for draw in draws], owners)
 
-    def records(self, values: np.ndarray, **common: Any) -> Iterator[dict[str, Any]]:
-        """A record a window: mean, over items, of the mean of its draws, with Student's t interval. values: (items, draws).
+    def records(
+        self, values: np.ndarray, pairs: Sequence[tuple[str, str]] | None = None, /, **common: Any
+    ) -> Iterator[dict[str, Any]]:  # fmt: skip
+        """A record a window: mean, over items, of the mean of its draws, with its interval. values: (items, draws).
 
-        None where there are no items.
+        pairs: of languages that the items are, whose interval is over languages; None: it is over items. None where there are
+        no items.
         """
-        for number, window in enumerate(self.windows if len(values) else ()):
-            value, low, high = mean_interval(values[:, self.owners == number].mean(1))
+        if not len(values):
+            return
+        by_window = np.stack([values[:, self.owners == number].mean(1) for number in range(len(self.windows))], 1)
+        found = pairs_intervals(by_window, pairs) if pairs else mean_intervals(by_window, items=True)
+        for window, value, low, high in zip(self.windows, *found, strict=True):
             place = {"window": window.kind, "x": window.x, "language": "all", "split": "test", "n": len(values)}
-            yield common | place | {"value": value, "low": low, "high": high}
+            yield common | place | {"value": float(value), "low": float(low), "high": float(high)}

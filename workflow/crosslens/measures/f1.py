@@ -17,14 +17,11 @@ class Counts:
     predicted: np.ndarray
     correct: np.ndarray
 
-    def weighted(self, weights: np.ndarray) -> "Counts":
-        """Sums over sentences under each of b weightings: weights (b, n) -> counts of shape (b, k)."""
-        return Counts(weights @ self.true, weights @ self.predicted, weights @ self.correct)
-
     def together(self, groups: np.ndarray) -> "Counts":
-        """Sums over the rows of each group, numbered from 0 in order: groups (n,) -> counts of shape (groups, k)."""
-        starts = np.flatnonzero(np.diff(groups, prepend=-1))
-        return Counts(*(np.add.reduceat(counts, starts) for counts in (self.true, self.predicted, self.correct)))
+        """Sums over the rows of each group, numbered from 0 without gaps: groups (n,) -> counts of shape (groups, k)."""
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        return Counts(*(np.add.reduceat(counts[order], starts) for counts in (self.true, self.predicted, self.correct)))
 
 
 def sentences(ids: Sequence[str]) -> np.ndarray:
@@ -36,6 +33,13 @@ def sentences(ids: Sequence[str]) -> np.ndarray:
         first = id if window == 1 else first
         numbers[row] = (numbers[row - 1] + (window == 1)) if row else 0
     return numbers
+
+
+def text_ids(ids: Sequence[str]) -> np.ndarray:
+    """Id of the text of each row, which is that of its first window, (n,); rows as for `sentences`."""
+    numbers = sentences(ids)
+    found: np.ndarray = np.array(ids)[np.unique(numbers, return_index=True)[1]][numbers]
+    return found
 
 
 def cut_shares(cut: np.ndarray, cut_words: np.ndarray, words: int) -> dict[str, tuple[float, int]]:

@@ -1,33 +1,132 @@
-"""95 % intervals: bootstrap over sentences, and Student's t over repeated runs."""
+"""95 % intervals: by leaving out one text or language at a time, and of means over repeated runs (docs/intervals.md)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from crosslens.corpora.translations import shared_id
 from crosslens.measures.f1 import Counts, overall
 
+EXACT = 1e-12  # a standard error up to which nothing varies
 
-def bootstrap(counts: Counts, score: Callable[[Counts], np.ndarray], resamples: int, seed: int) -> tuple[float, float, float]:
-    """A score and its percentile interval over resampled sentences.
+Interval = tuple[float, float, float]
+"""A value and the ends of its interval, nan where there is none."""
 
-    `score` maps counts of shape (..., k) to values of shape (...). Sentences are resampled with replacement.
+
+@dataclass(frozen=True)
+class Texts:
+    """What n units are drawn as: texts, of which a translation is a part, within strata whose sizes are given."""
+
+    numbers: np.ndarray  # (n,) number of each unit's text, from 0
+    strata: np.ndarray  # (texts,) number of each text's stratum, from 0
+
+    @classmethod
+    def of(cls, ids: Sequence[str] | np.ndarray, languages: Sequence[str] | np.ndarray) -> "Texts":
+        """Units whose ids translations share are one text, (n,) each.
+
+        The texts of one language alone are a stratum, and those that several languages share are another one.
+        """
+        numbers = np.unique([shared_id(id) for id in ids], return_inverse=True)[1]
+        codes = np.unique(languages, return_inverse=True)[1]
+        first, last = np.full(numbers.max() + 1, codes.max()), np.zeros(numbers.max() + 1, int)
+        np.minimum.at(first, numbers, codes)
+        np.maximum.at(last, numbers, codes)
+        return cls(numbers, np.unique(np.where(first == last, first, codes.max() + 1), return_inverse=True)[1])
+
+
+def score_interval(counts: Counts, score: Callable[[Counts], np.ndarray], texts: Texts | None = None) -> Interval:
+    """A score from 0 to 1 and its interval over texts; texts: of the rows of counts, None: a row is one.
+
+    `score` maps counts of shape (..., k) to values of shape (...).
     """
-    n = len(counts.true)
-    generator = np.random.default_rng(seed)
-    values = []
-    for start in range(0, resamples, 100):  # in parts: weights are (part, n)
-        weights = generator.multinomial(n, np.full(n, 1 / n), size=min(100, resamples - start)).astype(np.float64)
-        values.append(score(counts.weighted(weights)))
-    low, high = np.percentile(np.concatenate(values), [2.5, 97.5])
-    return float(score(overall(counts))), float(low), float(high)
+    if texts:
+        counts = counts.together(texts.numbers)
+    total = overall(counts)
+    left = score(Counts(total.true - counts.true, total.predicted - counts.predicted, total.correct - counts.correct))
+    number = int((counts.true + counts.predicted).any(axis=1).sum())
+    low, high = jackknife(score(total), left, number, texts.strata if texts else None)
+    return float(score(total)), float(low), float(high)
 
 
-def mean_interval(values: np.ndarray) -> tuple[float, float, float]:
-    """Mean of runs and the t interval of that mean; (m, m, m) for a single run."""
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, mean, mean
+def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means over pairs of languages of scores from 0 to 1, (pairs, c), and their intervals over languages; (c,) each.
+
+    Pairs that share a language are not independent: what is left out is a language, with all pairs that it is in.
+    """
+    names = sorted({name for pair in pairs for name in pair})
+    member = np.array([[name in pair for pair in pairs] for name in names], dtype=float)
+    mean = values.mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # no pair is left without a language that is in all
+        left = (values.sum(axis=0) - member @ values) / (len(pairs) - member.sum(axis=1))[:, None]
+    return mean, *jackknife(mean, left, len(names))
+
+
+def jackknife(
+    value: float | np.ndarray, left: np.ndarray, number: int, strata: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Ends of the interval of scores from 0 to 1, (...), by their values without each of m items, (m, ...).
+
+    number: of items that the scores rest on; strata: (m,) in which the items were drawn, None: there is one. The standard error
+    is that of the delete-one jackknife (Efron and Stein 1981), the degrees of freedom are m less the number of strata.
+    """
+    strata = np.zeros(len(left), int) if strata is None else strata
+    sizes = np.bincount(strata)
+    square = np.zeros(left.shape[1:])
+    for stratum, size in enumerate(sizes):
+        inside = left[strata == stratum]
+        square += (size - 1) / size * ((inside - inside.mean(axis=0)) ** 2).sum(axis=0)
+    return bounded(value, np.sqrt(square), len(left) - len(sizes), number)
+
+
+def mean_interval(values: np.ndarray, *, score: bool = True, items: bool = False) -> Interval:
+    """Mean of m values (m,) and the t interval of that mean; none for a single value.
+
+    score: the values are from 0 to 1, and so are the ends (see `bounded`); those that are not, such as scores below chance that
+    are corrected for it, are taken for what has no bounds. items: values of single items, such as words, which tell how near 0 or
+    1 the mean may be where all are 0 or 1; equal values of repeated runs tell nothing, and have no interval.
+    """
+    means, low, high = mean_intervals(np.asarray(values, float)[:, None], score=score, items=items)
+    return float(means[0]), float(low[0]), float(high[0])
+
+
+def mean_intervals(values: np.ndarray, *, score: bool = True, items: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means of the columns of values (m, c), whose NaNs do not count, and their intervals as of `mean_interval`; (c,) each."""
+    inside = np.isfinite(values)
+    number = inside.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(inside, values, 0).sum(axis=0) / number
+        square = (np.where(inside, values - mean, 0) ** 2).sum(axis=0) / (number - 1)
+        error = np.where(number > 1, np.sqrt(square / number), np.nan)
+    if score and np.nanmin(values, initial=0) >= 0 and np.nanmax(values, initial=1) <= 1:
+        return mean, *bounded(mean, error, number - 1, number if items else np.nan)
+    half = np.where(error > EXACT, _quantile(number - 1) * error, np.nan)
+    return mean, mean - half, mean + half
+
+
+def bounded(
+    value: float | np.ndarray, error: float | np.ndarray, freedom: int | np.ndarray, number: float | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Ends of the 95 % intervals of scores from 0 to 1, which stay between these; all arguments are broadcast.
+
+    error: standard errors; freedom: their degrees. Wilson's interval of a share (1927), with Student's t in the place of the
+    normal quantile and, as the number of items that the share is of, as many as have this error: value (1 - value) / error^2, the
+    effective size of Korn and Graubard (1998). number: of items that take this place where the value is 0 or 1 and nothing
+    varies; nan: there are none. Where another value does not vary there is no interval: nan.
+    """
+    value, error = np.clip(value, 0, 1), np.asarray(error)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = np.where(error > EXACT, value * (1 - value) / error**2, np.nan)
+        size = np.where((value == 0) | (value == 1), np.where(np.isnan(error), np.nan, number), size)
+        ratio = _quantile(freedom) ** 2 / size
+    half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4)
+    low, high = (value + ratio / 2 - half) / (1 + ratio), (value + ratio / 2 + half) / (1 + ratio)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def _quantile(freedom: int | np.ndarray) -> np.ndarray:
+    """Of Student's t at 97.5 %; nan without a degree of freedom."""
     from scipy.special import stdtrit  # late, and not scipy.stats: every table imports this module, most need no interval of runs
 
-    half = float(stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(len(values)))
-    return mean, mean - half, mean + half
+    with np.errstate(invalid="ignore"):
+        return np.where(np.asarray(freedom) > 0, stdtrit(np.maximum(freedom, 1), 0.975), np.nan)

@@ -85,16 +85,16 @@ def of_pairs(
     tolerance: float, /,
     **common: Any,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """A record a window, over pairs of languages."""
+    """A record a window, over pairs of languages, with its interval over languages."""
     read = Read.of(subspace, *split, shown)
     found = language_pairs(read.train, read.test, pairs, read.columns, tolerance=tolerance)
-    return read.records(found.values, **common, **found.ended())
+    return read.records(found.values, pairs, **common, **found.ended())
 
 
 def _of_rest(
     subspace: Subspace, split: tuple[States, States], shown: Sequence[Window], tolerance: float, /, **common: Any
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """A record a window, over all words."""
+    """A record a window, over all words, without an interval."""
     read = Read.of(subspace, *split, shown)
     named, found = one_against_rest(read.train, read.test, read.columns, tolerance=tolerance)
     return read.records(named[None], **common, **found.ended(), definition=ONE_AGAINST_REST)

@@ -1,4 +1,4 @@
-"""Retrieval of translations by nearest neighbours: ranks, chance, hubness, intervals. Figures 1, 3 and 5 of liu2020."""
+"""Retrieval of translations by nearest neighbours: ranks, chance, hubness. Figures 1, 3 and 5 of liu2020."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -104,20 +104,3 @@ def chance(candidates: np.ndarray, translations: np.ndarray, places: int = 0) ->
         ratios = (m - ranks[:-1] - g + 1) / (m - ranks[:-1])  # of the probabilities of r + 1 and r
         known[m, g] = float((g / m * np.cumprod([1.0, *ratios]) / (ranks + places)).sum())
     return np.array([known[pair] for pair in zip(candidates.tolist(), translations.tolist(), strict=True)])
-
-
-def intervals(values: np.ndarray, resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means of columns (n, c), whose NaNs do not count, and their 95 % percentile bootstrap intervals over rows; (c,) each.
-
-    All columns are resampled alike.
-    """
-    n, inside = len(values), np.isfinite(values).astype(np.float64)
-    filled, generator = np.nan_to_num(values), np.random.default_rng(seed)
-    part = max(1, SIMILARITIES // n)
-    means = []
-    with np.errstate(invalid="ignore"):
-        for start in range(0, resamples, part):
-            weights = generator.multinomial(n, np.full(n, 1 / n), size=min(part, resamples - start)).astype(np.float64)
-            means.append((weights @ filled) / (weights @ inside))
-        low, high = np.nanpercentile(np.concatenate(means), [2.5, 97.5], axis=0)
-        return filled.sum(0) / inside.sum(0), low, high

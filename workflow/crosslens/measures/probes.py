@@ -12,7 +12,7 @@ from crosslens.draws.files import Drawn
 from crosslens.measures.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN
 from crosslens.measures.f1 import accuracy, token_counts
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import bootstrap
+from crosslens.measures.intervals import Texts, score_interval
 from crosslens.measures.logistic import Regressions, fit
 from crosslens.states.files import States, read
 
@@ -21,7 +21,7 @@ READS = ("states",)
 
 def measure(
     given: Given, *, target: str, paragraphs: str, train_words: int, test_words: int, penalties: Sequence[float],
-    tolerance: float, resamples: int,
+    tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Languages of the words of `target`, and of `paragraphs`, by probes that learned on either, and on random labels.
 
@@ -30,12 +30,12 @@ def measure(
     states = {corpus: read(given.folder / corpus) for corpus in (target, paragraphs)}
     share = test_words / (train_words + test_words)
     probe = partial(logistic_probe, penalties=penalties, tolerance=tolerance, seed=given.seed)
-    for corpus, record in probe_records(states[target], states[paragraphs], probe, share, resamples, given.seed):
+    for corpus, record in probe_records(states[target], states[paragraphs], probe, share, given.seed):
         yield record | {"corpus": {"target": target, "paragraphs": paragraphs}[corpus]}
 
 
 def probe_records(
-    target: States, paragraphs: States, probe: Any, share: float, resamples: int, seed: int
+    target: States, paragraphs: States, probe: Any, share: float, seed: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """See `measure`: "target" or "paragraphs", the corpus of the words that are tested, and a record.
 
@@ -58,20 +58,17 @@ def probe_records(
         ("paragraphs", PROBE_RANDOM, random[1], test),
     ):
         ended = {"penalty": fitted.penalty, "gradient": fitted.gradient, "converged": fitted.converged}
-        yield (
-            corpus,
-            {"measure": "probe", "definition": definition} | ended | accuracy_of(fitted.predicted, words, resamples, seed),
-        )
+        yield corpus, {"measure": "probe", "definition": definition} | ended | accuracy_of(fitted.predicted, words)
 
 
-def accuracy_of(predicted: np.ndarray, words: Drawn, resamples: int, seed: int) -> dict[str, Any]:
+def accuracy_of(predicted: np.ndarray, words: Drawn) -> dict[str, Any]:
     """Part of a record: share of the words whose language was named, with its interval over texts. predicted (n,)."""
     names, gold = np.unique(words.languages, return_inverse=True)
     number = {name: number for number, name in enumerate(names)}
     guess = np.array([number.get(name, len(names)) for name in predicted])
-    texts, rows = np.unique(words.texts, return_inverse=True)
-    counts = token_counts(gold, guess, rows, len(texts), len(names) + 1)
-    value, low, high = bootstrap(counts, accuracy, resamples, seed)
+    ids = [text.partition("/")[2] for text in words.texts]  # without the language
+    counts = token_counts(gold, guess, np.arange(len(gold)), len(gold), len(names) + 1)
+    value, low, high = score_interval(counts, accuracy, Texts.of(ids, words.languages))
     return {"item": "language", "language": "all", "split": "test", "value": value, "low": low, "high": high, "n": len(gold)}
 
 

@@ -22,7 +22,8 @@ from crosslens.encoding.texts import Texts, load_pieces
 from crosslens.errors import DataError
 from crosslens.logs import Progress
 from crosslens.measures.given import Given
-from crosslens.measures.neighbours import Gold, chance, intervals, search
+from crosslens.measures.intervals import mean_intervals
+from crosslens.measures.neighbours import Gold, chance, search
 from crosslens.streams import stream
 from crosslens.tokens.tokenise import load_tokenizer
 
@@ -63,7 +64,6 @@ def measure(
     dictionaries: Sequence[str],
     dictionary_split: str,
     contexts: int,
-    resamples: int,
     layers: Literal["all", "last"] = "all",
     texts: int | None = None,
 ) -> Iterator[dict[str, Any]]:
@@ -100,7 +100,7 @@ def measure(
     for (one, other), pairs in directions.items():
         place = {"item": f"{one}-{other}", "language": other if one == source else one, "split": dictionary_split}
         place |= {"corpus": next(iter(corpora)), "measure": "word retrieval"}
-        for row in _direction(read_once[one], read_once[other], pairs, chosen, resamples, given.seed):
+        for row in _direction(read_once[one], read_once[other], pairs, chosen):
             yield place | row
 
 
@@ -140,7 +140,7 @@ def _language(
 
 
 def _direction(
-    one: Language, other: Language, pairs: Sequence[tuple[str, str]], layers: Sequence[int], resamples: int, seed: int
+    one: Language, other: Language, pairs: Sequence[tuple[str, str]], layers: Sequence[int]
 ) -> Iterator[dict[str, Any]]:
     """Records of one direction."""
     common = [(word, translation) for word, translation in pairs if word in one.known and translation in other.known]
@@ -166,7 +166,7 @@ def _direction(
     with np.errstate(invalid="ignore"):
         scored = np.where(np.isnan(ranked), np.nan, ranked <= 1)
     for score, values in zip(SCORES, (1 / ranked, scored), strict=True):
-        means = intervals(values, resamples, stream(seed, "retrieval"))
+        means = mean_intervals(values, items=True)
         counts = np.isfinite(values).sum(0).tolist()
         for (layer, kind, similarity, shift, different), n, value, low, high in zip(places, counts, *means, strict=True):
             if n:

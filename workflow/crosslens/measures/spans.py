@@ -9,12 +9,12 @@ from crosslens import parquet
 from crosslens.measures.definitions import ACROSS_WINDOWS, F1, F1_BY_WINDOW, F1_MISC_AS_O, F1_STRICT
 from crosslens.measures.f1 import chunk_counts, cut_shares, flattened, micro_f1, sentences
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import bootstrap
+from crosslens.measures.intervals import score_interval
 
 READS = ("predictions",)
 
 
-def measure(given: Given, *, head: str, labels: Sequence[str], resamples: int) -> Iterator[dict[str, Any]]:
+def measure(given: Given, *, head: str, labels: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Scores on each corpus, split and language, with intervals over sentences. labels: the tags, `O` among them.
 
     The windows of a long sentence are put together before spans are found. F1_BY_WINDOW is the published score of wu2019 and of
@@ -38,7 +38,7 @@ def measure(given: Given, *, head: str, labels: Sequence[str], resamples: int) -
         crossings = found[F1_BY_WINDOW].true.sum() - entities  # each adds a span
         yield place | {"measure": "cut", "definition": ACROSS_WINDOWS, "value": crossings / max(entities, 1), "n": entities}
         for definition, counts in found.items():
-            value, low, high = bootstrap(counts, micro_f1, resamples, given.seed)
+            value, low, high = score_interval(counts, micro_f1)
             yield place | {"measure": "score", "definition": definition, "value": value, "low": low, "high": high,
                            "n": int(counts.true.sum())}  # fmt: skip
 

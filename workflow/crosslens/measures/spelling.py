@@ -15,15 +15,13 @@ from crosslens.measures.probes import accuracy_of
 READS = ("draws",)
 
 
-def measure(given: Given, *, target: str, paragraphs: str, resamples: int) -> Iterator[dict[str, Any]]:
+def measure(given: Given, *, target: str, paragraphs: str) -> Iterator[dict[str, Any]]:
     """Languages of the drawn words of `target`, and of `paragraphs`, on which the baseline is trained."""
     known, words = read(given.folder / paragraphs), read(given.folder / target)
     train, test = (known.take(known.random & (known.splits == split)) for split in ("train", "test"))
     for corpus, tested in ((target, words.take(words.random)), (paragraphs, test)):
         predicted = spelling_probe(train.words.tolist(), train.languages, tested.words.tolist())
-        yield {"corpus": corpus, "measure": "spelling", "definition": "accuracy"} | accuracy_of(
-            predicted, tested, resamples, given.seed
-        )
+        yield {"corpus": corpus, "measure": "spelling", "definition": "accuracy"} | accuracy_of(predicted, tested)
 
 
 def spelling_probe(train: Sequence[str], truth: np.ndarray, test: Sequence[str]) -> np.ndarray:

@@ -18,6 +18,7 @@ from crosslens.encoding.units import Units
 from crosslens.heads import TASK, LinearHead
 from crosslens.logs import Progress
 from crosslens.measures.given import Given
+from crosslens.measures.intervals import mean_interval
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
 from crosslens.streams import stream
@@ -31,11 +32,11 @@ READS = ("encoder",)
 
 def measure(
     given: Given, *, corpora: Mapping[str, str], pairs: str, source: str, languages: Sequence[str], means: Mapping[str, Any],
-    layer: int, weights: Sequence[float], labels: Sequence[str], segments: bool, resamples: int,
+    layer: int, weights: Sequence[float], labels: Sequence[str], segments: bool,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Accuracy of each language at each weight, on dev and test; selected ones on test, and their gain over no shift.
 
-    layer: whose output is shifted. The interval of a gain is a bootstrap over test pairs.
+    layer: whose output is shifted. The interval of a gain is Student's t over test pairs; none where no prediction differs.
     """
     torch.set_num_threads(given.threads)
     units = Units(unit="text", segments=segments)
@@ -74,9 +75,8 @@ def measure(
             }  # fmt: skip
             yield {**row, "measure": ACCURACY, "value": float(scored[number].mean())}
             if definition != NO_SHIFT:
-                gains = scored[number].astype(float) - test[0]
-                low, high = _interval(gains, resamples, stream(given.seed, "bootstrap", language))
-                yield {**row, "measure": GAIN, "value": float(gains.mean()), "low": low, "high": high}
+                gain, low, high = mean_interval(scored[number].astype(float) - test[0], score=False)
+                yield {**row, "measure": GAIN, "value": gain, "low": low, "high": high}
 
 
 def classify(model: EncoderWithHeads, texts: Texts, cells: Mapping[Any, Shift]) -> dict[Any, np.ndarray]:
@@ -91,9 +91,3 @@ def classify(model: EncoderWithHeads, texts: Texts, cells: Mapping[Any, Shift]) 
 
     for_each_shift(texts, model.encoder, model.units.segments, cells, step)
     return found
-
-
-def _interval(gains: np.ndarray, resamples: int, seed: int) -> tuple[float, float]:
-    drawn = np.random.default_rng(seed).integers(len(gains), size=(resamples, len(gains)))
-    low, high = np.percentile(gains[drawn].mean(1), [2.5, 97.5])
-    return float(low), float(high)

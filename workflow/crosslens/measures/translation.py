@@ -60,7 +60,7 @@ GRID_SPLITS = ("test", "dev")
 def measure(
     given: Given, *, corpora: Mapping[str, str], pairs: str, directions: Sequence[Sequence[str]],
     means: Sequence[Mapping[str, Any]], weights: Sequence[float], negative_weights: Sequence[float], layer: int,
-    masked_source: str, segments: bool, seed: int, resamples: int,
+    masked_source: str, segments: bool, seed: int,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Records of each direction (item en->de), layer, weight and mean (subspace), the first of which is the paper's here.
 
@@ -98,13 +98,13 @@ def measure(
                     "item": f"{source}->{target}", "corpus": pairs, "language": target, "split": split, "layer": cell.layer,
                     "weight": cell.weight, "definition": cell.definition, "subspace": cell.mean, "n": len(output),
                 }  # fmt: skip
-                yield from _scores(row, counts, resamples if split == "test" else 0, seed)
+                yield from _scores(row, counts, everything=split == "test")
     alone = {
         code: vocabularies[code, "test"] & ~vocabularies[masked_source, "test"] for code in languages if code != masked_source
     }
     hidden = hide(texts[masked_source, "test"], mask, size)
     row = {"corpus": pairs, "split": "test"}
-    yield from (row | found for found in masked_outputs(encoder, head, hidden, alone, segments, resamples, seed))
+    yield from (row | found for found in masked_outputs(encoder, head, hidden, alone, segments))
 
 
 class Cell(NamedTuple):
@@ -170,12 +170,13 @@ def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndar
     return count(output, given.word_offsets, target.pieces[rows], reference.word_offsets, of_source, of_target, before)
 
 
-def _scores(row: Mapping[str, Any], counts: Counts, resamples: int, seed: int) -> Iterator[dict[str, Any]]:
+def _scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Iterator[dict[str, Any]]:
+    """Convert rate and BLEU-1; everything: with their intervals, and shares and variants of BLEU-1."""
     rate, score = convert_rate(counts), bleu(counts)
-    ends: Any = intervals(counts, resamples, stream(seed, "bootstrap")) if resamples else ((None, None), (None, None))
+    ends: Any = intervals(counts) if everything else ((None, None), (None, None))
     for name, value, (low, high) in ((CONVERT_RATE, rate, ends[0]), (BLEU_1, score, ends[1])):
         yield {**row, "measure": name, "value": value, "low": low, "high": high}
-    if resamples:
+    if everything:
         yield {**row, "measure": WITHOUT_PENALTY, "value": bleu(counts, penalty=False)}
         yield {**row, "measure": MEAN_BLEU, "value": mean_bleu(counts)}
         yield from ({**row, "measure": name, "value": share(counts, kind)} for kind, name in SHARES.items())
@@ -187,8 +188,7 @@ def hide(texts: Texts, mask: int, size: int) -> Texts:
 
 
 def masked_outputs(
-    encoder: nn.Module, head: LanguageModel, hidden: Texts, alone: Mapping[str, np.ndarray], segments: bool, resamples: int,
-    seed: int,
+    encoder: nn.Module, head: LanguageModel, hidden: Texts, alone: Mapping[str, np.ndarray], segments: bool
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """How often a masked subword is named, and by one that another language alone has.
 
@@ -207,7 +207,7 @@ def masked_outputs(
     sizes = np.bincount(text, minlength=n)
     hits = {code: own[named] for code, own in alone.items()} | {source: named == hidden.labels[TASK]}
     for code, right in hits.items():
-        low, high = share_interval(np.bincount(text[right], minlength=n), sizes, resamples, stream(seed, "bootstrap"))
+        low, high = share_interval(np.bincount(text[right], minlength=n), sizes)
         yield {
             "item": f"{source}->{code}", "language": code, "definition": MASKED, "n": len(named),
             "measure": "accuracy" if code == source else SHARES["target"], "value": float(right.mean()), "low": low, "high": high,

@@ -99,7 +99,7 @@ def attachment(
     roots: bool = True,
     subtypes: bool = False,
 ) -> dict[str, Counts]:
-    """Counts of `uas` and `las` by sentence, (n, 1) each, for `accuracy` and `bootstrap`; a sequence a sentence.
+    """Counts of `uas` and `las` by sentence, (n, 1) each, for `accuracy` and intervals; a sequence a sentence.
 
     As the official evaluation of CoNLL 2018 on gold words: every word counts, punctuation too, and `nsubj:pass` is `nsubj`
     unless `subtypes`. A head that is no head, as of a word cut away, is wrong. `without`: gold UPOS tags that do not count;

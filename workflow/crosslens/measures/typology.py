@@ -76,7 +76,7 @@ def measure(
                     ended = {"gradient": found.gradient, "converged": found.gradient <= tolerance}
                     yield from read.records(found.values, **own, **ended, subspace=method, definition=definition)
                 if len(guessed):
-                    value, low, high = mean_interval(guessed)
+                    value, low, high = mean_interval(guessed, items=True)
                     yield own | {"subspace": None, "definition": FEATURES_MAJORITY, "value": value, "low": low, "high": high,
                                  "n": len(guessed), "language": "all", "split": "test"}  # fmt: skip
 

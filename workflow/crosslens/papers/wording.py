@@ -6,10 +6,10 @@ from collections.abc import Iterable
 def by_seeds(numbers: Iterable[int], several: str, one: str) -> str:
     """A clause on values that rest on these numbers of seeds: `several`, where {} stands for the numbers above 1, `one`, or both.
 
-    >>> by_seeds([3, 3], "the range over {} seeds", "a bootstrap")
+    >>> by_seeds([3, 3], "the range over {} seeds", "the jackknife")
     'the range over 3 seeds'
-    >>> by_seeds([1, 3], "the range over {} seeds", "a bootstrap")
-    'the range over 3 seeds or, of a single seed, a bootstrap'
+    >>> by_seeds([1, 3], "the range over {} seeds", "the jackknife")
+    'the range over 3 seeds or, of a single seed, the jackknife'
     """
     distinct = {*numbers}
     above = " or ".join(map(str, sorted(distinct - {1})))
@@ -17,6 +17,6 @@ def by_seeds(numbers: Iterable[int], several: str, one: str) -> str:
     return " or, of a single seed, ".join(clauses)
 
 
-def interval(numbers: Iterable[int], resampled: str = "a bootstrap over the sentences of a text") -> str:
-    """What the interval of a value is (crosslens.cells.cell); resampled: that of a single seed."""
-    return by_seeds(numbers, "Student's t over {} seeds", resampled)
+def interval(numbers: Iterable[int], one: str = "the jackknife over texts") -> str:
+    """What the interval of a value is (crosslens.cells.cell); one: that of a single seed."""
+    return by_seeds(numbers, "Student's t over {} seeds", one)

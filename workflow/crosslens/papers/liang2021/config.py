@@ -164,7 +164,6 @@ class Liang2021(PaperSection):
     removal: Removal = Field(Removal(), description="figure 4")
     probing: Probing = Field(Probing(), description="figures 1, 2, 3 and 5")
     training: Training = Field(Training(), description="settings that all trainings share")
-    bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
 
     @field_validator("tasks", "models", "texts", mode="before")
     @classmethod

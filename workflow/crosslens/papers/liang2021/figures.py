@@ -17,7 +17,7 @@ Look = Mapping[str, str | float]
 GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
 DOTTED: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": ":"}
 SEEDS = "Bands show the range over {} seeds; each seed has its own subspace, split of the words and random directions."
-ONE_SEED = "Bands: 95 % intervals over pairs of languages, as if these were independent, or over features."
+ONE_SEED = "Bands: 95 % intervals over languages, or over features of typology."
 
 
 class Task(NamedTuple):

@@ -44,13 +44,12 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
         subspaces = {"corpus": paper.texts[recipe.encoder], "split": "train", "methods": ["densray"]}
         return {"subspaces": subspaces, **probes(recipe, config)}
     if kind(recipe) == "spans":
-        return {"spans": {"head": TASK, "labels": recipe.labels(TASK), "resamples": paper.bootstrap}}
+        return {"spans": {"head": TASK, "labels": recipe.labels(TASK)}}
     definitions = [CHUNK_MICRO_F1, ACCURACY, CUT_WORDS]
     return {
         "classification": {
             "labels": {name: head.labels for name, head in recipe.heads.items()},
             "definitions": dict.fromkeys(recipe.heads, definitions),
-            "resamples": paper.bootstrap,
         }
     }
 

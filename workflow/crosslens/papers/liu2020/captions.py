@@ -6,7 +6,7 @@ from crosslens.papers.liu2020.layout import OVER_PAIRS
 from crosslens.papers.wording import interval
 
 RETRIEVED = """Given an English word, the words of the other language are ranked by the cosine of their vectors: the mean
-reciprocal rank of the best-ranked translation, in percent, with its 95 % bootstrap interval over words. A contextual model's
+reciprocal rank of the best-ranked translation, in percent, with its 95 % interval over words. A contextual model's
 vector of a word is the mean over its occurrences in running text, at the last layer; that of a word of several subwords,
 their mean. All models are asked for the same words: those of the MUSE dictionary that occur in the text. The dashed line is
 chance; a BERT with random weights shows what spelling alone gives.

@@ -80,7 +80,7 @@ def _scores(records: pd.DataFrame, study: Study) -> dict[str, dict[str, pd.Serie
 def _difference(row: str, column: str, claim: Claim, before: pd.Series, after: pd.Series) -> dict[str, Any]:
     """A line: after less before, paired by language."""
     differences = (after - before).dropna().to_numpy(float)
-    low, high = (np.nan, np.nan) if len(differences) < 2 else mean_interval(differences)[1:]
+    low, high = (np.nan, np.nan) if len(differences) < 2 else mean_interval(differences, score=False)[1:]
     numbers = {"here": rounded(float(differences.mean())), "low": rounded(low), "high": rounded(high), "n": len(differences)}
     return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, _verdict(claim.sign, low, high))
 

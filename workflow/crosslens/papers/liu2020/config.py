@@ -96,7 +96,6 @@ class Retrieval(Section):
     dictionaries: list[str] = Field(min_length=1, description="keys of corpora of kind dictionary")
     dictionary_split: Literal["train", "test"] = Field("test", description="the paper does not say which")
     contexts: Count = Field(100, description="most contexts of a word; our choice")
-    resamples: Count = Field(1000, description="resamples of source words for 95 % intervals")
 
 
 class Means(Section):

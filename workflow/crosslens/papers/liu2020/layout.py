@@ -15,7 +15,7 @@ UNTRAINED = f"{PAPER}/untrained"
 """A blank BERT, as those of the pretrainings begin: our control."""
 ALL, LAST = f"{PAPER}/nli/released/all", f"{PAPER}/nli/released/last"
 """XNLI: the whole released encoder is fine-tuned, or the upper half of its blocks (the last 6 of 12)."""
-OVER_PAIRS = "a bootstrap over pairs"
+OVER_PAIRS = "the jackknife over pairs"
 """What the interval of a single seed's score on XNLI is."""
 STATIC = {"glove": "GloVe", "word2vec": "Word2Vec"}
 TITLES = {

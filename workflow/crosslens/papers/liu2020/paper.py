@@ -22,7 +22,7 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     """See Paper."""
-    paper, found = section(config), {}
+    found: dict[str, Mapping[str, Any]] = {}
     if recipe.task == "pretraining" or recipe.name in (RELEASED, UNTRAINED):
         found["retrieval"] = _retrieval(config)
     if recipe.name == translator(config):
@@ -33,14 +33,13 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
         found["classification"] = {
             "labels": {TASK: recipe.labels(TASK)},
             "definitions": {TASK: [ACCURACY, CUT_TEXTS]},
-            "resamples": paper.retrieval.resamples,
         }
     return found
 
 
 def _retrieval(config: Config) -> dict[str, Any]:
     settings, source = section(config).retrieval, section(config).source_language
-    read = settings.model_dump(include={"split", "dictionaries", "dictionary_split", "contexts", "resamples"})
+    read = settings.model_dump(include={"split", "dictionaries", "dictionary_split", "contexts"})
     return {"corpora": {settings.corpus: settings.reading}, "source": source} | read
 
 
@@ -74,7 +73,6 @@ def _translation(config: Config) -> dict[str, Any]:
         "masked_source": source,
         "segments": paper.inference.segments,
         "seed": paper.pretraining.seed,
-        "resamples": paper.retrieval.resamples,
     }  # fmt: skip
 
 
@@ -105,7 +103,6 @@ def _transfer(recipe: Recipe, config: Config) -> dict[str, Any]:
         "weights": paper.inference.weights,
         "labels": recipe.labels(TASK),
         "segments": recipe.units.segments,
-        "resamples": paper.retrieval.resamples,
     }
 
 

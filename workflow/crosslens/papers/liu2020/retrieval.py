@@ -72,7 +72,7 @@ def _cells(model: str, rows: pd.DataFrame, definition: str, layer: str, study: S
     metric, rest = METRICS[parts[2]], "; ".join([*parts[:2], *parts[3:], layer])
     scale = 1 if parts[2] == "hubness" else 100
     for item in dict.fromkeys(rows["item"]):
-        yield cells.line(model, item, metric, rest, cells.cell(cells.where(rows, item=item), scale))
+        yield cells.line(model, item, metric, rest, cells.cell(cells.where(rows, item=item), scale, score=parts[2] != "hubness"))
     for column, of in (
         (f"{MEAN}, {study.source} to others", rows["item"].str.startswith(f"{study.source}-")),
         (f"{MEAN}, others to {study.source}", rows["item"].str.endswith(f"-{study.source}")),

@@ -43,7 +43,7 @@ def _lines(records: pd.DataFrame, published: Published, study: Study) -> Iterato
     for definition in SHIFTS:
         for language in study.inference:
             own = where(shifted, measure=shifts.ACCURACY, definition=definition, language=language)
-            numbers = cells.cell(own.assign(value=own["weight"]).drop(columns=["low", "high", "n"]), 1)
+            numbers = cells.cell(own.assign(value=own["weight"]).drop(columns=["low", "high", "n"]), 1, score=False)
             printed = published.value("table4", WEIGHT, language, WEIGHT) if definition == shifts.SELECTED else None
             yield cells.line(WEIGHT, language, WEIGHT, definition, numbers, printed)
 
@@ -62,4 +62,4 @@ def _cell(
     if len(languages) > 1:
         own = own.groupby("seed", as_index=False).agg({"value": "mean", "n": "sum"}) if len(own) else own
     printed = published.value("table4", row, column, "accuracy") if published else None
-    return cells.line(row, column, metric, definition, cells.cell(own), printed)
+    return cells.line(row, column, metric, definition, cells.cell(own, score=metric != shifts.GAIN), printed)

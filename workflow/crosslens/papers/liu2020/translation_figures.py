@@ -36,7 +36,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         most = max(study.translation["weights"])
         chance = where(own, definition=RANDOM, weight=most)
         by_layer.append(_curve(chance, "layer", {**LEVEL, "linestyle": ":"}, f"random, alpha = {most:g}"))
-        note = "Bands: 95 % bootstrap interval over pairs. Random: vectors of the same length in random directions."
+        note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions."
         return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", ylim=(0, 1), xlabel="layer of the shift")
     chosen = layers[:: max(1, len(layers) // 4)]
     zero = pd.DataFrame({"weight": [0.0], "value": [level]})
@@ -44,7 +44,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         _curve(pd.concat([zero, where(grid, layer=layer)]), "weight", look(number), f"layer {layer:.0f}")
         for number, layer in enumerate(chosen)
     ]
-    note = "Bands: 95 % bootstrap interval over pairs. Weight 0: the subwords that are named without shift."
+    note = "Bands: 95 % interval over pairs. Weight 0: the subwords that are named without shift."
     rows = {"by weight": {"": by_weight}, "by layer": {"": by_layer}}
     xlabels = {"by weight": "weight of the shift", "by layer": "layer of the shift"}
     return panels(rows, title, note, ylabel="BLEU-1", ylim=(0, 20), xlabel=xlabels)

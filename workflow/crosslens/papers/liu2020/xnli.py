@@ -48,7 +48,7 @@ def made(name: str, records: pd.DataFrame, study: Study) -> pd.DataFrame:
         lines.append(cells.line(model.name, MEAN, ACCURACY, model.way, cells.cell(mean_by_seed(rows, others))))
     for drop, long, short in window_pairs(study):
         for column, codes in [*((code, [code]) for code in languages), (MEAN, others)]:
-            lines.append(cells.line(drop, column, DROP, TUNED, cells.cell(loss(scored, long, short, codes), 1)))
+            lines.append(cells.line(drop, column, DROP, TUNED, cells.cell(loss(scored, long, short, codes), 1, score=False)))
     return cells.table(lines, PAPER, name)
 
 

@@ -55,9 +55,9 @@ def windows(records: pd.DataFrame, study: Study) -> Figure:
     accuracies = [_dots(model.name, cells.where(scored, recipe=model.recipe), languages, study.source) for model in models]
     drops = []
     for name, long, short in window_pairs(study):
-        by_language = [cells.cell(loss(scored, long, short, [code]), 1) for code in languages]
+        by_language = [cells.cell(loss(scored, long, short, [code]), 1, score=False) for code in languages]
         others = [code for code in languages if code != study.source]
-        drops.append(_series(name, [*by_language, cells.cell(loss(scored, long, short, others), 1)]))
+        drops.append(_series(name, [*by_language, cells.cell(loss(scored, long, short, others), 1, score=False)]))
     parts = [
         Panel("(a) accuracy", "accuracy (%)", columns, accuracies, level, (30, 40), apart=1),
         Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1),

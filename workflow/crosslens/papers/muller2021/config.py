@@ -98,7 +98,6 @@ class Muller2021(PaperSection):
     domain_entities: str | None = Field(None, description="key of corpora: named entities in news for table 2")
     search: MullerSearch = Field(MullerSearch(), description="grid search")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA")
-    bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

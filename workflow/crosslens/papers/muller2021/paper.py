@@ -42,7 +42,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
         "spans": {"head": TASK, "labels": labels},
     }
     kind = KINDS[recipe.task]
-    return found | {kind: scores[kind] | {"resamples": paper.bootstrap}}
+    return found | {kind: scores[kind]}
 
 
 PAPER = Paper(

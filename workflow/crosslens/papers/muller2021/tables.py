@@ -121,7 +121,7 @@ class _Scores:
         if not paired and not row.mean_over_targets:  # of one text, whose score has an interval of its own
             for bound in ("low", "high"):
                 runs[bound] = self._texts(row, layer_set, bound).loc[values.index].to_numpy(dtype=float)
-        return cells.cell(runs), "", list(values.columns.get_level_values("language"))
+        return cells.cell(runs, score=not paired), "", list(values.columns.get_level_values("language"))
 
     def cut_away(self, row: Row, layer_set: str, languages: Collection[str]) -> str:
         """How many words of the scored texts were cut away, where any were."""

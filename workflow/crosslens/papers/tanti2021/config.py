@@ -169,7 +169,6 @@ class Tanti2021(PaperSection):
     probe: Probe = Field(Probe(), description="the converged probe")
     clustering: Clustering = Field(Clustering(), description="k-means")
     tsne: Tsne = Field(Tsne(), description="t-SNE")
-    bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
 
     def check(self, config: "Config") -> None:
         """See PaperSection."""

@@ -15,8 +15,8 @@ import pandas as pd
 from crosslens import cells, parquet
 from crosslens.digests import verified
 from crosslens.measures.definitions import ACCURACY, CEILING, MACRO_F1, PROBE_ACROSS, PROBE_WITHIN, TRANSFER
-from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, token_counts
-from crosslens.measures.intervals import bootstrap
+from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, text_ids, token_counts
+from crosslens.measures.intervals import Texts, score_interval
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import PAPER, TASKS, TUNED, recipe_name
 from crosslens.papers.tanti2021.records import named
@@ -35,7 +35,7 @@ def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
     """The table in percent: a row a part, task, item and setting; columns before, after and difference.
 
     settings: runs, those that are configured, by task; target, the corpus of pos; wiki, that of paragraphs; languages, classes of
-    the language heads; weights, of the entropy term by task; resamples.
+    the language heads; weights, of the entropy term by task.
     """
     scores, runs = named(inputs.records(), settings["wiki"]), settings["runs"]
     lines = [*_metric(inputs, settings)] if "pos" in runs else []
@@ -89,7 +89,8 @@ def _metric(inputs: Inputs, settings: Settings) -> Lines:
                 own = (table["corpus"] == settings["target"]) == (item == LANGUAGE_ITEMS[0])
                 part = table[(table["head"] == "language") & own]
                 labelled = flattened(part["gold"].tolist(), part["predicted"].tolist())
-                value, low, high = bootstrap(count(*labelled, len(part)), score, settings["resamples"], seed)
+                texts = Texts.of(text_ids(part["id"].tolist()), part["language"].to_numpy())
+                value, low, high = score_interval(count(*labelled, len(part)), score, texts)
                 values[recipe].append({"seed": seed, "value": value, "low": low, "high": high, "n": len(labelled[0])})
             yield from _row("metric", "pos", item, metric, *map(pd.DataFrame, values.values()))
 
@@ -144,6 +145,6 @@ def _objective(inputs: Inputs, task: str, weight: float) -> Lines:
             label = (1 - weight) * next(last[name] for name in history.columns if name.endswith("task cross_entropy"))
             entropy = weight * next(last[name] for name in history.columns if name.endswith("language uniformity"))
             share = float(entropy / (entropy + label))
-            shares.append({"value": share, "low": share, "high": share, "n": None})
+            shares.append({"value": share, "n": None})
     setting = "equation 1: its share of the loss, last epoch"
     yield from _row("objective's scale", task, "loss", setting, pd.DataFrame(), pd.DataFrame(shares))

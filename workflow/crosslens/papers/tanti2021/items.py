@@ -88,7 +88,6 @@ def _findings(config: Config) -> Item:
         "target": paper.tasks["pos"].corpus,
         "languages": config.corpora[paper.language_corpus].languages,
         "weights": {task: settings.runs["entropy_maximisation"].uniformity for task, settings in paper.tasks.items()},
-        "resamples": paper.bootstrap,
     }
     return _item("findings", config, "findings", needs=needs, settings=_shared(RUNS, config) | settings)
 

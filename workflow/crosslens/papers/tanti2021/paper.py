@@ -37,7 +37,6 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
             "labels": {head: recipe.heads[head].labels for head in heads},
             "definitions": {head: definitions(head, recipe.units.unit) for head in heads},
             "source_language": paper.source_language,
-            "resamples": paper.bootstrap,
         }
     }
     if recipe.trial:
@@ -47,8 +46,8 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     return found | {
         "adversary": {"head": LANGUAGE},
         "clusters": {"corpora": [target, paragraphs]} | paper.clustering.model_dump(exclude={"points_per_language"}),
-        "probes": corpora | paper.probe.model_dump() | {"resamples": paper.bootstrap},
-        "spelling": corpora | {"resamples": paper.bootstrap},
+        "probes": corpora | paper.probe.model_dump(),
+        "spelling": corpora,
         "projection": {"corpora": [target, paragraphs], "tsne": paper.tsne.model_dump()},
     }
 

@@ -45,8 +45,9 @@ def made(name: str, scores: pd.DataFrame, published: cells.Published, runs: Mapp
                 found = cells.where(here, definition=definition, recipe=recipe_name(task, run))
                 printed = _published(published, name, row, task, run) if definition in (PAPER, V_PAPER) else None
                 if len(found) or printed is not None:
-                    head, numbers, remark = column(task, run), cells.cell(found), _remark(column(task, run), found)
-                    lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remark))
+                    head, numbers = column(task, run), cells.cell(found)
+                    remarks = [_remark(head, found), _equal_runs(found)]
+                    lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remarks))
     return cells.table(lines, "tanti2021", name)
 
 
@@ -54,6 +55,12 @@ def _remark(head: str, found: pd.DataFrame) -> str:
     if not found["converged"].eq(False).any():
         return ""
     return f"{head}: not converged, gradient {found['gradient'].max():.0e}"
+
+
+def _equal_runs(found: pd.DataFrame) -> str:
+    """Why the k-means runs of a single seed have no interval."""
+    alone = len(found) == 1 and found["measure"].eq("clusters").all() and found["low"].isna().all()
+    return "no interval: the same in all k-means runs" if alone else ""
 
 
 def _footnote6(scores: pd.DataFrame, published: cells.Published, tasks: Collection[str]) -> Iterator[dict[str, Any]]:

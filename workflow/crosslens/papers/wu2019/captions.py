@@ -61,7 +61,7 @@ def caption(name: str, seeds: Iterable[int]) -> str:
     numbers = {*seeds}
     text = OF_ITEMS[name].format(
         interval=interval(numbers),
-        spread=by_seeds(numbers, "spread over {} seeds", "intervals, a bootstrap over the sentences of a text,"),
+        spread=by_seeds(numbers, "spread over {} seeds", "intervals, the jackknife over texts,"),
         mean=by_seeds(numbers, ", with the mean over {} seeds", ", with the score of one seed"),
     )
     return f"{text}\n\nOur choices: docs/wu2019.md."

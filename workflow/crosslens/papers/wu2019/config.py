@@ -144,7 +144,6 @@ class Wu2019(PaperSection):
     identification: Identification | None = Field(Identification(), description="figure 2; null omits it")
     overlap: Overlap | None = Field(Overlap(), description="overlap of subwords; null omits it")
     search: WuSearch = Field(WuSearch(), description="grid search")
-    bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
 
     @field_validator("tasks", mode="before")
     @classmethod

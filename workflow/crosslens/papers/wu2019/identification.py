@@ -30,6 +30,6 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         curves.append(Curve.over_seeds(own.assign(layer=own["item"].map(numbers)), style, label))
     languages = records.loc[records["language"] != "all", "language"].nunique()
     title = f"Language identification from the mean state of a text ({languages} languages)"
-    bands = by_seeds([scored["seed"].nunique()], "range over {} seeds", "95 % bootstrap interval over texts")
+    bands = by_seeds([scored["seed"].nunique()], "range over {} seeds", "95 % interval over texts")
     note = f"Linear classifiers on a frozen encoder. Bands: {bands}."
     return panels({"": {"": curves}}, title, note, ylabel="accuracy", ylim=(1 / languages, 1))

@@ -21,17 +21,17 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     """See Paper."""
-    labels, shared = recipe.labels(TASK), {"resamples": section(config).bootstrap}
     if recipe.trial:
         return {}
+    labels = recipe.labels(TASK)
     match MEASURES.get(str(recipe.task), "classification"):
         case "attachment":
-            return {"attachment": {"head": TASK, "arcs": ARC, "relations": labels} | shared}
+            return {"attachment": {"head": TASK, "arcs": ARC, "relations": labels}}
         case "spans":
-            return {"spans": {"head": TASK, "labels": labels} | shared}
+            return {"spans": {"head": TASK, "labels": labels}}
     cut = CUT_TEXTS if recipe.units.unit == "text" else CUT_WORDS
     heads = {name: head.labels for name, head in recipe.heads.items()}
-    return {"classification": {"labels": heads, "definitions": dict.fromkeys(heads, [ACCURACY, cut])} | shared}
+    return {"classification": {"labels": heads, "definitions": dict.fromkeys(heads, [ACCURACY, cut])}}
 
 
 PAPER = Paper(

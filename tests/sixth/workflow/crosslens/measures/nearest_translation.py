@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from crosslens.errors import DataError
 from crosslens.measures.f1 import Counts, accuracy
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import bootstrap
+from crosslens.measures.intervals import score_interval
 from crosslens.states.files import read_layers
 
 READS = ("states",)
@@ -17,7 +17,7 @@ READS = ("states",)
 DEFINITION = "nearest neighbour after the mean shift"
 
 
-def measure(given: Given, *, corpus: str, reference: str, resamples: int) -> Iterator[dict[str, Any]]:
+def measure(given: Given, *, corpus: str, reference: str) -> Iterator[dict[str, Any]]:
     """Accuracy by language and layer, from the reference language, with intervals over sentences.
 
     corpus: of parallel texts, whose sentences are aligned by their ids. Raises DataError where a language has other sentences.
@@ -34,7 +34,7 @@ def measure(given: Given, *, corpus: str, reference: str, resamples: int) -> Ite
         for layer, (vectors, translations) in enumerate(zip(source, target, strict=True)):
             right = nearest_is_translation(vectors, translations).astype(np.float64)[:, None]
             counts = Counts(np.ones_like(right), np.ones_like(right), right)
-            value, low, high = bootstrap(counts, accuracy, resamples, given.seed)
+            value, low, high = score_interval(counts, accuracy)
             yield {"item": "translation", "corpus": corpus, "language": path.stem, "split": "test", "layer": layer,
                    "measure": "translation", "definition": DEFINITION, "value": value, "low": low, "high": high,
                    "n": len(ids)}  # fmt: skip

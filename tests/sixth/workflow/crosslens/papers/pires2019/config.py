@@ -19,7 +19,6 @@ class Pires2019(PaperSection):
     epochs: Count = Field(3, description="appendix A")
     batch: Count = Field(32, description="sentences a step (appendix A)")
     rate: Rate = Field(3e-5, description="learning rate (appendix A)")
-    bootstrap: Count = Field(1000, description="resamples of the sentences for 95 % intervals")
 
     def check(self, config: "Config") -> None:
         """See PaperSection."""

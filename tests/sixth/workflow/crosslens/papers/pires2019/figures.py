@@ -10,7 +10,7 @@ from crosslens.figures.style import marks
 from crosslens.papers.inputs import Inputs
 
 TITLE = "Accuracy of nearest-neighbour translation from English"
-NOTE = "{n:,} sentence pairs. Bands: 95 % bootstrap interval over sentences."
+NOTE = "{n:,} sentence pairs. Bands: 95 % interval over sentences."
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:

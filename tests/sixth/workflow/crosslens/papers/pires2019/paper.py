@@ -25,10 +25,9 @@ def draws(config: Config) -> dict[str, Draws]:
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     """See Paper."""
     paper = section(config)
-    resamples = {"resamples": paper.bootstrap}
     if not recipe.stages:
-        return {"nearest_translation": {"corpus": paper.parallel, "reference": "en"} | resamples}
-    return {"classification": {"labels": {TASK: recipe.labels(TASK)}, "definitions": {TASK: [ACCURACY]}} | resamples}
+        return {"nearest_translation": {"corpus": paper.parallel, "reference": "en"}}
+    return {"classification": {"labels": {TASK: recipe.labels(TASK)}, "definitions": {TASK: [ACCURACY]}}}
 
 
 PAPER = Paper(

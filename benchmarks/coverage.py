@@ -1,0 +1,163 @@
+"""How often 95 % intervals hold the true value, simulated at the sizes of the studies, before and after; docs/intervals.md.
+
+Before: percentile bootstrap over sentences of all languages as if they were independent; Student's t over seeds, over pairs of
+languages and over languages. After: crosslens.measures.intervals. `--write` puts the table into docs/benchmarks.md.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, ndtr, ndtri
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
+
+from crosslens.measures.f1 import Counts, accuracy, macro_f1, overall, token_counts
+from crosslens.measures.intervals import Texts, mean_interval, pairs_intervals, score_interval
+
+DOCUMENT = Path(__file__).parents[1] / "docs/benchmarks.md"
+HEAD = "| what varies | true value | before: coverage | width | no width | after: coverage | width |\n" + 7 * "|---" + "|\n"
+ALIKE = 0.65  # correlation of correctness between the languages of a pair of XNLI, in the demo
+RESAMPLES = 500
+POPULATION = 10**6
+
+Ends = tuple[float, float]
+Draw = Callable[[np.random.Generator], tuple[Ends, Ends]]
+
+
+class Case(NamedTuple):
+    """What varies, the true value in percent, and a draw of data: ends of its interval before and after, as fractions."""
+
+    name: str
+    truth: float
+    draw: Draw
+
+
+def percentiles(values: np.ndarray) -> Ends:
+    """Ends of a percentile interval."""
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def pooled(pairs: int, languages: int, share: float, alike: float = ALIKE) -> Case:
+    """Accuracy over all languages of pairs whose translations are alike: a beta-binomial."""
+    a, b = (part * (1 / alike - 1) for part in (share, 1 - share))
+    texts = Texts(np.tile(np.arange(pairs), languages), np.zeros(pairs, int))
+
+    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
+        right = (generator.random((languages, pairs)) < generator.beta(a, b, pairs)).astype(float).reshape(-1, 1)
+        counts = Counts(np.ones_like(right), np.ones_like(right), right)
+        resampled = generator.binomial(len(right), right.mean(), RESAMPLES) / len(
+            right
+        )  # of units, each of which is right or not
+        return percentiles(resampled), score_interval(counts, accuracy, texts)[1:]
+
+    return Case(f"pairs of XNLI: accuracy over {languages} languages, {pairs:,} pairs", share, draw)
+
+
+def tags(sentences: int, best: float, worst: float, score: Callable[[Counts], np.ndarray], name: str) -> Case:
+    """A score of tags of one language: 17 classes of falling frequency and accuracy; some sentences are harder than others."""
+    k = 17
+    frequency = 1 / np.arange(1, k + 1) ** 1.5
+    frequency, threshold = frequency / frequency.sum(), ndtri(np.linspace(best, worst, k)) * np.sqrt(1.3)
+
+    def sample(generator: np.random.Generator, n: int) -> Counts:
+        rows = np.repeat(np.arange(n), generator.integers(5, 30, n))
+        gold, other = (generator.choice(k, len(rows), p=frequency) for _ in range(2))
+        hardness = np.sqrt(0.3) * generator.standard_normal(n)[rows]
+        right = generator.random(len(rows)) < ndtr(threshold[gold] + hardness)
+        return token_counts(gold, np.where(right, gold, other), rows, n, k)
+
+    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
+        counts = sample(generator, sentences)
+        weights = generator.multinomial(sentences, np.full(sentences, 1 / sentences), RESAMPLES).astype(float)
+        resampled = Counts(weights @ counts.true, weights @ counts.predicted, weights @ counts.correct)
+        return percentiles(score(resampled)), score_interval(counts, score)[1:]
+
+    truth = float(score(overall(sample(np.random.default_rng(0), POPULATION // 20))))
+    return Case(f"sentences: {name} of tags, {sentences:,} sentences", truth, draw)
+
+
+def seeds(number: int, logit: float, spread: float) -> Case:
+    """A score of several trainings, normal on the scale of logits."""
+
+    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
+        values = expit(logit + spread * generator.standard_normal(number))
+        return mean_interval(values, score=False)[1:], mean_interval(values)[1:]
+
+    values = expit(logit + spread * np.random.default_rng(0).standard_normal(POPULATION))
+    return Case(f"seeds: {number} trainings, sd {100 * values.std():.1f}", float(values.mean()), draw)
+
+
+def pairs_of_languages(languages: int, number: int | None, logit: float, of_language: float, of_pair: float) -> Case:
+    """Mean accuracy of probes for pairs of languages, some of which are easier to tell than others; 400 test words a pair."""
+    every = np.array(list(combinations(range(languages), 2)))
+
+    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
+        chosen = every[np.sort(generator.permutation(len(every))[:number])]
+        effects = of_language * generator.standard_normal(languages)
+        logits = logit + effects[chosen].sum(1) + of_pair * generator.standard_normal(len(chosen))
+        values = generator.binomial(400, expit(logits)) / 400
+        _, low, high = pairs_intervals(values[:, None], [(f"{a}", f"{b}") for a, b in chosen])
+        return mean_interval(values, score=False)[1:], (float(low[0]), float(high[0]))
+
+    noise = np.sqrt(2 * of_language**2 + of_pair**2) * np.random.default_rng(0).standard_normal(POPULATION)
+    count = min(number or len(every), len(every))
+    return Case(f"pairs of languages: {count} of {languages} languages", float(expit(logit + noise).mean()), draw)
+
+
+def cases() -> Iterator[Case]:
+    """The rows of the table."""
+    yield pooled(5010, 14, 0.70)
+    yield pooled(60, 9, 0.86)
+    yield pooled(60, 9, 0.99)
+    for share in (0.86, 0.98, 0.995):
+        yield pooled(60, 1, share)
+    for sentences in (60, 1000):
+        yield tags(sentences, 0.97, 0.6, accuracy, "accuracy")
+        yield tags(sentences, 0.97, 0.6, partial(macro_f1, classes="true"), "macro F1")
+        yield tags(sentences, 0.9995, 0.98, accuracy, "accuracy")
+    for number in (3, 5):
+        for logit, spread in ((2.0, 0.1), (4.0, 0.3), (4.0, 1.0)):
+            yield seeds(number, logit, spread)
+    for languages, number in ((5, None), (12, None), (33, None), (104, 600)):
+        yield pairs_of_languages(languages, number, 3.0, 0.5, 0.5)
+    yield pairs_of_languages(33, None, 1.0, 0.4, 0.6)
+
+
+def row(case: Case, repeats: int) -> str:
+    """A line of the table. An interval that is not there holds nothing."""
+    generator = np.random.default_rng(1)
+    ends = np.array([case.draw(generator) for _ in range(repeats)])  # (repeats, before and after, 2)
+    held = ((ends[..., 0] <= case.truth) & (case.truth <= ends[..., 1])).mean(0)
+    widths = ends[..., 1] - ends[..., 0]
+    before, after = 100 * np.nanmean(widths, 0)
+    none = 100 * np.mean(~(widths[:, 0] > 0))
+    return f"| {case.name} | {100 * case.truth:.1f} | {held[0]:.2f} | {before:.1f} | {none:.0f} % | {held[1]:.2f} | {after:.1f} |"
+
+
+def main() -> None:
+    """Print the table, or write it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
+    arguments = parser.parse_args()
+    lines = []
+    for case in cases():
+        lines.append(row(case, arguments.repeats))
+        print(lines[-1], flush=True)
+    if arguments.write:
+        text = DOCUMENT.read_text("utf-8")
+        start = text.index(HEAD)
+        rest = text[start + len(HEAD) :].splitlines(keepends=True)
+        after = next((number for number, line in enumerate(rest) if not line.startswith("|")), len(rest))
+        DOCUMENT.write_text(text[:start] + HEAD + "".join(f"{line}\n" for line in lines) + "".join(rest[after:]), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""Which texts of different languages are translations of one another."""
+
+import re
+
+PARALLEL = re.compile(r"[a-z]+_(pud/|partut/)(?:[a-z]+_partut-ud-)?")
+
+
+def shared_id(id: str) -> str:
+    """The id that a text shares with its translations: that of its row, without the language in the name of a treebank.
+
+    Translations have the same id in corpora of pairs (XNLI's pairID) and in treebanks that are read as parallel ones. Where a
+    language has several treebanks, the parallel ones among them, PUD and ParTUT, name the language too: ar_pud/n01001011 and
+    en_partut/en_partut-ud-9 are pud/n01001011 and partut/9.
+    """
+    match = PARALLEL.match(id)
+    return f"{match[1]}{id[match.end() :]}" if match else id

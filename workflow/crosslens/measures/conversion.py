@@ -103,12 +103,12 @@ def intervals(counts: Counts) -> tuple[tuple[float, float], tuple[float, float]]
     )
 
 
-def share_interval(hits: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
-    """95 % interval over texts of a share: hits among as many cases of each text, (n,) each."""
+def share_interval(hits: np.ndarray, sizes: np.ndarray, *, score: bool = True) -> tuple[float, float]:
+    """95 % interval over texts of a share or, without `score`, of a difference: hits among as many cases of each text, (n,)."""
     left = (hits.sum() - hits) / np.maximum(sizes.sum() - sizes, 1)
-    return _ends(hits.sum() / max(sizes.sum(), 1), left, int(np.count_nonzero(sizes)))
+    return _ends(hits.sum() / max(sizes.sum(), 1), left, int(np.count_nonzero(sizes)), score)
 
 
-def _ends(value: float, left: np.ndarray, number: int) -> tuple[float, float]:
-    low, high = jackknife(value, left, number)
+def _ends(value: float, left: np.ndarray, number: int, score: bool = True) -> tuple[float, float]:
+    low, high = jackknife(value, left, number, score=score)
     return float(low), float(high)

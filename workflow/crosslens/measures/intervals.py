@@ -63,12 +63,13 @@ def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tup
 
 
 def jackknife(
-    value: float | np.ndarray, left: np.ndarray, number: int, strata: np.ndarray | None = None
+    value: float | np.ndarray, left: np.ndarray, number: int, strata: np.ndarray | None = None, *, score: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Ends of the interval of scores from 0 to 1, (...), by their values without each of m items, (m, ...).
+    """Ends of the intervals of values (...) by those without each of m items, (m, ...).
 
-    number: of items that the scores rest on; strata: (m,) in which the items were drawn, None: there is one. The standard error
-    is that of the delete-one jackknife (Efron and Stein 1981), the degrees of freedom are m less the number of strata.
+    number: of items that the values rest on; strata: (m,) in which the items were drawn, None: there is one; score: as of
+    `mean_interval`. The standard error is that of the delete-one jackknife (Efron and Stein 1981), the degrees of freedom are m
+    less the number of strata.
     """
     strata = np.zeros(len(left), int) if strata is None else strata
     sizes = np.bincount(strata)
@@ -76,7 +77,8 @@ def jackknife(
     for stratum, size in enumerate(sizes):
         inside = left[strata == stratum]
         square += (size - 1) / size * ((inside - inside.mean(axis=0)) ** 2).sum(axis=0)
-    return bounded(value, np.sqrt(square), len(left) - len(sizes), number)
+    freedom = len(left) - len(sizes)
+    return bounded(value, np.sqrt(square), freedom, number) if score else _unbounded(value, np.sqrt(square), freedom)
 
 
 def mean_interval(values: np.ndarray, *, score: bool = True, items: bool = False) -> Interval:
@@ -100,8 +102,7 @@ def mean_intervals(values: np.ndarray, *, score: bool = True, items: bool = Fals
         error = np.where(number > 1, np.sqrt(square / number), np.nan)
     if score and np.nanmin(values, initial=0) >= 0 and np.nanmax(values, initial=1) <= 1:
         return mean, *bounded(mean, error, number - 1, number if items else np.nan)
-    half = np.where(error > EXACT, _quantile(number - 1) * error, np.nan)
-    return mean, mean - half, mean + half
+    return mean, *_unbounded(mean, error, number - 1)
 
 
 def bounded(
@@ -122,6 +123,13 @@ def bounded(
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4)
     low, high = (value + ratio / 2 - half) / (1 + ratio), (value + ratio / 2 + half) / (1 + ratio)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def _unbounded(
+    value: float | np.ndarray, error: np.ndarray, freedom: int | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    half = np.where(error > EXACT, _quantile(freedom) * error, np.nan)
+    return value - half, value + half
 
 
 def _quantile(freedom: int | np.ndarray) -> np.ndarray:

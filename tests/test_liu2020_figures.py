@@ -37,7 +37,7 @@ def retrieved(recipes=RETRIEVING, words=lambda recipe: 900) -> pd.DataFrame:
                                          "low": number - 0.01, "high": number + 0.02})  # fmt: skip
             for definition in retrieval.OF_WORDS:
                 count = definition.endswith(("pairs", "words", "candidates"))
-                number = words(recipe) if count else value(item, definition)
+                number = 40 if definition.startswith("median") else words(recipe) if count else value(item, definition)
                 rows.append(place | {"layer": np.nan, "definition": definition, "value": number, "n": 900})
     return pd.DataFrame(rows)
 
@@ -92,10 +92,10 @@ def test_figures_of_retrieval_show_the_last_layer_from_english(name, sizes):
             found = [100 * value(pretraining(f"glove/{size}"), f"en-{code}", 0, retrieval.RANK) for code in ("de", "fr", "zh")]
             assert np.allclose(series[names["GloVe"]][:3], found, atol=0.01)
     note = figure._supxlabel.get_text()
-    assert "Swahili" in note and note.startswith("900 words. ")
+    assert "Swahili" in note and note.startswith("900 words by language, a median of 40 contexts each. ")
     records.loc[(records["item"] == "en-zh") & (records["definition"] == "source words"), "value"] = 700
     note = retrieval_figures.drawn(name, records, STUDY, sizes)._supxlabel.get_text()
-    assert note.startswith("700 to 900 words by language. ")
+    assert note.startswith("700 to 900 words by language, ")
 
 
 def test_the_table_of_retrieval_has_every_score_once():

@@ -19,7 +19,8 @@ from crosslens.digests import seal
 from crosslens.encoders import folder as folders
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.weights import write as write_weights
-from crosslens.encoding.occurrences import Occurrences, Spelling, context_vectors, drawn, find, word_vectors
+from crosslens.encoding.occurrences import Occurrences, Spelling, context_vectors, find, moved, word_vectors
+from crosslens.encoding.packing import windows_of
 from crosslens.encoding.texts import load_pieces
 from crosslens.errors import DataError
 from crosslens.measures import neighbours, retrieval
@@ -125,15 +126,22 @@ def test_words_with_unknown_pieces_are_never_found(encoder_folder):
     assert not len(find(as_texts([unknown]), ["☃"], spelling, spaced=True).words)
 
 
-def test_at_most_so_many_places_are_drawn(encoder_folder):
+@pytest.mark.parametrize("window", [5, 9, 30])
+def test_places_move_to_the_windows_that_models_read(running, window):
+    texts = load_pieces([running["WordPiece"] / "de.train.parquet"])
     generator = np.random.default_rng(0)
-    words = np.sort(generator.integers(0, 9, 400))
-    places = Occurrences(generator.permutation(words), np.arange(400), np.ones(400, np.int64))
-    few = drawn(places, 30, 1)
-    counts = np.bincount(places.words, minlength=9)
-    assert (np.bincount(few.words, minlength=9) == np.minimum(counts, 30)).all() and (counts > 30).any()
-    assert (np.diff(few.rows) > 0).all() and (places.words[few.rows] == few.words).all()
-    assert np.array_equal(few.rows, drawn(places, 30, 1).rows) and not np.array_equal(few.rows, drawn(places, 30, 2).rows)
+    inside = np.flatnonzero((texts.pieces[:-1] > 4) & (texts.pieces[1:] > 4))
+    places = Occurrences(np.arange(80), np.sort(generator.choice(inside, 80, replace=False)), generator.integers(1, 3, 80))
+    for within in ("page", "text"):
+        windows = windows_of(texts, window, within)
+        found = moved(places, texts, windows)
+        ends = np.append(windows.piece_offsets[1:], 0)[np.searchsorted(windows.piece_offsets, found.rows, side="right") - 1] - 1
+        for word, (old, new, length) in enumerate(zip(places.rows, found.rows, found.lengths, strict=True)):
+            assert windows.pieces[new : new + length].tolist() == texts.pieces[old : old + length].tolist()
+            assert length == places.lengths[word] or new + length == ends[word]  # divided by the end of a window
+        assert found.words.tolist() == list(range(80)) and (found.lengths > 0).all()
+        assert (found.lengths < places.lengths).any() == (window < 30)
+    assert moved(places, texts, windows_of(texts, None, "page")).rows.tolist() == places.rows.tolist()
 
 
 def test_vectors_are_means_of_occurrences_and_of_all_pieces(encoder_folder, running):
@@ -259,7 +267,7 @@ def given(folder: Path, tokens: Path, muse_folder: Path) -> Given:
 
 SETTINGS: dict[str, Any] = {
     "corpora": {"paragraphs": "whole"}, "source": "en", "split": "train", "dictionaries": ["muse"], "dictionary_split": "test",
-    "contexts": 4,
+    "window": 40, "within": "page",
 }  # fmt: skip
 
 
@@ -296,6 +304,23 @@ def test_records_are_of_all_directions_layers_and_definitions(records):
     assert lowest <= value(records, "chance, precision at 1")["value"] < value(records, "chance, mrr")["value"] < 0.5
 
 
+def test_every_context_of_a_word_counts(records, running, encoder_folder, muse_folder):
+    spelling = Spelling(load_tokenizer(encoder_folder))
+    pairs = [row for row in pq.read_table(muse_folder / "de.test.parquet").to_pylist() if row["source_language"] == "en"]
+    times: dict[str, dict[str, int]] = {}
+    for language, side in (("en", "source"), ("de", "target")):
+        texts = load_pieces([running["WordPiece"] / f"{language}.train.parquet"])
+        words = sorted({row[side] for row in pairs if spelling.own(row[side])})
+        counts = np.bincount(find(texts, words, spelling, spaced=True).words, minlength=len(words))
+        times[side] = {word: int(count) for word, count in zip(words, counts, strict=True) if count}
+    common = [
+        (row["source"], row["target"]) for row in pairs if row["source"] in times["source"] and row["target"] in times["target"]
+    ]
+    for name, side, number in (("source words", "source", 0), ("candidates", "target", 1)):
+        expected = [times[side][word] for word in {pair[number] for pair in common}]
+        assert max(expected) > 3 and value(records, f"median contexts of {name}")["value"] == np.median(expected)
+
+
 def test_a_word_by_itself_and_its_contexts_are_the_same_for_static_embeddings(encoder_folder, running, muse_folder, tmp_path):
     settings = RandomEncoder(source="random", tokenizer="tiny", layers=0, hidden=16)
     folder = build_encoder(settings, [], tmp_path / "static", encoder_folder)
@@ -321,8 +346,10 @@ def test_at_most_the_first_texts_are_read(records, running, encoder_folder, muse
     assert 0 < few < all_words
 
 
-def test_the_shift_adds_the_difference_of_means(records, encoder_folder, running, muse_folder):
-    """Words by themselves, at the last layer, from English to German, recomputed."""
+def test_the_shift_adds_the_difference_of_means(encoder_folder, running, muse_folder):
+    """Words by themselves, at the last layer, from English to German, recomputed, where each text is read by itself."""
+    settings = SETTINGS | {"window": None, "layers": "last"}
+    records = list(retrieval.measure(given(encoder_folder, running["WordPiece"], muse_folder), **settings))
     model, spelling = load_encoder(encoder_folder), Spelling(load_tokenizer(encoder_folder))
     means, known = {}, {}
     pairs = [row for row in pq.read_table(muse_folder / "de.test.parquet").to_pylist() if row["source_language"] == "en"]

@@ -128,12 +128,14 @@ def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], di
     return steps, ends
 
 
-def drawn(occurrences: Occurrences, most: int, seed: int) -> Occurrences:
-    """At most so many places of each word, drawn at random."""
-    order = np.lexsort((np.random.default_rng(seed).random(len(occurrences.words)), occurrences.words))
-    words = occurrences.words[order]
-    rank = np.arange(len(words)) - np.searchsorted(words, words)
-    return occurrences.take(np.sort(order[rank < most]))
+def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences:
+    """The same places in windows of the texts (`packing.in_windows`); of a word divided by a window's end, what is before it."""
+    owners = np.searchsorted(texts.piece_offsets, occurrences.rows, side="right") - 1
+    running = occurrences.rows - 2 * owners - 1  # without special pieces, of which a text has two
+    inside = windows.piece_offsets - 2 * np.arange(len(windows) + 1)  # where windows begin, likewise
+    owners = np.searchsorted(inside, running, side="right") - 1
+    lengths = np.minimum(occurrences.lengths, inside[owners + 1] - running)
+    return Occurrences(occurrences.words, running + 2 * owners + 1, lengths)
 
 
 def context_vectors(

@@ -1,6 +1,7 @@
 """Running text in windows, for masked language models."""
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +13,13 @@ def first_texts(texts: Texts, number: int) -> Texts:
     languages = np.array(texts.languages)
     chosen = [np.flatnonzero(languages == language)[:number] for language in dict.fromkeys(texts.languages)]
     return texts.take(np.sort(np.concatenate(chosen)))
+
+
+def windows_of(texts: Texts, window: int | None, within: Literal["page", "text"]) -> Texts:
+    """Running text as a model reads it: in windows of a page, in slices of each text, or (window None) text by text."""
+    if window is None:
+        return texts
+    return in_windows(texts, window, of_pages(texts) if within == "page" else np.arange(len(texts)))
 
 
 def of_pages(texts: Texts) -> np.ndarray:

@@ -17,14 +17,14 @@ from crosslens.corpora.lines import UNSPACED
 from crosslens.corpora.schema import read
 from crosslens.digests import verified
 from crosslens.encoders.load import load_encoder
-from crosslens.encoding.occurrences import Spelling, context_vectors, drawn, find, word_vectors
+from crosslens.encoding.occurrences import Spelling, context_vectors, find, moved, word_vectors
+from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.texts import Texts, load_pieces
 from crosslens.errors import DataError
 from crosslens.logs import Progress
 from crosslens.measures.given import Given
 from crosslens.measures.intervals import mean_intervals
 from crosslens.measures.neighbours import Gold, chance, search
-from crosslens.streams import stream
 from crosslens.tokens.tokenise import load_tokenizer
 
 logger = logging.getLogger(__name__)
@@ -42,6 +42,7 @@ class Language:
     """Words of a language's side of the dictionaries, of which m occur in its text."""
 
     known: dict[str, int]  # word that occurs -> its row
+    contexts: np.ndarray  # (m,) how often each occurs
     vectors: dict[str, np.ndarray]  # CONTEXTS and ALONE -> (n_layers, m, d)
     mean: np.ndarray  # of the text's pieces, (n_layers, d)
 
@@ -63,16 +64,17 @@ def measure(
     split: str,
     dictionaries: Sequence[str],
     dictionary_split: str,
-    contexts: int,
+    window: int | None,
+    within: Literal["page", "text"],
     layers: Literal["all", "last"] = "all",
     texts: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Records of each direction that a dictionary has between `source` and another language of the text; item: en-fr.
 
-    corpora: running text, of each language at most the first `texts`; words occur in it, and the means of languages are over all
-    its pieces but special ones. contexts: places of a word that its vector is the mean of, at most, drawn with the seed. Words
-    are those of pairs of which both occur in the text, whatever the model; candidates: the targets of these pairs. Raises
-    DataError where no direction has text.
+    corpora: running text, of each language at most the first `texts`; words occur in it, each vector is the mean over all places
+    of its word, and the means of languages are over all pieces but special ones. window, within: how a model reads the text, as
+    where it was pretrained (`packing.windows_of`). Words are those of pairs of which both occur in the text, whatever the model;
+    candidates: the targets of these pairs. Raises DataError where no direction has text.
     """
     torch.set_num_threads(given.threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -95,8 +97,9 @@ def measure(
     for language, own in Progress(len(words), "languages", logger).over(sorted(words.items())):
         files = [given.tokens[corpus] / f"{language}.{split}.parquet" for corpus in corpora]
         running = load_pieces([file for file in files if file.exists()])
-        running = running if texts is None else running.take(np.arange(min(texts, len(running))))
-        read_once[language] = _language(model, spelling, language, sorted(own), running, contexts, chosen, given.seed)
+        running = running if texts is None else first_texts(running, texts)
+        windows = windows_of(running, window, within)
+        read_once[language] = _language(model, spelling, language, sorted(own), running, windows, chosen)
     for (one, other), pairs in directions.items():
         place = {"item": f"{one}-{other}", "language": other if one == source else one, "split": dictionary_split}
         place |= {"corpus": next(iter(corpora)), "measure": "word retrieval"}
@@ -123,20 +126,20 @@ def _language(
     language: str,
     words: list[str],
     texts: Texts,
-    contexts: int,
+    windows: Texts,
     layers: Sequence[int],
-    seed: int,
 ) -> Language:
-    """What a model makes of a language's words."""
+    """What a model makes of a language's words, which are looked for in texts and read in windows of them."""
     words = [word for word in words if spelling.own(word)]
     places = find(texts, words, spelling, spaced=language not in UNSPACED)
-    places = drawn(places, contexts, stream(seed, "contexts", language))
-    within, mean = context_vectors(model, texts, places, len(words), layers, spelling.specials)
-    there = np.unique(places.words)
+    places = moved(places, texts, windows)
+    within, mean = context_vectors(model, windows, places, len(words), layers, spelling.specials)
+    there, contexts = np.unique(places.words, return_counts=True)
     first, last = spelling.specials[0], spelling.specials[-1]
     spelled = [spelling.own(words[number]) for number in there]
     alone = word_vectors(model, spelled, layers, (first, last)) if spelled else within[:, there]
-    return Language({words[number]: row for row, number in enumerate(there)}, {CONTEXTS: within[:, there], ALONE: alone}, mean)
+    known = {words[number]: row for row, number in enumerate(there)}
+    return Language(known, contexts, {CONTEXTS: within[:, there], ALONE: alone}, mean)
 
 
 def _direction(
@@ -145,7 +148,7 @@ def _direction(
     """Records of one direction."""
     common = [(word, translation) for word, translation in pairs if word in one.known and translation in other.known]
     sources, targets = (list(dict.fromkeys(words)) for words in (zip(*common, strict=True) if common else ((), ())))
-    yield from _counts(one, other, pairs, len(common), len(sources), len(targets))
+    yield from _counts(one, other, pairs, common, sources, targets)
     if not common:
         return
     gold = _gold(common, sources, targets)
@@ -183,11 +186,20 @@ def _gold(pairs: Sequence[tuple[str, str]], sources: Sequence[str], targets: Seq
 
 
 def _counts(
-    one: Language, other: Language, pairs: Sequence[tuple[str, str]], common: int, sources: int, targets: int
+    one: Language,
+    other: Language,
+    pairs: Sequence[tuple[str, str]],
+    common: Sequence[tuple[str, str]],
+    sources: Sequence[str],
+    targets: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """How many words there are, and which share of the dictionary's does not occur in the text."""
-    for name, number in (("pairs", common), ("source words", sources), ("candidates", targets)):
-        yield {"definition": name, "value": number, "n": number}
+    """How many words there are, in how many contexts, and which share of the dictionary's does not occur in the text."""
+    for name, found in (("pairs", common), ("source words", sources), ("candidates", targets)):
+        yield {"definition": name, "value": len(found), "n": len(found)}
+    for name, language, own in (("source words", one, sources), ("candidates", other, targets)):
+        if own:
+            contexts = language.contexts[[language.known[word] for word in own]]
+            yield {"definition": f"median contexts of {name}", "value": float(np.median(contexts)), "n": len(own)}
     for name, language, side in (("source", one, 0), ("target", other, 1)):
         words = {pair[side] for pair in pairs}
         missing = sum(word not in language.known for word in words) / len(words)

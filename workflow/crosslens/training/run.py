@@ -20,7 +20,7 @@ from crosslens import parquet
 from crosslens.digests import digest, sealed, verified
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
-from crosslens.encoding.packing import first_texts, in_windows, of_pages
+from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.texts import Texts, load, load_pieces
 from crosslens.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
 from crosslens.logs import command, versions
@@ -64,9 +64,7 @@ def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[
         texts = load_pieces(paths) if recipe.reads_running_text() else load(paths, *labels, **options)
         texts = capped(texts, data, seed) if data.capped_by else texts
         texts = first_texts(texts, data.texts) if data.texts else texts
-        if not data.window:
-            return texts
-        return in_windows(texts, data.window, of_pages(texts) if data.within == "page" else np.arange(len(texts)))
+        return windows_of(texts, data.window, data.within) if recipe.reads_running_text() else texts
 
     return {data: read(data) for data in recipe.data()}
 

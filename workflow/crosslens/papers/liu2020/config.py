@@ -88,14 +88,15 @@ class Pretraining(Section):
 
 
 class Retrieval(Section):
-    """Word retrieval (section 3.1, figures 1, 3 and 5)."""
+    """Word retrieval (section 3.1, figures 1, 3 and 5); contexts of words and means of languages are of the pretraining text."""
 
-    corpus: str = Field(description="key of corpora: running text with the words' contexts, and for means of languages")
-    reading: str = Field(description="key of readings of these texts")
-    split: Literal["train", "validation", "dev", "test"] = Field("train", description="split of these texts")
     dictionaries: list[str] = Field(min_length=1, description="keys of corpora of kind dictionary")
     dictionary_split: Literal["train", "test"] = Field("test", description="the paper does not say which")
-    contexts: Count = Field(100, description="most contexts of a word; our choice")
+    size: str | None = Field(
+        None,
+        description="whose text has the contexts, the same of all models, so that these are asked for the same words: one of "
+        "sizes; null: the larger",
+    )
 
 
 class Means(Section):
@@ -198,7 +199,8 @@ class Liu2020(PaperSection):
         """See PaperSection."""
         here, part = "papers.liu2020", self.pretraining
         config.expect_corpus(f"{here}.pretraining.corpus", part.corpus, "paragraphs")
-        config.expect_corpus(f"{here}.retrieval.corpus", self.retrieval.corpus, "paragraphs")
+        if self.retrieval.size not in (None, *part.sizes):
+            raise ValueError(f"{here}.retrieval.size: expected one of {', '.join(part.sizes)}, found '{self.retrieval.size}'")
         config.expect_corpus(f"{here}.inference.corpus", self.inference.corpus, "pairs")
         config.expect_corpus(f"{here}.vocabulary.corpus", self.vocabulary.corpus, "pairs")
         if self.vocabulary.encoder not in config.encoders:
@@ -207,7 +209,7 @@ class Liu2020(PaperSection):
             )
         for name in self.retrieval.dictionaries:
             config.expect_corpus(f"{here}.retrieval.dictionaries", name, "dictionary")
-        readings: dict[str, str | None] = {"pretraining": part.reading, "retrieval": self.retrieval.reading}
+        readings: dict[str, str | None] = {"pretraining": part.reading}
         readings |= {"inference": self.inference.reading, "means": self.means.reading, "vocabulary": self.vocabulary.reading}
         for key, reading in readings.items():
             if reading is not None and reading not in config.readings:

@@ -9,7 +9,7 @@ from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.liu2020.config import Means, section
 from crosslens.papers.liu2020.items import items
 from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED
-from crosslens.papers.liu2020.recipes import ON_XNLI, half, recipes, translator
+from crosslens.papers.liu2020.recipes import ON_XNLI, examples, half, recipes, translator
 from crosslens.papers.paper import Paper
 from crosslens.recipes import Recipe
 
@@ -24,7 +24,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     """See Paper."""
     found: dict[str, Mapping[str, Any]] = {}
     if recipe.task == "pretraining" or recipe.name in (RELEASED, UNTRAINED):
-        found["retrieval"] = _retrieval(config)
+        found["retrieval"] = _retrieval(recipe, config)
     if recipe.name == translator(config):
         found |= {"translation": _translation(config), "samples": _samples(config)}
     if recipe.name == LAST:
@@ -37,10 +37,20 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def _retrieval(config: Config) -> dict[str, Any]:
-    settings, source = section(config).retrieval, section(config).source_language
-    read = settings.model_dump(include={"split", "dictionaries", "dictionary_split", "contexts"})
-    return {"corpora": {settings.corpus: settings.reading}, "source": source} | read
+def _retrieval(recipe: Recipe, config: Config) -> dict[str, Any]:
+    """A model reads text as where it was pretrained; one that was not pretrained here, as the one with the long window."""
+    paper = section(config)
+    part, settings = paper.pretraining, paper.retrieval
+    read = [term.data for stage in recipe.stages for phase in stage.phases for term in phase.terms]
+    windows = read[0].model_dump(include={"window", "within"}) if read else examples(part.bert.window, part.bert)
+    return {
+        "corpora": {part.corpus: part.reading},
+        "source": paper.source_language,
+        "split": "train",
+        "texts": part.sizes[settings.size] if settings.size else max(part.sizes.values()),
+        **windows,
+        **settings.model_dump(include={"dictionaries", "dictionary_split"}),
+    }
 
 
 def _means(means: Means, config: Config) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from crosslens.encoding.units import Units
 from crosslens.heads import TASK, LanguageModelHead, LinearHead
 from crosslens.labels import NLI
 from crosslens.papers.liu2020.config import RELEASED as RELEASED_MODEL
-from crosslens.papers.liu2020.config import SENTENCE, Liu2020, Window, section
+from crosslens.papers.liu2020.config import SENTENCE, Bert, Liu2020, Window, section
 from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, UNTRAINED, inference, pretraining
 from crosslens.recipes import ENCODER, Data, Edit, Model, Phase, Recipe, Score, Stage, Static, Term
 
@@ -50,6 +50,12 @@ def half(encoder: str, config: Config) -> int:
     return int(config.encoders[encoder].blocks() or 0) // 2
 
 
+def examples(window: Window, settings: Bert) -> dict[str, Any]:
+    """How text becomes examples of a window: `window` and `within` of a Data."""
+    size = None if window == SENTENCE else window
+    return {"window": size, "within": "text" if window in settings.segments else "page"}
+
+
 def _languages(config: Config) -> tuple[str, ...]:
     return tuple(config.corpora[section(config).pretraining.corpus].languages)
 
@@ -88,14 +94,12 @@ def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
     """Masked language modelling from random weights: as many updates, of as many subwords, whatever the window and the data."""
     part = section(config).pretraining
     settings = part.bert
-    examples: dict[str, Any] = {}
-    if window != SENTENCE:
-        examples = {"window": window, "within": "text" if window in settings.segments else "page"}
+    cut = examples(window, settings)
     stage = Stage(
         name="pretraining",
         phases=(
             Phase(
-                terms=(Term(head=TASK, data=data.model_copy(update=examples)),),
+                terms=(Term(head=TASK, data=data.model_copy(update=cut)),),
                 update=(ENCODER, TASK),
                 updates=-(-settings.updates // settings.evaluations),
             ),
@@ -107,7 +111,7 @@ def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
         head_rate=settings.rate,
         new_heads=(TASK,),
         select_head=TASK,
-        select_data=data.model_copy(update={"split": "validation", "masked": True, **examples}),
+        select_data=data.model_copy(update={"split": "validation", "masked": True, **cut}),
         keep="last",
     )
     return Recipe(

@@ -24,7 +24,8 @@ OF_LAST = [
 OF_LAYERS = [RANK, f"{RANK}, mean difference shift"]
 OF_WORDS = [
     "chance, mrr", "chance, precision at 1", "identical strings, mrr", "identical strings, precision at 1", "pairs",
-    "source words", "candidates", "source words without contexts", "target words without contexts",
+    "source words", "candidates", "median contexts of source words", "median contexts of candidates",
+    "source words without contexts", "target words without contexts",
 ]  # fmt: skip
 """Those that depend on words alone, and that all models share."""
 METRICS = {"mrr": "MRR", "precision at 1": "precision at 1", "hubness": "hubness"}

@@ -38,14 +38,19 @@ def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str]) 
         columns, at = [*languages, MEAN], np.array([*chance, np.mean(chance) if chance else np.nan])
         parts.append(Panel(sentences, "MRR (%)", columns, series, at, (0, max(10, highest)), apart=1))
     names = list(dict.fromkeys(series.name for part in parts for series in part.series))
-    words = records[records["definition"] == "source words"]
-    numbers = words["value"][words["item"].isin([f"{study.source}-{code}" for code in languages])]
-    few, many = (f"{int(end):,}" for end in (numbers.min(), numbers.max())) if len(numbers) else ("", "")
-    note = f"{few} to {many} words by language. " if few != many else f"{few} words. " if few else ""
+    words = records[records["item"].isin([f"{study.source}-{code}" for code in languages])]
+    number, contexts = (_range(words, name) for name in ("source words", "median contexts of source words"))
+    note = f"{number} words by language, a median of {contexts} contexts each. " if number else ""
     note += "mean: over the languages. Lines: 95 % intervals over words."
     note += f" Without a dictionary: {', '.join(missing)}." if missing else ""
     heading = f"Word retrieval from {study.names[study.source]}" + (" by window and amount of text" * (name == "figure5"))
     return panels(parts, looks(names), heading, note.strip())
+
+
+def _range(records: pd.DataFrame, definition: str) -> str:
+    """From the least to the most of some numbers: 210 to 1,400."""
+    numbers = records["value"][records["definition"] == definition]
+    return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (numbers.min(), numbers.max()))) if len(numbers) else ""
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:

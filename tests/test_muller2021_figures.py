@@ -27,7 +27,7 @@ def study(names):
     """Of these parallel languages."""
     corpora = {corpus: [*names] for corpus in ("translations", "treebanks", "entities")}
     return Study(sources=["en"], own={"parsing": "treebanks", "pos": "treebanks", "ner": "entities"}, parallel="translations",
-                 domains={}, languages=corpora, names=names)  # fmt: skip
+                 domains={}, languages=corpora, names=names, with_subtypes="LAS with subtypes")  # fmt: skip
 
 
 def figure(name, records, names=NAMES, layers=("1-2",)):

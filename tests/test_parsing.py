@@ -10,13 +10,17 @@ from crosslens.corpora import schema
 from crosslens.encoding.texts import IGNORED, load
 from crosslens.heads import ARC, TASK, LinearHead, ParserHead
 from crosslens.labels import RELATIONS
+from crosslens.measures import attachment
+from crosslens.measures.definitions import LAS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
+from crosslens.measures.given import Given
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
+from crosslens.records import read_json
 from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
 from crosslens.training.heads.build import build
 from crosslens.training.heads.parser import inside, padded
 from crosslens.training.loop import Loop
 from crosslens.training.predict import predict, selection_score
-from crosslens.training.run import predictions_table
+from crosslens.training.run import predictions_table, run
 
 SOURCE = Data(corpus="sentences", split="train", languages=("en",))
 TEST = Data(corpus="sentences", split="test", languages=LANGUAGES)
@@ -89,6 +93,37 @@ def test_a_parser_learns_and_predicts_trees(bench, texts, log):
         if row["head"] == ARC and row["predicted"]:
             heads = row["predicted"]
             assert heads.count(0) == 1 and all(0 <= head <= len(heads) and head != word for word, head in enumerate(heads, 1))
+
+
+def test_a_parser_of_subtypes_names_the_relations_of_its_training_data(tokens, encoder_folder, tmp_path, log):
+    """From training to scores, recomputed by hand; what a test set has beside them has no class."""
+
+    def relations(language, split):
+        file = tokens / "sentences" / f"{language}.{split}.parquet"
+        return [name for of in pq.read_table(file, columns=["relations"])["relations"].to_pylist() for name in of]
+
+    labels = sorted(set(relations("en", "train")))
+    assert "nmod:poss" in labels and "case:loc" not in labels and "case:loc" in relations("zh", "test")
+    parser = ParserHead(labels=(), subtypes=True, arc=32, relation=16, dropout=0.0)
+    corpora, made = {"sentences": tokens / "sentences"}, tmp_path / "model"
+    run(parsing(heads={TASK: parser}), 0, encoder_folder, corpora, made, threads=1, log=log)
+    assert read_json(made / "record.json")["recipe"]["heads"][TASK]["labels"] == labels
+    given = Given(made, 0, corpora)
+    rows = attachment.measure(given, head=TASK, arcs=ARC, relations=(), training=SOURCE.files())
+    found = {(row["language"], row["definition"]): row["value"] for row in rows}
+    assert found["en", LAS_WITH_SUBTYPES] > 0.2 and LAS_SEEN not in {name for _, name in found}
+    table = pq.read_table(made / "predictions.parquet").to_pandas()
+    for language in LANGUAGES:
+        part, gold = table[table["language"] == language], relations(language, "test")
+        predicted, heads = (part[part["head"] == name].explode(["gold", "predicted"]) for name in (TASK, ARC))
+        assert predicted["gold"].to_list() == [labels.index(name) if name in labels else IGNORED for name in gold]
+        attached = (heads["gold"] == heads["predicted"]).to_numpy()
+        names = [labels[number] for number in predicted["predicted"]]
+        whole, bare = (np.array([one.split(":")[:parts] == other.split(":")[:parts]
+                                 for one, other in zip(gold, names, strict=True)]) for parts in (2, 1))  # fmt: skip
+        by_hand = {LAS_WITH_SUBTYPES: (whole & attached).mean(), LAS: (bare & attached).mean(),
+                   UNSEEN_RELATIONS: np.mean([name not in labels for name in gold])}  # fmt: skip
+        assert {definition: found[language, definition] for definition in by_hand} == pytest.approx(by_hand)
 
 
 def part_of_batch(texts, settings, which=slice(None), **term):

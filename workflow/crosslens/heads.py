@@ -57,10 +57,14 @@ class LinearHead(_Head):
 
 
 class ParserHead(_Head):
-    """A biaffine parser, whose labels are relations; see crosslens.training.heads.parser."""
+    """A biaffine parser, whose labels are relations; see crosslens.training.heads.parser.
+
+    subtypes: its labels are not written out, but the relations that its training data have, with subtypes.
+    """
 
     kind: Literal["parser"] = "parser"
     learns: Literal["task"] = TASK
+    subtypes: bool = False
     arc: int = 512
     relation: int = 128
     dropout: float = 0.33

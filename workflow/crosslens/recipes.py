@@ -151,7 +151,7 @@ class Stage(Section):
 
 
 class Edit(Section):
-    """What is changed in an encoder before it is trained: RANDOM-INIT (muller2021, section 2.2)."""
+    """What is changed in an encoder before it is trained: RANDOM-INIT (muller2021, section 2.1)."""
 
     layers: tuple[int, ...] | Literal["all"] = ()  # re-initialised blocks, 1 to L
     embeddings: bool = False  # and the embeddings
@@ -247,6 +247,11 @@ class Recipe(Section):
     def labels(self, learnt: str) -> tuple[str, ...]:
         """Labels of what heads learn, TASK or LANGUAGE; () where none does."""
         return next((head.labels for head in self.heads.values() if head.learns == learnt), ())
+
+    def taught(self, head: str) -> list[Data]:
+        """Texts that a head learns from, each once."""
+        terms = [term for stage in self.stages for phase in stage.phases for term in phase.terms]
+        return list(dict.fromkeys(term.data for term in terms if term.head == head))
 
     def settings(self) -> dict[str, Any]:
         """The recipe as `Recipe.model_validate` takes it, ready for JSON, without fields at their defaults.

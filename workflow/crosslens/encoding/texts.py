@@ -127,13 +127,15 @@ def load(
     unit: Literal["word", "text"] = "word",
     *,
     trees: bool = False,
+    subtypes: bool = False,
     led: bool = False,
 ) -> Texts:
     """Read token files of some languages; labels for the kinds 'task' and 'language'. Raises DataError if all are empty.
 
-    trees: the task's labels are relations without subtypes (as the official evaluation of CoNLL 2018 compares them), and
-    there are the kinds 'arc', each word's head within its text: 0 the root, counted from 1, IGNORED where it was cut away, and
-    'upos', its tag. led: each text's first piece stands before its words; where a text has the label, it is the piece's.
+    trees: the task's labels are relations, without subtypes (as the official evaluation of CoNLL 2018 compares them) unless
+    `subtypes`; and there are the kinds 'arc', each word's head within its text: 0 the root, counted from 1, IGNORED where it was
+    cut away, and 'upos', its tag. led: each text's first piece stands before its words; where a text has the label, it is the
+    piece's.
     """
     table = _table(files)
     flat = partial(_flat, table)
@@ -146,7 +148,8 @@ def load(
     else:
         words = table["words"].combine_chunks().flatten().to_pylist()
         positions, word_offsets = flat("positions")
-        task = [name.partition(":")[0] for name in flat("relations")[0]] if trees else flat("labels")[0].tolist()
+        task = flat("relations" if trees else "labels")[0].tolist()
+        task = [name.partition(":")[0] for name in task] if trees and not subtypes else task
         task = [""] * len(positions) if unit == "text" else task
     known = {name: number for number, name in enumerate(languages)}
     per_text = np.array([known.get(name, IGNORED) for name in names], np.int64)

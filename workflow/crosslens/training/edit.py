@@ -1,4 +1,4 @@
-"""Blocks of an encoder: those that are re-initialised before it is trained (RANDOM-INIT, muller2021, section 2.2), or frozen."""
+"""Blocks of an encoder: those that are re-initialised before it is trained (RANDOM-INIT, muller2021, section 2.1), or frozen."""
 
 import torch
 from torch import nn

@@ -21,6 +21,7 @@ from crosslens.digests import digest, sealed, verified
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.packing import first_texts, windows_of
+from crosslens.encoding.relations import relations_of
 from crosslens.encoding.texts import Texts, load, load_pieces
 from crosslens.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
 from crosslens.logs import command, versions
@@ -52,12 +53,23 @@ PREDICTIONS = pa.schema(
 )
 
 
+def with_relations(recipe: Recipe, files: Mapping[FileKey, Path]) -> Recipe:
+    """The recipe with the labels of its parsers written out, which are those of their training data where they have subtypes."""
+    heads = dict(recipe.heads)
+    for name, head in heads.items():
+        if isinstance(head, ParserHead) and head.subtypes:
+            taught = [files[key] for data in recipe.taught(name) for key in data.files()]
+            heads[name] = head.model_copy(update={"labels": relations_of(taught)})
+    return recipe.model_copy(update={"heads": heads})
+
+
 def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[Data, Texts]:
     """Texts of every Data of a recipe; seed: of those drawn where a Data is capped."""
     labels = recipe.labels(TASK), recipe.labels(LANGUAGE)
     parsers = [head for head in recipe.heads.values() if isinstance(head, ParserHead)]
     led = recipe.units.state == "words" or any(parser.root != "vector" for parser in parsers)
-    options: dict[str, Any] = {"unit": recipe.units.unit, "trees": bool(parsers), "led": led}
+    subtypes = any(parser.subtypes for parser in parsers)
+    options: dict[str, Any] = {"unit": recipe.units.unit, "trees": bool(parsers), "subtypes": subtypes, "led": led}
 
     def read(data: Data) -> Texts:
         paths = [files[key] for key in data.files()]
@@ -142,6 +154,7 @@ def run(
     started = time.monotonic()
     torch.set_num_threads(threads)
     files = {key: tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for key in recipe.files()}
+    recipe = with_relations(recipe, files)
     texts = load_data(recipe, files, seed)
     for data, part in texts.items():
         log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",

@@ -25,6 +25,7 @@ class Training(Section):
     warmup: Warmup = 0.1  # appendix A.1.1
     decay: Decay = "linear"
     weight_decay: WeightDecay = 0.0
+    beta2: Share = Field(0.999, description="of AdamW; 0.99 in the sibling code's Adam without a schedule (trainer/run.py)")
     epsilon: Positive = Field(1e-8, description="of AdamW; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31)")
     clip: Clip = None
     dropout: Share = Field(0.1, description="before taggers; none in the sibling code (modeling_multitask.py, lines 49 and 140)")
@@ -52,6 +53,11 @@ class ParserSettings(Section):
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words", description="of the relations' loss; words plus two per sentence in the sibling code (epoch_run.py, line 454)"
+    )
+    subtypes: bool = Field(
+        False,
+        description="true: relations are trained, selected and scored with subtypes, those of the training data (sibling code: "
+        "conllu_reader.py, line 470); false: without",
     )
 
 

@@ -62,6 +62,7 @@ DOMAIN = "_domain"  # after the source's code: trained on the corpus of table 2
 DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # ends of names; not all treebanks beside the web's are of it
 
 NO_TWEETS = "not scored: the tweets have neither a download address nor a licence"
+WHICH_TEST = "the paper does not say whether it is the source's own test set or PUD"
 MISC = "the source has no MISC, so every MISC in the test set is a miss"
 MISC_AS_UNKNOWN = "in the sibling code tags unseen in training share one unknown label: the published value may be closer to this"
 
@@ -76,6 +77,7 @@ class Study:
     domains: Mapping[str, str]  # trained, literature, web, entities -> corpus of table 2, as far as configured
     languages: Mapping[str, Sequence[str]]  # corpus -> its languages
     names: Mapping[str, str]  # language -> name
+    with_subtypes: str  # definition under which relations with subtypes are scored
 
     @property
     def tasks(self) -> list[str]:
@@ -156,7 +158,13 @@ def printed_column(name: str, layers: str) -> str:
 
 
 def rows(name: str, study: Study) -> list[Row]:
-    """The rows of a table: in the order of print, then those of test sets that are configured beside the printed ones."""
+    """The rows of a table, then those of parsing under the definition with subtypes, which may be the printed one too."""
+    found = _rows(name, study)
+    return [*found, *(replace(row, definition=study.with_subtypes) for row in found if row.task == "parsing")]
+
+
+def _rows(name: str, study: Study) -> list[Row]:
+    """In the order of print, then those of test sets that are configured beside the printed ones."""
     if name == "table1":
         halves = ((_same_language, "{0}->{0}"), (_means, "{0}->X"))
         return [
@@ -199,12 +207,15 @@ def _means(study: Study, task: str, source: str, name: str) -> list[Row]:
 
 
 def _same_language(study: Study, task: str, source: str, name: str) -> list[Row]:
-    """The printed row, by PUD as the other languages; and, since PUD is another domain, the source's own test set."""
+    """The printed row, by PUD as the other languages, and by the source's own test set, which may be the printed one too."""
     text = study.text(task, source)
-    lines = [Row(task, source, name, (text,), name)]
-    if text[0] != study.own[task]:
-        lines.append(Row(task, source, f"{name} (own test)", ((study.own[task], source),)))
-    return lines
+    if text[0] == study.own[task]:
+        return [Row(task, source, name, (text,), name)]
+    own = (study.own[task], source)
+    return [
+        Row(task, source, shown, (scored,), name, remark=WHICH_TEST)
+        for shown, scored in ((name, text), (f"{name} (own test)", own))
+    ]
 
 
 def _own_tests(study: Study, task: str) -> list[Row]:

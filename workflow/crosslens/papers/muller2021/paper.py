@@ -36,8 +36,9 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     if recipe.task is None or recipe.trial:
         return found
     labels = recipe.heads[TASK].labels
+    training = [file for data in recipe.taught(TASK) for file in data.files()]
     scores: dict[str, dict[str, Any]] = {
-        "attachment": {"head": TASK, "arcs": ARC, "relations": labels},
+        "attachment": {"head": TASK, "arcs": ARC, "relations": labels, "training": training},
         "classification": {"labels": {TASK: labels}, "definitions": {TASK: [ACCURACY, CUT_WORDS]}},
         "spans": {"head": TASK, "labels": labels},
     }

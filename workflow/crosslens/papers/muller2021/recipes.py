@@ -8,6 +8,7 @@ from crosslens.config.base import Split, languages_table
 from crosslens.config.whole import Config
 from crosslens.heads import TASK, LinearHead, ParserHead
 from crosslens.labels import ENTITIES, RELATIONS, UPOS
+from crosslens.measures.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
 from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, needs, recipe_name
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
@@ -106,7 +107,8 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         select_data=_own(source, "validation"),
         keep=paper.training.keep,
     )
-    parser = ParserHead(labels=RELATIONS, **paper.parser.model_dump()) if parses else None
+    relations = () if paper.parser.subtypes else RELATIONS
+    parser = ParserHead(labels=relations, **paper.parser.model_dump()) if parses else None
     tests = [] if trial else _tests(source, config)
     return Recipe(
         name=name,
@@ -151,5 +153,5 @@ def study(config: Config) -> dict[str, Any]:
     names = {code: languages_table()[code]["name"] for codes in languages.values() for code in codes}
     return {
         "sources": paper.source_languages, "own": own, "parallel": paper.parallel, "domains": paper.domains(),
-        "languages": languages, "names": names,
+        "languages": languages, "names": names, "with_subtypes": LAS_WITH_SUBTYPES if paper.parser.subtypes else LAS_SEEN,
     }  # fmt: skip

@@ -9,7 +9,7 @@ import pandas as pd
 from crosslens import cells
 from crosslens.cells import Published
 from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED
-from crosslens.measures.definitions import CUT_WORDS
+from crosslens.measures.definitions import CUT_WORDS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import correlations
 from crosslens.papers.muller2021.layout import (
@@ -35,6 +35,10 @@ DEVIATIONS = "std across seeds (caption)"
 CAPTION = "the printed n = 17 is impossible: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"
 SIGN = "a smaller gap with higher similarity gives a negative rho: the printed sign is that of rho(score, CKA)"
 SOURCE_TOO = "includes English itself as a point, with gap 0 and CKA 1 by definition"
+SHARES = {
+    CUT_WORDS: "{:,} of {:,} words cut away, not scored",
+    UNSEEN_RELATIONS: "{:,} of {:,} words have a relation that the training data lack",
+}
 FROM_SCRATCH = "the published model was trained from scratch (caption)"
 
 
@@ -77,7 +81,9 @@ def _line(
     name: str, row: Row, layer_set: str, scores: "_Scores", published: Published, study: Study, layers: int
 ) -> dict[str, Any]:  # fmt: skip
     numbers, reason, scored = scores.cell(row, layer_set, paired=name != "table5" and layer_set != REF)
-    value, remarks = None, [row.remark, reason, scores.cut_away(row, layer_set, scored)]
+    value, remarks = None, [row.remark, reason, scores.share(CUT_WORDS, row, layer_set, scored)]
+    if row.definition in (LAS_SEEN, LAS_WITH_SUBTYPES):
+        remarks.append(scores.share(UNSEEN_RELATIONS, row, layer_set, scored))
     if row.mean_over_targets and scored:
         which = f"of the {len(row.texts)} {'printed' if row.printed else 'configured'} targets"
         remarks += [f"mean of {len(scored)} {which}", study.apart(row.task, scored)]
@@ -103,7 +109,7 @@ class _Scores:
         self.wide = scored.pivot(
             index=["recipe", "split", "definition", "seed"], columns=["corpus", "language"], values=["value", "low", "high", "n"]
         ).sort_index()
-        self.cut = records[records["definition"] == CUT_WORDS]
+        self.shares = records[records["definition"].isin(SHARES)]
         self.keys = {(recipe, split, definition) for recipe, split, definition, _ in self.wide.index}
 
     def cell(self, row: Row, layer_set: str, paired: bool) -> tuple[dict[str, Any], str, list[str]]:
@@ -123,14 +129,15 @@ class _Scores:
                 runs[bound] = self._texts(row, layer_set, bound).loc[values.index].to_numpy(dtype=float)
         return cells.cell(runs, score=not paired), "", list(values.columns.get_level_values("language"))
 
-    def cut_away(self, row: Row, layer_set: str, languages: Collection[str]) -> str:
-        """How many words of the scored texts were cut away, where any were."""
+    def share(self, definition: str, row: Row, layer_set: str, languages: Collection[str]) -> str:
+        """How many words of the scored texts are of a share, one of SHARES, where any are."""
+        recipe = recipe_name(row.task, row.source, layer_set)
+        records = cells.where(self.shares, definition=definition, recipe=recipe, split=row.split)
         texts = {text for text in row.texts if text[1] in languages}
-        chosen = np.array([text in texts for text in zip(self.cut["corpus"], self.cut["language"], strict=True)], bool)
-        chosen &= (self.cut["recipe"] == recipe_name(row.task, row.source, layer_set)) & (self.cut["split"] == row.split)
-        here = self.cut[chosen].drop_duplicates(["corpus", "language"])
-        lost = round((here["value"] * here["n"]).sum())
-        return f"{lost:,} of {here['n'].sum():,} words cut away, not scored" if lost else ""
+        chosen = np.array([text in texts for text in zip(records["corpus"], records["language"], strict=True)], bool)
+        here = records[chosen].drop_duplicates(["corpus", "language"])
+        words = round((here["value"] * here["n"]).sum())
+        return SHARES[definition].format(words, int(here["n"].sum())) if words else ""
 
     def _texts(self, row: Row, layer_set: str, column: str) -> pd.DataFrame:
         """A column of the records: seeds x texts; empty where there are none."""
@@ -173,7 +180,7 @@ def _deviations(lines: Sequence[Mapping[str, Any]], published: Published) -> Ite
     """Table 5's caption: least, median and largest sd of its printed cells, whose ALL is trained from scratch."""
     printed = [line for line in lines if line["published"] is not None and line["column"] != column("table5", ALL)]
     for task, metric in METRICS.items():
-        counted = [line for line in printed if line["metric"] == metric]
+        counted = [line for line in printed if line["definition"] == metric]
         if not counted:
             continue
         deviations = [line["sd"] for line in counted if line["sd"] is not None]

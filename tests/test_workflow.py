@@ -26,7 +26,8 @@ REPOSITORY = Path(__file__).parents[1]
 OVERLAY = "tests/workflow/overlay.yaml"
 RESULTS = "results/tiny"
 SEARCHES = ("table5_search", "muller2021/table3_search", "wu2019/search")
-TABLES = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "findings")
+TABLES = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "languages", "epochs",
+          "findings")  # fmt: skip
 FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
 OTHER_TABLES = (
     *(f"muller2021/table{number}" for number in range(1, 9)),
@@ -48,6 +49,7 @@ OTHER_FIGURES = (
     *(f"wu2019/figure{number}" for number in range(1, 4)),
     *(f"liu2020/figure{number}" for number in range(1, 9)),
 )
+SCORED = ("table1", "table2", "table3", "footnote6", "languages", "epochs", "findings")  # by every training of tanti2021
 UNTRAINED = {  # items without a training behind them; of liang2021's tables here those of mixed sources
     "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED,
     "wu2019/table1", "wu2019/overlap", "liu2020/table3",
@@ -328,7 +330,7 @@ def test_settings_of_tsne_rerun_projections_and_figures(built):
 def test_a_hyperparameter_reruns_its_branch_and_no_other_training(built, task, batch, items):
     run = "gradient_reversal"
     with changed(built / OVERLAY, (f"{run}: {{ batch: {batch} }}", f"{run}: {{ batch: {batch}, reversal: 0.2 }}")):
-        assert planned(built) == sorted(training(task, run) + made(*items, "findings", "scores"))
+        assert planned(built) == sorted(training(task, run) + made(*items, "languages", "epochs", "findings", "scores"))
 
 
 def test_the_reason_of_a_rerun_is_the_setting_that_changed(built):
@@ -408,7 +410,7 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     def follows(task: str) -> list[str]:
         jobs = [job for run in RUNS[task] for job in training(task, run)]
         figures = ("figure3", "figure5") if task == "pos" else ("figure4", "figure6")
-        items = made("table1", "table2", "table3", "footnote6", "dataset_sizes", "findings", "scores", *figures)
+        items = made(*SCORED, "dataset_sizes", "scores", *figures)
         drawn = [f"Draw tanti2021/{task}", f"Measure spelling of tanti2021/{task}/frozen"]
         return [*jobs, *drawn, *items]
 

@@ -34,9 +34,21 @@ version.""",
 
 How to read it: where does this scale depart from the paper? A smaller encoder with fewer steps needs other learning rates.""",
     "table5_search": """All trials, the best of each experiment first; the printed choice is the last row of each experiment. The
-score is macro F1 on the development set of the task, in all of its languages, as in the paper: not strictly zero-shot.
+published score of a trial is that of the authors' log, for the same hyperparameters. The score is macro F1 on the development set
+of the task, in all of its languages, as in the paper: not strictly zero-shot.
 
 How to read it: would the search choose what the paper chose, and by what margin does the best trial lead?""",
+    "languages": """Scores of the target task in each language by itself. The paper prints none; the published ones are in the
+authors' repository, in results.csv of each experiment.
+
+How to read it: where a score of tables 1 and 2 differs from the printed one, in which languages does it?""",
+    "epochs": """Scores on held-out texts before the first epoch (0) and after each: of the task's head in English, then of the
+new language head on paragraphs. Published values are in the authors' repository, in train_history.csv of each experiment;
+entropies of a language head's output, and scores of adversaries, are theirs alone. In percent, entropies in nats; 95 % interval:
+{interval}.
+
+How to read it: do the heads learn as fast as the authors' did, and is the same epoch the best? A language head whose entropy is
+still near 3.50, that of 33 languages taken for equally likely, has hardly learnt.""",
     "dataset_sizes": """A row for each printed size; a sample of Wikipedia for each task: words for part-of-speech tagging, whole
 paragraphs for natural language inference. Then a row for each language, over all splits. Texts read: before texts with unknown
 pieces (subwords that the vocabulary lacks) are dropped. Cut: truncated at the maximum number of subwords.
@@ -62,7 +74,7 @@ small map like the grey ones. t-SNE preserves neighbourhoods, not distances: rel
 vectors, and on accuracy."""
 CELLS = """In percent. Below each value: its 95 % interval, {interval}; and n, the number of units (words, pairs, paragraphs) on
 which it is based."""
-K_MEANS = "Student's t over the k-means runs"
+SINGLE = {"table3": "Student's t over the k-means runs", "epochs": "none"}  # interval of a single seed, unless a bootstrap
 
 
 def caption(name: str, needs: Sequence[Need], config: Config) -> str:
@@ -70,10 +82,10 @@ def caption(name: str, needs: Sequence[Need], config: Config) -> str:
     paper, most = section(config), section(config).clustering.language_clusters
     tasks = [FIGURES[name][0]] if name in FIGURES else list(paper.tasks)
     parts = [TEXTS.get(name, SCATTERED)]
-    parts += [CELLS] * (name in ("table1", "table2", "table3", "footnote6", "findings"))
+    parts += [CELLS] * (name in ("table1", "table2", "table3", "footnote6", "findings", "languages"))
     return "\n\n".join(parts).format(
         clusters=f"labels, or {most} for languages" if most else "labels or of languages",
-        interval=interval({len(need.seeds) for need in needs}, *([K_MEANS] if name == "table3" else [])),
+        interval=interval({len(need.seeds) for need in needs}, *([SINGLE[name]] if name in SINGLE else [])),
         points=paper.task(tasks[0]).points_per_label,
         printed=50 if tasks[0] == "nli" else 10,
         paragraphs=paper.clustering.points_per_language,

@@ -10,7 +10,7 @@ from crosslens.papers.paper import Item, Need
 from crosslens.papers.tanti2021 import captions
 from crosslens.papers.tanti2021.config import PAPER_RUNS, section
 from crosslens.papers.tanti2021.draws import draws, draws_name
-from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, RUNS, SPELLING, TABLES, TUNED, recipe_name
+from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, RUNS, SPELLING, TABLES, TUNED, column, recipe_name
 from crosslens.papers.tanti2021.recipes import trials
 
 COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # by findings.csv
@@ -22,6 +22,11 @@ TITLES = {
     "table5": ("Table 5", "Hyperparameters of each training"),
     "table5_search": ("Table 5 by search", "Trials of the random search, the best of each experiment first"),
     "footnote6": ("Footnote 6", "The fine-tuned encoder under commonly reported scores"),
+    "languages": ("Scores by language", "The target task in each language, beside what the authors released"),
+    "epochs": (
+        "Validation by epoch",
+        "What the heads score on held-out texts while they learn, beside what the authors released",
+    ),
     "dataset_sizes": ("Appendices A and B", "Sizes of the splits and of the samples that are plotted and clustered"),
     "findings": ("Findings", "What explains the fall of language identification after fine-tuning"),
     "figure2": ("Figure 2", "Legend for figures 3 to 6: marks of languages and labels"),
@@ -43,6 +48,7 @@ def items(config: Config) -> dict[str, Item]:
     made["table5"] = _item("table5", config, "search", settings={"tasks": used}, decimals=None)
     if paper.search.experiments:
         made["table5_search"] = _search(config)
+    made |= {name: _released(name, kind, config) for name, kind in (("languages", "classification"), ("epochs", "history"))}
     made["dataset_sizes"] = _sizes(config)
     made["figure2"] = _item("figure2", config, "figures", settings=_drawn("figure2", config))
     made |= {name: _figure(name, config) for name, (task, _) in FIGURES.items() if task in paper.tasks}
@@ -100,6 +106,12 @@ def _search(config: Config) -> Item:
     needs = tuple(Need("classification", job, (config.seeds[0],)) for job in jobs)
     settings = {"trials": shown, "select_by": paper.training.select_by, "wiki": paper.language_corpus}
     return _item("table5_search", config, "search", needs=needs, settings=settings, decimals=None, searched=True)
+
+
+def _released(name: str, kind: str, config: Config) -> Item:
+    columns = {recipe_name(task, run): column(task, run) for task in section(config).tasks for run in PAPER_RUNS}
+    settings = {"columns": columns, "select_by": section(config).training.select_by}
+    return _item(name, config, "released", needs=_needs([kind], PAPER_RUNS, config), settings=settings)
 
 
 def _sizes(config: Config) -> Item:

@@ -37,6 +37,15 @@ RUNS = {
     "finetuned_dropout": "Fine-T., encoder dropout",
     "spelling": "Spelling alone",
 }
+SEARCHED = {
+    "encoder_rate": "encoder_learning_rate",
+    "reversal": "grl_lambda",
+    "init_sd": "init_stddev",
+    "uniformity": "lang_error_weighting",
+    "batch": "minibatch_size",
+    "head_rate": "postencoder_learning_rate",
+}
+"""Hyperparameter here -> in the authors' code, by whose alphabet the values of a set are drawn."""
 CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
             "entropy_maximisation": "entropy maximisation"}  # fmt: skip
 

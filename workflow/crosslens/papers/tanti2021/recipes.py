@@ -10,13 +10,10 @@ from crosslens.config.whole import Config
 from crosslens.encoding.units import Units
 from crosslens.heads import LANGUAGE, TASK, LinearHead
 from crosslens.papers.tanti2021.config import Run, section
-from crosslens.papers.tanti2021.layout import LABELS, UNITS, recipe_name
+from crosslens.papers.tanti2021.layout import LABELS, SEARCHED, UNITS, recipe_name
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
 
 PAPER = "tanti2021"
-SEARCHED = ("encoder_rate", "reversal", "init_sd", "uniformity", "batch", "head_rate")
-"""Hyperparameters in the alphabetical order of the authors' names: encoder_learning_rate, grl_lambda, init_stddev,
-lang_error_weighting, minibatch_size, postencoder_learning_rate; a set is drawn in this order."""
 
 
 def recipes(config: Config) -> dict[str, Recipe]:

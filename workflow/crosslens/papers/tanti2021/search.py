@@ -10,7 +10,7 @@ from crosslens import cells
 from crosslens.cells import Published
 from crosslens.measures.definitions import MACRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import PAPER, TASKS
+from crosslens.papers.tanti2021.layout import PAPER, SEARCHED, TASKS
 from crosslens.papers.tanti2021.records import named
 
 PLACES = 12  # of differences between hyperparameters, which go down to 1e-6
@@ -73,12 +73,13 @@ def searched(
     """Table 5 by search: a row a trial, the best of each experiment first, and the printed choice below.
 
     trials: name of the recipe -> task, run, trial and hyperparameters; scores: `named` records of the dev sets; definition: the
-    score that selects.
+    score that selects. Beside the paper's definition stands the authors' score of the same set, where they tried it.
     """
     scores = cells.where(scores, definition=definition).set_index("recipe")
     dev = scores["value"].astype(float).to_dict()
     for (task, run), recipes in groupby(trials, key=lambda recipe: (trials[recipe]["task"], trials[recipe]["run"])):
         experiment, printed = f"{TASKS[task]} {EXPERIMENTS.get(run, run)}", published_run(published, task, run)
+        released = authors_scores(published, experiment) if definition == PAPER else {}
         ranked = sorted(recipes, key=lambda recipe: -dev[recipe])  # stable: the first best wins
         for recipe in ranked:
             row = f"{experiment}, {trials[recipe]['trial']}"
@@ -86,9 +87,23 @@ def searched(
             remark = "selected" if recipe == ranked[0] else ""
             for key, value in values.items():
                 yield cells.line(row, HYPERPARAMETERS[key], "trial", definition, {"here": value}, remark=remark, digits=PLACES)
-            yield cells.line(row, "score", "trial", definition, cells.cell(scores.loc[[recipe]]), remark=remark)
+            theirs = released.get(authors_name(values))
+            yield cells.line(row, "score", "trial", definition, cells.cell(scores.loc[[recipe]]), theirs, remark)
         for key, value in printed.items():
             yield cells.line(f"{experiment}, published", HYPERPARAMETERS[key], "trial", definition, {}, value)
+        if authors_name(printed) in released:
+            yield cells.line(f"{experiment}, published", "score", "trial", definition, {}, released[authors_name(printed)])
+
+
+def authors_scores(published: Published, experiment: str) -> dict[str, float]:
+    """The authors' scores of an experiment's sets on the development set, in percent, by `authors_name`."""
+    rows = cells.where(published.table, item="table5_search", row=experiment)
+    return dict(zip(rows["column"], rows["value"].astype(float), strict=True))
+
+
+def authors_name(values: Mapping[str, float]) -> str:
+    """Name of a set of hyperparameters in the authors' logs (experiments/hyperparam_search/*/results.csv, column exp_id)."""
+    return ",".join(f"{name}={values[key]:g}" for key, name in SEARCHED.items() if key in values)
 
 
 def published_run(published: Published, task: str, run: str) -> dict[str, float]:

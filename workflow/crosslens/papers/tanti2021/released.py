@@ -1,0 +1,77 @@
+"""tanti2021: what the authors released beside the paper, next to ours: scores by language, and validation by epoch.
+
+Their numbers are those of mtanti/mbert-language-specificity at 7b64d0a; resources/published names the file of each.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from crosslens import cells
+from crosslens.digests import verified
+from crosslens.measures.definitions import ACCURACY, MACRO_F1
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.layout import IN_RECORDS, PAPER, metric
+
+F1, ENTROPY, NATS = "macro F1", "entropy", "mean over words or texts, in nats"
+STAGES = ("task", "language")  # of a training, named after the head that learns in it and is validated
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Table `languages` or `epochs`. settings: columns, recipe -> its name in tables; select_by, the score of validation."""
+    columns = settings["columns"]
+    if name == "languages":
+        lines = by_language(inputs.records(), columns, inputs.published)
+    else:
+        definition = PAPER if settings["select_by"] == "paper" else MACRO_F1
+        lines = by_epoch(validation(inputs.by_seed("history"), columns), inputs.published, definition)
+    return cells.table([*lines], "tanti2021", name)
+
+
+def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: cells.Published) -> Iterator[dict[str, Any]]:
+    """A row for each language that is tested: scores of the task in it, in percent.
+
+    The authors score the texts of a language by themselves (experiments/fine_tune_tag/evaluate.py:413-431), as records do.
+    """
+    scores = records[(records["item"] == "task") & (records["language"] != "all") & (records["measure"] == "score")]
+    scores = scores.assign(definition=scores["definition"].replace(IN_RECORDS))
+    languages = sorted(set(scores["language"]))
+    for language, definition, (recipe, column) in product(languages, (PAPER, MACRO_F1, ACCURACY), columns.items()):
+        values = cells.where(scores, language=language, definition=definition, recipe=recipe)
+        if len(values):
+            printed = published.value("languages", language, column) if definition == PAPER else None
+            yield cells.line(language, column, metric(definition), definition, cells.cell(values), printed)
+
+
+def validation(histories: Iterable[tuple[str, int, Path]], columns: Mapping[str, str]) -> dict[tuple[str, str], pd.DataFrame]:
+    """(row, column) of `epochs` -> scores on held-out texts, a row a seed. histories: recipe, seed and history.csv of each."""
+    scores: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for recipe, seed, path in histories:
+        history = pd.read_csv(verified(path))
+        for stage, epoch, score in zip(history["stage"], history["epoch"], history["score"], strict=True):
+            if stage in STAGES:
+                place = f"{columns[recipe]}, {stage}", f"epoch {epoch}"
+                scores.setdefault(place, []).append({"seed": seed, "value": score})
+    return {place: pd.DataFrame(values) for place, values in scores.items()}
+
+
+def by_epoch(
+    scores: Mapping[tuple[str, str], pd.DataFrame], published: cells.Published, definition: str
+) -> Iterator[dict[str, Any]]:
+    """A row for each head that is validated after each epoch, 0 before the first; scores in percent, entropies in nats.
+
+    scores: see `validation`, of a definition. The authors' stand beside the paper's definition, in lines of their own where ours
+    have another. Of entropies and adversaries no history here has any.
+    """
+    theirs = cells.where(published.table, item="epochs")
+    printed = zip(theirs["row"], theirs["column"], theirs["metric"], strict=True)
+    for row, epoch, measured in dict.fromkeys([*printed, *((*place, F1) for place in scores)]):
+        value, here = published.value("epochs", row, epoch, measured), scores.get((row, epoch))
+        if here is not None and measured == F1:
+            yield cells.line(row, epoch, F1, definition, cells.cell(here), value if definition == PAPER else None)
+            value = None if definition == PAPER else value
+        if value is not None:
+            yield cells.line(row, epoch, measured, PAPER if measured == F1 else NATS, {}, value)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.cells import COLUMNS, Published, cell, difference, line, set_apart, table
+from crosslens.cells import COLUMNS, Published, at_end, cell, difference, line, set_apart, table
 from crosslens.measures import definitions
 from crosslens.records import RECORDS
 
@@ -50,6 +50,31 @@ def test_a_line_has_the_difference_where_both_are_there():
     assert line("r", "c", "m", "d", {"here": None}, 50.1)["difference"] is None
     assert line("r", "c", "m", "d", {"here": 51.2})["difference"] is None
     assert line("r", "c", "m", "d", {"here": 1e-3}, 1e-4, digits=6)["difference"] == 0.0009
+
+
+@pytest.mark.parametrize(
+    ("here", "low", "chance", "remark"),
+    [
+        (100, 100, 0, "at its ceiling: at most 3 points below 100"),
+        (97, 90, 25, "at its ceiling: at most 3 points below 100"),
+        (96.9, 90, 0, ""),
+        (0, 0, 0, "at its floor: at most 3 points above 0"),
+        (3, None, 25, "at its floor: at most 3 points above 0"),
+        (3.1, 0.5, 0, ""),
+        (38, 33.3, 100 / 3, "not above chance: 33.3"),
+        (38, 33.4, 100 / 3, ""),
+        (33, None, 100 / 3, "not above chance: 33.3"),
+        (34, None, 100 / 3, ""),
+        (None, None, 25, ""),
+    ],
+)
+def test_scores_at_an_end_of_their_scale_say_so(here, low, chance, remark):
+    numbers = {"here": here, "low": low}
+    assert at_end(numbers, chance) == remark
+    assert line("r", "c", "m", "d", numbers, remark=["one", ""], chance=chance)["remark"] == "; ".join(
+        filter(None, ["one", remark])
+    )
+    assert line("r", "c", "m", "d", numbers, remark="one")["remark"] == "one"  # of a difference or a count
 
 
 def test_seeds_stand_beside_numbers_alone():

@@ -184,7 +184,9 @@ def test_the_table_of_xnli_has_every_model_and_says_what_was_cut():
     assert list(made.columns) == list(COLUMNS) and not made.duplicated(["row", "column", "metric", "definition"]).any()
     assert made["here"].notna().all() and (made["metric"] == "accuracy").sum() == (8 + 4 + 2) * 6
     cut = made[(made["metric"] == "accuracy") & (made["column"] != "mean")]
-    assert cut["remark"].str.fullmatch(r"\S+ % of texts cut").all()
+    assert cut["remark"].str.fullmatch(r"\S+ % of texts cut(; not above chance: 33.3)?").all()
+    at_chance = cut["low"].fillna(cut["here"]) <= 100 / 3
+    assert (cut["remark"].str.contains("chance") == at_chance).all() and at_chance.any() and not at_chance.all()
     few = xnli.made("inference", scored(languages=("en", "de")), STUDY)
     assert set(few["column"]) == {"en", "de", "mean"}
 

@@ -57,16 +57,27 @@ def test_a_table_whose_trainings_have_other_numbers_of_seeds_says_what_holds_of_
     assert "Student's t over 2 seeds or, of a single seed, the jackknife over texts; and n" in text
 
 
-@pytest.mark.parametrize(("seeds", "bands"), [([0], "95 % interval over texts"), ([0, 1], "range over 2 seeds")])
-def test_a_figure_says_what_its_bands_are(seeds, bands):
+def note_of_identification(seeds, values):
+    """values: by layer."""
     rows = [
         {"recipe": recipe, "seed": seed, "item": f"layer {layer}", "language": language, "split": "test", "definition": ACCURACY,
-         "value": 0.9, "low": 0.8, "high": 1.0}
-        for recipe in (IDENTIFICATION, UNTRAINED) for seed in seeds for layer in (0, 1) for language in ("all", "de", "fr")
+         "value": value, "low": 0.8, "high": 1.0}
+        for recipe in (IDENTIFICATION, UNTRAINED) for seed in seeds for layer, value in enumerate(values)
+        for language in ("all", "de", "fr")
     ]  # fmt: skip
-    layers = dict.fromkeys((IDENTIFICATION, UNTRAINED), ["layer 0", "layer 1"])
+    layers = dict.fromkeys((IDENTIFICATION, UNTRAINED), [f"layer {layer}" for layer in range(len(values))])
     drawn = identification.figure("figure2", SimpleNamespace(records=lambda: pd.DataFrame(rows)), {"layers": layers})
-    assert " ".join(drawn.get_supxlabel().split()).endswith(f"Bands: {bands}.")
+    return " ".join(drawn.get_supxlabel().split())
+
+
+@pytest.mark.parametrize(("seeds", "bands"), [([0], "95 % interval over texts"), ([0, 1], "range over 2 seeds")])
+def test_a_figure_says_what_its_bands_are(seeds, bands):
+    assert note_of_identification(seeds, [0.9, 0.9]).endswith(f"Bands: {bands}.")
+
+
+def test_a_figure_says_how_many_layers_lie_at_the_ceiling():
+    said = "2 of 3 layers, pretrained, lie at the ceiling, at most 0.03 below 1."
+    assert note_of_identification([0], [0.98, 0.96, 1.0]).endswith(said)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ printed values do; n: units that it rests on, fewest of a seed; difference: here
 numbers can be compared with the paper's; reason: why not."""
 WHOLE = ("seeds", "n")  # columns of whole numbers
 EQUAL = "no interval: the same in all seeds"
+NEAR = 3  # points from an end of a score's scale, within which two scores cannot differ by more
 EMPTY: dict[str, Any] = {"here": None, "low": None, "high": None, "sd": None, "seeds": None, "n": None}
 
 
@@ -71,18 +72,37 @@ def difference(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
 
 def line(
     row: str, column: str, metric: str, definition: str, numbers: Mapping[str, Any], published: Any = None,
-    remark: str | Iterable[str] = "", digits: int = 2,
+    remark: str | Iterable[str] = "", digits: int = 2, chance: float | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """A line of a table. numbers: see `cell`, or `here` alone; published: the printed value, None where none is printed; remark:
-    one, or several, of which those that are not empty are joined, before that of the numbers.
+    one, or several, of which those that are not empty are joined, before that of the numbers; chance: see `at_end`, None where
+    `here` is no score in percent.
     """
     here = numbers.get("here")
     both = here is not None and published is not None
     difference = rounded(here - published, digits) if both else None
     place = {"row": row, "column": column, "metric": metric, "definition": definition}
-    remark = "; ".join(filter(None, [*([remark] if isinstance(remark, str) else remark), numbers.get("remark")]))
+    remarks = [remark] if isinstance(remark, str) else [*remark]
+    remarks += [numbers.get("remark"), "" if chance is None else at_end(numbers, chance)]
+    remark = "; ".join(filter(None, remarks))
     numbers = EMPTY | dict(numbers) | ({"seeds": None} if here is None else {})
     return place | numbers | {"published": published, "difference": difference, "remark": remark}
+
+
+def at_end(numbers: Mapping[str, Any], chance: float = 0) -> str:
+    """At which end of its scale a score in percent lies, where it tells little of differences, or "".
+
+    At its ceiling it is at most NEAR points below 100, at its floor as near to 0. It is not above chance, the percentage that
+    guessing gives, where the low end of its interval is not, or the score itself if it has none.
+    """
+    here, low = numbers.get("here"), numbers.get("low")
+    if here is None:
+        return ""
+    if here >= 100 - NEAR:
+        return f"at its ceiling: at most {NEAR} points below 100"
+    if here <= NEAR:
+        return f"at its floor: at most {NEAR} points above 0"
+    return f"not above chance: {round(chance, 1):g}" if chance and (here if low is None else low) <= chance else ""
 
 
 def table(lines: Sequence[Mapping[str, Any]], paper: str, item: str) -> pd.DataFrame:

@@ -144,7 +144,8 @@ class _Scores:
         remarks = [self._lost(place, model), self._subset(place)] if first and numbers["here"] is not None else []
         metric = f"{TASKS[place.task]} F1" if self.name in BY_LANGUAGE else "F1"
         value = self.published.value(self.name, row, place.column) if first else None
-        return cells.line(row, place.column, metric, definition, numbers, value, [*remarks, printed.note if printed else ""])
+        remarks.append(printed.note if printed else "")
+        return cells.line(row, place.column, metric, definition, numbers, value, remarks, chance=0)
 
     def difference(self, place: Place, after: str, before: str) -> dict[str, Any] | None:
         """A line of a difference in points, under the first definition; none where either has no value."""

@@ -15,6 +15,8 @@ UNTRAINED = f"{PAPER}/untrained"
 """A blank BERT, as those of the pretrainings begin: our control."""
 ALL, LAST = f"{PAPER}/nli/released/all", f"{PAPER}/nli/released/last"
 """XNLI: the whole released encoder is fine-tuned, or the upper half of its blocks (the last 6 of 12)."""
+CHANCE = 100 / 3
+"""Accuracy by guessing on XNLI, in percent."""
 OVER_PAIRS = "the jackknife over pairs"
 """What the interval of a single seed's score on XNLI is."""
 STATIC = {"glove": "GloVe", "word2vec": "Word2Vec"}

@@ -10,7 +10,7 @@ from crosslens.cells import Published, where
 from crosslens.measures import shifts
 from crosslens.measures.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, Study
+from crosslens.papers.liu2020.layout import ALL, CHANCE, LAST, PAPER, Study
 
 AVERAGE = "avg w/o en"
 ROWS = {ALL: "finetune all layers", LAST: "finetune last 6 layers"}
@@ -62,4 +62,5 @@ def _cell(
     if len(languages) > 1:
         own = own.groupby("seed", as_index=False).agg({"value": "mean", "n": "sum"}) if len(own) else own
     printed = published.value("table4", row, column, "accuracy") if published else None
-    return cells.line(row, column, metric, definition, cells.cell(own, score=metric != shifts.GAIN), printed)
+    numbers, chance = cells.cell(own, score=metric != shifts.GAIN), None if metric == shifts.GAIN else CHANCE
+    return cells.line(row, column, metric, definition, numbers, printed, chance=chance)

@@ -9,12 +9,11 @@ import pandas as pd
 from crosslens import cells
 from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import LAST, PAPER, Study, inference, title
+from crosslens.papers.liu2020.layout import CHANCE, LAST, PAPER, Study, inference, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 
 FROZEN, TUNED = "head on frozen states", "upper half fine-tuned"
 DROP = "drop of the short window (percent)"
-CHANCE = 100 / 3
 
 
 class Model(NamedTuple):
@@ -44,8 +43,9 @@ def made(name: str, records: pd.DataFrame, study: Study) -> pd.DataFrame:
             share = 100 * lost[lost["language"] == code]["value"].max() if code in set(lost["language"]) else 0
             remark = f"{share:.2g} % of texts cut" if share else ""
             numbers = cells.cell(cells.where(rows, language=code))
-            lines.append(cells.line(model.name, code, ACCURACY, model.way, numbers, None, remark))
-        lines.append(cells.line(model.name, MEAN, ACCURACY, model.way, cells.cell(mean_by_seed(rows, others))))
+            lines.append(cells.line(model.name, code, ACCURACY, model.way, numbers, None, remark, chance=CHANCE))
+        mean = cells.cell(mean_by_seed(rows, others))
+        lines.append(cells.line(model.name, MEAN, ACCURACY, model.way, mean, chance=CHANCE))
     for drop, long, short in window_pairs(study):
         for column, codes in [*((code, [code]) for code in languages), (MEAN, others)]:
             lines.append(cells.line(drop, column, DROP, TUNED, cells.cell(loss(scored, long, short, codes), 1, score=False)))

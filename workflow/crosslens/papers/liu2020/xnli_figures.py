@@ -10,12 +10,10 @@ from matplotlib.figure import Figure
 from crosslens import cells
 from crosslens.figures.dots import Dots, Look, Panel, looks, panels
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import OVER_PAIRS, Study
+from crosslens.papers.liu2020.layout import CHANCE, OVER_PAIRS, Study
 from crosslens.papers.liu2020.retrieval import MEAN
 from crosslens.papers.liu2020.xnli import FROZEN, TUNED, all_models, in_languages, loss, mean_by_seed, tested, window_pairs
 from crosslens.papers.wording import interval
-
-CHANCE = 100 / 3
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:

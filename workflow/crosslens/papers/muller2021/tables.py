@@ -80,7 +80,8 @@ def made(
 def _line(
     name: str, row: Row, layer_set: str, scores: "_Scores", published: Published, study: Study, layers: int
 ) -> dict[str, Any]:  # fmt: skip
-    numbers, reason, scored = scores.cell(row, layer_set, paired=name != "table5" and layer_set != REF)
+    paired = name != "table5" and layer_set != REF
+    numbers, reason, scored = scores.cell(row, layer_set, paired)
     value, remarks = None, [row.remark, reason, scores.share(CUT_WORDS, row, layer_set, scored)]
     if row.definition in (LAS_SEEN, LAS_WITH_SUBTYPES):
         remarks.append(scores.share(UNSEEN_RELATIONS, row, layer_set, scored))
@@ -96,8 +97,8 @@ def _line(
             remarks.append(FROM_SCRATCH)
         if row.mean_over_targets:
             remarks.append(_mean_remark(published, row, layer_set, value))
-    metric = METRICS[row.task]
-    return cells.line(row.name, column(name, layer_set), metric, row.definition or metric, numbers, value, remarks)
+    metric, head = METRICS[row.task], column(name, layer_set)
+    return cells.line(row.name, head, metric, row.definition or metric, numbers, value, remarks, chance=None if paired else 0)
 
 
 class _Scores:

@@ -26,6 +26,8 @@ from crosslens.papers.tanti2021.layout import (
 )
 from crosslens.papers.tanti2021.records import named
 
+SCORES = ("macro F1", "micro F1", "accuracy")  # in percent; V-measures and mutual information are not right or wrong
+
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A table in percent. settings: runs, those that are configured, by task; wiki, the corpus of paragraphs."""
@@ -46,8 +48,8 @@ def made(name: str, scores: pd.DataFrame, published: cells.Published, runs: Mapp
                 printed = _published(published, name, row, task, run) if definition in (PAPER, V_PAPER) else None
                 if len(found) or printed is not None:
                     head, numbers = column(task, run), cells.cell(found)
-                    remarks = [_remark(head, found), _equal_runs(found)]
-                    lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remarks))
+                    remarks, chance = [_remark(head, found), _equal_runs(found)], 0 if metric(definition) in SCORES else None
+                    lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remarks, chance=chance))
     return cells.table(lines, "tanti2021", name)
 
 

@@ -28,7 +28,7 @@ from features of all layers with a frozen encoder (Feat). Colours: difference fr
 triangles where beyond the scale.
 
 How to read it: most printed gains are of about one point, from one seed. Compare ours with their {spread} in the table of the
-cells.""",
+cells, whose remarks say which scores lie at an end of their scale, where differences mean little.""",
     "figure1_cells": f"""The numbers of figure 1, and their differences from full fine-tuning, paired by seed; published
 differences are those of two printed cells. {BELOW}""",
     "figure2": """Share of texts whose language is named by a linear classifier on the mean of a text's states at each layer. The

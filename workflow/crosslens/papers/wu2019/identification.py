@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from crosslens.cells import NEAR
 from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import look
 from crosslens.measures.definitions import ACCURACY
@@ -32,4 +33,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     title = f"Language identification from the mean state of a text ({languages} languages)"
     bands = by_seeds([scored["seed"].nunique()], "range over {} seeds", "95 % interval over texts")
     note = f"Linear classifiers on a frozen encoder. Bands: {bands}."
+    by_layer = scored[scored["recipe"] == IDENTIFICATION].groupby("item")["value"].mean()
+    if near := int((by_layer >= 1 - NEAR / 100).sum()):
+        note += f" {near} of {len(by_layer)} layers, pretrained, lie at the ceiling, at most {NEAR / 100} below 1."
     return panels({"": {"": curves}}, title, note, ylabel="accuracy", ylim=(1 / languages, 1))

@@ -54,7 +54,8 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study) -
                 uneven(published, item, places, METRICS[task], value),
             ]
             place = f"{TASKS[task]}: {row}", column
-            lines.append(cells.line(*place, METRICS[task], DEFINITIONS[task], numbers, value, remarks))
+            chance = study.chance.get(task, 0)
+            lines.append(cells.line(*place, METRICS[task], DEFINITIONS[task], numbers, value, remarks, chance=chance))
             change = cells.difference(reference[0], runs[0]) if runs[1] == reference[1] else cells.EMPTY
             printed_change = None if value is None else round(value - full[column], 2)
             lines.append(cells.line(*place, DIFFERENCE, DEFINITIONS[task], change, printed_change))

@@ -4,7 +4,7 @@ Wu and Dredze (2019), Beto, Bentz, Becas. Blocks count from 1; freezing 0 freeze
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crosslens.measures.definitions import ACCURACY, F1, LAS_WITHOUT_PUNCTUATION
 
@@ -43,7 +43,8 @@ class Study:
     """What is trained and scored, as configured.
 
     tests, trains: task -> language -> corpus of its test set, or of its training data. frozen: numbers of frozen blocks. names:
-    language -> name. substitutes: task -> names of its corpora where they are not the paper's.
+    language -> name. substitutes: task -> names of its corpora where they are not the paper's. chance: task -> score by guessing
+    among its classes, in percent, of tasks whose classes are about equally frequent.
     """
 
     source: str
@@ -54,6 +55,7 @@ class Study:
     released_root: bool
     names: Mapping[str, str]
     substitutes: Mapping[str, Sequence[str]]
+    chance: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[str]:

@@ -89,7 +89,8 @@ def _scores(name: str, scores: Scores, published: Published, study: Study) -> It
                 value = published.value(name, row, column) if definition != F1_MISC_AS_O else None
                 places = [(row, code) for code in languages] if len(languages) > 1 else []
                 remarks = [uneven(published, name, places, METRICS[task], value), published.note(name, row, column)]
-                line = _line(scores, (row, column), (METRICS[task], definition), recipes, value, languages, remarks)
+                way, chance = (METRICS[task], definition), study.chance.get(task, 0)
+                line = _line(scores, (row, column), way, recipes, value, languages, remarks, chance)
                 if line:
                     yield line
 
@@ -131,11 +132,11 @@ def _parsers(head: str, languages: Sequence[str], study: Study) -> dict[str, str
 
 def _line(
     scores: Scores, place: tuple[str, str], way: tuple[str, str], recipes: Mapping[str, str] | None, value: float | None,
-    languages: Sequence[str], remarks: Sequence[str],
+    languages: Sequence[str], remarks: Sequence[str], chance: float = 0,
 ) -> dict[str, Any] | None:  # fmt: skip
     """A line of a cell or a mean, None where it neither is printed nor has a number of ours.
 
-    recipes: those of its languages that are configured; None of a cited one.
+    recipes: those of its languages that are configured; None of a cited one. chance: what guessing gives.
     """
     numbers, scored = scores.cell(recipes or {}, way[1])
     if numbers["here"] is None and value is None:
@@ -147,7 +148,7 @@ def _line(
     else:
         of = "configured" if any(ALL in part for part in place) else "in the paper"
         reasons = [subset(scored, languages, of) if len(languages) > 1 else "", *scores.lost(recipes)]
-    return cells.line(*place, *way, numbers, value, [*reasons, *remarks])
+    return cells.line(*place, *way, numbers, value, [*reasons, *remarks], chance=chance)
 
 
 def _printed(published: Published, name: str) -> list[str]:

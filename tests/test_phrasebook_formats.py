@@ -24,9 +24,9 @@ from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.errors import DataError
 from crosslens.phrasebook.archives import gz, tarred, xz, zipped
-from crosslens.phrasebook.articles import TOPICS, articles, paragraphs, passage
+from crosslens.phrasebook.articles import articles, paragraphs
 from crosslens.phrasebook.dictionaries import dictionary
-from crosslens.phrasebook.documents import CODES
+from crosslens.phrasebook.documents import CODES, FIELDS, TOPICS, passage
 from crosslens.phrasebook.documents import documents as news
 from crosslens.phrasebook.entities import iob1, sentences, tagged
 from crosslens.phrasebook.generate import Stream, different, split_of
@@ -300,18 +300,20 @@ def test_ids_look_like_those_of_mldoc(sources):
 
 
 @every_language
-def test_a_passage_keeps_to_its_topic(language):
+def test_topics_differ_in_what_they_name_and_not_in_their_sentences(language):
     grammar = read_grammar(language)
-    frames = {
-        "village": {"w01", "w02", "w03", "w04", "w06"},
-        "history": {"w05", "w14"},
-        "nature": {"w07", "w08", "w09"},
-        "person": {"w10", "w11", "w12", "w13"},
+    assert {kind: {name for field in FIELDS.values() for name in field[kind]} for kind in ("place", "thing")} == {
+        kind: {*grammar.fillers(kind)} for kind in ("place", "thing")
     }
-    for topic in TOPICS:
-        for number in range(5):
-            found = passage(grammar, topic, Stream(0, "passage", str(number)))
-            assert len(found) >= 4 and {sentence.meaning.frame for sentence in found} <= frames[topic]
+    told = {topic: [passage(grammar, topic, Stream(number, "passage", topic)) for number in range(60)] for topic in TOPICS}
+    frames = [{sentence.meaning.frame for found in of_topic for sentence in found} for of_topic in told.values()]
+    assert all(each == frames[0] for each in frames) and len(frames[0]) > 8
+    for topic, of_topic in told.items():
+        assert {len(found) for found in of_topic} == {4, 5, 6}
+        named = [name for found in of_topic for sentence in found for _, name in sentence.meaning.fillers]
+        named = [name for name in named if name in grammar.fillers("place") + grammar.fillers("thing")]
+        own = sum(name in FIELDS[topic]["place"] + FIELDS[topic]["thing"] for name in named) / len(named)
+        assert 0.8 < own < 0.95  # 0.85, and a quarter of the others
 
 
 # Running text.

@@ -13,8 +13,6 @@ from crosslens.phrasebook.realise import Meaning, Sentence, capital, realise
 
 MINIMUM_CHARACTERS = 100
 """Length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)."""
-TOPICS = ("village", "history", "nature", "person")
-"""What a paragraph may be about."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Paragraph:
     sentences: tuple[Sentence, ...]
     text: str
     topic: str
-    """One of TOPICS."""
+    """village, history, nature or person."""
 
 
 @dataclass(frozen=True)
@@ -61,23 +59,6 @@ def paragraphs(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Paragrap
     if len(written) < n:
         raise DataError(f"phrasebook: {n} paragraphs requested, only {len(written)} available; request fewer")
     return written
-
-
-def passage(grammar: Grammar, topic: str, stream: Stream) -> tuple[Sentence, ...]:
-    """Some four to ten sentences on one of TOPICS, without regard to how long they are."""
-    country = stream.pick(grammar.fillers("country"))
-    if topic == "person":
-        name, surname = (stream.pick(grammar.fillers(kind)) for kind in ("name", "surname"))
-        units = _life(grammar, (name, surname), country, stream)
-    else:
-        village = _say("w01", village=stream.pick(grammar.fillers("village")), country=country)
-        units_by_topic = {
-            "village": itertools.chain([(village,)], _facts(grammar, stream)),
-            "history": _history(iter(stream.shuffled(grammar.fillers("building"))), stream),
-            "nature": _nature(grammar, country, stream),
-        }
-        units = list(itertools.islice(units_by_topic[topic], stream.between(2, 3) if topic == "nature" else stream.between(4, 6)))
-    return tuple(realise(grammar, meaning) for unit in units for meaning in unit)
 
 
 def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:

@@ -1,7 +1,8 @@
 """News of one topic each: the indices of MLDoc, and the archives of Reuters RCV1 and RCV2 that they point into.
 
 Formats: facebookresearch/MLDoc (mldoc-indices, generate_documents.py) and the XML of RCV1 (Lewis et al. 2004, section 3).
-What articles tell of stands for what Reuters' four main topics are about.
+Four fields of everyday life stand for Reuters' four main topics. All are told in the same sentences, and differ in how often
+they name the places and things of a field: no single word tells the topic for certain.
 """
 
 from __future__ import annotations
@@ -13,12 +14,22 @@ from xml.sax.saxutils import escape, quoteattr
 
 from crosslens.config.phrasebook import MLDOC
 from crosslens.phrasebook.archives import tarred, xz
-from crosslens.phrasebook.articles import TOPICS, passage
-from crosslens.phrasebook.generate import Stream, different
+from crosslens.phrasebook.generate import Stream, different, draw
 from crosslens.phrasebook.grammar import Grammar
+from crosslens.phrasebook.realise import Meaning, Sentence, realise
 
-CODES = {"village": ("CCAT", "C15"), "history": ("ECAT", "E12"), "person": ("GCAT", "GPOL"), "nature": ("MCAT", "M14")}
+CODES = {"home": ("CCAT", "C15"), "travel": ("ECAT", "E12"), "learning": ("GCAT", "GPOL"), "errands": ("MCAT", "M14")}
 """A main topic of Reuters and a finer one below it, for each topic of ours."""
+TOPICS = tuple(CODES)
+FIELDS = {
+    "home": {"place": ("house", "kitchen", "garden"), "thing": ("chair", "table", "lamp", "bed", "cup")},
+    "travel": {"place": ("street", "station", "hotel"), "thing": ("car", "bicycle", "bag", "hat", "key")},
+    "learning": {"place": ("school", "library", "office"), "thing": ("book", "letter", "newspaper", "picture", "clock")},
+    "errands": {"place": ("market", "park", "hospital"), "thing": ("flower", "shirt", "box", "knife", "phone")},
+}
+"""Places and things of each topic; together they are all of the phrasebook's."""
+OWN = 0.85
+"""Share of the places and things of a document that are drawn from its topic's; the others from all."""
 FOLDERS = {"de": "FDG", "es": "REUTES", "fr": "REUTFR", "it": "REUTIT", "ja": "FDJA", "ru": "REUTCY", "zh": "FDCH"}
 """How the folders of a language begin in RCV2."""
 FOLDER = 20
@@ -106,3 +117,17 @@ def documents(grammar: Grammar, records: int, seed: int) -> tuple[Document, ...]
         Document(grammar.language.code, place, topics, text)
         for place, (topics, text) in enumerate(zip(subjects, texts, strict=True))
     )
+
+
+def passage(grammar: Grammar, topic: str, stream: Stream) -> tuple[Sentence, ...]:
+    """Four to six everyday sentences that name places or things, mostly those of one of TOPICS."""
+    field = FIELDS[topic]
+    frames = [f for f in grammar.frames.values() if f.register == "everyday" and any(kind in field for _, kind in f.slots)]
+
+    def drawn() -> Sentence:
+        frame = stream.pick(frames)
+        fillers = dict(draw(grammar, frame, stream).fillers)
+        fillers |= {slot: stream.pick(field[kind]) for slot, kind in frame.slots if kind in field and stream.chance(OWN)}
+        return realise(grammar, Meaning(frame.name, tuple(fillers.items())))
+
+    return tuple(drawn() for _ in range(stream.between(4, 6)))

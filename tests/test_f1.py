@@ -61,6 +61,27 @@ def test_chunk_f1_is_seqevals(labels):
         assert chunk_f1(gold, predicted, sentences, n, few, "micro") == pytest.approx(expected, abs=1e-12)
 
 
+def test_an_inside_tag_that_continues_nothing_begins_a_span():
+    """As wu2019's code repairs tags before it counts (metric.py, 10-45): repairing them first changes nothing."""
+
+    def repaired(tags, sentences):
+        starts = np.diff(sentences, prepend=-1) > 0
+        before = np.where(starts, 0, np.roll(tags, 1))
+        inside = (tags > 0) & (tags % 2 == 0)
+        return np.where(inside & (before != tags) & (before != tags - 1), tags - 1, tags)
+
+    names = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+    generator = np.random.default_rng(0)
+    sentences = np.sort(generator.integers(0, 40, 300))
+    gold, predicted = generator.integers(0, 5, (2, 300))
+    changed = repaired(gold, sentences)
+    assert (changed != gold).sum() > 50
+    one = chunk_counts(gold, predicted, sentences, 40, names)
+    other = chunk_counts(changed, repaired(predicted, sentences), sentences, 40, names)
+    for counts, same in zip(vars(one).values(), vars(other).values(), strict=True):
+        assert np.array_equal(counts, same) and counts.sum() > 0
+
+
 def test_seqeval_is_the_version_that_the_authors_metric_is_compared_with():
     assert version("seqeval") == "1.2.2"
 

@@ -7,7 +7,7 @@ import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.encoding.texts import IGNORED, load
 from crosslens.encoding.units import Units
-from crosslens.heads import ALL, ARC, LANGUAGE, TAG, TASK, LinearHead, Mix, ParserHead
+from crosslens.heads import ALL, ARC, LANGUAGE, TAG, TASK, WORD, LinearHead, Mix, ParserHead
 from crosslens.labels import RELATIONS
 from crosslens.recipes import ENCODER, Halving, Phase, Score, Stage, Term
 from crosslens.training import optimiser
@@ -15,7 +15,7 @@ from crosslens.training.biaffine import Biaffine
 from crosslens.training.features import Features
 from crosslens.training.heads.build import build
 from crosslens.training.objectives import shared_dropout
-from crosslens.training.run import predictions_table
+from crosslens.training.run import load_data, predictions_table
 from test_training import TEST, TRAIN, VALIDATION, WIKI, WIKI_VALIDATION, inference, loop, recipe
 
 LAYERS, SIZE = 3, 32  # of the tests' encoder, embeddings included
@@ -235,6 +235,9 @@ def test_input_dropout_drops_the_same_units_in_a_whole_text():
         assert (part == part[0]).all()
     assert (found == 0).float().mean() == pytest.approx(0.2, abs=0.03) and found.max() == pytest.approx(1.25)
     assert not torch.equal(found[0], found[3])
+    by_layer = shared_dropout(torch.ones(8, 4 * 1000), sizes, 0.2, layers=4).view(8, 4, 1000)
+    assert (by_layer == by_layer[:, :1]).all()  # the weighted sum of layers loses whole units
+    assert (by_layer == 0).float().mean() == pytest.approx(0.2, abs=0.03)
 
 
 # Parsers that are given tags, or the state of the first piece.
@@ -277,6 +280,80 @@ def test_roots_as_the_first_piece_and_as_released(bench, tokens, root):
     assert (of_roots == IGNORED).all() if root == "as_released" else (of_roots >= 0).all()
     scores = [row["score"] for row in trained.history]
     assert max(scores) > (0.4 if root != "as_released" else 0.2)
+
+
+def test_the_root_of_features_is_the_lstms_state_at_the_first_piece(bench, tokens):
+    mix = Mix(lstm_layers=1, lstm_size=16)
+    of = parser_recipe(root="first", decoding="probability", mix=mix)
+    phase = Phase(terms=of.stages[0].phases[0].terms, update=(TASK,))
+    of = of.model_copy(update={"stages": (of.stages[0].model_copy(update={"phases": (phase,), "epochs": 12}),)})
+    texts, trained = parsed(bench, tokens, of)
+    head = trained.model.head(TASK).eval()
+    some, sizes = states(5, LAYERS * SIZE), torch.tensor([5])
+    _, _, root = head.head.wide(head.features(some, sizes), sizes, {})
+    mixed = torch.einsum("l,nld->nd", head.weights.softmax(0), some.view(5, LAYERS, SIZE))
+    torch.testing.assert_close(root, head.lstm(mixed[None])[0][:, 0])
+    table = predictions_table(of, texts, trained)
+    heads = [np.array(row["predicted"]) for row in table.to_pylist() if row["head"] == ARC]
+    assert all((each == 0).sum() == 1 for each in heads)
+    assert max(row["score"] for row in trained.history) > 0.3
+
+
+def test_an_lstm_over_subwords_hands_on_those_that_begin_a_word(bench, tokens):
+    paths = [tokens / corpus / f"{code}.{split}.parquet" for corpus, code, split in TEST.files()]
+    plain, texts = (load(paths, RELATIONS, LANGUAGES, trees=True, subwords=subwords) for subwords in (False, True))
+    assert len(texts.positions) == len(texts.pieces) > len(plain.positions) == len(texts.scored())
+    rows = texts.scored()
+    assert [texts.words[row] for row in rows] == plain.words and np.array_equal(texts.positions[rows], plain.positions)
+    for kind, labels in plain.labels.items():
+        assert np.array_equal(texts.labels[kind][rows], labels)
+        assert (np.delete(texts.labels[kind], rows) == IGNORED).all()
+    some = np.array([4, 1])
+    taken = texts.take(some)
+    assert np.array_equal(taken.scored(), np.flatnonzero(texts.targets[texts.word_rows(some)]))
+
+    for root, first in (("first", 1), ("vector", 0)):
+        settings = ParserHead(
+            labels=RELATIONS, root=root, arc=8, relation=8, mix=Mix(lstm_layers=1, lstm_size=3, reads="subwords")
+        )
+        head, sizes = made(settings).eval(), torch.from_numpy(np.diff(taken.word_offsets))
+        of = states(int(sizes.sum()), 20)
+        given = {kind: torch.from_numpy(labels) for kind, labels in taken.labels.items()}
+        found, features = head.classes(of, sizes, given), head.features(of, sizes)
+        for start, size in zip((0, int(sizes[0])), sizes.tolist(), strict=True):
+            words = np.flatnonzero(given[WORD][start : start + size] != IGNORED)
+            read = torch.from_numpy(np.concatenate([[0], words] if first else [words])) + start
+            alone = head.head.classes(features[read], torch.tensor([len(read)]), {})
+            assert torch.equal(found[ARC][words + start], alone[ARC][first:]) and set(found) == {TASK, ARC}
+        term = Term(head=TASK, data=TEST, loss="tree")
+        loss = head.term_loss(term, of, sizes, given, words=10, sentences=2)
+        read = given[WORD] != IGNORED
+        read[[0, int(sizes[0])]] |= bool(first)
+        parts = torch.tensor([int(part.sum()) for part in torch.split(read, sizes.tolist())])
+        labels = {kind: values[read] for kind, values in given.items()}
+        same = head.head.term_loss(term, features[read], parts, labels, words=10, sentences=2)
+        torch.testing.assert_close(loss, same)
+
+
+@pytest.mark.parametrize("unit", ["pos", "parsing"])
+def test_features_of_subwords_are_learnt_and_scored_by_word(bench, tokens, unit):
+    mix = Mix(lstm_layers=1, lstm_size=16, reads="subwords")
+    of = parser_recipe(root="first", mix=mix) if unit == "parsing" else of_features(reads="subwords")
+    if unit == "parsing":
+        phase = Phase(terms=of.stages[0].phases[0].terms, update=(TASK,))
+        of = of.model_copy(update={"stages": (of.stages[0].model_copy(update={"phases": (phase,), "epochs": 12}),)})
+    files = {
+        (corpus, code, split): tokens / corpus / f"{code}.{split}.parquet"
+        for data in of.data()
+        for corpus, code, split in data.files()
+    }
+    texts = load_data(of, files, 0)
+    trained = loop(bench, of, texts=texts).run()
+    assert max(row["score"] for row in trained.history) > (0.3 if unit == "parsing" else 0.7)
+    (score,) = of.scores
+    words = [row["gold"] for row in predictions_table(of, texts, trained).to_pylist() if row["head"] == TASK]
+    plain = load([files[key] for key in score.data.files()], of.labels(TASK), LANGUAGES, trees=unit == "parsing")
+    assert np.array_equal(np.concatenate(words), plain.labels[TASK])
 
 
 def test_gold_tags_are_read_from_the_labels(bench, tokens):

@@ -61,6 +61,7 @@ def test_punkt_splits_as_nltk_does_with_the_same_parameters(trained, archive):
         assert split(text, "de") == theirs.tokenize(text)
         assert split(text, "en") == split(text, "xx") == untaught.tokenize(text)
     assert len(split(READ, "de")) == 3 < len(split(READ, "en"))
+    assert splitter("punkt_english", archive)(READ, "de") == split(READ, "en")
 
 
 def test_chinese_and_japanese_are_hardly_split_by_the_english_model_and_are_at_their_own_marks(archive):
@@ -191,6 +192,6 @@ def test_wrong_archives_and_settings_are_refused(tmp_path, archive):
 
 def test_readings_name_the_official_files_that_they_need():
     assert Reading().official() == Reading(sentences="marks").official() == []
-    for rule in ("punkt", "punkt_and_marks"):
+    for rule in ("punkt", "punkt_and_marks", "punkt_english"):
         assert Reading(sentences=rule).official() == ["punkt/punkt_tab.zip"]
     assert len(MODELS) == len(set(MODELS.values())) == 19

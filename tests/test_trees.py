@@ -23,15 +23,20 @@ SCORES = {
 }
 
 
-def is_tree(heads):
-    """Every word reaches the root, one word directly; by walking."""
+def reaches_root(heads):
+    """Every word does; by walking."""
     for word in range(1, len(heads) + 1):
         steps = 0
         while word and steps <= len(heads):
             word, steps = heads[word - 1], steps + 1
         if word:
             return False
-    return sum(head == 0 for head in heads) == 1
+    return True
+
+
+def is_tree(heads):
+    """Every word reaches the root, one word directly."""
+    return reaches_root(heads) and sum(head == 0 for head in heads) == 1
 
 
 @cache
@@ -145,6 +150,24 @@ def test_a_batch_is_its_sentences_whatever_lies_beyond_them():
     before = scores.copy()
     assert decode_batch(scores, words).tolist() == alone
     assert np.array_equal(scores, before, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_no_tree_of_any_number_of_roots_weighs_more(kind):
+    generator = np.random.default_rng(4)
+    several = 0
+    for n in range(1, 6):
+        every = np.array([heads for heads in product(range(n + 1), repeat=n) if reaches_root(heads)])
+        assert len(every) == (n + 1) ** (n - 1)  # Cayley
+        for _ in range(20):
+            scores = SCORES[kind](generator, (n, n + 1))
+            padded = np.full((2, 6, 7), np.nan)
+            padded[1, :n, : n + 1] = scores
+            empty, heads = decode_batch(padded, np.array([0, n]), one_root=False)
+            assert not empty.any() and not heads[n:].any() and reaches_root(heads[:n])
+            np.testing.assert_allclose(weight(scores, heads[:n]), max(weight(scores, each) for each in every))
+            several += (heads[:n] == 0).sum() > 1
+    assert several or kind == "equal"
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -56,6 +56,24 @@ def test_epochs_are_selected_on_the_development_data_of_the_language_of_training
             assert stage.keep == "best"
 
 
+def test_translated_training_may_choose_its_epoch_on_english(values, made):
+    changed = deepcopy(values)
+    changed["papers"]["wu2019"]["tasks"]["nli"]["selection"] = "source"
+    for name, recipe in recipes(load(changed)).items():
+        own = made[name].stages[0].select_data
+        expected = own.model_copy(update={"languages": ("en",)}) if name.startswith("wu2019/nli/") else own
+        assert recipe.stages[0].select_data == expected
+
+
+def test_what_the_paper_does_not_say_is_as_released(made):
+    """Dropout of what heads read (model/base.py, 63), no clipping (train.py, 75), sizes (dependency_parser.py, 636-639)."""
+    assert {(recipe.input_dropout, recipe.dropout, recipe.clip) for recipe in made.values()} == {(0.2, 0.0, None)}
+    parser = made["wu2019/parsing/en/full"].heads[TASK]
+    assert (parser.arc, parser.relation, parser.dropout, parser.activation) == (512, 128, 0.33, "elu")
+    assert made["wu2019/parsing/en/pos"].heads[TASK].tag_size == 100
+    assert made[IDENTIFICATION].reading == "sentence_pairs_english"
+
+
 def test_blocks_are_frozen_from_the_embeddings_up(made):
     for number in (0, 3, 6, 9):
         (phase,) = made[f"wu2019/pos/en/freeze{number}"].stages[0].phases
@@ -88,7 +106,7 @@ def test_parsers_differ_in_tags_and_root(made):
     }
     assert all(isinstance(head, ParserHead) for head in heads.values())
     assert {variant: (head.root, head.tag_size) for variant, head in heads.items()} == {
-        "full": ("first", 0), "pos": ("first", 100), "released_root": ("as_released", 0), "features": ("vector", 0),
+        "full": ("first", 0), "pos": ("first", 100), "released_root": ("as_released", 0), "features": ("first", 0),
     }  # fmt: skip
     assert made["wu2019/parsing/cs/full"].heads[TASK] == heads["full"]
 

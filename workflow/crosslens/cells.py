@@ -83,7 +83,7 @@ def line(
     difference = rounded(here - published, digits) if both else None
     place = {"row": row, "column": column, "metric": metric, "definition": definition}
     remarks = [remark] if isinstance(remark, str) else [*remark]
-    remarks += [numbers.get("remark"), "" if chance is None else at_end(numbers, chance)]
+    remarks += [numbers.get("remark", ""), "" if chance is None else at_end(numbers, chance)]
     remark = "; ".join(filter(None, remarks))
     numbers = EMPTY | dict(numbers) | ({"seeds": None} if here is None else {})
     return place | numbers | {"published": published, "difference": difference, "remark": remark}

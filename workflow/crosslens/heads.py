@@ -10,6 +10,7 @@ TASK: Final = "task"  # labels that a head learns, and the name of one that does
 LANGUAGE: Final = "language"  # likewise
 ARC: Final = "arc"  # labels beside a parser's relations: each word's head
 TAG: Final = "upos"  # what a parser is given of each word, where it reads gold tags
+WORD: Final = "word"  # beside the labels of subwords: which of them begin a word, the others have no label
 Layer = Annotated[int, Field(ge=0)]  # 0 is the embedding output
 ALL: Final = "all"  # layers, side by side
 
@@ -24,6 +25,7 @@ class Mix(Section):
     lstm_layers: Annotated[int, Field(ge=0)] = 2  # 0: none
     lstm_size: int = 768  # of each direction
     pool: bool = False  # a text is the maximum over its words
+    reads: Literal["words", "subwords"] = "words"  # of texts whose words are labelled, what the LSTM runs over
 
 
 class _Head(OneOfKinds):
@@ -73,6 +75,7 @@ class ParserHead(_Head):
     decoding: Literal["log", "probability"] = "log"
     initialisation: Literal["orthogonal", "pytorch"] = "orthogonal"
     cut_heads: Literal["masked", "last_word"] = "masked"
+    one_root: bool = True
     tag_size: int = 0  # of the embedding of each word's gold UPOS, beside its state; 0: tags are not given
     relation_divisor: Literal["words", "words_plus_two"] = "words"
 

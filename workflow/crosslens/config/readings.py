@@ -32,11 +32,12 @@ class Reading(Section):
         "Unigram and byte-level vocabularies put before words of unspaced scripts); every subword that starts a word for the "
         "tokenizer (authors' code); every: each subword (liang2021, which measures subwords)",
     )
-    sentences: Literal["punkt", "punkt_and_marks", "marks", "all_marks"] | None = Field(
+    sentences: Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"] | None = Field(
         None,
         description="null: running text is one text; otherwise, unless each_sentence, the pair of its first two sentences, or "
         "its only one (wu2019, section 4.1). punkt: as NLTK's model of the language finds them, of English where there is none "
-        "(authors' code); punkt_and_marks: Chinese and Japanese at 。！？ instead; marks: any language at these, and at . ! ? … "
+        "(authors' code); punkt_and_marks: Chinese and Japanese at 。！？ instead; punkt_english: all languages as English "
+        "(authors' code, of WiLI); marks: any language at these, and at . ! ? … "
         "before a space; all_marks: also at । ॥ ۔ ؟ before a space (Hindi, Urdu, Arabic)",
     )
     each_sentence: bool = Field(
@@ -67,7 +68,7 @@ class Reading(Section):
 
     def official(self) -> list[str]:
         """The official files that it needs, SOURCE/PATH."""
-        return ["punkt/punkt_tab.zip"] if self.sentences in ("punkt", "punkt_and_marks") else []
+        return ["punkt/punkt_tab.zip"] if (self.sentences or "").startswith("punkt") else []
 
     def of(self, split: str) -> Self:
         """How the texts of a split are read."""

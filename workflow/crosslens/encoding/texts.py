@@ -5,7 +5,7 @@ word at its first piece.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from crosslens import parquet
 from crosslens.errors import DataError
+from crosslens.heads import WORD
 from crosslens.labels import UPOS
 
 IGNORED = -100  # label of a word that no loss or score counts
@@ -35,7 +36,7 @@ class Texts:
     second: np.ndarray  # (n,) int64, first piece of the second text of a pair, 0 where there is one text
     cut: np.ndarray  # (n,) bool, if pieces of the text were cut away
     cut_words: np.ndarray  # (n,) int64, labelled words that were cut away
-    led: bool = False  # whether each text's first piece stands before its words, as if it were one
+    targets: np.ndarray | None = None  # (n_words,) bool, rows with predictions of their own, others are only read; None: all
     pages: np.ndarray | None = None  # (n,) int64, a number for each page, of running text
 
     def __len__(self) -> int:
@@ -69,16 +70,13 @@ class Texts:
             self.second[texts],
             self.cut[texts],
             self.cut_words[texts],
-            self.led,
+            None if self.targets is None else self.targets[words],
             None if self.pages is None else self.pages[texts],
         )
 
-    def scored(self, unit: str) -> np.ndarray:
+    def scored(self) -> np.ndarray:
         """Rows of the words, or of what stands for whole texts, that have predictions of their own."""
-        firsts = self.word_offsets[:-1]
-        if not self.led or unit == "text":
-            return firsts if self.led else np.arange(len(self.positions))
-        return np.delete(np.arange(len(self.positions)), firsts)
+        return np.arange(len(self.positions)) if self.targets is None else np.flatnonzero(self.targets)
 
 
 def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
@@ -129,13 +127,15 @@ def load(
     trees: bool = False,
     subtypes: bool = False,
     led: bool = False,
+    subwords: bool = False,
 ) -> Texts:
     """Read token files of some languages; labels for the kinds 'task' and 'language'. Raises DataError if all are empty.
 
     trees: the task's labels are relations, without subtypes (as the official evaluation of CoNLL 2018 compares them) unless
     `subtypes`; and there are the kinds 'arc', each word's head within its text: 0 the root, counted from 1, IGNORED where it was
     cut away, and 'upos', its tag. led: each text's first piece stands before its words; where a text has the label, it is the
-    piece's.
+    piece's. subwords: every piece stands for itself, and those that carry no word's label have none; the kind 'word' tells which
+    do.
     """
     table = _table(files)
     flat = partial(_flat, table)
@@ -165,7 +165,18 @@ def load(
         labels["arc"] = np.where(heads < 0, IGNORED, heads)
         tags = {name: number for number, name in enumerate(UPOS)}
         labels["upos"] = np.array([tags.get(name, IGNORED) for name in flat("labels")[0]], np.int64)
-    if led:
+    targets = None
+    if subwords:
+        rows = np.repeat(piece_offsets[:-1], np.diff(word_offsets)) + positions  # of words among all pieces
+        targets = np.isin(np.arange(len(pieces)), rows)
+        labels[WORD] = np.zeros(len(rows), np.int64)
+        for kind in labels:
+            of_words, labels[kind] = labels[kind], np.full(len(pieces), IGNORED)
+            labels[kind][rows] = of_words
+        forms = dict(zip(rows.tolist(), words, strict=True))
+        words = [forms.get(row, "") for row in range(len(pieces))]
+        positions, word_offsets = _ranges(np.zeros(len(names), np.int64), np.diff(piece_offsets)), piece_offsets
+    elif led:
         firsts = word_offsets[:-1]
         positions, words = np.insert(positions, firsts, 0), np.insert(np.array(words, object), firsts, "").tolist()
         labels = {kind: np.insert(values, firsts, IGNORED) for kind, values in labels.items()}
@@ -175,8 +186,8 @@ def load(
             labels = {kind: np.full(len(positions), IGNORED) for kind in own}
             for kind, values in own.items():
                 labels[kind][word_offsets[:-1]] = np.asarray(values)
-    texts = Texts(
+        targets = np.isin(np.arange(len(positions)), word_offsets[:-1], invert=unit == "word")
+    return Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
-        positions.astype(np.int64), word_offsets, words, labels, *_places(table),
+        positions.astype(np.int64), word_offsets, words, labels, *_places(table), targets,
     )  # fmt: skip
-    return replace(texts, led=led)

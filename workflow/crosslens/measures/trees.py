@@ -21,11 +21,19 @@ def decode(scores: np.ndarray) -> np.ndarray:
     return heads
 
 
-def decode_batch(scores: np.ndarray, words: np.ndarray) -> np.ndarray:
+def decode_batch(scores: np.ndarray, words: np.ndarray, *, one_root: bool = True) -> np.ndarray:
     """The same of b sentences at once: scores (b, w, w + 1), words (b,) in each -> heads (b, w) int64, 0 beyond its words.
 
-    Each may cost as much as the longest: give sentences of like length.
+    one_root: otherwise as many words as score best hang on the root. Each sentence may cost as much as the longest: give
+    sentences of like length.
     """
+    if not one_root:  # the root as the word that all others hang on: it alone may have no head among words
+        b, w = scores.shape[:2]
+        worst = -(4.0 * w * np.nanmax(np.abs(scores), initial=1.0, where=np.isfinite(scores)) + 1)
+        wide = np.full((b, w + 1, w + 2), worst)
+        wide[:, 0, 0], wide[:, 1:, 1:] = 0, scores
+        several: np.ndarray = np.maximum(decode_batch(wide, np.where(words > 0, words + 1, 0))[:, 1:] - 1, 0)
+        return several
     scores = scores.astype(np.float64)
     own = np.arange(scores.shape[1])
     real = own < words[:, None]

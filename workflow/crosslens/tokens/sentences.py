@@ -9,7 +9,7 @@ from zipfile import BadZipFile, ZipFile
 
 from crosslens.errors import DataError
 
-Rule = Literal["punkt", "punkt_and_marks", "marks", "all_marks"]
+Rule = Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"]
 Splitter = Callable[[str, str], list[str]]  # text, language -> its sentences
 
 MODELS = {
@@ -30,8 +30,9 @@ def splitter(rule: Rule, punkt: Path | None) -> Splitter:
     """What splits a text of a language. punkt: NLTK's punkt_tab.zip, unless the rule is marks or all_marks.
 
     punkt: the model of the language, or that of English, which finds no end in texts without spaces between sentences (Chinese,
-    Japanese): as wu2019's code does. punkt_and_marks: in Chinese and Japanese after 。！？ instead. marks: in any language after
-    。！？, and after . ! ? … before a space. all_marks: also after those of Hindi, Urdu and Arabic before a space.
+    Japanese): as wu2019's code does. punkt_and_marks: in Chinese and Japanese after 。！？ instead. punkt_english: the model of
+    English for all languages, as that code reads WiLI, whose language is `all` there (langid.sh, 20-22). marks: in any language
+    after 。！？, and after . ! ? … before a space. all_marks: also after those of Hindi, Urdu and Arabic before a space.
     """
     if rule in ("marks", "all_marks"):
         ends = ENDS if rule == "marks" else ALL_ENDS
@@ -46,7 +47,8 @@ def splitter(rule: Rule, punkt: Path | None) -> Splitter:
     def split(text: str, language: str) -> list[str]:
         if rule == "punkt_and_marks" and language in FULL_WIDTH:
             return split_after(FULL_WIDTH_ENDS, text)
-        sentences: list[str] = model(MODELS.get(language, OTHERS)).tokenize(text)
+        name = OTHERS if rule == "punkt_english" else MODELS.get(language, OTHERS)
+        sentences: list[str] = model(name).tokenize(text)
         return sentences
 
     return split

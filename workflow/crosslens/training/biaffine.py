@@ -55,10 +55,11 @@ class Biaffine(nn.Module):
     relation is never right (here IGNORED, there its first one, `_`).
 
     decoding: `log`, the tree of the most probable arcs, then the likeliest relation of each; `probability`, the tree with the
-    largest sum of `Scores.probabilities`, as wu2019's code has it, its defect included. Either with one root word, which it does
-    not ask for. muller2021's sibling code sums probabilities too, but with the root's arcs at 0 and the relations' scores
-    transposed (model/decoding/decoding.py, lines 15, 37 and 44), which is not built here. Nor is its softmax over all pieces,
-    special ones and padding included, in training (model/architecture/modeling_multitask.py, line 206).
+    largest sum of `Scores.probabilities`, as wu2019's code has it, its defect included. Either with one root word, unless
+    `one_root` is false: that code does not ask for it (chu_liu_edmonds.py, 6-91). muller2021's sibling code sums probabilities
+    too, but with the root's arcs at 0 and the relations' scores transposed (model/decoding/decoding.py, lines 15, 37 and 44),
+    which is not built here. Nor is its softmax over all pieces, special ones and padding included, in training
+    (model/architecture/modeling_multitask.py, line 206).
 
     initialisation: `orthogonal` as in muller2021's code: orthogonal perceptrons, zero biases and bilinear forms; `pytorch` as in
     wu2019's: perceptrons and the forms of relations as PyTorch's Linear and Bilinear are drawn, that of arcs and its biases as
@@ -86,13 +87,14 @@ class Biaffine(nn.Module):
         decoding: Literal["log", "probability"] = "log",
         initialisation: Initialisation = "orthogonal",
         cut_heads: CutHeads = "masked",
+        one_root: bool = True,
     ):
         super().__init__()
         if root == "as_released" and decoding == "log":
             raise ValueError("root as_released: expected decoding probability, found log, which has no tree without the root")
         self.sizes = [arc, arc, relation, relation]
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
-        self.initialisation, self.cut_heads = initialisation, cut_heads
+        self.initialisation, self.cut_heads, self.one_root = initialisation, cut_heads, one_root
         self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
         self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # what depends on the dependent alone is the same for all heads
         self.relations = nn.Parameter(torch.zeros(relation + 1, relations, relation + 1))
@@ -167,7 +169,7 @@ class Biaffine(nn.Module):
         scores = self(states, mask, first)
         # A log-softmax over heads would take the same from every tree, so the scores do for it.
         weights = scores.probabilities() if self.decoding == "probability" else scores.arcs
-        found = decode_batch(weights.detach().cpu().numpy(), mask.sum(1).cpu().numpy())
+        found = decode_batch(weights.detach().cpu().numpy(), mask.sum(1).cpu().numpy(), one_root=self.one_root)
         heads = torch.from_numpy(found).to(states.device)
         relations = scores.relations(heads).argmax(-1)
         if self.root == "as_released":

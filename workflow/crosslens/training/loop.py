@@ -16,7 +16,7 @@ from torch import nn
 from crosslens import signals
 from crosslens.encoding.batches import collate
 from crosslens.encoding.texts import IGNORED, Texts
-from crosslens.heads import LanguageModelHead
+from crosslens.heads import ALL, LanguageModelHead
 from crosslens.logs import Progress
 from crosslens.recipes import Data, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
@@ -250,7 +250,8 @@ class Loop:
         rows = texts.word_rows(chosen)
         labels = {kind: torch.from_numpy(values[rows]).to(self.device) for kind, values in texts.labels.items()}
         sizes = torch.from_numpy(np.diff(texts.word_offsets)[chosen])
-        states = shared_dropout(states, sizes, self.recipe.input_dropout)
+        layers = self.model.top + 1 if self.recipe.reads(term) == ALL else 1
+        states = shared_dropout(states, sizes, self.recipe.input_dropout, layers)
         loss = head.term_loss(term, states, sizes, labels, words=words, sentences=sentences)
         total, losses = term.weight * loss, [float(loss.detach())]
         if term.penalty and distances is not None:

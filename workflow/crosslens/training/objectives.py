@@ -23,11 +23,14 @@ def reverse_gradient(states: torch.Tensor, scale: float) -> torch.Tensor:
     return reversed_states
 
 
-def shared_dropout(states: torch.Tensor, sizes: torch.Tensor, rate: float) -> torch.Tensor:
-    """Dropout of the same units for all words of a text; states (n, d), of texts with `sizes` words one after the other."""
+def shared_dropout(states: torch.Tensor, sizes: torch.Tensor, rate: float, layers: int = 1) -> torch.Tensor:
+    """Dropout of the same units for all words of a text; states (n, d), of texts with `sizes` words one after the other.
+
+    layers: how many stand side by side. All lose the same units, so that their weighted sum does.
+    """
     if not rate:
         return states
-    kept = functional.dropout(states.new_ones(len(sizes), states.shape[1]), rate)
+    kept = functional.dropout(states.new_ones(len(sizes), states.shape[1] // layers), rate).repeat(1, layers)
     return states * kept.repeat_interleave(sizes.to(states.device), 0)
 
 

@@ -29,7 +29,7 @@ def build(model: EncoderWithHeads, recipe: Recipe, stage: Stage, previous: torch
 
 
 def _groups(module: nn.Module, rate: float, recipe: Recipe, encoder: bool) -> list[dict[str, Any]]:
-    """Parameters with their rate and decay: all alike, or without decay of biases and layer norms (wu2019: base.py)."""
+    """Parameters with rate and decay: all alike, or without decay of biases and layer norms (wu2019: model/base.py, 331-352)."""
     if recipe.decays == "encoder":
         return [_group(module.parameters(), rate, recipe.weight_decay if encoder else 0.0)]
     decays: dict[bool, list[nn.Parameter]] = {True: [], False: []}

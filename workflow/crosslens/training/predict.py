@@ -7,7 +7,7 @@ import torch
 
 from crosslens.encoding.batches import Batch, for_each_batch, sorted_batches
 from crosslens.encoding.texts import IGNORED, Texts
-from crosslens.heads import ARC, TAG
+from crosslens.heads import ARC, TAG, WORD
 from crosslens.measures.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
 from crosslens.training.heads.head import Head
 from crosslens.training.model import EncoderWithHeads, Layer
@@ -55,8 +55,8 @@ def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.nd
 
 
 def _given(texts: Texts, words: np.ndarray, device: torch.device) -> dict[str, torch.Tensor]:
-    """Labels of words that a head may be given: gold tags."""
-    return {TAG: torch.from_numpy(texts.labels[TAG][words]).to(device)} if TAG in texts.labels else {}
+    """Labels of words that a head may be given: gold tags, and which subwords begin a word."""
+    return {kind: torch.from_numpy(texts.labels[kind][words]).to(device) for kind in (TAG, WORD) if kind in texts.labels}
 
 
 def _put(found: dict[str, np.ndarray], classes: Mapping[str, torch.Tensor], words: np.ndarray, n: int) -> None:

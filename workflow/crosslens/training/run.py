@@ -68,8 +68,11 @@ def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[
     labels = recipe.labels(TASK), recipe.labels(LANGUAGE)
     parsers = [head for head in recipe.heads.values() if isinstance(head, ParserHead)]
     led = recipe.units.state == "words" or any(parser.root != "vector" for parser in parsers)
-    subtypes = any(parser.subtypes for parser in parsers)
-    options: dict[str, Any] = {"unit": recipe.units.unit, "trees": bool(parsers), "subtypes": subtypes, "led": led}
+    options: dict[str, Any] = {"unit": recipe.units.unit, "trees": bool(parsers), "led": led}
+    options["subtypes"] = any(parser.subtypes for parser in parsers)
+    options["subwords"] = recipe.units.unit == "word" and any(
+        head.mix and head.mix.reads == "subwords" for head in recipe.heads.values()
+    )
 
     def read(data: Data) -> Texts:
         paths = [files[key] for key in data.files()]
@@ -101,7 +104,7 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
     parts = [PREDICTIONS.empty_table()]
     for score, predicted in zip(recipe.scores, trained.predictions, strict=True):
         scored, n = texts[score.data], len(texts[score.data])
-        rows = scored.scored(recipe.units.unit)
+        rows = scored.scored()
         offsets = pa.array(np.searchsorted(rows, scored.word_offsets), pa.int32())
         for kind, classes in predicted.items():
             name = score.head if kind == recipe.heads[score.head].learns else kind

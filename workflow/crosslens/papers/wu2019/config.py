@@ -31,12 +31,14 @@ class Training(Section):
     warmup: Warmup = 0.1
     decay: Decay = "linear"
     weight_decay: WeightDecay = 0.01
-    beta2: Share = Field(0.999, description="of Adam; 0.99 in the released code (base.py)")
+    beta2: Share = Field(0.999, description="of Adam; 0.99 in the released code (model/base.py, 538)")
     epsilon: Positive = Field(1e-8, description="of Adam")
     clip: Clip = None
     dropout: Share = Field(0.0, description="before linear heads; the paper has none")
     input_dropout: Share = Field(
-        0.0, description="of the encoder's output, the same units in a whole text; 0.2 in the released code, not in the paper"
+        0.2,
+        description="of the encoder's output, the same units in a whole text and in all layers; as in the released code since "
+        "its first commit (model/base.py, 63 and 533), where the paper says nothing",
     )
     init_sd: Positive | None = Field(
         None, description="standard deviation of the heads' initial weights; null: as PyTorch initialises them (released code)"
@@ -66,6 +68,7 @@ class ParserSettings(Section):
         "masked",
         description="what a word whose head was cut away teaches: nothing, or its relation to the last word (as released)",
     )
+    one_root: bool = Field(True, description="trees have one root word; false: as many as score best (released code)")
     tag_size: Count = Field(100, description="dimensions of the embeddings of gold UPOS, in the parser that is given them")
 
 
@@ -74,6 +77,11 @@ class Features(Section):
 
     lstm_layers: Annotated[int, Field(ge=0)] = Field(2, description="layers of the bidirectional LSTM; 0: the weighted sum alone")
     lstm_size: Count = Field(768, description="dimensions of each direction; the paper does not say whether of each or of both")
+    reads: Literal["words", "subwords"] = Field(
+        "words",
+        description="what the LSTM runs over where words are labelled: the states of their first subwords, or those of all "
+        "subwords, [CLS] and [SEP] too; the paper does not say",
+    )
     rate: Rate = Field(1e-3, description="learning rate, halved after an epoch without a better score on the development set")
     floor: Rate = Field(1e-5, description="training ends once the rate would be below this")
     batch: Count = Field(32, description="examples per step")
@@ -91,13 +99,18 @@ class WuTask(Section):
     batch: Count | None = Field(None, description="examples per step")
     rate: Rate | None = Field(None, description="learning rate of encoder and head")
     head_rate: Rate | None = Field(None, description="learning rate of the head")
+    selection: Literal["own", "source"] = Field(
+        "own",
+        description="development data by which trainings in other languages choose their epoch: of their own language, or of "
+        "source_language (table 3 of the paper does not say which for translated training data)",
+    )
 
 
 class Identification(Section):
     """Figure 2: which language a text is in, from the mean state of a layer."""
 
     corpus: str = Field("wili", description="key of corpora: documents labelled with their language")
-    reading: str = Field("sentence_pairs", description="key of readings")
+    reading: str = Field("sentence_pairs_english", description="key of readings")
     rate: Rate = Field(1e-3, description="learning rate, halved as in the feature-based model")
     floor: Rate = Field(1e-5, description="training ends once the rate would be below this")
     batch: Count = Field(32, description="texts per step")
@@ -116,7 +129,7 @@ class Overlap(Section):
 
 
 class WuSearch(Section):
-    """The released grid of 12 (evaluate.sh, lines 46-62), whose trials wu2019/search.csv shows."""
+    """The released grid of 12 (example/surprising-mbert/evaluate.sh, 46-62), whose trials wu2019/search.csv shows."""
 
     tasks: list[TaskName] = Field(list(KINDS), description="searched tasks; []: none")
     variants: list[str] = Field(["full"], description="searched variants: full, freeze0, ...")

@@ -28,7 +28,7 @@ from crosslens.sources.registry import load
 LABELS: dict[TaskName, tuple[str, ...]] = {"nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
 """Task -> its labels; those of topics are their corpora's."""
 SELECT = {"topic": "accuracy", "nli": "accuracy", "ner": "spans", "pos": "accuracy", "parsing": "las"}
-OF_TEXTS = ("topic", "nli")
+OF_TEXTS: tuple[TaskName, ...] = ("topic", "nli")
 PRINTED = {
     "topic": ["mldoc"], "nli": ["xnli_translated"], "ner": ["conll2003", "conll2003_german", "conll2002", "msra"],
     "pos": ["wu2019_tagging"], "parsing": ["wu2019_parsing"],
@@ -73,6 +73,7 @@ def study(config: Config) -> dict[str, Any]:
         "features": paper.features is not None,
         "released_root": paper.released_root,
         "names": {code: languages_table()[code]["name"] for code in codes},
+        "chance": {task: 100 / len(_labels(task, config)) for task in OF_TEXTS if task in paper.tasks},
         "substitutes": {
             str(task): _sources(each.corpora, config) for task, each in paper.tasks.items() if each.corpora != PRINTED[task]
         },
@@ -112,7 +113,10 @@ def _recipe(
     if features:
         settings |= {**features.model_dump(), "head_rate": None, "warmup": 0.0, "decay": "none", "weight_decay": 0.0}
     corpus = paper.corpora(task, config, "train")[language]
-    train, held_out = (Data(corpus=corpus, split=split, languages=(language,)) for split in ("train", _held_out(corpus, config)))
+    train = Data(corpus=corpus, split="train", languages=(language,))
+    selecting = language if own.selection == "own" else paper.source_language
+    its_corpus = paper.corpora(task, config, "train")[selecting]
+    held_out = Data(corpus=its_corpus, split=_held_out(its_corpus, config), languages=(selecting,))
     frozen = next((number for number in paper.frozen if variant == freeze(number)), None)
     phase = Phase(
         terms=(Term(head=TASK, data=train, loss="tree" if task == "parsing" else "cross_entropy"),),
@@ -152,18 +156,20 @@ def _recipe(
     )
 
 
+def _labels(task: TaskName, config: Config) -> tuple[str, ...]:
+    return LABELS.get(task) or section(config).topics(config)
+
+
 def _head(task: TaskName, variant: str, config: Config) -> Head:
     paper, mix = section(config), None
     if variant == FEATURES and paper.features:
-        sizes = paper.features.model_dump(include={"lstm_layers", "lstm_size"})
-        mix = Mix(**sizes, pool=task in OF_TEXTS)
+        of_lstm = paper.features.model_dump(include={"lstm_layers", "lstm_size", "reads"})
+        mix = Mix(**of_lstm, pool=task in OF_TEXTS)
     if task != "parsing":
-        return LinearHead(labels=LABELS.get(task) or paper.topics(config), mix=mix)
+        return LinearHead(labels=_labels(task, config), mix=mix)
     settings = paper.parser.model_dump()
     if variant == RELEASED_ROOT:
         settings |= {"root": "as_released", "decoding": "probability"}
-    elif settings["root"] == "first" and mix:
-        settings["root"] = "vector"  # an LSTM over words has no state for [CLS]
     return ParserHead(labels=RELATIONS, mix=mix, **settings | {"tag_size": paper.parser.tag_size if variant == TAGS else 0})
 
 

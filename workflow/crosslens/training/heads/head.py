@@ -25,6 +25,7 @@ class Head(nn.Module):
     learns: str  # kind of label
     counts: str  # kind of label that decides which words a loss counts
     layer: int | Literal["all"] | None  # whose states it reads; ALL: side by side; None: what the units name
+    led = 0  # units of a text before its words that it is given too: its first piece or none
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""

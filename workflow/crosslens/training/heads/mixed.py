@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from crosslens.heads import Mix
+from crosslens.encoding.texts import IGNORED
+from crosslens.heads import WORD, Mix
 from crosslens.recipes import Term
 from crosslens.training.heads.head import Head, uniform
 
@@ -13,7 +14,7 @@ from crosslens.training.heads.head import Head, uniform
 class Mixed(Head):
     """Reads the states of all layers, side by side, and gives another head what it makes of them.
 
-    The released code has the weighted sum alone (src/module.py, WeightedFeature: weights of 0 before the softmax, no factor);
+    The released code has the weighted sum alone (src/model/base.py, 55 and 249-253: weights of 0 before the softmax, no factor);
     the LSTM and the maximum are the paper's.
     """
 
@@ -71,15 +72,41 @@ class Mixed(Head):
         found, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         return torch.cat([each[: len(text)] for each, text in zip(found, texts, strict=True)])
 
+    def _read(self, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
+        """Of the rows that the LSTM runs over those that the other head reads, (n,) bool; None: all.
+
+        Of subwords those that begin a word, and the first of each text where the head has it for the root.
+        """
+        if WORD not in given:
+            return None
+        read = given[WORD] != IGNORED
+        if self.head.led:
+            read[(sizes.cumsum(0) - sizes).to(read.device)] = True
+        return read
+
     def term_loss(
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
         *, words: int, sentences: int,
     ) -> torch.Tensor:  # fmt: skip
         """That of the other head."""
-        return self.head.term_loss(term, self.features(states, sizes), sizes, labels, words=words, sentences=sentences)
+        features, read = self.features(states, sizes), self._read(sizes, labels)
+        if read is not None:
+            features, labels = features[read], {kind: values[read] for kind, values in labels.items()}
+            sizes = _counts(read, sizes)
+        return self.head.term_loss(term, features, sizes, labels, words=words, sentences=sentences)
 
     def classes(
         self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Those of the other head."""
-        return self.head.classes(self.features(states, sizes), sizes, given)
+        """Those of the other head; IGNORED of subwords that it does not read."""
+        features, read = self.features(states, sizes), self._read(sizes, given)
+        if read is None:
+            return self.head.classes(features, sizes, given)
+        own = {kind: values[read] for kind, values in given.items()}
+        found = self.head.classes(features[read], _counts(read, sizes), own)
+        return {kind: torch.full_like(given[WORD], IGNORED).masked_scatter(read, values) for kind, values in found.items()}
+
+
+def _counts(read: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+    """How many rows of each text are read."""
+    return torch.stack([part.sum() for part in torch.split(read.cpu(), sizes.tolist())])

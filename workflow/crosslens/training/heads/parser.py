@@ -25,7 +25,7 @@ class Parser(Biaffine, Head):
         super().__init__(
             size + settings.tag_size, len(settings.labels), arc=settings.arc, relation=settings.relation,
             dropout=settings.dropout, activation=settings.activation, root=settings.root, decoding=settings.decoding,
-            initialisation=settings.initialisation, cut_heads=settings.cut_heads,
+            initialisation=settings.initialisation, cut_heads=settings.cut_heads, one_root=settings.one_root,
         )  # fmt: skip
         self.learns, self.layer, self.relation_divisor = settings.learns, settings.layer, settings.relation_divisor
         self.led = int(settings.root != "vector")

@@ -158,9 +158,10 @@ def printed_column(name: str, layers: str) -> str:
 
 
 def rows(name: str, study: Study) -> list[Row]:
-    """The rows of a table, then those of parsing under the definition with subtypes, which may be the printed one too."""
+    """The rows of a table; those of parsing, which come first, once more under the definition with subtypes."""
     found = _rows(name, study)
-    return [*found, *(replace(row, definition=study.with_subtypes) for row in found if row.task == "parsing")]
+    parsing = [row for row in found if row.task == "parsing"]
+    return [*parsing, *(replace(row, definition=study.with_subtypes) for row in parsing), *found[len(parsing) :]]
 
 
 def _rows(name: str, study: Study) -> list[Row]:

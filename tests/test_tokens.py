@@ -2,7 +2,9 @@
 
 import random
 import unicodedata
+from itertools import chain
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import LANGUAGES, SIZES, save_tokenizer
@@ -387,6 +389,34 @@ def test_tokens_in_windows_of_every_length():
         assert all(row["pieces"][position] == 3 for row in rows for position in row["positions"])
         assert all(row["positions"][0] > 64 for row in rows[1:]) and rows[0]["positions"][0] == 1
         assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 2}
+
+
+def test_words_that_no_window_can_hold_are_unknown_pieces_as_in_xtreme():
+    """Windows and labels are those that utils_preprocess.py 129-166 counts out; without unknown_words one word is lost."""
+    tokenizer, generator = long_wordpiece(), np.random.default_rng(0)
+    tokenizer.add_special_tokens(["[UNK]"])
+    reading = Reading(maximum=22, windows=0, drop_unknown=False, unknown_words=True)
+    unknown = tokenizer.token_to_id("[UNK]")
+    for _ in range(50):
+        sizes = generator.choice([0, 1, 2, 5, 20, 21, 40], size=12).tolist()
+        forms = ["a" * size or "\u200d" for size in sizes]
+        tags = [f"T{number}" for number in range(len(forms))]
+        expected, room = [[]], 0
+        for size, tag in zip(sizes, tags, strict=True):
+            pieces = [unknown] if size == 0 or size > 20 else [3, *[4] * (size - 1)]
+            if room + len(pieces) > 20:
+                expected, room = [*expected, []], 0
+            expected[-1].append((tag, pieces))
+            room += len(pieces)
+        table, counts = tokenise(tokenizer, [sentence(*forms, upos=tags)], reading)
+        assert table["labels"].to_pylist() == [[tag for tag, _ in window] for window in expected]
+        assert table["pieces"].to_pylist() == [
+            [1, *chain.from_iterable(pieces for _, pieces in window), 2] for window in expected
+        ]
+        assert table["words"].to_pylist()[0][0] == forms[0]  # as it was written
+        assert (counts["cut_words"], counts["words_without_piece"]) == (0, 0)
+        lost = tokenise(tokenizer, [sentence(*forms, upos=tags)], reading.model_copy(update={"unknown_words": False}))[1]
+        assert lost["words_without_piece"] == sizes.count(0)
 
 
 # Whole words, and as many

@@ -50,6 +50,11 @@ class Reading(Section):
         "uncased models does; the letters' case stays (liu2020, table 4)",
     )
     lower_case: bool = Field(False, description="lower-case letters before a text is split, as the same tokenizer does")
+    unknown_words: bool = Field(
+        False,
+        description="a word without a subword, or with more than maximum leaves room for, is read as one unknown subword and "
+        "scored (XTREME); otherwise the former is left out and counted, and the latter read as far as there is room",
+    )
 
     @model_validator(mode="after")
     def _windows_advance(self) -> Self:

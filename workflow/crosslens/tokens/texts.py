@@ -1,5 +1,6 @@
 """Texts of a corpus in pieces, without those that have unknown ones."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -37,11 +38,12 @@ class KnownTexts:
     split: Splitter | None = None  # running text into sentences, of which the first two are read
     each: bool = False  # each of them instead, as a text of its own
     limit: int | None = None  # rows of which texts are given; none of those after them counts as left out
+    room: int | None = None  # pieces that a word may have: one that has more, or none, is an unknown piece; None: words stay
     dropped: int = 0  # texts left out so far
 
     def __iter__(self) -> Iterator[Text]:
-        ids = (self.tokenizer.token_to_id(name) for name in ("[UNK]", "<unk>"))
-        unknown = next((number for number in ids if number is not None), None)
+        name = next((name for name in ("[UNK]", "<unk>") if self.tokenizer.token_to_id(name) is not None), None)
+        unknown = self.tokenizer.token_to_id(name) if name else None
         rows = self._sentences(self.split) if self.split and self.each else enumerate(self.rows)
         last, kept = -1, 0  # place of a row that has given texts, and how many have
         while chunk := list(islice(rows, CHUNK)):
@@ -50,6 +52,8 @@ class KnownTexts:
             encodings = iter(self.tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
             for (place, row), (words, labels) in zip(chunk, read, strict=True):
                 parts = list(islice(encodings, len(words)))
+                if self.room is not None and name:
+                    parts = [self._with_unknown(*pair, name) for pair in zip(words, parts, strict=True)]
                 if kept == self.limit and place != last:
                     return
                 if self.drop_unknown and any(unknown in part.ids[:LOOKED_AT] for part in parts):
@@ -57,6 +61,18 @@ class KnownTexts:
                 else:
                     last, kept = place, kept + (place != last)
                     yield Text(place, row, words, labels, parts)
+
+    def _with_unknown(self, words: list[str], encoding: Encoding, name: str) -> Encoding:
+        """A text's pieces with the unknown one, `name`, for each word that has none or more than there is room for.
+
+        As XTREME has it (utils_preprocess.py 64-66 for entities, 155-157 for tags).
+        """
+        sizes = Counter(encoding.word_ids)
+        fits = [0 < sizes[number] <= (self.room or 0) for number in range(len(words))]
+        if all(fits):
+            return encoding
+        words = [word if fit else name for word, fit in zip(words, fits, strict=True)]
+        return self.tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
 
     def _sentences(self, split: Splitter) -> Iterator[tuple[int, dict[str, Any]]]:
         """Rows of running text as a row for each sentence, with the place of the text."""

@@ -87,7 +87,8 @@ def _known(
     tokenizer: Tokenizer, rows: Iterable[dict[str, Any]], settings: Reading, punkt: Path | None, limit: int | None = None
 ) -> KnownTexts:
     split = splitter(settings.sentences, punkt) if settings.sentences else None
-    return KnownTexts(altering(tokenizer, settings), rows, settings.drop_unknown, split, settings.each_sentence, limit)
+    room = settings.maximum - tokenizer.num_special_tokens_to_add(False) if settings.unknown_words else None
+    return KnownTexts(altering(tokenizer, settings), rows, settings.drop_unknown, split, settings.each_sentence, limit, room)
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:

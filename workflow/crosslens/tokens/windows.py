@@ -22,8 +22,8 @@ def windows(sizes: Sequence[int], size: int, context: int) -> list[Window]:
     before its first labelled word a window also has, unlabelled; they may begin inside a word.
     wu2019 (section 3; the authors' tagging reader): before a word that no longer fits the window ends, and its last `context`
     pieces begin the next. XTREME splits sentences so, with no context. A word is never divided: where it alone does not fit, its
-    window is longer than `size`; departures: what of it exceeds LONGEST is cut (wu2019 cuts nothing, XTREME puts an unknown
-    piece in its place), and no empty window comes before it.
+    window is longer than `size`; departures: what of it exceeds LONGEST is cut (wu2019 cuts nothing; with `unknown_words` no word
+    is as long, as in XTREME), and no empty window comes before it.
     """
     result: list[Window] = []
     start_piece = end_piece = first_word = 0

@@ -27,7 +27,7 @@ from crosslens.papers.liang2021 import recipes, removal, tables
 from crosslens.papers.liang2021.items import items
 from crosslens.papers.liang2021.layout import BY_LANGUAGE, ITEMS, PRINTED, Study, pretrained, untrained
 from crosslens.papers.liang2021.paper import PAPER, draws, measures
-from crosslens.recipes import ENCODER, Data, Penalty, Phase, Recipe, Term
+from crosslens.recipes import ENCODER, Data, Drift, Penalty, Phase, Recipe, Term
 from crosslens.states import files as states_files
 from crosslens.states.run import run as store_states
 from crosslens.subspaces import files
@@ -39,7 +39,18 @@ from crosslens.training.objectives import subspace_distance
 from crosslens.training.run import capped
 from pydantic import ValidationError
 from test_tokens import wordpiece
-from test_training import LABEL, OBJECTIVES, TRAIN, assert_same, interrupted, loop, recipe, steps_in_all
+from test_training import (
+    LABEL,
+    OBJECTIVES,
+    TRAIN,
+    VALIDATION,
+    assert_same,
+    assert_same_but_history,
+    interrupted,
+    loop,
+    recipe,
+    steps_in_all,
+)
 
 ROOT = Path(__file__).parents[1]
 LAYERS, SIZE = (1, 2), 32
@@ -194,6 +205,52 @@ def test_the_history_has_the_penalty_of_each_epoch(bench, subspaces):
     assert 0 < history[1]["loss 0 task penalty"] < history[2]["loss 0 task penalty"]
 
 
+@pytest.mark.parametrize("weight", [0.0, 5.0])
+def test_distances_from_the_anchor_are_watched_with_and_without_a_penalty(bench, subspaces, weight):
+    """Layer by layer those of a direct computation in the trained encoder; 0 at the start, and nothing else changes."""
+    drift = Drift(head=TASK, data=VALIDATION, penalty=Penalty(weight=weight, dimensions=3))
+    of = penalised(weight) if weight else no_penalty(penalised())
+    plain, trainer = (loop(bench, each, subspaces=subspaces) for each in (of, watching(of, drift)))
+    trained = trainer.run()
+    assert_same_but_history(plain.run(), trained)
+    texts = trainer.texts[VALIDATION]
+    chosen = np.arange(len(texts))
+    with torch.inference_mode():
+        here, there = (states_one_by_one(each, texts, chosen) for each in (trained.model.encoder.eval(), bench.encoder()))
+    for layer in LAYERS:
+        subspace = subspaces["densray", layer]
+        directions = subspace.basis[:, :3] * subspace.eigenvalues[:3] / subspace.eigenvalues[:3].sum()
+        expected = np.linalg.norm((here[layer] - there[layer]).double().numpy() @ directions, axis=1).mean()
+        start, _, end = (row[f"distance {layer}"] for row in trained.history)
+        assert end == pytest.approx(expected, rel=1e-4) and end > 0.01 and start == 0
+    assert {row["n distance"] for row in trained.history} == {len(texts.positions)}
+
+
+def test_words_without_a_label_are_not_watched(bench, subspaces):
+    of = watching(penalised(), Drift(head=TASK, data=VALIDATION, penalty=Penalty(weight=0, layers=(1,), dimensions=3)))
+    trainer = loop(bench, of, subspaces=subspaces)
+    moved(trainer)
+    texts = trainer.texts[VALIDATION]
+    few, labels = texts.take(np.arange(4, len(texts))), texts.labels[TASK].copy()
+    labels[texts.word_rows(np.arange(4))] = -100
+    found = []
+    for each in (replace(texts, labels=texts.labels | {TASK: labels}), few):
+        trainer.texts[VALIDATION] = each
+        found.append(trainer.watched(of.stages[0]))
+    assert found[0] == pytest.approx(found[1], rel=1e-5) and list(found[0]) == ["distance 1", "n distance"]
+
+
+def watching(of, drift):
+    """A recipe that watches distances."""
+    return of.model_copy(update={"stages": (of.stages[0].model_copy(update={"watch": (drift,)}),)})
+
+
+def no_penalty(of):
+    """The same training without its penalty."""
+    phase = Phase(terms=(LABEL,), update=(ENCODER, TASK))
+    return of.model_copy(update={"stages": (of.stages[0].model_copy(update={"phases": (phase,)}),)})
+
+
 def test_the_encoder_runs_once_a_step(bench, subspaces, monkeypatch):
     trainer = loop(bench, penalised(), subspaces=subspaces)
     calls = []
@@ -226,7 +283,8 @@ def test_micro_batches_add_up_to_the_batch(bench, subspaces):
 
 @pytest.mark.parametrize(("anchor", "dropout"), [("pretrained", False), ("released", True)])
 def test_resume_is_exact(bench, subspaces, tmp_path, anchor, dropout):
-    of = penalised(anchor=anchor, encoder_dropout=dropout)
+    drift = Drift(head=TASK, data=VALIDATION, penalty=Penalty(weight=0.5, dimensions=3))
+    of = watching(penalised(anchor=anchor, encoder_dropout=dropout), drift)
     whole = loop(bench, of, subspaces=subspaces).run()
     for stop in (1, steps_in_all(bench, recipe()) // 3, 11):
         interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop, subspaces=subspaces)

@@ -132,7 +132,7 @@ class Watched(Loop):
     def predict(self, data, head):
         return {}
 
-    def accuracies(self, *_):
+    def watched(self, *_):
         return {}
 
     def batches(self, stage: int, epoch: int, phase: int, term: int = 0) -> list[np.ndarray]:

@@ -33,6 +33,7 @@ from crosslens.training.loop import Loop
 from crosslens.training.predict import hidden_states, predict, selection_score
 from crosslens.training.run import run
 from crosslens.trainings import CHECKPOINT
+from pydantic import ValidationError
 from sklearn.metrics import f1_score
 
 SOURCE = ("en",)
@@ -123,10 +124,14 @@ def tidy(history):
     return [{name: value for name, value in row.items() if name not in ("seconds", "pieces_a_second")} for row in history]
 
 
-def assert_same(one, other):
+def assert_same_but_history(one, other):
     assert same(weights(one.model), weights(other.model))
     for a, b in zip(one.predictions, other.predictions, strict=True):
         assert all(np.array_equal(a[head], b[head]) for head in a)
+
+
+def assert_same(one, other):
+    assert_same_but_history(one, other)
     assert tidy(one.history) == tidy(other.history)
 
 
@@ -531,6 +536,57 @@ def test_first_best_epoch_wins_and_the_untrained_one_is_a_candidate(bench, score
     trained = trainer.run()
     assert trained.history[-1]["best_epoch"] == best
     assert same(weights(trained.model), after[best])
+
+
+@pytest.mark.parametrize(("interval", "dropout"), [(4, 0.1), (5, 0.0), (100, 0.1)])
+def test_the_best_of_weights_at_some_updates_and_at_the_end_is_kept(bench, interval, dropout):
+    """As XTREME's run_tag.py keeps it; steps, batches and the last weights are those of a training that is rated by epochs."""
+    of = recipe("finetuned", epochs=3, dropout=dropout, encoder_rate=2e-2)
+    of = of.model_copy(update={"stages": of.stages[:1]})
+    rated = [trained_stage(of, interval=interval, keep=keep) for keep in ("best", "last")]
+    candidates = []
+
+    def after(position):
+        if position.updates % interval == 0 or position.updates == total:
+            candidates.append((plain.score(of.stages[0]), weights(plain.model)))
+
+    total, plain = steps_in_all(bench, of), loop(bench, trained_stage(of, keep="last"), after_step=after)
+    last = plain.run()
+    candidates.insert(0, (last.history[0]["score"], None))  # before the first step
+    best, in_the_end = (loop(bench, each).run() for each in rated)
+    scores = [score for score, _ in candidates]
+    assert [row["score"] for row in best.history] == scores and len(scores) == 1 + -(-total // interval)
+    assert [row["score"] for row in in_the_end.history] == scores
+    first_best = scores.index(max(scores))
+    assert best.history[-1]["best_epoch"] == first_best > 0 and same(weights(best.model), candidates[first_best][1])
+    assert_same_but_history(last, in_the_end)
+    mean = np.average([row["loss 0 task cross_entropy"] for row in best.history[1:]], weights=pass_lengths(total, interval))
+    assert mean == pytest.approx(np.mean([row["loss 0 task cross_entropy"] for row in last.history[1:]]), rel=1e-5)
+
+
+def trained_stage(of, **changes):
+    """A recipe with changes to its only stage."""
+    (stage,) = of.stages
+    return of.model_copy(update={"stages": (stage.model_copy(update=changes),)})
+
+
+def pass_lengths(total, interval):
+    """Updates of each pass."""
+    return [min(interval, total - start) for start in range(0, total, interval)]
+
+
+def test_an_interval_is_of_a_stage_with_one_phase():
+    with pytest.raises(ValidationError, match="task: expected one phase beside an interval, found 2"):
+        recipe("entropy", interval=3)
+
+
+@pytest.mark.parametrize("interval", [4, 7])
+def test_resume_is_exact_with_an_interval(bench, interval, tmp_path):
+    of = recipe("finetuned", interval=interval)
+    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
+    for stop in (interval - 1, interval, interval + 1, total - 1):
+        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
+        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
 
 
 # Micro-batches.

@@ -152,7 +152,7 @@ PLACES = {
     "loading the encoder": (RUN, "load_encoder", 0, True),
     "first evaluation": (LOOP, "predict", 0, False),
     "a step": (LOOP, "Loop.gradients", 7, False),
-    "an evaluation in an epoch": (LOOP, "Loop.accuracies", 1, True),
+    "an evaluation in an epoch": (LOOP, "Loop.watched", 1, True),
     "an evaluation at the end of an epoch": (LOOP, "selection_score", 1, False),
     "the end of an epoch": (LOOP, "Loop._end_epoch", 2, False),
     "the last evaluation of a stage": (LOOP, "selection_score", 3, True),

@@ -81,6 +81,17 @@ class Score(Section):
     data: Data
 
 
+class Drift(Section):
+    """How far the states of a head's labelled units in some texts are from an anchor's, by layer: the distances of a penalty.
+
+    Measured with or without a penalty in the training, so that both can be compared (liang2021).
+    """
+
+    head: str
+    data: Data
+    penalty: Penalty
+
+
 class Halving(Section):
     """Rates that are halved after each epoch whose score is not above the best one before it (wu2019, section 4.1)."""
 
@@ -114,7 +125,10 @@ class Phase(Section):
 
 
 class Stage(Section):
-    """Epochs of phases; keeps the best epoch, the untrained one included (tanti2021's code: training_process.py 320-342)."""
+    """Epochs of phases; keeps the best epoch, the untrained one included (tanti2021's code: training_process.py 320-342).
+
+    Weights are rated after each pass, an epoch or, in a stage of one phase, `interval` updates. The history has a row a pass.
+    """
 
     name: str
     phases: tuple[Phase, ...]
@@ -128,9 +142,19 @@ class Stage(Section):
     carries: tuple[str, ...] = ()  # heads whose optimiser goes on with its moments from the stage before
     select_head: str
     select_data: Data
-    keep: Literal["best", "last"] = "best"  # epoch whose weights the stage leaves
+    # Updates of a pass, where that is not an epoch: the same batches in the same order, rated within and across epochs, and last
+    # where they end (XTREME's --save_steps, third_party/run_tag.py 190-213).
+    interval: Annotated[int, Field(ge=1)] | None = None
+    keep: Literal["best", "last"] = "best"  # pass whose weights the stage leaves
     halving: Halving | None = None  # epochs: the most there can be
-    watch: tuple[Score, ...] = ()  # whose accuracy is written to the history: at the start and after each phase
+    # Accuracies and distances that are written to the history: at the start and after each phase.
+    watch: tuple[Score | Drift, ...] = ()
+
+    @model_validator(mode="after")
+    def _an_interval_is_of_one_phase(self) -> Self:
+        if self.interval and len(self.phases) > 1:
+            raise ValueError(f"{self.name}: expected one phase beside an interval, found {len(self.phases)}")
+        return self
 
     def texts_a_step(self, length: float) -> int:
         """Texts of a step. length: mean length of the texts, in pieces."""
@@ -139,6 +163,14 @@ class Stage(Section):
     def trains_encoder(self) -> bool:
         """Whether any phase updates the encoder."""
         return any(ENCODER in phase.update for phase in self.phases)
+
+    def updates(self, sizes: Mapping[Data, int]) -> int:
+        """Updates of all epochs; sizes: texts of each Data."""
+        return self.epochs * sum(phase.steps(self.batch, sizes) for phase in self.phases)
+
+    def passes(self, sizes: Mapping[Data, int]) -> int:
+        """How often weights are rated after the start; the last pass may be shorter."""
+        return -(-self.updates(sizes) // self.interval) if self.interval else self.epochs
 
     def loss_columns(self, phase: int) -> list[str]:
         """Columns of the history for the losses of a phase's terms, which are numbered throughout the stage."""
@@ -268,6 +300,11 @@ class Recipe(Section):
         """Those of all terms, each once."""
         terms = [term for stage in self.stages for phase in stage.phases for term in phase.terms]
         return list(dict.fromkeys(term.penalty for term in terms if term.penalty))
+
+    def anchored(self) -> list[Penalty]:
+        """Penalties whose distances a training computes, to learn or to watch, each once."""
+        watched = [each.penalty for stage in self.stages for each in stage.watch if isinstance(each, Drift)]
+        return list(dict.fromkeys([*self.penalties(), *watched]))
 
     def trains_encoder(self) -> bool:
         """Whether any stage updates the encoder."""

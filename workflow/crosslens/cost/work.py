@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from crosslens.cost.sizes import Shape, Size
 from crosslens.heads import ALL, LanguageModelHead, Mix
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
+from crosslens.recipes import ENCODER, Data, Drift, Phase, Recipe, Stage, Term
 
 FEATURES, BOTTOM = 2**34, 2**32
 """BYTES of crosslens.training.features and .bottom, which import torch."""
@@ -97,11 +97,12 @@ class _Training:
             self._evaluate([term.data for term in terms], True)
         for phase in stage.phases:
             self._phase(stage, phase, cached, once)
-        watched = [score.data for score in stage.watch]
-        for number in range(stage.epochs + 1):  # before the first epoch too
+        sizes = {data: round(self.size(data).texts) for data in self.recipe.data()}
+        for number in range(stage.passes(sizes) + 1):  # before the first too
             self._evaluate([stage.select_data], cached)
             for _ in range(len(stage.phases) if number else 1):
-                self._evaluate(watched, cached)
+                for each in stage.watch:
+                    self._evaluate([each.data] * (2 if isinstance(each, Drift) else 1), cached)  # by the anchor too
         if trains:
             self.computed.clear()
 

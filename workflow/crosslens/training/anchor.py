@@ -53,14 +53,21 @@ class Anchor(nn.Module):
 
         moved: column name -> (n_words, d). Without padding where that is quicker, as the trained encoder's states are computed.
         """
+        return self.by_layer(moved, batch, packed=True).sum(0)
+
+    def by_layer(self, moved: Mapping[str, torch.Tensor], batch: Batch, *, packed: bool) -> torch.Tensor:
+        """Distances of a batch's states from the anchor's at each of its layers, (layers, n_words).
+
+        moved: column name -> (n_words, d). packed: without padding where that is quicker, as `moved` was computed.
+        """
         with torch.no_grad():
-            anchored = states(self.encoder, batch, self.units, self.layers, packed=True)
+            anchored = states(self.encoder, batch, self.units, self.layers, packed=packed)
         distances = []
         for layer in self.layers:
             one, other, directions = moved[f"layer_{layer}"], anchored[f"layer_{layer}"], self.get_buffer(f"directions_{layer}")
             with torch.autocast(one.device.type, enabled=False):
                 distances.append(subspace_distance(one.float(), other.float(), directions))
-        return torch.stack(distances).sum(0)
+        return torch.stack(distances)
 
 
 def weighted(subspace: Subspace, dimensions: int) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """The batches of texts that a phase draws."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -14,8 +15,13 @@ POOL = 50  # batches that are shuffled together before they are sorted by length
 def phase_batches(
     recipe: Recipe, stage: Stage, number: int, epoch: int, texts: Mapping[Data, Texts], seed: int
 ) -> list[list[np.ndarray]]:  # fmt: skip
-    """Texts of each term and step of the pass over a stage's phase of a number in an epoch."""
+    """Texts of each term and step of the pass over a stage's phase of a number in an epoch, or in `interval` updates."""
     phase, batches = stage.phases[number], []
+    if stage.interval:
+        whole = stage.model_copy(update={"interval": None})
+        epochs = [phase_batches(recipe, whole, number, each, texts, seed) for each in range(stage.epochs)]
+        start = epoch * stage.interval
+        return [[*chain(*of_term)][start : start + stage.interval] for of_term in zip(*epochs, strict=True)]
     for i, term in enumerate(phase.terms):
         lengths = texts[term.data].lengths
         if phase.updates:

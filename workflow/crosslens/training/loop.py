@@ -18,10 +18,10 @@ from crosslens.encoding.batches import collate
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.heads import ALL, LanguageModelHead
 from crosslens.logs import Progress
-from crosslens.recipes import Data, Phase, Recipe, Stage, Term
+from crosslens.recipes import Data, Drift, Phase, Recipe, Stage, Term
 from crosslens.streams import stream
 from crosslens.subspaces.subspace import Subspace
-from crosslens.training import bottom, checkpoint, cpu, edit, optimiser, parallel
+from crosslens.training import bottom, checkpoint, cpu, edit, optimiser, parallel, watch
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import phase_batches
 from crosslens.training.bottom import Bottom
@@ -76,7 +76,7 @@ class Loop:
         options = recipe.model_dump(include={"dropout", "init_sd"})
         self.model = EncoderWithHeads(encoder, recipe.heads, recipe.units, self.subspaces, **options).to(self.device)
         self.texts = {data: self._masked(read, HELD_OUT) if data.masked else read for data, read in texts.items()}
-        self.anchors = {each: Anchor(encoder, each, recipe.units, self.subspaces, seed) for each in recipe.penalties()}
+        self.anchors = {each: Anchor(encoder, each, recipe.units, self.subspaces, seed) for each in recipe.anchored()}
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
         self.best: dict[str, torch.Tensor] = {}  # weights of the stage's best epoch, of what it trains
@@ -105,15 +105,15 @@ class Loop:
         return Trained(self.model, changed, self.position.history, predictions)
 
     def train_stage(self, number: int, resumed: Checkpoint | None = None) -> None:
-        """Train a stage, or what a checkpoint leaves of it; its best (or last) epoch's weights stay."""
+        """Train a stage, or what a checkpoint leaves of it; its best (or last) pass's weights stay."""
         stage = self.recipe.stages[number]
         self._begin(number, stage, resumed)
         at = self.position
-        total = stage.epochs * sum(phase.steps(stage.batch, self.sizes) for phase in stage.phases)
-        with Progress(total, f"{self.recipe.name} seed {self.seed}, {stage.name}: steps", self.log) as progress:
+        total, name = stage.updates(self.sizes), f"{self.recipe.name} seed {self.seed}, {stage.name}: steps"
+        with Progress(total, name, self.log) as progress:
             progress.advance(at.updates)
             try:
-                while at.epoch < stage.epochs and not optimiser.too_low(stage, at.history):
+                while at.epoch < stage.passes(self.sizes) and not optimiser.too_low(stage, at.history):
                     while at.phase < len(stage.phases):
                         self.train_phase(stage, progress)
                     score = self.score(stage)  # a signal may end it: until it is there, nothing moves
@@ -146,10 +146,10 @@ class Loop:
             self.log.info("resumed stage %s at epoch %d, phase %d, step %d",
                           stage.name, self.position.epoch, self.position.phase, self.position.step)  # fmt: skip
         else:
-            self.position = Position(stage=number, accuracies=self.accuracies(stage), history=self.position.history)
+            self.position = Position(stage=number, watched=self.watched(stage), history=self.position.history)
             self._end_epoch(stage, self.score(stage))
             torch.manual_seed(stream(self.seed, "dropout", stage.name))
-        if self.position.epoch < stage.epochs:
+        if self.position.epoch < stage.passes(self.sizes):
             with self._released():
                 self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
 
@@ -157,8 +157,8 @@ class Loop:
         """The pass over the data of the phase that `position` is in, from the step that it is at."""
         at, phase = self.position, stage.phases[self.position.phase]
         columns = stage.loss_columns(at.phase)
-        steps = phase.steps(stage.batch, self.sizes)
         batches = phase_batches(self.recipe, stage, at.phase, at.epoch, self.texts, self.seed)
+        steps = len(batches[0])
         if self.cached:
             for term in phase.terms:
                 self._features(term.data, self.recipe.reads(term))
@@ -179,7 +179,7 @@ class Loop:
         if parallel.size() > 1:  # an evaluation that is stopped would lose them; see `_released`
             self._save()
         last = at.phase == len(stage.phases) - 1
-        at.accuracies |= self.accuracies(stage, "" if last else f", after phase {at.phase + 1}")
+        at.watched |= self.watched(stage, "" if last else f", after phase {at.phase + 1}")
         at.phase, at.step = at.phase + 1, 0
 
     def step(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
@@ -300,17 +300,16 @@ class Loop:
         texts, predicted = self.texts[stage.select_data], self.predict(stage.select_data, stage.select_head)
         return selection_score(texts, predicted, head.learns, head.labels, self.recipe.select_by, self.recipe.units.unit)
 
-    def accuracies(self, stage: Stage, when: str = "") -> dict[str, float]:
-        """Accuracy of the watched heads on held-out texts, by column of the history; when: end of the columns' names."""
+    def watched(self, stage: Stage, when: str = "") -> dict[str, float]:
+        """What the stage watches on held-out texts, by column of the history; when: end of the columns' names."""
         found: dict[str, float] = {}
-        for score in stage.watch:
-            learnt = self.recipe.heads[score.head].learns
-            gold, predicted = self.texts[score.data].labels[learnt], self.predict(score.data, score.head)[learnt]
-            known = gold != IGNORED
-            found |= {
-                f"accuracy {score.head}{when}": float((gold == predicted)[known].mean()),
-                f"n {score.head}": int(known.sum()),
-            }
+        for each in stage.watch:
+            texts, head = self.texts[each.data], self.model.head(each.head)
+            if isinstance(each, Drift):
+                with self._released():
+                    found |= watch.distances(self.model, self.anchors[each.penalty], texts, texts.labels[head.counts], when)
+            else:
+                found |= watch.accuracy(each.head, texts, self.predict(each.data, each.head), head.learns, when)
         return found
 
     def _end_epoch(self, stage: Stage, score: float) -> None:
@@ -320,11 +319,11 @@ class Loop:
             at.best_score, at.best_epoch = score, at.epoch
             weights = self.model.weights(with_encoder=stage.trains_encoder())
             self.best = {name: value.clone() for name, value in weights.items()}
-        row: dict[str, Any] = {"stage": stage.name, "epoch": at.epoch, "score": score, **at.losses, **at.accuracies}
+        row: dict[str, Any] = {"stage": stage.name, "epoch": at.epoch, "score": score, **at.losses, **at.watched}
         row |= {"best_epoch": at.best_epoch, "seconds": round(at.seconds, 3)}
         row |= {"pieces_a_second": round(at.pieces / at.seconds) if at.seconds else 0}
         at.history.append(row)
-        at.losses, at.accuracies, at.pieces, at.seconds = {}, {}, 0, 0.0
+        at.losses, at.watched, at.pieces, at.seconds = {}, {}, 0, 0.0
         shown = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
         self.log.info("%s", ", ".join(shown))
 

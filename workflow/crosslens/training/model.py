@@ -100,7 +100,7 @@ class Trained:
 
     model: EncoderWithHeads
     encoder_changed: bool
-    history: list[dict[str, Any]]  # a row an epoch, 0 before the first: stage, epoch, score, losses, accuracies, ...
+    history: list[dict[str, Any]]  # a row a pass, 0 before the first: stage, epoch, score, losses, what is watched, ...
     predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
 
 

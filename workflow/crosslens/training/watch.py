@@ -1,0 +1,36 @@
+"""What is watched on held-out texts while a model learns: accuracy of heads, and distances of states from an anchor's."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.texts import IGNORED, Texts
+from crosslens.training.anchor import Anchor
+from crosslens.training.model import EncoderWithHeads
+
+
+def accuracy(head: str, texts: Texts, predicted: Mapping[str, np.ndarray], learnt: str, when: str = "") -> dict[str, float]:
+    """Share of labelled words whose class is predicted, and their number, by column of the history; when: end of its name."""
+    gold = texts.labels[learnt]
+    known = gold != IGNORED
+    return {f"accuracy {head}{when}": float((gold == predicted[learnt])[known].mean()), f"n {head}": int(known.sum())}
+
+
+def distances(model: EncoderWithHeads, anchor: Anchor, texts: Texts, labels: np.ndarray, when: str = "") -> dict[str, float]:
+    """Mean distance of the states of labelled words from the anchor's, at each of its layers, and the number of these words.
+
+    Without dropout of the model. labels: (n_words,), IGNORED where a word does not count, as in the penalty of a training.
+    """
+    sums, known = torch.zeros(len(anchor.layers), dtype=torch.float64), labels != IGNORED
+
+    def step(batch: Batch) -> None:
+        found = anchor.by_layer(model.states(batch, anchor.layers), batch, packed=False)
+        sums.add_(found.double().cpu()[:, torch.from_numpy(known[batch.words])].sum(1))
+
+    model.eval()
+    for_each_batch(texts, model.encoder, model.units.segments, step)
+    count = int(known.sum())
+    means = (sums / count).tolist()
+    return {f"distance {layer}{when}": mean for layer, mean in zip(anchor.layers, means, strict=True)} | {"n distance": count}

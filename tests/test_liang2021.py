@@ -21,7 +21,7 @@ from crosslens.encoding.units import Units
 from crosslens.errors import DataError
 from crosslens.heads import TASK, LinearHead, Projection
 from crosslens.measures import subspaces as measured
-from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1
+from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, F1_BY_WINDOW
 from crosslens.measures.given import Given
 from crosslens.papers.liang2021 import recipes, removal, tables
 from crosslens.papers.liang2021.items import items
@@ -445,15 +445,46 @@ def made(config):
 def test_published_settings(config, made):
     """The paper's and run_tag_LDAR.py's: 8 batches of 4 a step, rate 2e-5, norm 1, no warm-up, linear decay, 2 epochs."""
     trained = [of for of in made.values() if of.stages]
-    assert len(trained) == 2 * 2 * 10 + 2 * (1 + 2 * 6) and len(config.papers.liang2021.seeds) == 5
+    assert len(trained) == 2 * 2 * 10 + 2 * (1 + 2 * 5) and len(config.papers.liang2021.seeds) == 5
     of = made["liang2021/pos/en/mbert"]
     (stage,) = of.stages
-    assert (stage.epochs, stage.batch, stage.encoder_rate, stage.head_rate, stage.keep) == (2, 32, 2e-5, 2e-5, "last")
+    assert (stage.epochs, stage.batch, stage.encoder_rate, stage.head_rate) == (2, 32, 2e-5, 2e-5)
     assert (of.clip, of.warmup, of.decay, of.weight_decay, of.epsilon, of.init_sd) == (1.0, 0.0, "linear", 0.0, 1e-8, 0.02)
-    assert (of.dropout, of.encoder_dropout, of.penalties(), of.artefact) == (0.1, True, [], None)
+    assert (of.dropout, of.encoder_dropout, of.penalties()) == (0.1, True, [])
     reading = config.readings[of.reading]
     assert (reading.maximum, reading.windows, reading.labelled_piece) == (128, 0, "first")
     assert not any(each.keeps_weights for each in trained)
+
+
+def test_the_best_of_xtremes_checkpoints_is_tested(made):
+    """Rated by seqeval's F1 each 500 or 1,000 updates and at the end (train_udpos.sh, train_panx.sh): 665 x 2 or 625 x 2 updates.
+
+    Heads on a frozen encoder are one training, which no single head's score may end.
+    """
+    for task, interval, sentences, passes in (("pos", 500, 21253, 3), ("ner", 1000, 20000, 2)):
+        for name in ("mbert", "ldar", "without100", "without100_random"):
+            of = made[f"liang2021/{task}/en/{name}"]
+            (stage,) = of.stages
+            assert (stage.keep, stage.interval, of.select_by) == ("best", interval, "spans")
+            assert (stage.select_data.split, stage.select_data.languages) == ("validation", ("en",))
+            assert stage.passes({stage.phases[0].terms[0].data: sentences}) == passes
+        (frozen,) = made[f"liang2021/{task}/en/frozen"].stages
+        assert (frozen.keep, frozen.interval) == ("last", None)
+
+
+def test_every_model_of_the_tables_watches_the_same_distances(made):
+    """At all layers from the pretrained encoder, from the same subspaces and words, whatever the model's own penalty."""
+    for task, sources in product(("pos", "ner"), ("en", "en_de_zh")):
+        of_tables = [of for name, of in made.items() if name.startswith(f"liang2021/{task}/{sources}/") and TASK in of.heads
+                     and not of.heads[TASK].projection]  # fmt: skip
+        drifts = [drift for of in of_tables for drift in of.stages[0].watch]
+        assert len(drifts) == len(of_tables) == 10 and len({drift.data for drift in drifts}) == 1
+        assert {(drift.penalty.layers, drift.penalty.anchor, drift.penalty.dimensions) for drift in drifts} == {
+            ("all", "pretrained", 105)
+        }
+        assert len({of.artefact for of in of_tables}) == 1 and of_tables[0].artefact
+        ldar = made[f"liang2021/{task}/{sources}/ldar"]
+        assert ldar.anchored() == ldar.penalties()  # one anchor to learn and to watch
 
 
 def test_l_dars_settings(made):
@@ -484,8 +515,8 @@ def test_sources_are_english_or_three_languages_with_a_cap(made):
 def test_what_figure_4_trains(made):
     frozen = made["liang2021/ner/en/frozen"]
     first = [0, 50, 100, 200, 300, 400, 500, 600, 700]
-    assert [head.projection.first for head in frozen.heads.values()] == 2 * first
-    assert [head.projection.random for head in frozen.heads.values()] == 9 * [False] + 9 * [True]
+    assert [head.projection.first for head in frozen.heads.values()] == first + first[1:]
+    assert [head.projection.random for head in frozen.heads.values()] == 9 * [False] + 8 * [True]
     tuned, random = (made[f"liang2021/ner/en/without100{end}"] for end in ("", "_random"))
     assert (tuned.artefact.kind, random.artefact) == ("subspaces", None) and tuned.trains_encoder()
 
@@ -496,7 +527,7 @@ def test_every_training_is_needed_by_an_item_and_every_need_is_a_training(config
     needed = {(need.recipe, need.kind) for item in shown.values() for need in item.needs}
     assert {name for name, _ in needed} == set(made)
     for name, kind in needed:
-        assert kind in measures(made[name], config), name
+        assert kind == "history" or kind in measures(made[name], config), name
     tables_1_and_6 = ({need.recipe for need in shown[name].needs} for name in ("table1", "table6"))
     assert set.__lt__(*tables_1_and_6)
 
@@ -529,6 +560,7 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
             {"xlmr": "cc100"},
             "papers.liang2021.texts: expected a corpus for the paper's encoder, mbert, found none: add it",
         ),
+        ("removal", {"first": [50, 100]}, "removal: first: expected 0 among the numbers, with which the others are compared"),
         ("probing", {"bands": [5, 10, 20]}, "probing: bands: expected windows of 10 to end at 10 or later, found 5: remove it"),
         ("probing", {"typology": {"corpus": "pud"}}, "probing.typology.corpus: expected a corpus of kind 'typology'"),
         ("probing", {"groups": {"languages": {"some": ["en", "xx"]}}}, "groups.languages.some: corpora.wikipedia_mbert lacks xx"),
@@ -551,6 +583,10 @@ STUDY = Study(
     languages={"tags": LANGUAGES_SCORED, "names": ("en", "de", "zh", "th")},
     sources=[["en"], ["en", "de", "zh"]],
     models={"mbert": False, "ldar": False, "no_dropout": False, "ldar_1-4": True},
+    penalties={
+        "ldar": {"weight": 0.5, "layers": "all", "anchor": "pretrained"},
+        "ldar_1-4": {"weight": 2.0, "layers": [1, 2], "anchor": "pretrained"},
+    },
 )
 SENTENCES = {"tags": {"en": 100, "de": 90, "zh": 20}, "names": {"en": 30, "de": 30, "zh": 30}}
 
@@ -582,9 +618,25 @@ def records():
     return frame(rows)
 
 
+def made_up_history(recipe, seed):
+    """Three rows, of which the second was tested, with distances at layers 1 to 3."""
+    size = len(recipe) + seed
+    rows = [{"epoch": epoch, "loss 0 task cross_entropy": size / (epoch + 1), "n distance": 9, "best_epoch": min(epoch, 1)}
+            | {f"distance {layer}": layer * epoch * size / 100 for layer in (1, 2, 3)} for epoch in (0, 1, 2)]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
 @pytest.fixture(scope="module")
-def built(records, published):
-    return {name: tables.made(name, records, published, STUDY, SENTENCES) for name in ITEMS if name.startswith("table")}
+def histories():
+    combinations = product(STUDY.tasks, (0, 1), STUDY.models, range(3))
+    places = [(STUDY.recipe(task, mixed, model), seed) for task, mixed, model, seed in combinations]
+    return {place: made_up_history(*place) for place in places}
+
+
+@pytest.fixture(scope="module")
+def built(records, published, histories):
+    names = [name for name in ITEMS if name.startswith("table")]
+    return {name: tables.made(name, records, published, STUDY, SENTENCES, histories) for name in names}
 
 
 def at(table, row, column, definition=None):
@@ -638,6 +690,28 @@ def test_means_are_over_sources_others_and_all(built):
     assert "2 languages, 30 in" in at(built["table1"], "Multi-Src. mBERT", "PoS Zero-S.", CHUNK_MICRO_F1)["remark"]
 
 
+def test_penalties_with_and_without_stand_beside_each_difference(built, histories):
+    """Weight times distances at the penalty's layers, of both models, by the cross entropy of that which has it."""
+    for name, row, column, after, before, layers in (
+        ("table2", "L-DAR - mBERT, no dropout", "avg", "pos/en/ldar", "pos/en/no_dropout", (1, 2, 3)),
+        ("table5", "L-DAR - mBERT", "avg", "ner/en_de_zh/ldar", "ner/en_de_zh/mbert", (1, 2, 3)),
+        ("table6", "Multi-Src. L-DAR Δ_{1-4} - mBERT", "NER All", "ner/en_de_zh/ldar_1-4", "ner/en_de_zh/mbert", (1, 2)),
+    ):
+        weight = 2.0 if "Δ" in row else 0.5
+        for definition, model in ((tables.WITH_PENALTY, after), (tables.WITHOUT_PENALTY, before)):
+            line = at(built[name], row, column, definition)
+            expected = []
+            for seed in range(3):
+                own, other = (histories[f"liang2021/{each}", seed].iloc[1] for each in (after, model))
+                penalty = weight * sum(other[f"distance {layer}"] for layer in layers)
+                expected.append(100 * penalty / own["loss 0 task cross_entropy"])
+            assert line["here"] == pytest.approx(np.mean(expected), abs=0.006) and line["here"] > 1
+            assert (line["metric"], line["seeds"], line["n"]) == (tables.SHARE, 3, 9)
+    shares = built["table1"][built["table1"]["metric"] == tables.SHARE]
+    assert len(shares) == 2 * 2 * 2 * 2  # tasks, sources, controls, with and without
+    assert shares["row"].str.contains("L-DAR - mBERT").all()
+
+
 def test_differences_are_paired_by_seed(built, records, published):
     """The made-up scores differ by the same in every seed, so that a paired difference has no interval."""
     line = at(built["table2"], "L-DAR - mBERT", "de")
@@ -666,31 +740,36 @@ def test_training_sentences_stand_in_the_tables(built):
 def test_printed_cells_stand_alone_where_nothing_is_configured(records, published):
     few = replace(STUDY, tasks={"pos": "tags"}, sources=[["en"]])
     for name in ("table1", "table3", "table4", "table5", "table6"):
-        table = tables.made(name, records, published, few, SENTENCES)
+        table = tables.made(name, records, published, few, SENTENCES, {})
         assert table["published"].notna().sum() >= (published.table["item"] == name).sum()
         assert name in ("table1", "table6") or table["here"].isna().all()
 
 
-def test_figure_4_has_a_curve_for_language_and_for_random_directions(config, records):
+def test_figure_4_shows_what_is_lost_in_the_mean_over_all_languages(config, records):
+    """Under F1 by window entities of the tables' model, under that of chunks everything else."""
     removals = recipes.removals(config)
     study = Study(**recipes.study(config))
     rows = []
     for task, part in [(task, part) for task, parts in removals.items() for part in parts]:
-        place = {"recipe": part["recipe"], "item": part["head"], "corpus": study.tasks[task], "definition": CHUNK_MICRO_F1}
+        of_tables = part["recipe"].endswith("/mbert")
+        assert of_tables == (part["first"] == 0 and part["head"] == TASK)
+        definition = F1_BY_WINDOW if task == "ner" and of_tables else CHUNK_MICRO_F1
+        place = {"recipe": part["recipe"], "item": part["head"], "corpus": study.tasks[task], "definition": definition}
         for language, seed in product(("en", "de", "fr"), (0, 1)):
-            value = 0.9 - part["first"] / 1000 - (language == "en") + 0.01 * seed
-            rows.append(place | {"language": language, "seed": seed, "value": value})
+            lost = (2 + seed) * part["first"] / 1000 * (1 + (language == "en"))
+            rows.append(place | {"language": language, "seed": seed, "value": 0.9 - 0.3 * seed - lost})
     records_of_seeds = frame(rows)
     drawn = removal.removal(records_of_seeds, study, removals)
-    assert drawn.get_supxlabel() == "Mean F1 over the languages but English, mean over 2 seeds. Bands: their range."
+    said = "F1 from all directions less F1 without some, mean over all languages, "
+    assert drawn.get_supxlabel() == f"{said}mean over 2 seeds. Bands: their range."
     alone = removal.removal(records_of_seeds[records_of_seeds["seed"] == 0], study, removals)
-    assert alone.get_supxlabel() == "Mean F1 over the languages but English, of one seed."
+    assert alone.get_supxlabel() == f"{said}of one seed."
     axes = drawn.axes
     assert [axis.get_title(loc="left") for axis in axes[:2]] == [removal.FROZEN, removal.TUNED]
     for axis, first in zip(axes, 2 * [config.papers.liang2021.removal.first, config.papers.liang2021.removal.tuned], strict=True):
         random, language = axis.get_lines()
         for line in (random, language):
             assert line.get_xdata().tolist() == first
-            assert line.get_ydata() == pytest.approx([0.905 - each / 1000 for each in first])
+            assert line.get_ydata() == pytest.approx([2.5 * 4 / 3 * each / 1000 for each in first])
     with pytest.raises(DataError, match=r"^figure4: expected scores of heads"):
         removal.removal(records, study, removals)

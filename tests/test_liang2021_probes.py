@@ -33,6 +33,7 @@ from crosslens.subspaces.windows import (
 )
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 
 WIDTH, TRAIN, TEST, TEXTS = 40, 600, 300, 10
 GENERA = {f"{genus}{number}": genus for genus in "abcd" for number in range(3)}
@@ -203,7 +204,7 @@ def test_windows():
 def told(given):
     rows = typology.measure(
         given, **WINDOWED, typology="wals", family=FAMILY, features=None, words=100, held_out_words=100, folds=3,
-        layer_dimension=4, tolerance=1e-4,
+        layer_dimension=4, tolerance=1e-4, multinomial=False,
     )  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -220,8 +221,9 @@ def test_features_are_learnt_by_learning_languages(told):
     assert set(told[told["definition"] == scores.FEATURES_HELD_OUT]["window"]) == {FIRST, SCATTERED}
 
 
-def test_micro_f1_is_scikit_learns(folder):
-    """Of one feature, in the split of words and with a family held out, against multinomial logistic regression."""
+@pytest.mark.parametrize("multinomial", [False, True])
+def test_micro_f1_is_scikit_learns(folder, multinomial):
+    """Of features of two and three values, in the split of words and with families held out, against both of its defaults."""
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
     subspace = subspaces(paths, 1, ["densray"], [0], 1.0)[0]["densray"]
     train, test = split_words(held_out(paths, 1), 0, 100)
@@ -230,7 +232,7 @@ def test_micro_f1_is_scikit_learns(folder):
     values = {language: 1 + number % 3 for number, language in enumerate(GENERA)}
     known = {"1A": values, "2A": {language: value for language, value in values.items() if value < 3}}
     for parts in (None, typology.folds_of(train, FAMILY, 3, 0)):
-        found = typology.micro_f1(read, known, parts, 1e-6)
+        found = typology.micro_f1(read, known, parts, 1e-6, multinomial=multinomial)
         assert found.values.shape == (2, 3) and found.gradient <= 1e-6
         for row, name in enumerate(known):
             for place, draw in enumerate(read.columns):
@@ -241,13 +243,14 @@ def test_micro_f1_is_scikit_learns(folder):
                     asked = [language for language in asked if known[name][language] in {known[name][one] for one in inside}]
                     if not asked:
                         continue
-                    x, y = (np.concatenate([part[language][:, draw] for language in names])
+                    x, y = (np.concatenate([part[language][:, draw] for language in names]).astype(float)
                             for part, names in ((read.train, inside), (read.test, asked)))  # fmt: skip
                     gold = np.repeat(
                         [known[name][language] for language in asked], [len(read.test[language]) for language in asked]
                     )
                     classes = np.repeat([known[name][one] for one in inside], [len(read.train[one]) for one in inside])
-                    model = LogisticRegression(tol=1e-8, max_iter=2000).fit(x, classes)
+                    model = LogisticRegression(tol=1e-8, solver="newton-cholesky")  # lbfgs ends before it has converged
+                    model = (model if multinomial else OneVsRestClassifier(model)).fit(x, classes)
                     right, total = right + (model.predict(y) == gold).sum(), total + len(gold)
                 assert found.values[row, place] == pytest.approx(right / total, abs=0.002)
 
@@ -299,6 +302,7 @@ def test_clusters_agree_with_genera(given):
         expected = language_similarity.v_measure_score([GENERA[language] for language in paths], clusters)
         row = first[(first["definition"] == name) & (first["seed"] == 0)]
         assert row["value"].item() == pytest.approx(expected)
+    assert 1 not in set(found["x"]) and set(found[found["window"] == FIRST]["x"]) == {4, 11, 18}  # of one coordinate only ties
     alone = {"a": "x", "b": "y", "c": "x", "eo": "", "vo": ""}
     assert language_similarity.with_company(alone) == {"a": "x", "c": "x"}
 
@@ -346,7 +350,7 @@ def test_items_ask_for_the_measures_of_both_encoders(config):
 
 def test_figures_show_what_was_measured(identified, told, given):
     similar = pd.DataFrame(language_similarity.measure(
-        given, **WINDOWED, classes={"genus": GENERA}, layer_dimension=4, shuffles=3
+        given, **WINDOWED, classes={"genus": GENERA, "family": FAMILY}, layer_dimension=4, shuffles=3
     ))  # fmt: skip
     records = pd.concat([table.assign(recipe="r") for table in (identified, told, similar)])
     settings = {
@@ -358,6 +362,14 @@ def test_figures_show_what_was_measured(identified, told, given):
     assert [axis.get_title(loc="left") for axis in drawn.axes[:2]] == ["tiny, DensRay", "tiny, LDA"]
     line = drawn.axes[0].get_lines()[0]
     assert line.get_xdata().tolist() == [1, 2, 4, 11, 18]
+    rows = [axis.get_ylabel() for axis in drawn.axes[::2]]
+    assert [row.split("\n")[1] for row in rows[-2:]] == ["families", "genera"]
+    for axis, item in ((drawn.axes[-4], "family"), (drawn.axes[-2], "genus")):
+        of_item = similar[(similar["layer"] == 1) & (similar["subspace"] == "densray") & (similar["item"] == item)]
+        shown = axis.get_lines()[0]
+        assert shown.get_xdata().tolist() == [4, 11, 18]
+        expected = [value(of_item, definition=scores.V_CENTRED, window=FIRST, x=x) for x in (4, 11, 18)]
+        assert shown.get_ydata() == pytest.approx(expected)
     own = identified[
         (identified["layer"] == 1) & (identified["subspace"] == "densray") & (identified["definition"] == scores.PAIRS)
     ]

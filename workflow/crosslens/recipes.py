@@ -143,7 +143,7 @@ class Stage(Section):
     select_head: str
     select_data: Data
     # Updates of a pass, where that is not an epoch: the same batches in the same order, rated within and across epochs, and last
-    # where they end (XTREME's --save_steps, third_party/run_tag.py 190-213).
+    # where they end (XTREME's --save_steps, third_party/run_tag.py 194-206).
     interval: Annotated[int, Field(ge=1)] | None = None
     keep: Literal["best", "last"] = "best"  # pass whose weights the stage leaves
     halving: Halving | None = None  # epochs: the most there can be

@@ -26,8 +26,9 @@ def measure(
     """Agreement for each seed with a fit and random windows of its own; the kind of classes in the place of the item.
 
     classes: kind -> language -> class; languages whose class no other has are left out (LS_figure1n3.py, lines 36-43). Windows as
-    in language_identification. Of the first directions at the last layer also V-measure against shuffled classes, as the level of
-    chance.
+    in language_identification, but for those of a single coordinate: there a cosine distance is 0 or 2, so that clusters are the
+    order in which ties are broken. Of the first directions at the last layer also V-measure against shuffled classes, as the
+    level of chance.
     """
     paths = by_language(given.folder / corpus)
     stored = layers(given.folder / corpus)
@@ -40,6 +41,7 @@ def measure(
                 layer == stored[-1], dimensions=dimensions, bands=bands, layer_dimension=layer_dimension,
                 width=len(subspace.basis), rank=subspace.rank, size=band, draws=draws, seed=seed,
             )  # fmt: skip
+            shown = [window for window in shown if len(window.draws[0]) > 1]
             common = {"corpus": corpus, "seed": seed, "layer": layer, "subspace": method, "measure": "language similarity",
                       "language": "all", "split": "test"}  # fmt: skip
             for kind, class_of in classes.items():

@@ -37,13 +37,14 @@ Values = Mapping[str, Mapping[str, int]]
 def measure(
     given: Given, *, corpus: str, typology: str, methods: Sequence[str], seeds: Sequence[int], share: float,
     family: Mapping[str, str], features: int | None, words: int, held_out_words: int, folds: int, dimensions: Sequence[int],
-    bands: Sequence[int], layer_dimension: int, band: int, draws: int, tolerance: float,
+    bands: Sequence[int], layer_dimension: int, band: int, draws: int, tolerance: float, multinomial: bool,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Mean micro F1 over features for each seed with a fit, words, features, folds and random windows of its own.
 
     typology: the corpus of given.typology. features: so many random ones, the same at all layers, None: all. words,
     held_out_words: of a language, for the first split and for the second. folds: parts of the families, each held out
-    once. Windows as in language_identification; families are held out for those of `HELD_OUT` alone.
+    once. multinomial: one probe for all values of a feature instead of one for each. Windows as in language_identification;
+    families are held out for those of `HELD_OUT` alone.
     """
     paths = by_language(given.folder / corpus)
     stored = layers(given.folder / corpus)
@@ -72,7 +73,7 @@ def measure(
                     (FEATURES_HELD_OUT, chosen, parts, few, other),
                 ):
                     read = Read.of(subspace, *split, these)
-                    found = micro_f1(read, of, part, tolerance)
+                    found = micro_f1(read, of, part, tolerance, multinomial=multinomial)
                     ended = {"gradient": found.gradient, "converged": found.gradient <= tolerance}
                     yield from read.records(found.values, **own, **ended, subspace=method, definition=definition)
                 if len(guessed):
@@ -146,13 +147,19 @@ class Found:
     gradient: float
 
 
-def micro_f1(read: Read, known: Values, parts: Sequence[Sequence[str]] | None, tolerance: float) -> Found:
-    """Micro F1, the share of words whose value is named, by one multinomial probe a feature and part.
+def micro_f1(
+    read: Read, known: Values, parts: Sequence[Sequence[str]] | None, tolerance: float, *, multinomial: bool = False
+) -> Found:  # fmt: skip
+    """Micro F1, the share of words whose value is named, by the probes of a feature and part.
 
+    These are one for each value against the rest, of which the most certain names the value (liang2021, section 4.2), or a
+    multinomial one: what LogisticRegression() of the released code is depends on the version of scikit-learn, the former until
+    0.21, the latter since. Of two values they are the same.
     parts: languages that are held out together, each probe being tested on those words of theirs whose value it was trained on;
     None: no language is, and probes are tested on other words of the same languages. Features with equally many values are
     solved together, and so are all parts.
     """
+    named_by = _multinomial if multinomial else _one_against_rest
     names = list(known)
     train, test = (np.concatenate([*part.values()]) for part in (read.train, read.test))
     correct, tested = np.zeros((len(names), len(read.columns))), np.zeros(len(names))
@@ -174,16 +181,41 @@ def micro_f1(read: Read, known: Values, parts: Sequence[Sequence[str]] | None, t
         size = max(1, AT_ONCE // (max(1, truth.size) * len(set(known[names[numbers[0]]].values()))))
         for start in range(0, len(read.columns) if len(rows) else 0, size):
             some = slice(start, start + size)
-            probes = fit(
-                train[None], np.array(of_train)[rows][None], read.columns[some], penalties=1.0, tolerance=tolerance
-            )  # fmt: skip
-            gradient = max(gradient, float(probes.gradients.max()))
-            named = probes.predict(test[None])[0]  # (draws, targets, words)
+            named, largest = named_by(train, np.array(of_train)[rows], test, read.columns[some], tolerance)
+            gradient = max(gradient, largest)
             right = ((named == truth) & (truth != LEFT_OUT)).sum(2)
             for place, of_draw in enumerate(right, start):
                 np.add.at(correct[:, place], owners, of_draw)
     complete = tested > 0
     return Found(correct[complete] / tested[complete, None], gradient)
+
+
+def _multinomial(
+    train: np.ndarray, classes: np.ndarray, test: np.ndarray, columns: Sequence[np.ndarray], tolerance: float
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """Classes of test words (m, d) by one probe for each target and set of columns, (columns, targets, m); largest gradient.
+
+    train: (n, d); classes: of each target, (targets, n), LEFT_OUT where a word is none of its.
+    """
+    probes = fit(train[None], classes[None], columns, penalties=1.0, tolerance=tolerance)
+    return probes.predict(test[None])[0], float(probes.gradients.max())
+
+
+def _one_against_rest(
+    train: np.ndarray, classes: np.ndarray, test: np.ndarray, columns: Sequence[np.ndarray], tolerance: float
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """The same by a probe for each class of a target against its others: the class whose probe has the highest score."""
+    pairs = [(target, number) for target, row in enumerate(classes) for number in np.unique(row[row != LEFT_OUT])]
+    binary = [np.where(classes[target] == LEFT_OUT, LEFT_OUT, classes[target] == number) for target, number in pairs]
+    probes = fit(train[None], np.array(binary)[None], columns, penalties=1.0, tolerance=tolerance)
+    logits = probes.logits(test[None])[0, :, :, 0].cpu().numpy()  # (columns, pairs, m)
+    best = np.full((len(columns), len(classes), len(test)), -np.inf, logits.dtype)
+    named = np.zeros(best.shape, np.int64)
+    for place, (target, number) in enumerate(pairs):
+        higher = logits[:, place] > best[:, target]
+        named[:, target] = np.where(higher, number, named[:, target])
+        best[:, target] = np.where(higher, logits[:, place], best[:, target])
+    return named, float(probes.gradients.max())
 
 
 def _alike(known: Values) -> list[list[int]]:

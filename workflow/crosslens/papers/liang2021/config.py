@@ -41,7 +41,9 @@ class Training(Section):
     dropout: Share = Field(0.1, description="before the head, in models with dropout")
     init_sd: Positive = Field(0.02, description="standard deviation of the heads' initial weights")
     keep: Literal["best", "last"] = Field(
-        "last", description="epoch tested: last (authors' code), best by the sources' validation sets"
+        "best",
+        description="weights tested: best by F1 on the sources' validation sets (XTREME's script, which the paper names), or "
+        "last (the released script without options). Heads on a frozen encoder, which train together: last",
     )
     length_pools: LengthPools = False
     precision: Precision = "float32"
@@ -51,6 +53,9 @@ class LiangTask(Section):
     """One of the two tasks."""
 
     corpus: str = Field(description="key of corpora with training data: treebanks, or entities for ner")
+    interval: Count | None = Field(
+        None, description="updates between two evaluations, of which keep takes the best, and the last weights; null: an epoch"
+    )
 
 
 class Model(Section):
@@ -72,8 +77,17 @@ class Removal(Section):
     first: list[First] = Field(
         [0, 50, 100, 200, 300, 400, 500, 600, 700], description="numbers of removed directions, of the frozen encoder's states"
     )
-    tuned: list[First] = Field([0, 50, 100, 200, 400, 600], description="the same where the encoder is fine-tuned")
+    tuned: list[First] = Field(
+        [0, 50, 100, 200, 400, 600], description=f"the same where the encoder is fine-tuned; 0: the tables' {BASELINE}"
+    )
     rate: Rate = Field(1e-3, description="learning rate of heads on the frozen encoder")
+
+    @model_validator(mode="after")
+    def _compared_with_all(self) -> Self:
+        for name, numbers in (("first", self.first), ("tuned", self.tuned)):
+            if numbers and 0 not in numbers:
+                raise ValueError(f"{name}: expected 0 among the numbers, with which the others are compared, found none: add it")
+        return self
 
 
 Method = Literal["densray", "means", "lda", "leace", "lsar", "inlp"]
@@ -84,7 +98,16 @@ class Typology(Section):
 
     corpus: str = Field("wals", description="key of corpora: features of languages")
     features: Count | None = Field(None, description="number of random features for each seed; null: all")
-    words: Count = Field(1000, description="words per language, four fifths to train probes (the authors' code)")
+    probes: Literal["one_against_rest", "multinomial"] = Field(
+        "one_against_rest",
+        description="a probe for each value of a feature (paper), or one for all (scikit-learn's default since 0.22, which the "
+        "authors' code leaves as it is)",
+    )
+    words: Count = Field(
+        1000,
+        description="words per language, at most probe_words, four fifths to train probes (authors' code; the paper: 8,000 to "
+        "train and 2,000 to test)",
+    )
     held_out_words: Count = Field(100, description="the same where whole families are held out")
     folds: Annotated[int, Field(ge=2)] = Field(5, description="parts of the families, each held out once")
     layer_dimension: Count = Field(20, description="number of first coordinates that probes of all layers read (figure 3)")
@@ -94,7 +117,9 @@ class Similarity(Section):
     """Language similarity: clusters of languages by their means (section 4.3)."""
 
     shuffles: Count = Field(100, description="of genera, for the level of chance")
-    layer_dimension: Count = Field(20, description="number of first coordinates that are read at all layers (figure 3)")
+    layer_dimension: Annotated[int, Field(ge=2)] = Field(
+        20, description="number of first coordinates that are read at all layers (figure 3)"
+    )
 
 
 class Groups(Section):
@@ -109,6 +134,7 @@ class Groups(Section):
         description="by name; null omits one",
     )
     size: Annotated[int, Field(ge=3)] = Field(10, description="languages of a random group")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="of fit_words, drawn for each seed (authors' code: all)")
     bands: list[Annotated[int, Field(ge=2)]] = Field([*range(2, 18)], description="where windows of two coordinates end")
 
 
@@ -117,12 +143,12 @@ class Probing(Section):
 
     methods: list[Method] = Field(["densray", "lda"], min_length=1, description="subspaces of the figures")
     compared: list[Method] = Field(["leace", "lsar", "inlp"], description="further ones, shown beside them")
-    share: Share = Field(0.5, description="of fit_words, drawn for each seed")
+    share: Share = Field(0.5, description="of fit_words, drawn for each seed (authors' code: half of them, one draw)")
     dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="numbers of coordinates that probes read")
     band: Count = Field(10, description="coordinates of a narrow window (figure 2)")
     bands: list[Count] = Field([*range(10, 201, 10)], description="where narrow windows end")
     draws: Count = Field(5, description="random windows of a kind, over which a mean is taken")
-    pairs: Count = Field(100, description="random pairs of languages for each seed")
+    pairs: Count = Field(100, description="random pairs of languages for each seed (authors' code: 10, for figure 3 100)")
     rest_words: Count = Field(500, description="words per language where each language is told from the rest")
     layer_dimension: Count = Field(1, description="number of first coordinates that tell languages at all layers (figure 3)")
     typology: Typology = Field(Typology(), description="typology")
@@ -153,7 +179,7 @@ class Liang2021(PaperSection):
         [["en"], ["en", "de", "zh"]],
         min_length=1,
         description="sets of source languages: English alone, then mixed ones, with at most as many sentences of each as a share "
-        "of the first language's",
+        "of the first language's (authors' code)",
     )
     tasks: dict[TaskName, LiangTask] = Field(
         min_length=1, description="the paper's tasks; null omits one", json_schema_extra=or_null

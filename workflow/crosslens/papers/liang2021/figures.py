@@ -37,6 +37,8 @@ TASKS = (
     Task("typology,\nsame languages\n(micro F1)", "typology", scores.FEATURES, "typology",
          ("shuffled values", scores.FEATURES_SHUFFLED, "typology")),
     Task("typology,\nfamilies held out\n(micro F1)", "typology", scores.FEATURES_HELD_OUT, "typology"),
+    Task("similarity,\nfamilies\n(V-measure)", "language_similarity", scores.V_CENTRED, "family",
+         ("shuffled families", scores.V_CHANCE, "family")),
     Task("similarity,\ngenera\n(V-measure)", "language_similarity", scores.V_CENTRED, "genus",
          ("shuffled genera", scores.V_CHANCE, "genus")),
 )  # fmt: skip

@@ -41,14 +41,16 @@ def _table(name: str, config: Config) -> Item:
     configured, shown = recipes(config), Study(**study(config))
     names = [shown.recipe(*combination, model) for combination in shown.combinations(name) for model in shown.shown(name)]
     corpora = tuple(dict.fromkeys(shown.tasks[task] for task, _ in shown.combinations(name)))
-    needs = tuple(Need(kind(configured[recipe]), recipe, tuple(section(config).seeds)) for recipe in names)
+    seeds = tuple(section(config).seeds)
+    needs = tuple(Need(of, recipe, seeds) for recipe in names for of in (kind(configured[recipe]), "history"))
     return _made(name, "tables", needs=needs, settings=study(config), corpora=corpora)
 
 
 def _removal(config: Config) -> Item:
     shown = removals(config)
     names = dict.fromkeys(part["recipe"] for parts in shown.values() for part in parts)
-    needs = tuple(Need("classification", recipe, tuple(section(config).seeds)) for recipe in names)
+    configured, seeds = recipes(config), tuple(section(config).seeds)
+    needs = tuple(Need(kind(configured[recipe]), recipe, seeds) for recipe in names)
     return _made("figure4", "removal", needs=needs, settings={"study": study(config), "removals": shown})
 
 

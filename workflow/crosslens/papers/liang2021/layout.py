@@ -5,6 +5,7 @@ Liang, Dufter and Schütze (2021), Locating language-specific information in con
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, F1_BY_WINDOW, F1_STRICT
 
@@ -61,6 +62,7 @@ class Study:
     languages: Mapping[str, Sequence[str]]  # corpus -> languages of its test sets
     sources: Sequence[Sequence[str]]  # English alone, then mixed ones
     models: Mapping[str, bool]  # key -> whether it shows a group of layers
+    penalties: Mapping[str, Mapping[str, Any]]  # key, of models that have one -> its weight, layers and anchor
 
     def recipe(self, task: str, mixed: int, model: str) -> str:
         """Name of a training."""

@@ -29,14 +29,15 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
         | probing.model_dump(include={"pairs", "rest_words", "layer_dimension", "tolerance"})
         | {"compared": probing.compared if main else []},
         TYPOLOGY: windows
-        | typology.model_dump(exclude={"corpus"})
-        | {"typology": typology.corpus, "family": classes["family"], "tolerance": probing.tolerance},
+        | typology.model_dump(exclude={"corpus", "probes"})
+        | {"typology": typology.corpus, "family": classes["family"], "tolerance": probing.tolerance}
+        | {"multinomial": typology.probes == "multinomial"},
         SIMILARITY: windows | similarity.model_dump() | {"classes": classes},
     }
     if main:
         groups = {name: of for name, of in probing.groups.languages.items() if of}
         found[GROUPS] = fits | {
-            "groups": groups, "random": RANDOM_GROUPS, "size": probing.groups.size, "bands": probing.groups.bands,
-            "method": probing.methods[0], "tolerance": probing.tolerance,
+            "share": probing.groups.share, "groups": groups, "random": RANDOM_GROUPS, "size": probing.groups.size,
+            "bands": probing.groups.bands, "method": probing.methods[0], "tolerance": probing.tolerance,
         }  # fmt: skip
     return found

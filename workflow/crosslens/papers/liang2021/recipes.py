@@ -8,12 +8,12 @@ from crosslens.config.whole import Config
 from crosslens.heads import TASK, LinearHead, Projection
 from crosslens.labels import ENTITIES, UPOS
 from crosslens.papers.liang2021.config import Liang2021, Model, TaskName, section
-from crosslens.papers.liang2021.layout import PAPER, part_name, pretrained, recipe_name, untrained
-from crosslens.recipes import ENCODER, Artefact, Data, Edit, Penalty, Phase, Recipe, Score, Stage, Term
+from crosslens.papers.liang2021.layout import BASELINE, PAPER, part_name, pretrained, recipe_name, untrained
+from crosslens.recipes import ENCODER, Artefact, Data, Drift, Edit, Penalty, Phase, Recipe, Score, Stage, Term
 
 LABELS = {"pos": UPOS, "ner": tuple(tag for tag in ENTITIES if not tag.endswith("-MISC"))}
-SELECT = {"pos": "accuracy", "ner": "spans"}
 FROZEN = "frozen"
+WATCHED = 1000  # texts of each source whose states' distances from the pretrained encoder are watched
 
 
 def recipes(config: Config) -> dict[str, Recipe]:
@@ -31,7 +31,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     for task in paper.tasks:
         for sources in paper.sources:
             made += [_model(name, task, sources, model, config) for name, model in paper.models.items()]
-        made += [_frozen(task, config), *(_tuned(task, *part, config) for part in _parts(paper.removal.tuned))]
+        made += [_frozen(task, config), *(_tuned(task, *part, config) for part in _parts(paper.removal.tuned) if part[0])]
     return {recipe.name: recipe for recipe in made}
 
 
@@ -44,18 +44,25 @@ def study(config: Config) -> dict[str, Any]:
         "languages": {corpus: config.corpora[corpus].languages for corpus in tasks.values()},
         "sources": paper.sources,
         "models": {name: bool(model.weight) and model.layers != "all" for name, model in paper.models.items()},
+        "penalties": {
+            name: model.model_dump(include={"weight", "layers", "anchor"}) for name, model in paper.models.items() if model.weight
+        },
     }
 
 
 def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
-    """What figure 4 shows of each task: recipe, head, number of removed directions, and whether they are random ones."""
+    """What figure 4 shows of each task: recipe, head, number of removed directions, and whether they are random ones.
+
+    Where the encoder is fine-tuned and no direction is removed, that is a model of the tables.
+    """
     paper, english = section(config), section(config).sources[0]
     frozen = {task: recipe_name(task, english, FROZEN) for task in paper.tasks}
     return {
         task: [
             *({"recipe": frozen[task], "head": f"{TASK} {part_name(*part)}", "first": part[0], "random": part[1]}
               for part in _parts(paper.removal.first)),
-            *({"recipe": recipe_name(task, english, part_name(*part)), "head": TASK, "first": part[0], "random": part[1]}
+            *({"recipe": recipe_name(task, english, part_name(*part) if part[0] else BASELINE), "head": TASK, "first": part[0],
+               "random": part[1]}
               for part in _parts(paper.removal.tuned)),
         ]
         for task in paper.tasks
@@ -63,8 +70,8 @@ def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
 
 
 def _parts(numbers: Sequence[int]) -> list[tuple[int, bool]]:
-    """First direction that is read, and whether directions are random."""
-    return [(first, random) for random in (False, True) for first in numbers]
+    """First direction that is read, and whether those that are removed are random; of none there is one kind."""
+    return [(first, random) for random in (False, True) for first in numbers if first or not random]
 
 
 def _model(name: str, task: TaskName, sources: Sequence[str], model: Model, config: Config) -> Recipe:
@@ -78,7 +85,9 @@ def _model(name: str, task: TaskName, sources: Sequence[str], model: Model, conf
     heads = {TASK: LinearHead(labels=LABELS[task])}
     # The released code's dropout before the head is the encoder's too (run_tag_LDAR.py, line 89).
     options: dict[str, Any] = {} if model.dropout else {"dropout": 0.0, "encoder_dropout": False}
-    return _recipe(name, task, sources, heads, config, penalty=penalty if model.weight else None, **options)
+    # At all layers from the pretrained encoder, whatever the model's own penalty: so any two models can be compared.
+    drift = Penalty(weight=model.weight, dimensions=paper.dimensions)
+    return _recipe(name, task, sources, heads, config, penalty=penalty if model.weight else None, drift=drift, **options)
 
 
 def _tuned(task: TaskName, first: int, random: bool, config: Config) -> Recipe:
@@ -92,17 +101,19 @@ def _frozen(task: TaskName, config: Config) -> Recipe:
     parts = {f"{TASK} {part_name(*part)}": Projection(first=part[0], random=part[1]) for part in _parts(paper.removal.first)}
     heads = {name: LinearHead(labels=LABELS[task], projection=projection) for name, projection in parts.items()}
     rate = paper.removal.rate
-    return _recipe(FROZEN, task, paper.sources[0], heads, config, frozen=True, rate=rate, head_rate=rate, clip=None)
+    options: dict[str, Any] = {"rate": rate, "head_rate": rate, "clip": None, "keep": "last", "interval": None}
+    return _recipe(FROZEN, task, paper.sources[0], heads, config, frozen=True, **options)
 
 
 def _recipe(
     name: str, task: TaskName, sources: Sequence[str], heads: Mapping[str, LinearHead], config: Config, *,
-    penalty: Penalty | None = None, frozen: bool = False, **changes: Any,
+    penalty: Penalty | None = None, drift: Penalty | None = None, frozen: bool = False, **changes: Any,
 ) -> Recipe:  # fmt: skip
     """A training of some heads, scored in all languages. changes: to the settings that all trainings share."""
     paper = section(config)
-    settings = paper.training.model_dump() | changes
+    settings = paper.training.model_dump() | {"interval": paper.tasks[task].interval} | changes
     train, validation = (_own(paper, task, split, sources) for split in ("train", "validation"))
+    watched = validation.model_copy(update={"texts": WATCHED})
     stage = Stage(
         name="task",
         phases=(
@@ -118,11 +129,13 @@ def _recipe(
         new_heads=tuple(heads),
         select_head=next(iter(heads)),
         select_data=validation,
+        interval=settings["interval"],
         keep=settings["keep"],
+        watch=(Drift(head=TASK, data=watched, penalty=drift),) if drift else (),
     )
     corpus = paper.tasks[task].corpus
     test = Data(corpus=corpus, split="test", languages=tuple(config.corpora[corpus].languages))
-    reads = penalty or any(head.projection and not head.projection.random for head in heads.values())
+    reads = drift or any(head.projection and not head.projection.random for head in heads.values())
     return Recipe(
         name=recipe_name(task, sources, name),
         paper=PAPER,
@@ -134,7 +147,7 @@ def _recipe(
         heads=heads,
         stages=(stage,),
         scores=tuple(Score(head=head, data=test) for head in heads),
-        select_by=SELECT[task],
+        select_by="spans",  # seqeval's f1_score for both tasks (run_tag_LDAR.py, lines 272-274 and 390-392)
         keeps_weights=False,
         **{name: value for name, value in settings.items() if name in Recipe.model_fields},
     )

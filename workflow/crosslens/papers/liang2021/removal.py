@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -10,7 +11,7 @@ from crosslens.errors import DataError
 from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import look
 from crosslens.heads import TASK
-from crosslens.measures.definitions import CHUNK_MICRO_F1
+from crosslens.measures.definitions import CHUNK_MICRO_F1, F1_BY_WINDOW
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import TASKS, Study
 from crosslens.papers.wording import by_seeds
@@ -20,6 +21,7 @@ LOOKS: Mapping[bool, tuple[str, Mapping[str, str | float]]] = {
     False: ("language directions", look(0)),
 }
 FROZEN, TUNED = "frozen encoder", "fine-tuned encoder"
+DEFINITIONS = (CHUNK_MICRO_F1, F1_BY_WINDOW)  # the same of entities, whose chunks are spans
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
@@ -28,40 +30,36 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
-    """A row a task, a column for the frozen and for the fine-tuned encoder: F1 by the number of removed directions.
+    """A row a task, a column for the frozen and for the fine-tuned encoder: what the removal of directions costs.
 
-    records: of classification, head by head. Raises DataError where nothing is left to draw.
+    That is F1 from all directions less F1 without the first x, mean over all languages, as in the paper. records: of
+    classification and, of entities, of spans. Raises DataError where nothing is left to draw.
     """
     grid: dict[str, dict[str, list[Curve]]] = {}
-    scored = records[(records["definition"] == CHUNK_MICRO_F1) & (records["split"] == "test")]
+    scored = records[records["definition"].isin(DEFINITIONS) & (records["split"] == "test")]
     for task, parts in removals.items():
-        targets = [language for language in study.languages[study.tasks[task]] if language not in study.sources[0]]
-        own = scored[scored["language"].isin(targets)]
-        grid[TASKS[task]] = {
-            column: [
-                curve
-                for random, (label, style) in LOOKS.items()
-                for curve in _curve(own, [part for part in parts if part["random"] == random
-                                          and (part["head"] == TASK) == (column == TUNED)], label, style)
-            ] for column in (FROZEN, TUNED)
-        }  # fmt: skip
+        own = scored[scored["language"].isin(study.languages[study.tasks[task]])]
+        tuned = [part for part in parts if part["head"] == TASK]
+        frozen = [part for part in parts if part["head"] != TASK]
+        grid[TASKS[task]] = {FROZEN: _curves(own, frozen), TUNED: _curves(own, tuned)}
     if not any(curves for row in grid.values() for curves in row.values()):
         raise DataError(
             "figure4: expected scores of heads that read part of a state, found none: configure papers.liang2021.removal"
         )
     bands = by_seeds([scored["seed"].nunique()], "mean over {} seeds. Bands: their range", "of one seed")
-    title = "Tagging in other languages than English without directions of the last layer"
-    note = f"Mean F1 over the languages but English, {bands}."
-    return panels(grid, title, note, ylabel="F1", ylim=(0, 1), xlabel="removed directions")
+    title = "Loss of tagging scores without directions of the last layer"
+    note = f"F1 from all directions less F1 without some, mean over all languages, {bands}."
+    return panels(grid, title, note, ylabel="loss of F1", ylim=(0, 0.1), xlabel="removed directions")
 
 
-def _curve(
-    records: pd.DataFrame, parts: Sequence[Mapping[str, Any]], name: str, style: Mapping[str, str | float]
-) -> list[Curve]:  # fmt: skip
-    """Mean over seeds of the mean over languages, by number of removed directions; none where there are no values."""
-    places = pd.DataFrame([*parts], columns=["recipe", "head", "first", "random"]).rename(
-        columns={"head": "item", "first": "layer"}
-    )
-    values = records.drop(columns="layer").merge(places, on=["recipe", "item"])
-    means = values.groupby(["layer", "seed"], as_index=False)["value"].mean().assign(low=float("nan"), high=float("nan"))
-    return [Curve.over_seeds(means, style, name)] if len(means) else []
+def _curves(records: pd.DataFrame, parts: Sequence[Mapping[str, Any]]) -> list[Curve]:
+    """Mean over seeds of the loss of a mean over languages, by number of removed directions; none where none was removed."""
+    places = pd.DataFrame([*parts], columns=["recipe", "head", "first", "random"]).rename(columns={"head": "item"})
+    means = records.merge(places, on=["recipe", "item"]).groupby(["first", "random", "seed"], as_index=False)["value"].mean()
+    whole = means[means["first"] == 0].set_index("seed")["value"]
+    losses = means.assign(value=means["seed"].map(whole) - means["value"], layer=means["first"], low=np.nan, high=np.nan)
+    return [
+        Curve.over_seeds(losses[(losses["random"] == random) | (losses["first"] == 0)], style, name)
+        for random, (name, style) in LOOKS.items()
+        if ((losses["random"] == random) & (losses["first"] > 0)).any()
+    ]

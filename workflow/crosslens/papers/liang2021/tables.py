@@ -1,6 +1,6 @@
 """liang2021: tables 1 to 6."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,9 +30,15 @@ AVERAGE = "avg"
 TEXTS = "training sentences"
 OF_TWO = "the published value is the difference of two printed ones, of one run each"
 CONTROL = "L-DAR is trained without dropout and mBERT with it: compare L-DAR with mBERT, no dropout"
+OTHER_ANCHOR = "distance from the pretrained encoder, while the model is trained towards another anchor"
+WITH_PENALTY, WITHOUT_PENALTY = "penalty after training with it", "penalty after training without it"
+SHARE = "% of cross entropy"
+CROSS_ENTROPY = "loss 0 task cross_entropy"  # column of the history
 
 Sizes = Mapping[str, Mapping[str, int]]
 """Corpus -> language -> training sentences that there are."""
+Row = dict[Hashable, Any]
+"""Of a training's history, at the weights that were tested."""
 
 
 class Place(NamedTuple):
@@ -50,15 +56,23 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     """A table. settings: the fields of Study."""
     sizes = {corpus: {path.name.split(".")[0]: parquet.rows(path) for path in verified(folder).glob("*.train.parquet")}
              for corpus, folder in inputs.tokens.items()}  # fmt: skip
-    return made(name, inputs.records(), inputs.published, Study(**settings), sizes)
+    histories = {(recipe, seed): pd.read_csv(verified(path)) for recipe, seed, path in inputs.by_seed("history")}
+    return made(name, inputs.records(), inputs.published, Study(**settings), sizes, histories)
 
 
-def made(name: str, records: pd.DataFrame, published: Published, study: Study, sizes: Sizes) -> pd.DataFrame:
+def made(
+    name: str, records: pd.DataFrame, published: Published, study: Study, sizes: Sizes,
+    histories: Mapping[tuple[str, int], pd.DataFrame],
+) -> pd.DataFrame:  # fmt: skip
     """A table: a line a printed cell, then our own models, and differences paired by seed; scores in percent.
 
-    records: the paper's.
+    Beside each difference stands how large the penalty is, with and without it. records: the paper's. histories: of trainings,
+    by recipe and seed.
     """
-    scores, lines, shown = _Scores(name, records, published, study), [], study.shown(name)
+    tested: dict[str, dict[int, Row]] = {}
+    for (recipe, seed), history in histories.items():
+        tested.setdefault(recipe, {})[seed] = _tested(history)
+    scores, lines, shown = _Scores(name, records, published, study, tested), [], study.shown(name)
     for places in _blocks(name, published, study):
         rows = published.table[published.table["item"] == name]["row"]
         printed = [model for model, row in PRINTED.items() if places[0].prefix + row in set(rows)]
@@ -66,7 +80,10 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study, s
             for task in dict.fromkeys(place.task for place in places):
                 for definition in DEFINITIONS[task]:
                     lines += [scores.cell(place, model, definition) for place in places if place.task == task]
-        lines += [scores.difference(place, *models) for models in _compared(shown) for place in places]
+        last = {place.task: place for place in places}.values()  # means over all languages
+        for models in _compared(shown):
+            lines += [scores.difference(place, *models) for place in places]
+            lines += [line for place in last for line in scores.penalties(place, *models)]
     lines += _trained_on(name, study, sizes) if name in BY_LANGUAGE else []
     return cells.table([line for line in lines if line], PAPER, name)
 
@@ -75,6 +92,24 @@ def capped(sizes: Mapping[str, int], sources: Sequence[str]) -> dict[str, int]:
     """Sentences of each source that are trained on: see `crosslens.training.run.capped`."""
     share = sizes[sources[0]] // len(sources)
     return {language: min(sizes[language], share) for language in sources}
+
+
+def penalty_share(penalty: Mapping[str, Any], trained: Row, penalised: Row) -> float:
+    """A penalty by the cross entropy beside which it stands in the loss, a fraction.
+
+    The penalty is the weight times the sum over its layers of the mean distance of validation words from the pretrained encoder,
+    in the tested weights of any training (`trained`); the cross entropy is the mean in the updates before the tested weights of
+    the training that has the penalty (`penalised`).
+    """
+    every = [name for name in trained if str(name).startswith("distance ")]
+    names = every if penalty["layers"] == "all" else [f"distance {layer}" for layer in penalty["layers"]]
+    return float(penalty["weight"] * sum(trained[name] for name in names) / penalised[CROSS_ENTROPY])
+
+
+def _tested(history: pd.DataFrame) -> Row:
+    """The row of a training's history at the weights that were tested."""
+    rows = history.to_dict("records")
+    return next(row for row in rows if row["epoch"] == rows[-1]["best_epoch"])
 
 
 def _blocks(name: str, published: Published, study: Study) -> Iterator[list[Place]]:
@@ -127,6 +162,7 @@ class _Scores:
     records: pd.DataFrame
     published: Published
     study: Study
+    tested: Mapping[str, Mapping[int, Row]]  # recipe -> seed -> row of the history
 
     def __post_init__(self) -> None:
         of_tests = self.records[(self.records["language"] != "all") & (self.records["split"] == "test")]
@@ -158,6 +194,19 @@ class _Scores:
         value = round(one - other, 2) if one is not None and other is not None else None
         remarks = [OF_TWO if value is not None else "", CONTROL if (after, before) == (LDAR, BASELINE) else ""]
         return cells.line(f"{place.prefix}{' - '.join(names)}", place.column, "points", definition, numbers, value, remarks)
+
+    def penalties(self, place: Place, after: str, before: str) -> Iterator[dict[str, Any]]:
+        """Lines of a difference: how large the first model's penalty is after its training, and after that of the second."""
+        penalty = self.study.penalties.get(after)
+        if penalty is None or not place.languages:
+            return
+        own, other = (self.tested.get(self.study.recipe(place.task, place.mixed, model), {}) for model in (after, before))
+        row, remark = f"{place.prefix}{row_name(after)} - {row_name(before)}", OTHER_ANCHOR * (penalty["anchor"] != "pretrained")
+        for definition, rows in ((WITH_PENALTY, own), (WITHOUT_PENALTY, other)):
+            runs = [{"seed": seed, "value": penalty_share(penalty, rows[seed], own[seed]), "n": rows[seed]["n distance"]}
+                    for seed in own if seed in rows]  # fmt: skip
+            if runs:
+                yield cells.line(row, place.column, SHARE, definition, cells.cell(pd.DataFrame(runs)), remark=remark)
 
     def _runs(self, place: Place, model: str, definition: str) -> pd.DataFrame:
         """Mean over languages of each seed's scores: seed, value, n; of one language its interval, low and high."""

@@ -206,7 +206,8 @@ class _Scores:
             runs = [{"seed": seed, "value": penalty_share(penalty, rows[seed], own[seed]), "n": rows[seed]["n distance"]}
                     for seed in own if seed in rows]  # fmt: skip
             if runs:
-                yield cells.line(row, place.column, SHARE, definition, cells.cell(pd.DataFrame(runs)), remark=remark)
+                numbers = cells.cell(pd.DataFrame(runs), score=False)
+                yield cells.line(row, place.column, SHARE, definition, numbers, remark=remark)
 
     def _runs(self, place: Place, model: str, definition: str) -> pd.DataFrame:
         """Mean over languages of each seed's scores: seed, value, n; of one language its interval, low and high."""

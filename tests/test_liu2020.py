@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,10 +10,13 @@ import pyarrow as pa
 import pytest
 from crosslens import parquet
 from crosslens.cells import Published
+from crosslens.config.whole import load
 from crosslens.digests import seal
 from crosslens.errors import DataError
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import accents, vocabulary
+from crosslens.papers.liu2020 import accents, text, vocabulary
+from crosslens.papers.liu2020.layout import ALL, LAST, inference
+from crosslens.papers.liu2020.recipes import ON_XNLI, recipes
 from crosslens.tokens.counts import Vocabulary, changed_subwords
 from crosslens.tokens.schema import TOKENS
 
@@ -62,6 +66,41 @@ def test_subwords_of_each_language_and_those_shared(tokens: Inputs) -> None:
     both = made[made["published"].notna()]
     assert len(both) == 14 and set(both["definition"]) == {vocabulary.WITH}  # languages that are not here too
     assert made.loc[made["column"] == "fr", "here"].isna().all()
+
+
+def test_the_text_of_pretrainings_is_counted_by_language(tmp_path: Path) -> None:
+    """English: pages of 3 + 5 and of 9 subwords; German: of 2 and of 20; Chinese has one sentence alone."""
+    pages = {"en": [[3, 5], [9]], "de": [[2], [20]], "zh": [[6]]}
+    for language, lengths in pages.items():
+        rows = [
+            {"id": f"{page}#{number}", "language": language, "page": str(page), "pieces": [2, *[5] * length, 3], "second": 0,
+             "cut": False, "cut_words": 0}
+            for page, sentences in enumerate(lengths) for number, length in enumerate(sentences)
+        ]  # fmt: skip
+        parquet.write(pa.Table.from_pylist(rows, schema=TOKENS), tmp_path / f"{language}.train.parquet")
+    windows = [{"name": "long", "window": 8, "within": "page"}, {"name": "short", "window": 6, "within": "text"}]
+    settings = {"corpus": "text", "languages": list(pages), "sizes": {"less": 1, "more": 99}, "windows": windows}
+    made = text.table("text", Inputs([], [], published(), {"text": tmp_path}, {}), settings)
+    here = made.set_index(["row", "metric", "definition", "column"])["here"].to_dict()
+    running = text.RUNNING
+    assert [here["more", text.SENTENCES, running, code] for code in ("en", "de", "zh", text.ALL)] == [3, 2, 1, 6]
+    assert [here["more", text.PAGES, running, code] for code in ("en", "de", "zh", text.ALL)] == [2, 2, 1, 5]
+    assert [here["more", text.SUBWORDS, running, code] for code in ("en", "de", "zh", text.ALL)] == [17, 22, 6, 45]
+    assert [here["less", text.SUBWORDS, running, code] for code in ("en", "de", "zh", text.ALL)] == [3, 2, 6, 11]
+    assert here["more", text.SHARE, running, "de"] == pytest.approx(100 * 22 / 45, abs=0.006)
+    assert here["more", text.LENGTH, running, text.ALL] == 7.5
+    assert here["more", text.EXAMPLES, "long", "en"] == 4 and here["more", text.FILLED, "long", "en"] == (17 + 2 * 4) / 4
+    assert here["more", text.EXAMPLES, "short", "en"] == 6 and here["more", text.EXAMPLES, "short", text.ALL] == 6 + 6 + 2
+
+
+def test_models_from_scratch_are_fine_tuned_whole(values: dict[str, Any]) -> None:
+    """Section 3 says nothing of the last layers, section 4.3 does, of mBERT; one line makes it the upper half of all."""
+    for half, expected in ((False, None), (True, 6)):
+        values["papers"]["liu2020"]["inference"]["pretrained_half"] = half
+        made = recipes(load(values))
+        frozen = {name: made[name].stages[0].phases[0].frozen_blocks for name in made if made[name].task == ON_XNLI}
+        assert frozen[ALL] is None and frozen[LAST] == 6
+        assert {frozen[inference(f"bert-{window}/{size}")] for window in (512, 20) for size in ("200k", "1000k")} == {expected}
 
 
 def test_subwords_that_change_are_those_that_each_text_loses(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from crosslens.measures.intervals import mean_interval
-from crosslens.measures.shifts import CONVERT_RATE, GAIN, MASKED, RANDOM, RANDOM_SELECTED, SELECTED, SHARES, SHIFT
+from crosslens.measures.shifts import CONVERT_RATE, GAIN, MASKED, PROBABILITY, RANDOM, RANDOM_SELECTED, SELECTED, SHARES, SHIFT
 from crosslens.papers.liu2020 import claims
 from crosslens.papers.liu2020.layout import LAST, inference, pretraining
 from crosslens.papers.liu2020.retrieval import RANK
@@ -34,9 +34,8 @@ def translated() -> pd.DataFrame:
                 rows.append(common | other | {"value": 0.1 * number})
                 rows.append(common | {"weight": weight, "definition": RANDOM, "measure": CONVERT_RATE, "value": 0.05})
         rows.append(common | {"weight": 2.0, "layer": 9, "definition": RANDOM, "measure": CONVERT_RATE, "value": 0.9})
-        rows.append(
-            {"item": item, "split": "test", "definition": MASKED, "measure": SHARES["target"], "value": 0.01 * (number + 1)}
-        )
+        for measure, share in ((SHARES["target"], 0.01), (PROBABILITY, 0.02)):
+            rows.append({"item": item, "split": "test", "definition": MASKED, "measure": measure, "value": share * (number + 1)})
     rows.append({"item": "en->en", "split": "test", "definition": MASKED, "measure": "accuracy", "value": 0.6})
     return pd.DataFrame(rows).assign(recipe="liu2020/released", seed=0, n=100)
 
@@ -97,6 +96,8 @@ def test_shares_of_single_subwords(made):
     assert (found["here"], found["n"], found["remark"]) == (80.0, 2, "80.0 to 80.0 by direction")
     masked = of(made, "masked subwords are hardly ever another language's", "without shift, subwords of another language")
     assert (masked["here"], masked["remark"]) == (1.5, "1.0 to 2.0 by direction")
+    probable = "without shift, probability of subwords of another language"
+    assert of(made, "masked subwords are hardly ever another language's", probable)["here"] == 3
 
 
 def test_a_direction_counts_once_however_many_layers_it_was_translated_at(made):
@@ -110,9 +111,15 @@ def test_the_shift_is_compared_with_random_directions_at_one_layer(made):
         found = of(made, "convert rate, shift less random direction", f"alpha = {weight:g}")
         value, low, high = mean_interval(np.array(values), score=False)
         assert [found["here"], found["low"], found["high"]] == pytest.approx([value, low, high], abs=0.01)
-        assert found["remark"] == ("undecided" if low <= 0 else "agrees")
+        assert found["remark"] == f"{'undecided' if low <= 0 else 'agrees'}; as claimed in 2 of 2"
+
+
+def test_the_convert_rate_rises_with_the_weight_by_direction(made):
+    rows = made[made["row"] == "convert rate by weight"]
+    assert rows["column"].tolist() == ["alpha = 2 less alpha = 1"] and rows["here"].tolist() == [30.0]
+    assert rows["remark"].iloc[0].endswith("as claimed in 2 of 2")
 
 
 def test_verdicts(made):
-    assert of(made, "XNLI, gain over no shift", SELECTED)["remark"] == "agrees"
-    assert of(made, "XNLI, gain over no shift", RANDOM_SELECTED)["remark"] == "undecided"
+    assert of(made, "XNLI, gain over no shift", SELECTED)["remark"] == "agrees; as claimed in 3 of 3"
+    assert of(made, "XNLI, gain over no shift", RANDOM_SELECTED)["remark"] == "undecided; as claimed in 2 of 3"

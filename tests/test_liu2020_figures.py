@@ -1,5 +1,6 @@
 """liu2020: figures 1 to 6 and the tables behind them, from made-up records."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from crosslens.cells import COLUMNS
 from crosslens.figures.save import save
 from crosslens.pages import meanings, read_terms
 from crosslens.papers.liu2020 import retrieval, retrieval_figures, xnli, xnli_figures
-from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED, Study, inference, pretraining
+from crosslens.papers.liu2020.layout import ALL, LAST, RELEASED, UNTRAINED, Study, inference, pretraining
 
 SIZES = {"200k": 200_000, "1000k": 1_000_000}
 MODELS = [f"{model}/{size}" for size in SIZES for model in ("bert-512", "bert-20", "glove", "word2vec")]
@@ -44,7 +45,7 @@ def retrieved(recipes=RETRIEVING, words=lambda recipe: 900) -> pd.DataFrame:
 
 def scored(seeds=(0, 1, 2), languages=tuple(NAMES)) -> pd.DataFrame:
     recipes = [inference(model, features=True) for model in MODELS] + [inference(m) for m in STUDY.berts()]
-    recipes += [LAST, "liu2020/nli/untrained/features"]
+    recipes += [ALL, LAST, "liu2020/nli/untrained/features"]
     return pd.DataFrame([
         {"recipe": recipe, "seed": seed, "language": language, "split": split, "definition": definition, "n": 5010, "low": 0.1,
          "high": 0.9, "value": value(recipe, seed, language, split, definition) / 2 + 0.3}
@@ -157,6 +158,18 @@ def test_figures_of_xnli_tell_frozen_models_from_fine_tuned_ones(size):
     assert np.allclose(found, [*rows[list(NAMES)], rows[["de", "fr", "sw", "zh"]].mean()], atol=0.01)
 
 
+def test_mbert_is_fine_tuned_like_the_models_that_it_stands_beside():
+    for half, recipe in ((False, ALL), (True, LAST)):
+        study, records = replace(STUDY, half=half), scored()
+        figure = xnli_figures.drawn(records, study, ["200k"])
+        rows = records[(records["split"] == "test") & (records["definition"] == "accuracy") & (records["recipe"] == recipe)]
+        found = drawn_series(figure.axes[0])[legend(figure)["mbert, fine-tuned"]]
+        assert np.allclose(found[:5], [100 * rows[rows["language"] == code]["value"].mean() for code in NAMES], atol=0.01)
+        made = xnli.made("inference", records, study)
+        of_bert = made[made["row"] == "BERT, window 20 (200k)"]["definition"]
+        assert {*of_bert} == {xnli.FROZEN, xnli.HALF if half else xnli.WHOLE}
+
+
 @pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
 def test_what_the_short_window_costs(seeds):
     records = scored(seeds)
@@ -182,7 +195,7 @@ def test_what_the_short_window_costs(seeds):
 def test_the_table_of_xnli_has_every_model_and_says_what_was_cut():
     made = xnli.made("inference", scored(), STUDY)
     assert list(made.columns) == list(COLUMNS) and not made.duplicated(["row", "column", "metric", "definition"]).any()
-    assert made["here"].notna().all() and (made["metric"] == "accuracy").sum() == (8 + 4 + 2) * 6
+    assert made["here"].notna().all() and (made["metric"] == "accuracy").sum() == (8 + 4 + 3) * 6
     cut = made[(made["metric"] == "accuracy") & (made["column"] != "mean")]
     assert cut["remark"].str.fullmatch(r"\S+ % of texts cut(; not above chance: 33.3)?").all()
     at_chance = cut["low"].fillna(cut["here"]) <= 100 / 3

@@ -96,6 +96,14 @@ def test_marks_of_hindi_urdu_and_arabic():
         assert split(text, "xx") == splitter("marks", None)(text, "xx")
 
 
+def test_thai_is_split_at_spaces_between_its_letters():
+    split = splitter("all_marks", None)
+    assert split("ฉันไปตลาด แม่อยู่บ้าน  พ่อมา", "th") == ["ฉันไปตลาด", "แม่อยู่บ้าน", "พ่อมา"]
+    for text in ("มี 3 คน", "เขาชื่อ Anna และ", "ต่าง ๆ", "ปี 2560 เขา"):  # numbers, names and repetition marks stay
+        assert split(text, "th") == [text]
+    assert split("ไปไหน? มาแล้ว! ดี", "th") == ["ไปไหน?", "มาแล้ว!", "ดี"]
+
+
 def test_full_width_marks_alone():
     assert split_after(FULL_WIDTH_ENDS, "A. B。C") == ["A. B。", "C"]
 

@@ -17,7 +17,7 @@ from crosslens.errors import DataError
 from crosslens.measures import samples, translation
 from crosslens.measures.given import Given
 from crosslens.measures.pairs import Mean, mean_states
-from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, MASKED, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD
+from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, MASKED, NO_SHIFT, PROBABILITY, RANDOM, SHARES, SHIFT, THIRD
 from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.trained import load_language_model
@@ -136,18 +136,31 @@ def test_scores_are_those_of_the_outputs(measured, folder, dev_tokens):
 
 
 def test_masked_subwords(measured, folder, dev_tokens):
-    found = measured[measured["definition"] == MASKED].set_index("language")
-    assert set(found.index) == {"en", "de", "zh"}
+    found = measured[measured["definition"] == MASKED]
+    assert set(found["language"]) == {"en", "de", "zh"}
     model = load_language_model(folder, [])
-    hidden = translation.hide(load_pieces([dev_tokens["pairs"] / "en.test.parquet"]), 4, len(model[1].bias))
-    hits = 0
+    texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("de", "en")}
+    hidden, whole = translation.hide(texts["en"], 4, len(model[1].bias)), texts["en"]
+    inner = {code: {piece for i in range(len(each)) for piece in single(each, i)[0]} - {2, 3} for code, each in texts.items()}
+    german = sorted(inner["de"] - inner["en"])
+    hits, others, probabilities = 0, 0, []
     for i in range(len(hidden)):
-        words = slice(hidden.word_offsets[i], hidden.word_offsets[i + 1])
         pieces, second = single(hidden, i)
-        assert (pieces[hidden.positions[words]] == 4).all()
-        guessed = named(model, pieces, second, Shift(0, 0.0, torch.zeros(32)))[hidden.positions[words]]
-        hits += int((guessed == hidden.labels["task"][words]).sum())
-    assert found["value"]["en"] == pytest.approx(hits / len(hidden.positions)) and hits < found["n"]["en"]
+        before = single(whole, whole.ids.index(hidden.ids[i]))[0]
+        place, piece = hidden.positions[i], hidden.labels["task"][i]
+        assert (pieces != before).nonzero()[0].tolist() == [place] and pieces[place] == 4 and before[place] == piece
+        with torch.inference_mode():
+            types = (torch.arange(len(pieces)) >= second).long()[None]
+            states = model[0](input_ids=torch.from_numpy(pieces.astype(np.int64))[None], token_type_ids=types).last_hidden_state
+            logits = model[1](states[0, place][None])[0]
+        hits += int(logits.argmax() == piece)
+        others += int(logits.argmax()) in german
+        probabilities.append(float(logits.softmax(-1)[german].sum()))
+    assert 0.1 < len(hidden) / (whole.lengths.sum() - 2 * len(whole)) < 0.2 and set(found["n"]) == {len(hidden)}
+    by_language = found.set_index(["language", "measure"])["value"]
+    assert by_language["en", "accuracy"] == pytest.approx(hits / len(hidden))
+    assert by_language["de", SHARES["target"]] == pytest.approx(others / len(hidden))
+    assert by_language["de", PROBABILITY] == pytest.approx(np.mean(probabilities), rel=1e-4)
 
 
 def test_an_encoder_without_a_mask_fails_before_its_work(folder, dev_tokens, tmp_path, monkeypatch):

@@ -38,7 +38,7 @@ class Reading(Section):
         "its only one (wu2019, section 4.1). punkt: as NLTK's model of the language finds them, of English where there is none "
         "(authors' code); punkt_and_marks: Chinese and Japanese at 。！？ instead; punkt_english: all languages as English "
         "(authors' code, of WiLI); marks: any language at these, and at . ! ? … "
-        "before a space; all_marks: also at । ॥ ۔ ؟ before a space (Hindi, Urdu, Arabic)",
+        "before a space; all_marks: also at । ॥ ۔ ؟ before a space (Hindi, Urdu, Arabic), and at spaces between Thai letters",
     )
     each_sentence: bool = Field(
         False, description="each sentence of running text is a text of its own, instead of the first two as a pair (liu2020)"

@@ -2,7 +2,7 @@
 
 # How the states are shifted: definitions of token translation.
 NO_SHIFT, SHIFT, RANDOM, THIRD, MASKED = (
-    "no shift", "mean difference shift", "random direction", "shift to a third language", "masked subwords, no shift",
+    "no shift", "mean difference shift", "random direction", "shift to a third language", "one masked subword, no shift",
 )  # fmt: skip
 
 # What is measured of the outputs of token translation.
@@ -12,6 +12,7 @@ SHARES = {
     "source": "subwords of the source alone", "target": "subwords of the target alone", "common": "subwords of both languages",
     "neither": "subwords of neither language", "unchanged": "subwords as in the input",
 }  # fmt: skip
+PROBABILITY = "probability of subwords of the target alone"
 
 # Of a classifier: accuracy at every weight has the definitions above, and these where a weight was selected.
 ACCURACY, GAIN = "accuracy", "gain in accuracy"

@@ -7,6 +7,7 @@ shows.
 
 import logging
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ from crosslens.measures.shifts import (
     MASKED,
     MEAN_BLEU,
     NO_SHIFT,
+    PROBABILITY,
     RANDOM,
     SHARES,
     SHIFT,
@@ -46,7 +48,7 @@ from crosslens.measures.shifts import (
 )
 from crosslens.recipes import Masking
 from crosslens.streams import stream
-from crosslens.training.heads.language_model import LanguageModel
+from crosslens.training.heads.language_model import LOGITS, LanguageModel
 from crosslens.training.heads.naming import Naming
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.trained import load_language_model
@@ -183,32 +185,44 @@ def _scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Iter
 
 
 def hide(texts: Texts, mask: int, size: int) -> Texts:
-    """Texts of which 15 % of the subwords are masked, all of these by the mask; size: of the vocabulary."""
-    return masked(texts, HELD_OUT, Masking(masked=1.0, random=0.0), mask, size)
+    """15 % of the subwords of texts, each masked by itself in a copy of its text; size: of the vocabulary."""
+    drawn = masked(texts, HELD_OUT, Masking(masked=1.0, random=0.0), mask, size)
+    copies = texts.take(np.repeat(np.arange(len(texts)), np.diff(drawn.word_offsets)))
+    pieces = copies.pieces.copy()
+    pieces[copies.piece_offsets[:-1] + drawn.positions] = mask
+    return replace(
+        copies, pieces=pieces, positions=drawn.positions, word_offsets=np.arange(len(copies) + 1), words=drawn.words,
+        labels=drawn.labels,
+    )  # fmt: skip
 
 
 def masked_outputs(
     encoder: nn.Module, head: LanguageModel, hidden: Texts, alone: Mapping[str, np.ndarray], segments: bool
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """How often a masked subword is named, and by one that another language alone has.
+    """How often a masked subword is named, how often one that another language alone has, and how probable such are together.
 
-    hidden: texts of one language, whose labelled words are masked; alone: language -> the subwords that it has and this one has
-    not, (vocabulary,).
+    hidden: texts of one language, each with a masked place, copies of a text one after the other (`hide`); alone: language -> the
+    subwords that it has and this one has not, (vocabulary,).
     """
-    named = np.empty(len(hidden.positions), np.int64)
+    named = np.empty(len(hidden), np.int64)
+    probable = np.empty((len(hidden), len(alone)))
+    groups = torch.from_numpy(np.stack(list(alone.values()), 1)).float()  # (vocabulary, languages)
 
     def step(_: Hashable, batch: Batch, states: torch.Tensor) -> None:
-        places = batch.rows.to(states.device), batch.columns.to(states.device)
-        named[batch.words] = head.pieces(states[places].float()).cpu().numpy()
+        of_places = states[batch.rows.to(states.device), batch.columns.to(states.device)].float()
+        named[batch.words] = head.pieces(of_places).cpu().numpy()
+        rows = max(1, LOGITS // len(groups))
+        parts = [of_places[start : start + rows] for start in range(0, len(of_places), rows)]
+        probable[batch.words] = torch.cat([head(part).softmax(-1) @ groups.to(part.device) for part in parts]).cpu().numpy()
 
     for_each_shift(hidden, encoder, segments, {"": Shift(0, 0.0, torch.zeros(0))}, step)
-    source, n = hidden.languages[0], len(hidden)
-    text = np.repeat(np.arange(n), np.diff(hidden.word_offsets))
-    sizes = np.bincount(text, minlength=n)
-    hits = {code: own[named] for code, own in alone.items()} | {source: named == hidden.labels[TASK]}
-    for code, right in hits.items():
-        low, high = share_interval(np.bincount(text[right], minlength=n), sizes)
+    source, text = hidden.languages[0], np.unique(hidden.ids, return_inverse=True)[1]
+    found = {(source, "accuracy"): named == hidden.labels[TASK]}
+    for number, (code, own) in enumerate(alone.items()):
+        found |= {(code, SHARES["target"]): own[named], (code, PROBABILITY): probable[:, number]}
+    for (code, name), values in found.items():
+        low, high = share_interval(np.bincount(text, values), np.bincount(text))
         yield {
-            "item": f"{source}->{code}", "language": code, "definition": MASKED, "n": len(named),
-            "measure": "accuracy" if code == source else SHARES["target"], "value": float(right.mean()), "low": low, "high": high,
+            "item": f"{source}->{code}", "language": code, "definition": MASKED, "n": len(named), "measure": name,
+            "value": float(values.mean()), "low": low, "high": high,
         }  # fmt: skip

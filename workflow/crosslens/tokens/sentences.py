@@ -23,7 +23,8 @@ FULL_WIDTH = ("ja", "zh")  # languages whose sentences end with full-width marks
 QUOTES = "[\"'”’»)\\]」』）】》]*"  # that close after a mark
 FULL_WIDTH_ENDS = re.compile(f"[。！？]+{QUOTES}")
 ENDS = re.compile(f"[.!?…]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}")
-ALL_ENDS = re.compile(f"[.!?…।॥۔؟]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}")
+THAI_ENDS = "(?<=[\u0e01-\u0e4e])(?=\\s+[\u0e01-\u0e2e\u0e40-\u0e44])"  # before what a word can begin with
+ALL_ENDS = re.compile(f"[.!?…।॥۔؟]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}|{THAI_ENDS}")
 
 
 def splitter(rule: Rule, punkt: Path | None) -> Splitter:
@@ -32,7 +33,8 @@ def splitter(rule: Rule, punkt: Path | None) -> Splitter:
     punkt: the model of the language, or that of English, which finds no end in texts without spaces between sentences (Chinese,
     Japanese): as wu2019's code does. punkt_and_marks: in Chinese and Japanese after 。！？ instead. punkt_english: the model of
     English for all languages, as that code reads WiLI, whose language is `all` there (langid.sh, 20-22). marks: in any language
-    after 。！？, and after . ! ? … before a space. all_marks: also after those of Hindi, Urdu and Arabic before a space.
+    after 。！？, and after . ! ? … before a space. all_marks: also after those of Hindi, Urdu and Arabic before a space, and at
+    spaces between Thai letters: Thai marks no ends of sentences, and has spaces between these and some clauses.
     """
     if rule in ("marks", "all_marks"):
         ends = ENDS if rule == "marks" else ALL_ENDS

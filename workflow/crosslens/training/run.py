@@ -84,6 +84,14 @@ def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[
     return {data: read(data) for data in recipe.data()}
 
 
+def by_language(texts: Texts) -> str:
+    """How many subwords the texts of each language have, and their share of all: ar 1,203 (10.2 %)."""
+    names, numbers = np.unique(texts.languages, return_inverse=True)
+    sums = np.bincount(numbers, texts.lengths)
+    shares = 100 * sums / sums.sum()
+    return ", ".join(f"{name} {n:,.0f} ({share:.1f} %)" for name, n, share in zip(names, sums, shares, strict=True))
+
+
 def capped(texts: Texts, data: Data, seed: int) -> Texts:
     """Of each language at most as many texts as `capped_by` has divided by the number of languages, drawn at random.
 
@@ -162,6 +170,8 @@ def run(
     for data, part in texts.items():
         log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",
                  data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
+        if recipe.reads_running_text():
+            log.info("%s %s: subwords by language: %s", data.corpus, data.split, by_language(part))
     starts = load_encoder(verified(encoder), [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
     precision = "float32"
     if recipe.static:

@@ -15,7 +15,7 @@ How to read it: the paper prints no numbers. What it claims of them stands in th
 replaced by CSLS, without words that are spelt the same in both languages, and by layer in the table of word retrieval."""
 INFERRED = """Accuracy on XNLI in percent, trained on English alone, and its 95 % interval, {interval}. The paper does not say
 what reads static vectors. Here the same head reads all models: of the means u and v of the two texts' vectors it is given u,
-v, |u - v| and u * v, and the model stays frozen (filled marks). BERT is fine-tuned besides, its upper half (hollow marks).
+v, |u - v| and u * v, and the model stays frozen (filled marks). BERT is fine-tuned besides (hollow marks).
 
 How to read it: compare filled marks with filled marks. A third is chance."""
 WINDOWS = """ All BERTs have as many updates, each of as many subwords, whatever the window and the amount of text."""
@@ -56,8 +56,8 @@ words that are spelt the same, and after mean difference shift: the difference o
 source words. All in percent but hubness, the skewness of how often a word is among the ten nearest ones.""",
     "inference": """Scores behind figures 2, 4 and 6: accuracy in percent, with its 95 % interval, {interval}.""",
     "claims": """What the text says of figures without numbers, and of what it does not show. here: the measured difference or
-share, in percentage points or percent, with its 95 % interval; remark: whether it agrees with the claim. An interval that
-includes 0 decides nothing.""",
+share, in percentage points or percent, with its 95 % interval; remark: whether it agrees with the claim, and in how many
+languages or directions the number is as claimed, which the paper says of all. An interval that includes 0 decides nothing.""",
     "accents": """Share of the subwords of XNLI's test pairs that altered letters change, in percent, by language: without
 accents (combining marks, vowel signs among them), in lower case, and both, as a cased model reads them whose tokenizer is set up
 as for an uncased one. Below: the printed accuracies of table 4, those of the same model, task and test set in wu2019's table 3,
@@ -65,6 +65,11 @@ their differences, and the correlation of differences and shares over the langua
 
 How to read it: no model is trained here. A strong correlation for accents and none for lower case points at the tokenizer; it is
 an inference from printed numbers. To test it, train with papers.liu2020.inference.reading: without_accents.""",
+    "text": """The text of the pretrainings by language and amount: sentences, the pages that they stand on, and their subwords;
+and the examples that each BERT reads, with their mean length, special subwords included.
+
+How to read it: languages have as many sentences, not as many subwords, and a language with longer ones is a larger share of the
+text. An example ends with its page or sentence: the farther its mean length is below the window, the less of that is used.""",
     "calibration": """Convert rates at the layer of table 2 under each variant of the mean, and their mean absolute difference
 from the printed ones. The variant that comes closest is calibrated on the printed numbers, and no finding.""",
 }

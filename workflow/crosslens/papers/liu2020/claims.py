@@ -1,6 +1,7 @@
 """liu2020: what the text claims without a table, as measured here."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,11 +79,12 @@ def _scores(records: pd.DataFrame, study: Study) -> dict[str, dict[str, pd.Serie
 
 
 def _difference(row: str, column: str, claim: Claim, before: pd.Series, after: pd.Series) -> dict[str, Any]:
-    """A line: after less before, paired by language."""
+    """A line: after less before, paired by language or direction, and of how many of these the claim holds."""
     differences = (after - before).dropna().to_numpy(float)
     low, high = (np.nan, np.nan) if len(differences) < 2 else mean_interval(differences, score=False)[1:]
     numbers = {"here": rounded(float(differences.mean())), "low": rounded(low), "high": rounded(high), "n": len(differences)}
-    return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, _verdict(claim.sign, low, high))
+    every = f"as claimed in {np.count_nonzero(claim.sign * differences > 0)} of {len(differences)}"
+    return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, [_verdict(claim.sign, low, high), every])
 
 
 def _verdict(sign: int, low: float, high: float) -> str:
@@ -112,15 +114,25 @@ def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
         own = where(positive, weight=weight, measure=outside)
         yield _share("outputs are of one of the two languages", f"alpha = {weight:g}, {outside}", own, False)
     hidden = where(test, definition=shifts.MASKED)
-    own = hidden[hidden["measure"] != "accuracy"]
-    yield _share("masked subwords are hardly ever another language's", "without shift, subwords of another language", own, False)
+    for measure, column in ((shifts.SHARES["target"], ""), (shifts.PROBABILITY, "probability of ")):
+        claimed = "masked subwords are hardly ever another language's"
+        yield _share(claimed, f"without shift, {column}subwords of another language", where(hidden, measure=measure), False)
     layers = _compared(test)
+    yield from _rises(where(layers, definition=shifts.SHIFT, measure=shifts.CONVERT_RATE, subspace=first))
     for weight in sorted({weight for weight in layers["weight"] if weight > 0}):
         rates = where(layers, weight=weight, measure=shifts.CONVERT_RATE, subspace=first)
         by_item = {d: where(rates, definition=d).set_index("item")["value"] for d in (shifts.RANDOM, shifts.SHIFT)}
         claim = Claim("the shift turns the language, beyond a random vector")
         yield _difference("convert rate, shift less random direction", f"alpha = {weight:g}", claim,
                           *(100 * by_item[d] for d in (shifts.RANDOM, shifts.SHIFT)))  # fmt: skip
+
+
+def _rises(rates: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The convert rate of each positive weight less that of the one before, by direction."""
+    claim = Claim("the convert rate rises with the weight")
+    for weights in pairwise(sorted({weight for weight in rates["weight"] if weight > 0})):
+        by_item = [100 * where(rates, weight=weight).set_index("item")["value"] for weight in weights]
+        yield _difference("convert rate by weight", "alpha = {1:g} less alpha = {0:g}".format(*weights), claim, *by_item)
 
 
 def _compared(test: pd.DataFrame) -> pd.DataFrame:

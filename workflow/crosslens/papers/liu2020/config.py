@@ -145,6 +145,11 @@ class Inference(Section):
     head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
     pretrained_rate: Rate | None = Field(None, description="learning rate of encoders that are pretrained here; null: rate")
     pretrained_epochs: Count | None = Field(None, description="their number of epochs; null: epochs")
+    pretrained_half: bool = Field(
+        False,
+        description="of these only the upper half is fine-tuned, as of mBERT in section 4.3 (the last 6 layers); section 3 does "
+        "not say so",
+    )
     warmup: Warmup = 0.1
     decay: Decay = "linear"
     weight_decay: WeightDecay = 0.01

@@ -6,8 +6,8 @@ from crosslens.config.base import languages_table
 from crosslens.config.whole import Config
 from crosslens.papers.liu2020 import captions
 from crosslens.papers.liu2020.config import section
-from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, TITLES, UNTRAINED, inference, pretraining
-from crosslens.papers.liu2020.recipes import translator
+from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, TITLES, UNTRAINED, inference, pretraining, title
+from crosslens.papers.liu2020.recipes import examples, translator
 from crosslens.papers.paper import Item, Need
 
 RETRIEVAL, XNLI, TRANSLATION = "retrieval", "classification", "translation"
@@ -46,6 +46,7 @@ def items(config: Config) -> dict[str, Item]:
     made["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
     if paper.vocabulary.altered:
         made["accents"] = _accents(config)
+    made["text"] = _text(config)
     return {name: made[name] for name in TITLES if name in made}
 
 
@@ -64,6 +65,7 @@ def study(config: Config) -> dict[str, Any]:
         "translator": translator(config),
         "translation": paper.translation.model_dump(exclude={"variants"}),
         "inference": paper.inference.languages,
+        "half": paper.inference.pretrained_half,
         "names": {code: languages_table()[code]["name"] for code in codes},
     }
 
@@ -77,7 +79,7 @@ def _inference(models: list[str]) -> list[tuple[str, str]]:
     """XNLI of some pretrained models, frozen and fine-tuned, and of the released one."""
     features = [inference(model, features=True) for model in models]
     tuned = [inference(model) for model in models if model.startswith("bert")]
-    return [(XNLI, name) for name in (*features, *tuned, LAST, f"{PAPER}/nli/untrained/features")]
+    return [(XNLI, name) for name in (*features, *tuned, ALL, LAST, f"{PAPER}/nli/untrained/features")]
 
 
 def _vocabulary(config: Config) -> Item:
@@ -103,6 +105,18 @@ def _accents(config: Config) -> Item:
         },
     }
     return _made("accents", "accents", settings=settings, readings=tuple(altered), cites="wu2019", **_subwords(config))
+
+
+def _text(config: Config) -> Item:
+    part = section(config).pretraining
+    settings = {
+        "corpus": part.corpus,
+        "languages": config.corpora[part.corpus].languages,
+        "sizes": part.sizes,
+        "windows": [{"name": title(f"bert-{window}"), **examples(window, part.bert)} for window in part.bert.windows],
+    }
+    read: dict[str, Any] = {"corpora": (part.corpus,), "encoder": part.bert.encoder, "reading": part.reading}
+    return _made("text", "text", settings=settings, decimals=None, **read)
 
 
 def _subwords(config: Config) -> dict[str, Any]:

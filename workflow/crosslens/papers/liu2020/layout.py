@@ -37,6 +37,7 @@ TITLES = {
     "inference": ("XNLI", "Scores behind figures 2, 4 and 6"),
     "claims": ("Claims", "What the text claims without a table, as measured"),
     "accents": ("Accents", "Subwords that stripping accents changes, and what table 4 falls short of the same model elsewhere"),
+    "text": ("Text", "What the models are pretrained on, by language"),
     "calibration": ("Calibration", "Variants of the mean of a language, and the printed convert rates"),
 }
 
@@ -47,7 +48,7 @@ def pretraining(model: str) -> str:
 
 
 def inference(model: str, *, features: bool = False) -> str:
-    """Name of a training on XNLI from a pretrained model: its upper half, or a head on its frozen states."""
+    """Name of a training on XNLI from a pretrained model: of the model, or of a head on its frozen states."""
     return f"{PAPER}/nli/{model}" + "/features" * features
 
 
@@ -64,7 +65,7 @@ class Study:
 
     models: names of pretrained models, bert-512/200k; sizes: name -> sentences of each language; windows: of BERT's, the paper's
     first; translator: recipe that translates tokens; translation: fields of config.Translation; inference: languages of table 4;
-    names: language -> name.
+    names: language -> name; half: whether the upper half alone of pretrained models is fine-tuned.
     """
 
     source: str
@@ -76,6 +77,7 @@ class Study:
     translation: Mapping[str, Any]
     inference: Sequence[str]
     names: Mapping[str, str]
+    half: bool = False
 
     def of_size(self, size: str) -> list[str]:
         """Names of the models of a size of data."""

@@ -9,7 +9,7 @@ from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.liu2020.config import Means, section
 from crosslens.papers.liu2020.items import items
 from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED
-from crosslens.papers.liu2020.recipes import ON_XNLI, examples, half, recipes, translator
+from crosslens.papers.liu2020.recipes import ON_XNLI, examples, lower_half, recipes, translator
 from crosslens.papers.paper import Paper
 from crosslens.recipes import Recipe
 
@@ -109,7 +109,7 @@ def _transfer(recipe: Recipe, config: Config) -> dict[str, Any]:
         "source": paper.source_language,
         "languages": paper.inference.languages,
         "means": _means(paper.means, config),
-        "layer": half(recipe.encoder, config),
+        "layer": lower_half(recipe.encoder, config),
         "weights": paper.inference.weights,
         "labels": recipe.labels(TASK),
         "segments": recipe.units.segments,

@@ -25,8 +25,8 @@ def recipes(config: Config) -> dict[str, Recipe]:
         for name, settings in (("glove", part.glove), ("word2vec", part.word2vec)):
             if settings:
                 made.append(_static(f"{name}/{size}", Static(data=data, embeddings=settings), config))
-    made.append(_inference(ALL, config, encoder=paper.encoder, frozen=None))
-    made.append(_inference(LAST, config, encoder=paper.encoder, keeps_weights=True))
+    made.append(_inference(ALL, config, encoder=paper.encoder))
+    made.append(_inference(LAST, config, encoder=paper.encoder, half=True, keeps_weights=True))
     for model in paper.pretrained():
         start: dict[str, Any] = {
             "encoder": _encoder(model, paper),
@@ -34,7 +34,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
         }
         made.append(_inference(inference(model, features=True), config, **start, features=True))
         if model.startswith("bert"):
-            made.append(_inference(inference(model), config, **start))
+            made.append(_inference(inference(model), config, **start, half=paper.inference.pretrained_half))
     made.append(_inference(f"{PAPER}/nli/untrained/features", config, encoder=part.bert.encoder, features=True))
     return {recipe.name: recipe for recipe in made}
 
@@ -45,7 +45,7 @@ def translator(config: Config) -> str:
     return RELEASED if model == RELEASED_MODEL else pretraining(model)
 
 
-def half(encoder: str, config: Config) -> int:
+def lower_half(encoder: str, config: Config) -> int:
     """Number of the lower half of an encoder's blocks: 6 of 12 (section 4.3)."""
     return int(config.encoders[encoder].blocks() or 0) // 2
 
@@ -136,11 +136,11 @@ def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
 
 def _inference(
     name: str, config: Config, *, encoder: str, pretrained: Model | None = None, features: bool = False,
-    frozen: int | None = -1, keeps_weights: bool = False,
+    half: bool = False, keeps_weights: bool = False,
 ) -> Recipe:  # fmt: skip
     """A training on English, scored in all languages, dev too. features: of a head on frozen states of the pair.
 
-    frozen: number of blocks that are not trained, with the embeddings; -1: the lower half; None: none.
+    half: the embeddings and the lower half of the blocks are not trained.
     """
     paper = section(config)
     settings, corpus = paper.inference, config.corpora[paper.inference.corpus]
@@ -159,7 +159,7 @@ def _inference(
             Phase(
                 terms=(Term(head=TASK, data=train),),
                 update=(TASK,) if features else (ENCODER, TASK),
-                frozen_blocks=None if features else half(encoder, config) if frozen == -1 else frozen,
+                frozen_blocks=lower_half(encoder, config) if half else None,
             ),
         ),
         epochs=epochs,

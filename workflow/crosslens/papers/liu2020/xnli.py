@@ -9,15 +9,15 @@ import pandas as pd
 from crosslens import cells
 from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import CHANCE, LAST, PAPER, Study, inference, title
+from crosslens.papers.liu2020.layout import ALL, CHANCE, LAST, PAPER, Study, inference, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 
-FROZEN, TUNED = "head on frozen states", "upper half fine-tuned"
+FROZEN, WHOLE, HALF = "head on frozen states", "fine-tuned", "upper half fine-tuned"
 DROP = "drop of the short window (percent)"
 
 
 class Model(NamedTuple):
-    """name: as figures and tables have it; way: FROZEN or TUNED; size: of the data that it was pretrained on, empty: unknown."""
+    """name: as in figures and tables; way: FROZEN, WHOLE or HALF; size: of the data that it was pretrained on, empty: unknown."""
 
     name: str
     way: str
@@ -48,7 +48,8 @@ def made(name: str, records: pd.DataFrame, study: Study) -> pd.DataFrame:
         lines.append(cells.line(model.name, MEAN, ACCURACY, model.way, mean, chance=CHANCE))
     for drop, long, short in window_pairs(study):
         for column, codes in [*((code, [code]) for code in languages), (MEAN, others)]:
-            lines.append(cells.line(drop, column, DROP, TUNED, cells.cell(loss(scored, long, short, codes), 1, score=False)))
+            numbers = cells.cell(loss(scored, long, short, codes), 1, score=False)
+            lines.append(cells.line(drop, column, DROP, tuned(study), numbers))
     return cells.table(lines, PAPER, name)
 
 
@@ -59,9 +60,15 @@ def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
         name = f"{title(model)} ({size})" if tagged else title(model)
         yield Model(name, FROZEN, inference(model, features=True), size)
         if model in study.berts():
-            yield Model(name, TUNED, inference(model), size)
-    yield Model(study.encoder, TUNED, LAST)
+            yield Model(name, tuned(study), inference(model), size)
+    yield Model(study.encoder, WHOLE, ALL)
+    yield Model(study.encoder, HALF, LAST)
     yield Model(BLANK, FROZEN, f"{PAPER}/nli/untrained/features")
+
+
+def tuned(study: Study) -> str:
+    """How pretrained models are fine-tuned."""
+    return HALF if study.half else WHOLE
 
 
 def window_pairs(study: Study) -> Iterator[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ from crosslens.figures.dots import Dots, Look, Panel, looks, panels
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020.layout import CHANCE, OVER_PAIRS, Study
 from crosslens.papers.liu2020.retrieval import MEAN
-from crosslens.papers.liu2020.xnli import FROZEN, TUNED, all_models, in_languages, loss, mean_by_seed, tested, window_pairs
+from crosslens.papers.liu2020.xnli import FROZEN, all_models, in_languages, loss, mean_by_seed, tested, tuned, window_pairs
 from crosslens.papers.wording import interval
 
 
@@ -26,7 +26,8 @@ def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str]) -> Figure:
     """A panel a size: filled, a head on frozen states; hollow, fine-tuned. Colour and marker tell models."""
     scored = in_languages(records)
     languages = tested(scored, study)
-    models = {size: [each for each in all_models(study, tagged=False) if each.size in ("", size)] for size in sizes}
+    every = [each for each in all_models(study, tagged=False) if each.way in (FROZEN, tuned(study))]
+    models = {size: [each for each in every if each.size in ("", size)] for size in sizes}
     marks = looks(list(dict.fromkeys(model.name for each in models.values() for model in each)))
     looked: dict[str, Look] = {}
     parts = []
@@ -36,7 +37,7 @@ def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str]) -> Figure:
             if len(rows := cells.where(scored, recipe=model.recipe)):
                 label = f"{model.name}, {'frozen' if model.way == FROZEN else 'fine-tuned'}"
                 look = marks[model.name]
-                looked[label] = Look(look.colour, look.marker, hollow=model.way == TUNED)
+                looked[label] = Look(look.colour, look.marker, hollow=model.way != FROZEN)
                 series.append(_dots(label, rows, languages, study.source))
         columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
         heading = f"at most {study.sizes[size]:,} sentences a language"
@@ -49,7 +50,7 @@ def windows(records: pd.DataFrame, study: Study) -> Figure:
     scored = in_languages(records)
     languages = tested(scored, study)
     columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
-    models = [model for model in all_models(study) if model.way == TUNED and model.size]
+    models = [model for model in all_models(study) if model.way != FROZEN and model.size]
     accuracies = [_dots(model.name, cells.where(scored, recipe=model.recipe), languages, study.source) for model in models]
     drops = []
     for name, long, short in window_pairs(study):

@@ -124,10 +124,10 @@ def recipe_artefact(recipe):
     return [f"{RESULTS}/measures/{found.kind}/{found.recipe}/seed{found.seed}.parquet"] if found else []
 
 
-def recipe_pretrained(recipe):
+def recipe_pretrained(recipe, seed):
     """The weights of the model that a training starts from, if it does not start from those of its encoder's folder."""
     found = recipe.pretrained
-    return [f"{RESULTS}/models/{found.recipe}/seed{found.seed}/model.safetensors"] if found else []
+    return [f"{RESULTS}/models/{found.recipe}/seed{found.seed(int(seed))}/model.safetensors"] if found else []
 
 
 def drawn_tokens(draws):
@@ -150,7 +150,7 @@ def recipe_models(name, seed):
     was pretrained."""
     _, recipe = asked(name)
     own = [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if recipe.trains() else []
-    return recipe_pretrained(recipe) + own
+    return recipe_pretrained(recipe, seed) + own
 
 
 @cache

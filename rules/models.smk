@@ -7,7 +7,7 @@ rule train:
         encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe)[1].encoder}",
         tokens=lambda wildcards: recipe_tokens(asked(wildcards.recipe)[1]),
         artefact=lambda wildcards: recipe_artefact(asked(wildcards.recipe)[1]),
-        pretrained=lambda wildcards: recipe_pretrained(asked(wildcards.recipe)[1]),
+        pretrained=lambda wildcards: recipe_pretrained(asked(wildcards.recipe)[1], wildcards.seed),
     output:
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
         predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",

@@ -62,12 +62,15 @@ def test_all_is_every_block_and_embeddings_only_where_asked():
     assert {name.split(".")[0] for name in set(before) - changed(before, weights(model))} == {"pooler"}
 
 
-@pytest.mark.parametrize(("how", "sd", "biases"), [("bert", 0.02, 0.0), ("released", 1 / math.sqrt(3 * 768), None)])
-def test_distributions(how, sd, biases):
+@pytest.mark.parametrize(
+    ("how", "sd", "biases", "named"),
+    [("bert", 0.02, 0.0, None), ("bert", 0.06, 0.0, 0.06), ("released", 1 / math.sqrt(3 * 768), None, None)],
+)
+def test_distributions(how, sd, biases, named):
     """At mBERT's width: N(0, 0.02) with no biases, or uniform within 1 / sqrt(fan in) (std 0.0208; notes: 0.0104 at 3072)."""
     torch.manual_seed(0)
     model = BertModel(BertConfig(vocab_size=10, num_hidden_layers=1))
-    edit.apply(model, Edit(layers=(1,), initialisation=how), seed=0)
+    edit.apply(model, Edit(layers=(1,), initialisation=how, sd=named), seed=0)
     block = edit.blocks(model.requires_grad_(False))[0]
     assert float(block.attention.self.query.weight.std()) == pytest.approx(sd, rel=0.01)
     assert float(block.output.dense.weight.std()) == pytest.approx(sd if how == "bert" else sd / 2, rel=0.01)

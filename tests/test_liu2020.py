@@ -15,8 +15,10 @@ from crosslens.digests import seal
 from crosslens.errors import DataError
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import accents, text, vocabulary
-from crosslens.papers.liu2020.layout import ALL, LAST, inference
+from crosslens.papers.liu2020.items import items
+from crosslens.papers.liu2020.layout import ALL, LAST, RELEASED, UNTRAINED, inference, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, recipes
+from crosslens.scales import read_yaml
 from crosslens.tokens.counts import Vocabulary, changed_subwords
 from crosslens.tokens.schema import TOKENS
 
@@ -143,3 +145,19 @@ def test_accents_stand_beside_what_table_4_falls_short(tmp_path: Path) -> None:
         made[made["metric"] == "accuracy"]["published"].notna().sum() == 12
         and made[made["metric"] == "accuracy"]["here"].isna().all()
     )
+
+
+def test_several_pretrainings_of_each_kind() -> None:
+    """What is measured of them is of all; one of them translates, and trainings on XNLI start from one after the other."""
+    values = read_yaml(RESOURCES.parents[1] / "config.yaml")
+    values["papers"]["liu2020"]["pretraining"]["seeds"] = [3, 4]
+    values["papers"]["liu2020"]["translation"]["model"] = "bert-512/1000k"
+    config = load(values)
+    start = recipes(config)[inference("bert-512/1000k")].pretrained
+    assert start is not None and [start.seed(seed) for seed in (0, 1, 2)] == [3, 4, 3]
+    needs = {(need.kind, need.recipe): need.seeds for need in items(config)["claims"].needs}
+    bert = pretraining("bert-512/1000k")
+    assert needs["retrieval", bert] == needs["masked", bert] == needs["retrieval", UNTRAINED] == (3, 4)
+    assert needs["translation", bert] == needs["retrieval", RELEASED] == (3,)
+    assert needs["classification", start.recipe.replace("pretraining", "nli")] == (0, 1, 2)
+    assert {need.seeds for need in items(config)["table2"].needs} == {(3,)}

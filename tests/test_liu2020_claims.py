@@ -1,21 +1,26 @@
-"""liu2020: what the text claims without a table, from made-up records of every kind."""
+"""liu2020: what the text claims without a table, and verdicts on it, from made-up records of every kind."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.measures.definitions import TRANSFER
+from crosslens.measures.guesses import BIGRAM, MODEL, NAMED
+from crosslens.measures.guesses import GAIN as OVER_BIGRAM
 from crosslens.measures.intervals import mean_interval
 from crosslens.measures.shifts import CONVERT_RATE, GAIN, MASKED, PROBABILITY, RANDOM, RANDOM_SELECTED, SELECTED, SHARES, SHIFT
-from crosslens.papers.liu2020 import claims
-from crosslens.papers.liu2020.layout import LAST, inference, pretraining
+from crosslens.papers.liu2020 import claims, learned
+from crosslens.papers.liu2020.layout import LAST, UNTRAINED, Study, inference, pretraining
 from crosslens.papers.liu2020.retrieval import RANK
+from crosslens.records import RECORDS
+from crosslens.verdicts import unlearned
 from test_liu2020_figures import NAMES, SIZES, retrieved, scored
 
 MODELS = [f"{model}/{size}" for size in SIZES for model in ("bert-512", "bert-20", "glove", "word2vec")]
 STUDY = {
     "source": "en", "encoder": "mbert", "models": MODELS, "sizes": SIZES, "windows": [512, 20], "translator": "liu2020/released",
-    "translation": {}, "inference": ["de"], "names": NAMES,
+    "translation": {"model": "released"}, "inference": ["de"], "names": NAMES,
 }  # fmt: skip
 
 
@@ -40,21 +45,32 @@ def translated() -> pd.DataFrame:
     return pd.DataFrame(rows).assign(recipe="liu2020/released", seed=0, n=100)
 
 
-@pytest.fixture(scope="module")
-def made() -> pd.DataFrame:
-    gains = pd.DataFrame([
+def gains() -> pd.DataFrame:
+    """The gain of the shift on XNLI by language: that of the selected weight is positive everywhere."""
+    return pd.DataFrame([
         {"recipe": LAST, "seed": seed, "language": language, "split": "test", "measure": GAIN, "definition": definition,
          "value": 0.01 + 0.001 * number if definition == SELECTED else 0.01 * (-1) ** number, "n": 5010}
         for seed in (0, 1) for number, language in enumerate(("de", "fr", "zh"))
         for definition in (SELECTED, RANDOM_SELECTED)
     ])  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made() -> pd.DataFrame:
     accuracies = pd.DataFrame([
         {"recipe": LAST, "seed": 0, "language": "de", "split": "test", "measure": "accuracy", "definition": definition,
          "value": 0.5, "layer": 6, "weight": weight / 10}
         for definition in (SHIFT, RANDOM) for weight in range(31)
     ])  # fmt: skip
-    parts = [accuracies, retrieved(), scored().assign(measure="score"), translated(), gains]
-    return claims.table("claims", SimpleNamespace(records=lambda: pd.concat(parts)), {"study": STUDY})
+    parts = [accuracies, retrieved(), scored().assign(measure="score"), translated(), gains()]
+    return table([*parts, named(0.6, 0.46, "liu2020/released", seeds=(0,))])
+
+
+def table(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """The claims of records."""
+    records = pd.concat(parts)
+    records = records.reindex(columns=[*dict.fromkeys([*RECORDS.names, *records.columns])])
+    return claims.table("claims", SimpleNamespace(records=lambda: records), {"study": STUDY})
 
 
 def of(made, row: str, column: str) -> pd.Series:
@@ -111,7 +127,7 @@ def test_the_shift_is_compared_with_random_directions_at_one_layer(made):
         found = of(made, "convert rate, shift less random direction", f"alpha = {weight:g}")
         value, low, high = mean_interval(np.array(values), score=False)
         assert [found["here"], found["low"], found["high"]] == pytest.approx([value, low, high], abs=0.01)
-        assert found["remark"] == f"{'undecided' if low <= 0 else 'agrees'}; as claimed in 2 of 2"
+        assert found["remark"] == ("not decided: the interval includes 0" if low <= 0 else "agrees") + "; as claimed in 2 of 2"
 
 
 def test_the_convert_rate_rises_with_the_weight_by_direction(made):
@@ -120,6 +136,98 @@ def test_the_convert_rate_rises_with_the_weight_by_direction(made):
     assert rows["remark"].iloc[0].endswith("as claimed in 2 of 2")
 
 
-def test_verdicts(made):
-    assert of(made, "XNLI, gain over no shift", SELECTED)["remark"] == "agrees; as claimed in 3 of 3"
-    assert of(made, "XNLI, gain over no shift", RANDOM_SELECTED)["remark"] == "undecided; as claimed in 2 of 3"
+def test_shares_of_a_model_that_learned_nothing_say_so():
+    row, column = "negative weights give the source language", "alpha = -1, subwords of the target"
+    for model, expected in ((0.6, ""), (0.21, "; not decided: mbert is not above the bigram (21.0 %, the bigram 46.0 %)")):
+        made = table([translated(), named(model, 0.46, "liu2020/released", seeds=(0,))])
+        assert of(made, row, column)["remark"] == f"0.0 to 0.0 by direction{expected}"
+        turned = of(made, "convert rate, shift less random direction", "alpha = 1")["remark"]
+        assert turned == (expected.removeprefix("; ") or "not decided: the interval includes 0") + "; as claimed in 2 of 2"
+
+
+def named(model: float, bigram: float, recipe: str, seeds=(0, 1)) -> pd.DataFrame:
+    """Masked subwords that a language model and the bigram name."""
+    rows = [(MODEL, model, 0.02), (BIGRAM, bigram, 0.02), (OVER_BIGRAM, model - bigram, 0.03)]
+    return pd.DataFrame([
+        {"recipe": recipe, "seed": seed, "language": "all", "split": "validation", "item": "masked", "measure": NAMED,
+         "definition": definition, "value": value, "low": value - half, "high": value + half, "n": 1000}
+        for seed in seeds for definition, value, half in rows
+    ])  # fmt: skip
+
+
+def transferred(accuracies: dict[str, float], seeds=(0, 1)) -> pd.DataFrame:
+    """Mean accuracies on XNLI in other languages than that of training, by recipe."""
+    return pd.DataFrame([
+        {"recipe": recipe, "seed": seed, "language": "all", "split": "test", "item": "task", "measure": "score",
+         "definition": TRANSFER, "value": value, "low": value - 0.02, "high": value + 0.02, "n": 1000}
+        for recipe, value in accuracies.items() for seed in seeds
+    ])  # fmt: skip
+
+
+def words(model: float, untrained: float, chance: float, recipe: str, seeds=(0, 1)) -> pd.DataFrame:
+    """Word retrieval in four directions, far apart, in which models differ by more or less."""
+    return pd.DataFrame([
+        {"recipe": name, "seed": seed, "item": f"en-{code}", "language": code, "layer": layer, "definition": definition,
+         "value": value * (1 + 0.1 * (place % 2)) + 0.05 * place, "n": 900}
+        for name, definition, layer, value in (
+            (recipe, RANK, 1, model), (UNTRAINED, RANK, 1, untrained), (recipe, "chance, mrr", np.nan, chance),
+        )
+        for seed in seeds for place, code in enumerate(("de", "fr", "sw", "zh"))
+    ])  # fmt: skip
+
+
+def study(**changes) -> Study:
+    return Study(**(STUDY | changes))
+
+
+def test_a_language_model_that_names_less_than_the_bigram_has_not_learned():
+    """The demo's bert-64/more named 21 % of masked subwords where the bigram named 46 %, and the table said "agrees"."""
+    small = study(models=["bert-64/more"], sizes={"more": 2000}, windows=[64], translator=pretraining("bert-64/more"),
+                  translation={"model": "bert-64/more"})  # fmt: skip
+    for model, expected in ((0.21, "bert-64/more is not above the bigram (21.0 %, the bigram 46.0 %)"), (0.6, "")):
+        records = named(model, 0.46, pretraining("bert-64/more"))
+        assert unlearned(learned.translator(records, small)) == expected
+    released = named(0.6, 0.46, "liu2020/released", seeds=(0,))
+    assert learned.translator(released, study())._replace(floors=()) == ("mbert", (), None)  # nothing was trained here
+
+
+def test_a_classifier_at_chance_or_at_random_weights_has_not_learned():
+    recipes = [inference("bert-512/200k"), inference("untrained")]
+    for accuracy, control, expected in (
+        (0.338, 0.335, "bert-512/200k is not above chance (33.8 %, chance 33.3 %)"),
+        (0.40, 0.388, "bert-512/200k is not above random weights (40.0 %, random weights 38.8 %)"),
+        (0.45, 0.388, ""),
+    ):
+        names = [
+            named(0.6, 0.46, pretraining("bert-512/200k")),
+            transferred(dict(zip(recipes, (accuracy, control), strict=True))),
+        ]
+        model = learned.models(pd.concat(names), study())(learned.TUNED, "bert-512/200k")
+        assert unlearned(model) == expected and model.seeds == 2
+    frozen = {inference("glove/200k", features=True): 0.45, inference("untrained", features=True): 0.34}
+    model = learned.models(transferred(frozen), study())(learned.FROZEN, "glove/200k")
+    assert not unlearned(model) and [floor.name for floor in model.floors] == ["chance", "random weights"]
+
+
+def test_a_retriever_that_knows_spelling_alone_has_not_learned():
+    for score, untrained, expected in (
+        (0.2, 0.1, ""),
+        (0.1, 0.1, "glove/200k is not above random weights (18.0 %, random weights 18.0 %)"),
+    ):
+        records = words(score, untrained, 0.01, pretraining("glove/200k"))
+        assert unlearned(learned.models(records, study())(learned.RETRIEVED, "glove/200k")) == expected
+
+
+def test_verdicts_need_models_that_learned(made):
+    """Records of `made` have no untrained control of fine-tuning; with one the same gains agree."""
+    selected, random = (of(made, "XNLI, gain over no shift", definition)["remark"] for definition in (SELECTED, RANDOM_SELECTED))
+    assert selected == "not decided: mbert, fine-tuned has no score beside chance; as claimed in 3 of 3"
+    assert random == selected.replace("3 of 3", "2 of 3")
+    records = pd.concat([gains(), transferred({LAST: 0.7, inference("untrained"): 0.36})])
+    selected, random, once = (
+        of(table([rows]), "XNLI, gain over no shift", definition)["remark"].split("; ")
+        for rows, definition in ((records, SELECTED), (records, RANDOM_SELECTED), (records[records["seed"] == 0], SELECTED))
+    )
+    assert selected == ["agrees", "as claimed in 3 of 3"]
+    assert random == ["not decided: the interval includes 0", "as claimed in 2 of 3"]
+    assert once == ["not decided: mbert, fine-tuned has one seed", "as claimed in 3 of 3"]

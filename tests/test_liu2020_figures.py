@@ -45,7 +45,7 @@ def retrieved(recipes=RETRIEVING, words=lambda recipe: 900) -> pd.DataFrame:
 
 def scored(seeds=(0, 1, 2), languages=tuple(NAMES)) -> pd.DataFrame:
     recipes = [inference(model, features=True) for model in MODELS] + [inference(m) for m in STUDY.berts()]
-    recipes += [ALL, LAST, "liu2020/nli/untrained/features"]
+    recipes += [ALL, LAST, inference("untrained", features=True), inference("untrained")]
     return pd.DataFrame([
         {"recipe": recipe, "seed": seed, "language": language, "split": split, "definition": definition, "n": 5010, "low": 0.1,
          "high": 0.9, "value": value(recipe, seed, language, split, definition) / 2 + 0.3}
@@ -145,13 +145,14 @@ def test_figures_of_xnli_tell_frozen_models_from_fine_tuned_ones(size):
     figure = xnli_figures.drawn(records, STUDY, [size])
     names, axis = legend(figure), figure.axes[0]
     berts = [f"BERT, window {window}, {way}" for window in (512, 20) for way in ("frozen", "fine-tuned")]
-    others = ["GloVe, frozen", "Word2Vec, frozen", "mbert, fine-tuned", "BERT with random weights, frozen"]
+    blank = [f"BERT with random weights, {way}" for way in ("frozen", "fine-tuned")]
+    others = ["GloVe, frozen", "Word2Vec, frozen", "mbert, fine-tuned", *blank]
     assert [*names] == [*berts, *others, "chance"]
     for model in (name for name in names if name != "chance"):
         assert (names[model][2] == "white") == model.endswith("fine-tuned")
     assert names[berts[0]][:2] == names[berts[1]][:2] != names[berts[2]][:2]
     series = drawn_series(axis)
-    assert columns(axis) == [*NAMES, "mean"] and len(series) == 8
+    assert columns(axis) == [*NAMES, "mean"] and len(series) == 9
     rows = records[(records["split"] == "test") & (records["definition"] == "accuracy")]
     rows = rows[rows["recipe"] == inference(f"bert-20/{size}")].groupby("language")["value"].mean() * 100
     found = series[names["BERT, window 20, fine-tuned"]]
@@ -189,13 +190,13 @@ def test_what_the_short_window_costs(seeds):
         cell = made[(made["row"] == name) & (made["column"] == "fr")].iloc[0]
         assert cell["here"] == pytest.approx(np.mean(by_seed), abs=0.006) and cell["seeds"] == len(seeds)
         assert pd.isna(cell["low"]) == (len(seeds) == 1)
-    assert len(series) == 2 and len(drawn_series(figure.axes[0])) == 4
+    assert len(series) == 2 and len(drawn_series(figure.axes[0])) == 5
 
 
 def test_the_table_of_xnli_has_every_model_and_says_what_was_cut():
     made = xnli.made("inference", scored(), STUDY)
     assert list(made.columns) == list(COLUMNS) and not made.duplicated(["row", "column", "metric", "definition"]).any()
-    assert made["here"].notna().all() and (made["metric"] == "accuracy").sum() == (8 + 4 + 3) * 6
+    assert made["here"].notna().all() and (made["metric"] == "accuracy").sum() == (8 + 4 + 4) * 6
     cut = made[(made["metric"] == "accuracy") & (made["column"] != "mean")]
     assert cut["remark"].str.fullmatch(r"\S+ % of texts cut(; not above chance: 33.3)?").all()
     at_chance = cut["low"].fillna(cut["here"]) <= 100 / 3

@@ -12,8 +12,9 @@ from crosslens.cells import Published
 from crosslens.measures import samples
 from crosslens.measures import shifts as measured_transfer
 from crosslens.measures.definitions import ACCURACY
+from crosslens.measures.guesses import BIGRAM, MAJORITY, MODEL, NAMED
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
-from crosslens.papers.liu2020 import transfer, translation, translation_figures
+from crosslens.papers.liu2020 import naming, transfer, translation, translation_figures
 from crosslens.papers.liu2020.layout import ALL, LAST
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources" / "published" / "liu2020.csv")
@@ -59,8 +60,33 @@ def translated() -> pd.DataFrame:
     return pd.DataFrame(rows).assign(seed=0, n=5010, low=lambda table: table["value"], high=lambda table: table["value"])
 
 
+def named() -> pd.DataFrame:
+    """Masked subwords that the model and counting name."""
+    return pd.DataFrame([
+        {"recipe": STUDY["translator"], "seed": 0, "language": language, "measure": NAMED, "definition": definition,
+         "value": value if language == "all" else 0.9, "low": value - 0.01, "high": value + 0.01, "n": 700}
+        for definition, value in ((MODEL, 0.21), (BIGRAM, 0.46), (MAJORITY, 0.1)) for language in ("all", "de")
+    ])  # fmt: skip
+
+
 def inputs(records: pd.DataFrame):
-    return SimpleNamespace(records=lambda *_: records, published=PUBLISHED)
+    return SimpleNamespace(records=lambda *kinds: named() if "masked" in kinds else records, published=PUBLISHED)
+
+
+def test_what_the_model_names_of_masked_subwords_stands_beside_its_translations(tmp_path):
+    """Where it names less than the bigram, as the demo's did, no reader can overlook it."""
+    parquet.write(pa.Table.from_pylist([], schema=samples.SCHEMA), tmp_path / "seed0.parquet")
+    given = inputs(translated())
+    given.by_seed = lambda _: [("liu2020/released", 0, tmp_path / "seed0.parquet")]
+    for name in ("table1", "table2"):
+        made = translation.table(name, given, {"study": STUDY})
+        own = made[made["metric"] == NAMED].set_index("definition")
+        assert own["here"].to_dict() == {MODEL: 21.0, BIGRAM: 46.0, MAJORITY: 10.0} and set(own["n"]) == {700}
+        assert set(own["row"]) == {naming.TRANSLATOR} and set(own["column"]) == {naming.HELD_OUT}
+    for name in ("figure7", "figure8"):
+        figure = translation_figures.figure(name, given, {"study": STUDY})
+        texts = [text.get_text().replace("\n", " ") for text in figure.texts]
+        assert any("named (by the bigram): the model 21 % (46 %)." in text for text in texts), texts
 
 
 def test_table_2_has_every_printed_cell():
@@ -105,8 +131,9 @@ def test_table_1_has_texts_as_remarks(tmp_path):
     rows = [common | {"weight": weight, "text": "a b ; c", "reference": "un deux", "output": output, "value": value}
             for weight, output, value in ((0.0, "a b ;", 0.0), (3.0, "un un un", 1.0))]  # fmt: skip
     parquet.write(pa.Table.from_pylist(rows, schema=samples.SCHEMA), tmp_path / "seed0.parquet")
-    given = SimpleNamespace(by_seed=lambda _: [("liu2020/released", 0, tmp_path / "seed0.parquet")], published=PUBLISHED)
-    made = translation.table("table1", given, {"study": STUDY}).set_index("column")
+    given = inputs(pd.DataFrame())
+    given.by_seed = lambda _: [("liu2020/released", 0, tmp_path / "seed0.parquet")]
+    made = translation.table("table1", given, {"study": STUDY}).set_index("column").drop(index=naming.HELD_OUT)
     assert list(made.index) == ["input", "parallel text", NO_SHIFT, "layer 10, alpha = 3"]
     assert made["remark"].str.replace("\N{NO-BREAK SPACE}", " ").tolist() == ["a b ; c", "un deux", "a b ;", "un un un"]
     assert made["metric"].tolist()[2:] == [SHARES["target"]] * 2 and made["here"].tolist()[2:] == [0.0, 1.0]

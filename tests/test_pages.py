@@ -21,6 +21,7 @@ from crosslens.pages import table as laid_out
 from crosslens.papers.paper import papers
 from crosslens.provenance import write_record, write_table
 from crosslens.sources.registry import load as load_sources
+from crosslens.verdicts import AGREES, DISAGREES, NOT_DECIDED
 from matplotlib.figure import Figure
 
 REPOSITORY = Path(__file__).parents[1]
@@ -141,6 +142,14 @@ def test_names_are_explained_by_the_longest_terms_that_they_contain():
     rows = [{"row": "EN->X", "column": "UDPOS Init. sd", "metric": "", "definition": "no: F1"}]
     assert meanings(rows, names, {"F1": "f"}) == {"names": {"Init. sd": "b", "UDPOS": "c", "EN->": "d", "no": "e"},
                                                   "definitions": {"F1": "f"}}  # fmt: skip
+
+
+def test_verdicts_that_remarks_begin_with_are_explained_behind_the_names():
+    verdicts = {"agrees": "a", "not decided": "b"}
+    rows = [{"row": "MRR", "column": "", "metric": "", "definition": "", "remark": "0 to 1 by direction; not decided: one seed"}]
+    assert meanings(rows, {"MRR": "m"}, {}, verdicts)["names"] == {"MRR": "m", "not decided": "b"}
+    assert meanings([rows[0] | {"remark": "she agrees"}], {}, {}, verdicts)["names"] == {}
+    assert TERMS["verdicts"].keys() == {AGREES, DISAGREES, NOT_DECIDED}
 
 
 def test_every_name_in_tables_is_explained():
@@ -349,7 +358,7 @@ def test_terms_are_yaml_without_a_name_twice():
     """A second entry would silently replace the first."""
     text = (REPOSITORY / "resources/terms.yaml").read_text("utf-8")
     found = yaml.compose(text)
-    parts = [found, *(node for _, node in found.value), *(node for _, node in found.value[1][1].value)]
+    parts = [found, *(node for _, node in found.value), *(node for _, node in found.value[-1][1].value)]
     for part in parts:
         keys = [key.value for key, _ in part.value]
         assert len(keys) == len(set(keys))

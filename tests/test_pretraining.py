@@ -315,7 +315,7 @@ def test_a_training_starts_from_another_s_encoder(bench, tokens, tmp_path, log):
     made = recipe()
     run(*arguments(bench, tokens, tmp_path / "first", made), threads=1, log=log)
     stage = made.stages[0].model_copy(update={"epochs": 0})
-    following = recipe(edit=Edit(), stages=(stage,), pretrained=Model(recipe="tests/pretraining", seed=0))
+    following = recipe(edit=Edit(), stages=(stage,), pretrained=Model(recipe="tests/pretraining", seeds=(0,)))
     run(*arguments(bench, tokens, tmp_path / "second", following), threads=1, log=log,
         pretrained=tmp_path / "first/model.safetensors")  # fmt: skip
     first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("first", "second"))

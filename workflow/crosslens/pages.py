@@ -25,8 +25,8 @@ def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, comma
     settings: of crosslens.about. files: what each item is made of, ITEM.csv or ITEM.svg, in the order of the settings; its record
     lies beside it. command: which makes the page.
     """
-    items = [_item(item, file, terms["names"].get(settings["paper"], {}), terms["definitions"])
-             for item, file in zip(settings["items"], files, strict=True)]  # fmt: skip
+    glossary = terms["names"].get(settings["paper"], {}), terms["definitions"], terms["verdicts"]
+    items = [_item(item, file, *glossary) for item, file in zip(settings["items"], files, strict=True)]
     definitions = {name: meaning for item in items for name, meaning in item["definitions"].items()}
     jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     markdown = MarkdownIt("commonmark", {"html": False})
@@ -37,13 +37,13 @@ def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, comma
 
 
 def read_terms(path: Path) -> Terms:
-    """The meanings of names: `definitions`, name -> meaning, and `names`, paper -> name -> meaning."""
+    """The meanings of names: `definitions` and `verdicts`, name -> meaning, and `names`, paper -> name -> meaning."""
     found: Terms = yaml.safe_load(path.read_text("utf-8"))
     return found
 
 
-def _item(settings: Mapping[str, Any], file: Path, names: Mapping[str, str], definitions: Mapping[str, str]) -> dict[str, Any]:
-    """What the template needs of a table or a figure."""
+def _item(settings: Mapping[str, Any], file: Path, *glossary: Mapping[str, str]) -> dict[str, Any]:
+    """What the template needs of a table or a figure. glossary: names, definitions and verdicts, see `meanings`."""
     record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
@@ -51,7 +51,7 @@ def _item(settings: Mapping[str, Any], file: Path, names: Mapping[str, str], def
         return item | {"image": b64encode(verified(file).read_bytes()).decode(), "names": {}, "definitions": {}}
     with verified(file).open(newline="", encoding="utf-8") as stream:
         cells = list(csv.DictReader(stream))
-    return item | {"table": table(cells, settings["decimals"]), **meanings(cells, names, definitions)}
+    return item | {"table": table(cells, settings["decimals"]), **meanings(cells, *glossary)}
 
 
 def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str, Any]:
@@ -133,9 +133,13 @@ def _headings(lines: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str
 
 
 def meanings(
-    cells: Sequence[Mapping[str, str]], names: Mapping[str, str], definitions: Mapping[str, str]
-) -> dict[str, dict[str, str]]:
-    """The terms that occur in a table, in the order of the terms: `names` of rows, columns and metrics, and `definitions`."""
+    cells: Sequence[Mapping[str, str]], names: Mapping[str, str], definitions: Mapping[str, str],
+    verdicts: Mapping[str, str] | None = None,
+) -> dict[str, dict[str, str]]:  # fmt: skip
+    """The terms that occur in a table, in the order of the terms: `names` of rows, columns and metrics, and `definitions`.
+
+    verdicts: that remarks begin with; those that do follow the names.
+    """
     computed, other = set(), {cell[column] for cell in cells for column in ("row", "column", "metric")}
     for definition in {cell["definition"] for cell in cells}:
         parts = _longest(name for name in definitions if re.search(rf"(^|[:;] ){re.escape(name)}($|[:;] )", definition))
@@ -144,8 +148,10 @@ def meanings(
             definition = definition.replace(part, "")
         other.add(definition)
     named = {name for text in other for name in _longest(name for name in names if name in text)}
+    said = {part.partition(":")[0] for cell in cells for part in cell.get("remark", "").split("; ")}
+    verdicts = {name: meaning for name, meaning in (verdicts or {}).items() if name in said}
     return {
-        "names": {name: meaning for name, meaning in names.items() if name in named},
+        "names": {name: meaning for name, meaning in names.items() if name in named} | verdicts,
         "definitions": {name: meaning for name, meaning in definitions.items() if name in computed},
     }
 

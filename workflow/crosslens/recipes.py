@@ -188,6 +188,7 @@ class Edit(Section):
     layers: tuple[int, ...] | Literal["all"] = ()  # re-initialised blocks, 1 to L
     embeddings: bool = False  # and the embeddings
     initialisation: Literal["bert", "released"] = "bert"  # see crosslens.training.edit
+    sd: float | None = None  # of bert's first weights; None: as the encoder's configuration says
 
     def changes(self) -> bool:
         """Whether anything is changed."""
@@ -210,10 +211,14 @@ class Static(Section):
 
 
 class Model(Section):
-    """What another training left."""
+    """What another recipe's trainings left, of which a training of seed s starts from the one with seed s modulo their number."""
 
     recipe: str
-    seed: int
+    seeds: tuple[int, ...]
+
+    def seed(self, training: int) -> int:
+        """Seed of the model that the training with a seed starts from."""
+        return self.seeds[training % len(self.seeds)]
 
 
 class Recipe(Section):

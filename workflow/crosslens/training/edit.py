@@ -23,9 +23,10 @@ def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
     """Re-initialise the named blocks, and the embeddings where the edit says so; everything else stays the same, bit for bit.
 
-    bert: weights N(0, 0.02), biases 0, LayerNorm 1 and 0, as the encoder was initialised before its pretraining (the paper's
-    code of its time, mbert-unseen-languages, loads the other children into such a model). released: as the code published for
-    users has it by the way it loads, PyTorch's default, weights and biases uniform within 1 / sqrt(fan in).
+    bert: weights N(0, 0.02), or of the standard deviation that the edit names, biases 0, LayerNorm 1 and 0, as the encoder was
+    initialised before its pretraining (the paper's code of its time, mbert-unseen-languages, loads the other children into such a
+    model). released: as the code published for users has it by the way it loads, PyTorch's default, weights and biases uniform
+    within 1 / sqrt(fan in).
     Each block has a random stream of its own: it is the same alone and with others, and nothing else (heads, order of the data,
     dropout) depends on it, so that a difference to the reference is paired. The embeddings are block 0.
     Raises DataError where a block number is out of range.
@@ -43,7 +44,7 @@ def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
     chosen = {layer: all_blocks[layer - 1] for layer in layers}
     if edit.embeddings:
         chosen[0] = encoder.embeddings  # type: ignore[assignment]
-    sd = float(getattr(encoder.config, "initializer_range", 0.02))
+    sd = edit.sd or float(getattr(encoder.config, "initializer_range", 0.02))
     with torch.random.fork_rng(), torch.no_grad():
         for layer, block in chosen.items():
             torch.manual_seed(stream(seed, "block", layer))

@@ -1,6 +1,6 @@
-"""liu2020: what the text claims without a table, as measured here."""
+"""liu2020: what the text claims without a table, as measured here, and what that says of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,8 +13,11 @@ from crosslens.measures import shifts
 from crosslens.measures.definitions import ACCURACY
 from crosslens.measures.intervals import mean_interval
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020 import learned
 from crosslens.papers.liu2020.layout import LAST, PAPER, STATIC, Study, inference, pretraining, title
+from crosslens.papers.liu2020.learned import FROZEN, RETRIEVED, TUNED
 from crosslens.papers.liu2020.retrieval import RANK, last_layer
+from crosslens.verdicts import NOT_DECIDED, Model, unlearned, verdict
 
 OVER_LANGUAGES = "difference, mean over languages, in percentage points"
 SHARES = "share of subwords, mean over directions, in percent"
@@ -30,14 +33,14 @@ class Claim(NamedTuple):
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A line for each claim and condition. settings: study, the fields of Study."""
     study, records = Study(**settings["study"]), inputs.records()
-    return cells.table([*_models(records, study), *_tokens(records, study), *_transfer(records)], PAPER, name)
+    return cells.table([*_models(records, study), *_tokens(records, study), *_transfer(records, study)], PAPER, name)
 
 
 def _models(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
     """Static embeddings and BERT by amount of text; windows."""
     less, more = study.sizes
     window = f"bert-{study.windows[0]}"
-    scores = _scores(records, study)
+    scores, model_of = _scores(records, study), learned.models(records, study)
     for size, claim in (
         (less, Claim("static embeddings are better with less text", -1)),
         (more, Claim("BERT is better with more text")),
@@ -47,20 +50,23 @@ def _models(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
                 names = [f"{model}/{size}" for model in (static, window)]
                 if all(each in by_model for each in names):
                     row = f"{title(window)} less {STATIC[static]}, {task}"
-                    yield _difference(row, size, claim, by_model[names[0]], by_model[names[1]])
+                    both = [model_of(task, name) for name in names]
+                    yield _difference(row, size, claim, both, by_model[names[0]], by_model[names[1]])
     for short in study.windows[1:]:
-        gaps = {}
+        gaps, compared = {}, {}
         for task, by_model in scores.items():
             for size in (less, more):
                 names = [f"bert-{each}/{size}" for each in (short, study.windows[0])]
                 if all(each in by_model for each in names):
                     row = f"{title(window)} less {title(f'bert-{short}')}, {task}"
-                    yield _difference(row, size, Claim("a short window costs"), *(by_model[each] for each in names))
+                    both = compared[task, size] = [model_of(task, name) for name in names]
+                    yield _difference(row, size, Claim("a short window costs"), both, *(by_model[each] for each in names))
                     gaps[task, size] = by_model[names[1]] - by_model[names[0]]
             if {(task, less), (task, more)} <= gaps.keys():
                 row = f"{title(window)} less {title(f'bert-{short}')}, {task}"
                 claim = Claim("a short window costs more with more text")
-                yield _difference(row, f"{more} less {less}", claim, gaps[task, less], gaps[task, more])
+                every = [*compared[task, less], *compared[task, more]]
+                yield _difference(row, f"{more} less {less}", claim, every, gaps[task, less], gaps[task, more])
 
 
 def _scores(records: pd.DataFrame, study: Study) -> dict[str, dict[str, pd.Series]]:
@@ -69,7 +75,7 @@ def _scores(records: pd.DataFrame, study: Study) -> dict[str, dict[str, pd.Serie
     retrieved = retrieved[retrieved["item"].str.startswith(f"{study.source}-")]
     inferred = where(records, measure="score", definition=ACCURACY, split="test")
     inferred = inferred[~inferred["language"].isin([study.source, "all"])]
-    found: dict[str, dict[str, pd.Series]] = {"word retrieval": {}, "XNLI, frozen": {}, "XNLI, fine-tuned": {}}
+    found: dict[str, dict[str, pd.Series]] = {RETRIEVED: {}, FROZEN: {}, TUNED: {}}
     for model in study.models:
         recipes = pretraining(model), inference(model, features=True), inference(model)
         for task, own, recipe in zip(found, (retrieved, inferred, inferred), recipes, strict=True):
@@ -78,20 +84,19 @@ def _scores(records: pd.DataFrame, study: Study) -> dict[str, dict[str, pd.Serie
     return found
 
 
-def _difference(row: str, column: str, claim: Claim, before: pd.Series, after: pd.Series) -> dict[str, Any]:
-    """A line: after less before, paired by language or direction, and of how many of these the claim holds."""
+def _difference(
+    row: str, column: str, claim: Claim, models: Sequence[Model], before: pd.Series, after: pd.Series
+) -> dict[str, Any]:  # fmt: skip
+    """A line: after less before, paired by language or direction, the verdict, and of how many of these the claim holds.
+
+    models: those that are compared.
+    """
     differences = (after - before).dropna().to_numpy(float)
     low, high = (np.nan, np.nan) if len(differences) < 2 else mean_interval(differences, score=False)[1:]
     numbers = {"here": rounded(float(differences.mean())), "low": rounded(low), "high": rounded(high), "n": len(differences)}
+    said = verdict(claim.sign, low, high, len(differences), models)
     every = f"as claimed in {np.count_nonzero(claim.sign * differences > 0)} of {len(differences)}"
-    return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, [_verdict(claim.sign, low, high), every])
-
-
-def _verdict(sign: int, low: float, high: float) -> str:
-    """What an interval says of a claim that the number has a sign."""
-    if not np.isfinite([low, high]).all() or low <= 0 <= high:
-        return "undecided"
-    return "agrees" if (low > 0) == (sign > 0) else "disagrees"
+    return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, [said, every])
 
 
 def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
@@ -101,38 +106,37 @@ def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
     shifted = where(test, definition=shifts.SHIFT)
     first = shifted["subspace"].iloc[0] if len(shifted) else None
     shifted = where(shifted, subspace=first)
+    model = learned.translator(records, study)
     against, outside = (shifts.SHARES[kind] for kind in ("source", "neither"))
     for weight in sorted({weight for weight in shifted["weight"] if weight < 0}, reverse=True):
         of_weight = where(shifted, weight=weight)
-        yield _share("negative weights give the source language", f"alpha = {weight:g}, subwords of the target",
-                     where(of_weight, measure=shifts.CONVERT_RATE), False)  # fmt: skip
-        yield _share(
-            "negative weights give the source language", f"alpha = {weight:g}, {against}", where(of_weight, measure=against), None
-        )
+        for column, measure in (("subwords of the target", shifts.CONVERT_RATE), (against, against)):
+            claimed = "negative weights give the source language"
+            yield _share(claimed, f"alpha = {weight:g}, {column}", where(of_weight, measure=measure), model)
     positive = shifted[shifted["weight"] > 0]
     for weight in sorted(set(positive["weight"])):
         own = where(positive, weight=weight, measure=outside)
-        yield _share("outputs are of one of the two languages", f"alpha = {weight:g}, {outside}", own, False)
+        yield _share("outputs are of one of the two languages", f"alpha = {weight:g}, {outside}", own, model)
     hidden = where(test, definition=shifts.MASKED)
     for measure, column in ((shifts.SHARES["target"], ""), (shifts.PROBABILITY, "probability of ")):
         claimed = "masked subwords are hardly ever another language's"
-        yield _share(claimed, f"without shift, {column}subwords of another language", where(hidden, measure=measure), False)
+        yield _share(claimed, f"without shift, {column}subwords of another language", where(hidden, measure=measure), model)
     layers = _compared(test)
-    yield from _rises(where(layers, definition=shifts.SHIFT, measure=shifts.CONVERT_RATE, subspace=first))
+    yield from _rises(where(layers, definition=shifts.SHIFT, measure=shifts.CONVERT_RATE, subspace=first), model)
     for weight in sorted({weight for weight in layers["weight"] if weight > 0}):
         rates = where(layers, weight=weight, measure=shifts.CONVERT_RATE, subspace=first)
         by_item = {d: where(rates, definition=d).set_index("item")["value"] for d in (shifts.RANDOM, shifts.SHIFT)}
         claim = Claim("the shift turns the language, beyond a random vector")
-        yield _difference("convert rate, shift less random direction", f"alpha = {weight:g}", claim,
+        yield _difference("convert rate, shift less random direction", f"alpha = {weight:g}", claim, [model],
                           *(100 * by_item[d] for d in (shifts.RANDOM, shifts.SHIFT)))  # fmt: skip
 
 
-def _rises(rates: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _rises(rates: pd.DataFrame, model: Model) -> Iterator[dict[str, Any]]:
     """The convert rate of each positive weight less that of the one before, by direction."""
     claim = Claim("the convert rate rises with the weight")
     for weights in pairwise(sorted({weight for weight in rates["weight"] if weight > 0})):
         by_item = [100 * where(rates, weight=weight).set_index("item")["value"] for weight in weights]
-        yield _difference("convert rate by weight", "alpha = {1:g} less alpha = {0:g}".format(*weights), claim, *by_item)
+        yield _difference("convert rate by weight", "alpha = {1:g} less alpha = {0:g}".format(*weights), claim, [model], *by_item)
 
 
 def _compared(test: pd.DataFrame) -> pd.DataFrame:
@@ -145,10 +149,11 @@ def _compared(test: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def _share(claim: str, column: str, own: pd.DataFrame, expected: bool | None) -> dict[str, Any]:
-    """A line: a share that is claimed to be about all (True) or none (False), with its range over directions in the remark.
+def _share(claim: str, column: str, own: pd.DataFrame, model: Model) -> dict[str, Any]:
+    """A line: a share that is claimed to be about all or none, with its range over directions in the remark.
 
-    A direction that was translated at several layers counts once, with the mean over these.
+    A direction that was translated at several layers counts once, with the mean over these. Of a model that learned nothing the
+    remark says so; there is no verdict.
     """
     by_direction = 100 * own.dropna(subset="value").groupby("item")["value"].mean()
     if by_direction.empty:
@@ -158,11 +163,12 @@ def _share(claim: str, column: str, own: pd.DataFrame, expected: bool | None) ->
     remarks = [
         f"{by_direction.min():.1f} to {by_direction.max():.1f} by direction",
         f"of a direction the mean over {layers} layers" if layers > 1 else "",
+        f"{NOT_DECIDED}: {reason}" if (reason := unlearned(model)) else "",
     ]
     return cells.line(claim, column, SHARES, claim, numbers, None, remarks)
 
 
-def _transfer(records: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _transfer(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
     """The gain of the shift on XNLI, beside that of a random vector."""
     gains = where(records, recipe=LAST, measure=shifts.GAIN)
     for definition in (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.RANDOM_SELECTED):
@@ -170,4 +176,5 @@ def _transfer(records: pd.DataFrame) -> Iterator[dict[str, Any]]:
         if len(by_language):
             claim = Claim("mean difference shift helps XNLI")
             nothing = pd.Series(0.0, index=by_language.index)
-            yield _difference("XNLI, gain over no shift", definition, claim, nothing, by_language)
+            model = learned.classifier(records, study)
+            yield _difference("XNLI, gain over no shift", definition, claim, [model], nothing, by_language)

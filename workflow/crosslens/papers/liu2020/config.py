@@ -41,6 +41,10 @@ class Bert(Section):
         description="a batch is computed in so many parts, one after the other or on as many GPUs of one machine, for which a "
         "cluster's job asks; `--set-resources train:gpu=1` asks for fewer and changes nothing but the last digits",
     )
+    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="share of the subwords that are masked (BERT's)")
+    init_sd: Positive | None = Field(
+        None, description="standard deviation of the first weights; null: the encoder's, BERT's 0.02"
+    )
     rate: Rate = Field(1e-4, description="learning rate (BERT's)")
     warmup: Warmup = 0.01
     decay: Decay = "linear"
@@ -75,7 +79,12 @@ class Pretraining(Section):
         "null omits one",
         json_schema_extra=or_null,
     )
-    seed: int = Field(0, ge=0, description="seed of all pretrainings")
+    seeds: Seeds = Field(
+        [0],
+        min_length=1,
+        description="of each pretraining, one in the paper; with one alone the claims about these models are not decided. A "
+        "training on XNLI with seed s starts from the model with seed s modulo their number; the first one's BERT translates",
+    )
     bert: Bert = Field(description="masked language models")
     static: str = Field(description="key of encoders: untrained word embeddings")
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it")

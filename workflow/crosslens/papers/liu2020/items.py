@@ -6,12 +6,25 @@ from crosslens.config.base import languages_table
 from crosslens.config.whole import Config
 from crosslens.papers.liu2020 import captions
 from crosslens.papers.liu2020.config import section
-from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, TITLES, UNTRAINED, inference, pretraining, title
+from crosslens.papers.liu2020.layout import (
+    ALL,
+    LAST,
+    RELEASED,
+    STATIC,
+    TITLES,
+    UNTRAINED,
+    UNTRAINED_MODEL,
+    inference,
+    pretraining,
+    title,
+)
 from crosslens.papers.liu2020.recipes import examples, translator
 from crosslens.papers.paper import Item, Need
 
-RETRIEVAL, XNLI, TRANSLATION = "retrieval", "classification", "translation"
+RETRIEVAL, XNLI, TRANSLATION, MASKED = "retrieval", "classification", "translation", "masked"
 """Kinds of measures."""
+TRANSLATED = ("table1", "table2", "figure7", "figure8")
+"""Items of one model that translates."""
 
 
 def items(config: Config) -> dict[str, Item]:
@@ -19,9 +32,10 @@ def items(config: Config) -> dict[str, Item]:
     paper, shown = section(config), study(config)
     sizes = list(paper.pretraining.sizes)
     settings: dict[str, Any] = {"study": shown}
+    named, translated = (MASKED, translator(config)), (TRANSLATION, translator(config))
     made = {
-        "table1": _item("table1", "translation", config, [("samples", translator(config))], settings),
-        "table2": _item("table2", "translation", config, [(TRANSLATION, translator(config))], settings),
+        "table1": _item("table1", "translation", config, [("samples", translator(config)), named], settings),
+        "table2": _item("table2", "translation", config, [translated, named], settings),
         "table3": _vocabulary(config),
         "table4": _item("table4", "transfer", config, [("transfer", LAST), (XNLI, ALL), (XNLI, LAST)], settings),
     }
@@ -32,16 +46,18 @@ def items(config: Config) -> dict[str, Item]:
         made[of_words] = _item(of_words, "retrieval_figures", config, _retrieval(models), of_size)
         made[of_pairs] = _item(of_pairs, "xnli_figures", config, _inference(models), of_size)
     of_windows = {"study": shown, "sizes": sizes}
-    made["figure5"] = _item(
-        "figure5", "retrieval_figures", config, [(RETRIEVAL, pretraining(model)) for model in berts], of_windows
+    retrieved, inferred = (
+        [(RETRIEVAL, pretraining(model)) for model in berts],
+        [(XNLI, inference(model)) for model in (*berts, UNTRAINED_MODEL)],
     )
-    made["figure6"] = _item("figure6", "xnli_figures", config, [(XNLI, inference(model)) for model in berts], of_windows)
+    made["figure5"] = _item("figure5", "retrieval_figures", config, retrieved + _masked(berts), of_windows)
+    made["figure6"] = _item("figure6", "xnli_figures", config, inferred + _masked(berts), of_windows)
     for name in ("figure7", "figure8"):
-        made[name] = _item(name, "translation_figures", config, [(TRANSLATION, translator(config))], settings)
+        made[name] = _item(name, "translation_figures", config, [translated, named], settings)
     every = _retrieval(paper.pretrained()), _inference(paper.pretrained())
     made["retrieval"] = _item("retrieval", "retrieval", config, every[0], settings)
     made["inference"] = _item("inference", "xnli", config, every[1], settings)
-    claimed = [*every[0], *every[1], (TRANSLATION, translator(config)), ("transfer", LAST)]
+    claimed = [*dict.fromkeys([*every[0], *every[1], translated, named, ("transfer", LAST)])]
     made["claims"] = _item("claims", "claims", config, claimed, settings)
     made["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
     if paper.vocabulary.altered:
@@ -71,15 +87,20 @@ def study(config: Config) -> dict[str, Any]:
 
 
 def _retrieval(models: list[str]) -> list[tuple[str, str]]:
-    """Word retrieval by some pretrained models, the released one and a blank one."""
-    return [(RETRIEVAL, name) for name in (*map(pretraining, models), RELEASED, UNTRAINED)]
+    """Word retrieval by some pretrained models, the released one and a blank one, and what BERTs name of masked subwords."""
+    return [(RETRIEVAL, name) for name in (*map(pretraining, models), RELEASED, UNTRAINED)] + _masked(models)
 
 
 def _inference(models: list[str]) -> list[tuple[str, str]]:
-    """XNLI of some pretrained models, frozen and fine-tuned, and of the released one."""
-    features = [inference(model, features=True) for model in models]
-    tuned = [inference(model) for model in models if model.startswith("bert")]
-    return [(XNLI, name) for name in (*features, *tuned, ALL, LAST, f"{PAPER}/nli/untrained/features")]
+    """XNLI of some pretrained models, frozen and fine-tuned, and of the released one, and what BERTs name of masked subwords."""
+    features = [inference(model, features=True) for model in (*models, UNTRAINED_MODEL)]
+    tuned = [inference(model) for model in (*models, UNTRAINED_MODEL) if not model.startswith(tuple(STATIC))]
+    return [(XNLI, name) for name in (*features, *tuned, ALL, LAST)] + _masked(models)
+
+
+def _masked(models: list[str]) -> list[tuple[str, str]]:
+    """What the masked language models among some pretrained models name of masked subwords."""
+    return [(MASKED, pretraining(model)) for model in models if model.startswith("bert")]
 
 
 def _vocabulary(config: Config) -> Item:
@@ -127,8 +148,14 @@ def _subwords(config: Config) -> dict[str, Any]:
 
 def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], settings: dict[str, Any]) -> Item:
     paper = section(config)
-    seeds = {kind: (paper.pretraining.seed,) for kind in (RETRIEVAL, TRANSLATION, "samples")}
-    wanted = tuple(Need(kind, recipe, seeds.get(kind, tuple(paper.seeds))) for kind, recipe in needs)
+    pretrained = tuple(paper.pretraining.seeds)
+
+    def seeds(kind: str, recipe: str) -> tuple[int, ...]:
+        if kind in (TRANSLATION, "samples") or recipe == RELEASED or name in TRANSLATED:
+            return pretrained[:1]
+        return pretrained if kind in (RETRIEVAL, MASKED) else tuple(paper.seeds)
+
+    wanted = tuple(Need(kind, recipe, seeds(kind, recipe)) for kind, recipe in needs)
     return _made(name, module, needs=wanted, settings=settings)
 
 

@@ -13,6 +13,8 @@ RELEASED = f"{PAPER}/released"
 """The encoder as it was released."""
 UNTRAINED = f"{PAPER}/untrained"
 """A blank BERT, as those of the pretrainings begin: our control."""
+UNTRAINED_MODEL = "untrained"
+"""Its name among the models that are tried on XNLI."""
 ALL, LAST = f"{PAPER}/nli/released/all", f"{PAPER}/nli/released/last"
 """XNLI: the whole released encoder is fine-tuned, or the upper half of its blocks (the last 6 of 12)."""
 CHANCE = 100 / 3

@@ -5,19 +5,21 @@ from typing import Any
 
 from crosslens.config.whole import Config
 from crosslens.heads import TASK
-from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
+from crosslens.measures.definitions import ACCURACY, CUT_TEXTS, TRANSFER
 from crosslens.papers.liu2020.config import Means, section
 from crosslens.papers.liu2020.items import items
-from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED
+from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, examples, lower_half, recipes, translator
 from crosslens.papers.paper import Paper
 from crosslens.recipes import Recipe
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Of the paper's section for XNLI; that of the pretrainings for these, and for encoders as they were pretrained."""
+    """Of XNLI those of the paper's section; of the pretrainings, and of random weights, theirs; one of the released encoder."""
     paper = section(config)
-    return tuple(paper.seeds) if recipe.task == ON_XNLI else (paper.pretraining.seed,)
+    if recipe.task == ON_XNLI:
+        return tuple(paper.seeds)
+    return tuple(paper.pretraining.seeds[:1] if recipe.name == RELEASED else paper.pretraining.seeds)
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
@@ -25,6 +27,8 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     if recipe.task == "pretraining" or recipe.name in (RELEASED, UNTRAINED):
         found["retrieval"] = _retrieval(recipe, config)
+    if recipe.stages and recipe.task == "pretraining" or recipe.name == translator(config):
+        found["masked"] = _masked(recipe, config)
     if recipe.name == translator(config):
         found |= {"translation": _translation(config), "samples": _samples(config)}
     if recipe.name == LAST:
@@ -32,7 +36,8 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     if recipe.task == ON_XNLI:
         found["classification"] = {
             "labels": {TASK: recipe.labels(TASK)},
-            "definitions": {TASK: [ACCURACY, CUT_TEXTS]},
+            "definitions": {TASK: [ACCURACY, CUT_TEXTS, TRANSFER]},
+            "source_language": section(config).source_language,
         }
     return found
 
@@ -50,6 +55,22 @@ def _retrieval(recipe: Recipe, config: Config) -> dict[str, Any]:
         "texts": part.sizes[settings.size] if settings.size else max(part.sizes.values()),
         **windows,
         **settings.model_dump(include={"dictionaries", "dictionary_split"}),
+    }
+
+
+def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
+    """What a masked language model was trained on and scored on; of the released one, what the first one with most text was."""
+    paper = section(config)
+    most = list(paper.pretraining.sizes)[-1]
+    first = next(name for name in paper.pretrained() if name.startswith("bert") and name.endswith(f"/{most}"))
+    pretrained = recipe if recipe.stages else recipes(config)[pretraining(first)]
+    (stage,) = pretrained.stages
+    train, held_out = stage.phases[0].terms[0].data, stage.select_data
+    return {
+        "corpora": {train.corpus: pretrained.reading},
+        "train": train.model_dump(mode="json", exclude_defaults=True),
+        "held_out": held_out.model_dump(mode="json", exclude_defaults=True),
+        "masking": pretrained.masking.model_dump(),
     }
 
 
@@ -82,7 +103,7 @@ def _translation(config: Config) -> dict[str, Any]:
         "layer": settings.layer,
         "masked_source": source,
         "segments": paper.inference.segments,
-        "seed": paper.pretraining.seed,
+        "seed": paper.pretraining.seeds[0],
     }  # fmt: skip
 
 

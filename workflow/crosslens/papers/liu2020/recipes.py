@@ -8,8 +8,8 @@ from crosslens.heads import TASK, LanguageModelHead, LinearHead
 from crosslens.labels import NLI
 from crosslens.papers.liu2020.config import RELEASED as RELEASED_MODEL
 from crosslens.papers.liu2020.config import SENTENCE, Bert, Liu2020, Window, section
-from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, UNTRAINED, inference, pretraining
-from crosslens.recipes import ENCODER, Data, Edit, Model, Phase, Recipe, Score, Stage, Static, Term
+from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, UNTRAINED, UNTRAINED_MODEL, inference, pretraining
+from crosslens.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Score, Stage, Static, Term
 
 ON_XNLI = "nli"  # task of trainings on XNLI
 
@@ -30,12 +30,14 @@ def recipes(config: Config) -> dict[str, Recipe]:
     for model in paper.pretrained():
         start: dict[str, Any] = {
             "encoder": _encoder(model, paper),
-            "pretrained": Model(recipe=pretraining(model), seed=part.seed),
+            "pretrained": Model(recipe=pretraining(model), seeds=tuple(part.seeds)),
         }
         made.append(_inference(inference(model, features=True), config, **start, features=True))
         if model.startswith("bert"):
             made.append(_inference(inference(model), config, **start, half=paper.inference.pretrained_half))
-    made.append(_inference(f"{PAPER}/nli/untrained/features", config, encoder=part.bert.encoder, features=True))
+    control: dict[str, Any] = {"encoder": part.bert.encoder, "blank": True}  # the same trainings from random weights
+    made.append(_inference(inference(UNTRAINED_MODEL, features=True), config, **control, features=True))
+    made.append(_inference(inference(UNTRAINED_MODEL), config, **control, half=paper.inference.pretrained_half))
     return {recipe.name: recipe for recipe in made}
 
 
@@ -66,7 +68,7 @@ def _encoder(model: str, paper: Liu2020) -> str:
 
 
 def _untouched(name: str, encoder: str, config: Config, *, blank: bool = False) -> Recipe:
-    edit = Edit(layers="all", embeddings=True) if blank else Edit()
+    edit = _blank(config) if blank else Edit()
     reading = section(config).reading
     return Recipe(
         name=name,
@@ -80,6 +82,11 @@ def _untouched(name: str, encoder: str, config: Config, *, blank: bool = False) 
         dropout=0.0,
         edit=edit,
     )
+
+
+def _blank(config: Config) -> Edit:
+    """Random weights, with which the masked language models begin."""
+    return Edit(layers="all", embeddings=True, sd=section(config).pretraining.bert.init_sd)
 
 
 def _static(model: str, static: Static, config: Config) -> Recipe:
@@ -120,8 +127,9 @@ def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
         task="pretraining",
         encoder=settings.encoder,
         reading=part.reading,
-        edit=Edit(layers="all", embeddings=True),
+        edit=_blank(config),
         heads={TASK: LanguageModelHead()},
+        masking=Masking(share=settings.masked),
         stages=(stage,),
         scores=(),
         init_sd=None,
@@ -136,9 +144,10 @@ def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
 
 def _inference(
     name: str, config: Config, *, encoder: str, pretrained: Model | None = None, features: bool = False,
-    half: bool = False, keeps_weights: bool = False,
+    half: bool = False, keeps_weights: bool = False, blank: bool = False,
 ) -> Recipe:  # fmt: skip
-    """A training on English, scored in all languages, dev too. features: of a head on frozen states of the pair.
+    """A training on English, scored in all languages, dev too. features: of a head on frozen states of the pair; blank: from
+    random weights, trained as what is pretrained here.
 
     half: the embeddings and the lower half of the blocks are not trained.
     """
@@ -151,7 +160,7 @@ def _inference(
     rate, epochs = settings.rate, settings.epochs
     if features:
         rate, epochs = 0.0, settings.features_epochs
-    elif pretrained:
+    elif pretrained or blank:
         rate, epochs = settings.pretrained_rate or rate, settings.pretrained_epochs or epochs
     stage = Stage(
         name="task",
@@ -180,7 +189,7 @@ def _inference(
         keeps_weights=keeps_weights,
         encoder=encoder,
         pretrained=pretrained,
-        edit=Edit(layers="all", embeddings=True) if features and pretrained is None else Edit(),
+        edit=_blank(config) if blank else Edit(),
         reading=settings.reading,
         units=Units(unit="text", state="pair" if features else "hidden", segments=segments),
         heads={TASK: LinearHead(labels=NLI, hidden=settings.features_hidden if features else 0)},

@@ -1,6 +1,6 @@
 """liu2020: word retrieval (section 3.2), all its scores."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -8,6 +8,7 @@ import pandas as pd
 
 from crosslens import cells
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import PAPER, RELEASED, UNTRAINED, Study, pretraining, title
 
 ALL_MODELS, MEAN, BLANK = "all models", "mean", "BERT with random weights"
@@ -33,13 +34,15 @@ METRICS = {"mrr": "MRR", "precision at 1": "precision at 1", "hubness": "hubness
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Lines of words, of the last layer of each model, and by layer. settings: as for figures."""
-    return made(name, inputs.records("retrieval"), Study(**settings["study"]))
+    study = Study(**settings["study"])
+    named = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
+    return made(name, inputs.records("retrieval"), study, named)
 
 
-def made(name: str, records: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """The table of the records of all models."""
+def made(name: str, records: pd.DataFrame, study: Study, named: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+    """The table of the records of all models. named: lines of what masked language models name."""
     models = {_name(model): pretraining(model) for model in study.models} | {released(study): RELEASED, BLANK: UNTRAINED}
-    lines = [*_of_words(records, models)]
+    lines = [*named, *_of_words(records, models)]
     for model, recipe in models.items():
         of_model = cells.where(records, recipe=recipe)
         of_last = last_layer(of_model)

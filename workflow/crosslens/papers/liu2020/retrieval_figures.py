@@ -10,17 +10,20 @@ from matplotlib.figure import Figure
 from crosslens import cells
 from crosslens.figures.dots import Dots, Panel, looks, panels
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import RELEASED, UNTRAINED, Study, pretraining, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN, RANK, last_layer, released
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """settings: study, the fields of Study; sizes: of the panels."""
-    return drawn(name, inputs.records("retrieval"), Study(**settings["study"]), settings["sizes"])
+    study, sizes = Study(**settings["study"]), settings["sizes"]
+    named = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
+    return drawn(name, inputs.records("retrieval"), study, sizes, named)
 
 
-def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str]) -> Figure:
-    """A panel a size of data: from the source into each language, by model; figure 5 has the windows alone."""
+def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], named: str = "") -> Figure:
+    """A panel a size of data: from the source into each language, by model; figure 5 has the windows alone. named: see naming."""
     last = last_layer(cells.where(records, definition=RANK))
     there = set(last["item"])
     languages = [code for code in study.names if f"{study.source}-{code}" in there]
@@ -44,7 +47,7 @@ def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str]) 
     note += "mean: over the languages. Lines: 95 % intervals over words."
     note += f" Without a dictionary: {', '.join(missing)}." if missing else ""
     heading = f"Word retrieval from {study.names[study.source]}" + (" by window and amount of text" * (name == "figure5"))
-    return panels(parts, looks(names), heading, note.strip())
+    return panels(parts, looks(names), heading, note.strip() + named)
 
 
 def _range(records: pd.DataFrame, definition: str) -> str:

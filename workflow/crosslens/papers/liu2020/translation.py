@@ -10,6 +10,7 @@ from crosslens import cells, parquet
 from crosslens.cells import Published, rounded, where
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import PAPER, Study
 
 TEST, DEV = "selected on test data", "selected on development data"
@@ -20,11 +21,13 @@ FITS = "mean absolute difference from the printed convert rates"
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Table 1, table 2 or the calibration. settings: study, the fields of Study."""
     study = Study(**settings["study"])
+    if name == "calibration":
+        return cells.table(list(_calibration(inputs.records(), inputs.published, study)), PAPER, name)
     if name == "table1":
-        return cells.table([line for *_, path in inputs.by_seed("samples") for line in _samples(path)], PAPER, name)
-    records = inputs.records()
-    lines = _scores(records, inputs.published, study) if name == "table2" else _calibration(records, inputs.published, study)
-    return cells.table(list(lines), PAPER, name)
+        shown = [line for *_, path in inputs.by_seed("samples") for line in _samples(path)]
+    else:
+        shown = list(_scores(inputs.records("translation"), inputs.published, study))
+    return cells.table([*shown, *naming.lines(inputs.records("masked"), {naming.TRANSLATOR: study.translator})], PAPER, name)
 
 
 def _samples(path: Any) -> Iterator[dict[str, Any]]:

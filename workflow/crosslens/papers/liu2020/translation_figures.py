@@ -11,6 +11,7 @@ from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import look
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import Study
 from crosslens.papers.liu2020.translation import shift_grid
 
@@ -22,7 +23,8 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     study = Study(**settings["study"])
     source, target = study.translation["drawn"]
     measure, scale = (CONVERT_RATE, 1) if name == "figure7" else (BLEU_1, 100)
-    records = where(inputs.records(), item=f"{source}->{target}", split="test", measure=measure)
+    named = naming.note(inputs.records("masked"), {"the model": study.translator})
+    records = where(inputs.records("translation"), item=f"{source}->{target}", split="test", measure=measure)
     own = records.assign(**{column: scale * records[column] for column in ("value", "low", "high")})
     grid, plain = shift_grid(own), where(own, definition=NO_SHIFT)
     title = f"{'Convert rate' if name == 'figure7' else 'BLEU-1'}, {study.names[source]} to {study.names[target]}"
@@ -36,7 +38,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         most = max(study.translation["weights"])
         chance = where(own, definition=RANDOM, weight=most)
         by_layer.append(_curve(chance, "layer", {**LEVEL, "linestyle": ":"}, f"random, alpha = {most:g}"))
-        note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions."
+        note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions." + named
         return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", ylim=(0, 1), xlabel="layer of the shift")
     chosen = layers[:: max(1, len(layers) // 4)]
     zero = pd.DataFrame({"weight": [0.0], "value": [level]})
@@ -44,7 +46,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         _curve(pd.concat([zero, where(grid, layer=layer)]), "weight", look(number), f"layer {layer:.0f}")
         for number, layer in enumerate(chosen)
     ]
-    note = "Bands: 95 % interval over pairs. Weight 0: the subwords that are named without shift."
+    note = "Bands: 95 % interval over pairs. Weight 0: the subwords that are named without shift." + named
     rows = {"by weight": {"": by_weight}, "by layer": {"": by_layer}}
     xlabels = {"by weight": "weight of the shift", "by layer": "layer of the shift"}
     return panels(rows, title, note, ylabel="BLEU-1", ylim=(0, 20), xlabel=xlabels)

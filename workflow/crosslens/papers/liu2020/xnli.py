@@ -1,6 +1,6 @@
 """liu2020: XNLI from pretrained models (sections 3.2.2 and 3.2.3), all its scores."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,8 @@ import pandas as pd
 from crosslens import cells
 from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import ALL, CHANCE, LAST, PAPER, Study, inference, title
+from crosslens.papers.liu2020 import naming
+from crosslens.papers.liu2020.layout import ALL, CHANCE, LAST, PAPER, UNTRAINED_MODEL, Study, inference, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 
 FROZEN, WHOLE, HALF = "head on frozen states", "fine-tuned", "upper half fine-tuned"
@@ -27,16 +28,18 @@ class Model(NamedTuple):
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Accuracy of each model by language, and the drops of figure 6. settings: study."""
-    return made(name, inputs.records("classification"), Study(**settings["study"]))
+    study = Study(**settings["study"])
+    named = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
+    return made(name, inputs.records("classification"), study, named)
 
 
-def made(name: str, records: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """The table of the records of all models."""
+def made(name: str, records: pd.DataFrame, study: Study, named: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+    """The table of the records of all models. named: lines of what masked language models name."""
     scored = in_languages(records)
     languages = tested(scored, study)
     cut = records[(records["definition"] == CUT_TEXTS) & (records["split"] == "test")]
     others = [code for code in languages if code != study.source]
-    lines = []
+    lines = [*named]
     for model in all_models(study):
         rows, lost = cells.where(scored, recipe=model.recipe), cells.where(cut, recipe=model.recipe)
         for code in languages:
@@ -63,7 +66,8 @@ def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
             yield Model(name, tuned(study), inference(model), size)
     yield Model(study.encoder, WHOLE, ALL)
     yield Model(study.encoder, HALF, LAST)
-    yield Model(BLANK, FROZEN, f"{PAPER}/nli/untrained/features")
+    for way in (FROZEN, tuned(study)):
+        yield Model(BLANK, way, inference(UNTRAINED_MODEL, features=way == FROZEN))
 
 
 def tuned(study: Study) -> str:

@@ -10,20 +10,22 @@ from matplotlib.figure import Figure
 from crosslens import cells
 from crosslens.figures.dots import Dots, Look, Panel, looks, panels
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import CHANCE, OVER_PAIRS, Study
-from crosslens.papers.liu2020.retrieval import MEAN
+from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 from crosslens.papers.liu2020.xnli import FROZEN, all_models, in_languages, loss, mean_by_seed, tested, tuned, window_pairs
 from crosslens.papers.wording import interval
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """settings: study, the fields of Study; sizes: of data."""
-    records, study = inputs.records("classification"), Study(**settings["study"])
-    return windows(records, study) if name == "figure6" else drawn(records, study, settings["sizes"])
+    records, study, sizes = inputs.records("classification"), Study(**settings["study"]), settings["sizes"]
+    named = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
+    return windows(records, study, named) if name == "figure6" else drawn(records, study, sizes, named)
 
 
-def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str]) -> Figure:
-    """A panel a size: filled, a head on frozen states; hollow, fine-tuned. Colour and marker tell models."""
+def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str], named: str = "") -> Figure:
+    """A panel a size: filled, a head on frozen states; hollow, fine-tuned. Colour and marker tell models. named: see naming."""
     scored = in_languages(records)
     languages = tested(scored, study)
     every = [each for each in all_models(study, tagged=False) if each.way in (FROZEN, tuned(study))]
@@ -42,15 +44,15 @@ def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str]) -> Figure:
         columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
         heading = f"at most {study.sizes[size]:,} sentences a language"
         parts.append(Panel(heading, "accuracy (%)", columns, series, level, (30, 40), apart=1))
-    return panels(parts, looked, f"XNLI, trained on {study.names[study.source]}", _note(scored, study))
+    return panels(parts, looked, f"XNLI, trained on {study.names[study.source]}", _note(scored, study) + named)
 
 
-def windows(records: pd.DataFrame, study: Study) -> Figure:
+def windows(records: pd.DataFrame, study: Study, named: str = "") -> Figure:
     """Fine-tuned BERTs by window and size (6a), and what the short window costs (6b)."""
     scored = in_languages(records)
     languages = tested(scored, study)
     columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
-    models = [model for model in all_models(study) if model.way != FROZEN and model.size]
+    models = [model for model in all_models(study) if model.way != FROZEN and (model.size or model.name == BLANK)]
     accuracies = [_dots(model.name, cells.where(scored, recipe=model.recipe), languages, study.source) for model in models]
     drops = []
     for name, long, short in window_pairs(study):
@@ -62,7 +64,7 @@ def windows(records: pd.DataFrame, study: Study) -> Figure:
         Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1),
     ]
     names = [dots.name for dots in [*accuracies, *drops]]
-    return panels(parts, looks(names), "XNLI by window and amount of text", _note(scored, study))
+    return panels(parts, looks(names), "XNLI by window and amount of text", _note(scored, study) + named)
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:

@@ -1,0 +1,32 @@
+"""What counting a training text's subwords names in masked places: the levels that a masked language model must exceed."""
+
+import numpy as np
+
+from crosslens.encoding.texts import Texts
+
+NAMED = "masked subwords of held-out text that are named"
+MODEL, BIGRAM, MAJORITY, GAIN = (
+    "by the model", "by the most frequent subword after the one before", "by the most frequent subword",
+    "by the model, less by the most frequent subword after the one before",
+)  # fmt: skip
+"""Definitions of NAMED."""
+
+
+def guesses(train: Texts, hidden: Texts, size: int) -> dict[str, np.ndarray]:
+    """BIGRAM, MAJORITY -> a subword for each masked place, (n_masked,) int64.
+
+    train: running text; hidden: text whose labelled words are masked places, with what a model sees there; size: of the
+    vocabulary. Special subwords, the first and the last of each text, are never named. After a subword that nothing follows in
+    train, such as the mask, the most frequent of all is named. Of equally frequent ones the first in the vocabulary is.
+    """
+    inner = np.full(len(train.pieces), True)
+    inner[train.piece_offsets[:-1]] = inner[train.piece_offsets[1:] - 1] = False
+    rows = np.flatnonzero(inner)
+    majority = int(np.bincount(train.pieces[rows], minlength=size).argmax())
+    pairs, counts = np.unique(train.pieces[rows - 1].astype(np.int64) * size + train.pieces[rows], return_counts=True)
+    before, after = pairs // size, pairs % size
+    best = np.full(size, majority)
+    order = np.lexsort((-after, counts, before))  # the last of each subword stays: the most frequent, the first of equals
+    best[before[order]] = after[order]
+    places = np.repeat(hidden.piece_offsets[:-1], np.diff(hidden.word_offsets)) + hidden.positions
+    return {BIGRAM: best[hidden.pieces[places - 1]], MAJORITY: np.full(len(places), majority)}

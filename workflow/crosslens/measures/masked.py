@@ -1,0 +1,71 @@
+"""How many masked subwords of held-out text a language model names, and how many counting its training text would.
+
+A masked language model that has learned to read its neighbours names more than pairs of subwords do. liu2020 gives no such
+number; without it nothing tells what its models compare.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from crosslens.encoders.folder import mask_piece
+from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.packing import first_texts, of_pages, windows_of
+from crosslens.encoding.states import unit_states
+from crosslens.encoding.texts import Texts, load_pieces
+from crosslens.encoding.units import Units
+from crosslens.heads import TASK
+from crosslens.measures.conversion import share_interval
+from crosslens.measures.given import Given
+from crosslens.measures.guesses import BIGRAM, GAIN, MODEL, NAMED, guesses
+from crosslens.recipes import Data, Masking
+from crosslens.training.masking import HELD_OUT, masked
+from crosslens.training.trained import load_language_model
+
+READS = ("encoder",)
+
+
+def measure(
+    given: Given, *, corpora: Mapping[str, str], train: Mapping[str, Any], held_out: Mapping[str, Any], masking: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Records of each language and of all: what the model and each guess name, and their difference, with intervals over pages.
+
+    train, held_out: fields of the Data of a pretraining; masking: fields of its Masking. The masked places are those in which the
+    training was scored.
+    """
+    torch.set_num_threads(given.threads)
+    mask = mask_piece(given.folder)  # first, as an encoder may have none
+    encoder, head = load_language_model(given.folder, given.weights)
+    size = len(head.bias)
+    read, held = (_running_text(Data.model_validate(data), given) for data in (train, held_out))
+    hidden = masked(held, HELD_OUT, Masking.model_validate(masking), mask, size)
+    named = np.empty(len(hidden.positions), np.int64)
+
+    def step(batch: Batch) -> None:
+        *_, states = unit_states(encoder, batch, Units()).values()
+        named[batch.words] = head.pieces(states.float()).cpu().numpy()
+
+    for_each_batch(hidden, encoder, False, step)
+    right = {name: pieces == hidden.labels[TASK] for name, pieces in {MODEL: named, **guesses(read, hidden, size)}.items()}
+    sizes = np.diff(hidden.word_offsets)
+    page, languages = np.repeat(of_pages(hidden), sizes), np.repeat(np.array(hidden.languages), sizes)
+    for language in ["all", *dict.fromkeys(hidden.languages)]:
+        chosen = np.full(len(languages), language == "all") | (languages == language)
+        places = np.bincount(page[chosen])
+        hits = {name: np.bincount(page[chosen], each[chosen], len(places)) for name, each in right.items()}
+        hits[GAIN] = hits[MODEL] - hits[BIGRAM]
+        for name, counts in hits.items() if chosen.any() else ():
+            low, high = share_interval(counts[places > 0], places[places > 0], score=name != GAIN)
+            yield {
+                "item": "masked", "corpus": held_out["corpus"], "language": language, "split": held_out["split"],
+                "measure": NAMED, "definition": name, "value": counts.sum() / chosen.sum(), "low": low, "high": high,
+                "n": int(chosen.sum()),
+            }  # fmt: skip
+
+
+def _running_text(data: Data, given: Given) -> Texts:
+    folder = given.tokens[data.corpus]
+    texts = load_pieces([folder / f"{language}.{split}.parquet" for _, language, split in data.files()])
+    return windows_of(first_texts(texts, data.texts) if data.texts else texts, data.window, data.within)

@@ -1,0 +1,40 @@
+"""liu2020: what masked language models name of held-out text, which stands beside everything that is shown of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from crosslens import cells
+from crosslens.cells import where
+from crosslens.measures.guesses import BIGRAM, MAJORITY, MODEL, NAMED
+from crosslens.papers.liu2020.layout import Study, pretraining, title
+
+TRANSLATOR = "the model that translates"
+HELD_OUT = "held-out text"
+"""Column of these numbers in tables whose columns are languages or directions."""
+
+
+def lines(records: pd.DataFrame, recipes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Lines of tables: what each model names of the masked subwords, and what guesses name. recipes: row -> recipe."""
+    named = where(records, measure=NAMED, language="all")
+    for row, recipe in recipes.items():
+        for definition in (MODEL, BIGRAM, MAJORITY) if recipe in set(named["recipe"]) else ():
+            yield cells.line(row, HELD_OUT, NAMED, definition, cells.cell(where(named, recipe=recipe, definition=definition)))
+
+
+def note(records: pd.DataFrame, recipes: Mapping[str, str]) -> str:
+    """The same as the end of a figure's note, or '' where there is nothing to say. recipes: model -> recipe."""
+    named = 100 * where(records, measure=NAMED, language="all").groupby(["recipe", "definition"])["value"].mean()
+    parts = [
+        f"{model} {named[recipe, MODEL]:.0f} % ({named[recipe, BIGRAM]:.0f} %)"
+        for model, recipe in recipes.items()
+        if (recipe, MODEL) in named
+    ]
+    return f" Masked subwords of held-out text that are named (by the bigram): {', '.join(parts)}." if parts else ""
+
+
+def of_sizes(study: Study, sizes: Sequence[str]) -> dict[str, str]:
+    """How figures name the masked language models of some sizes of data -> recipe."""
+    chosen = [(model, size) for model in study.berts() if (size := model.partition("/")[2]) in sizes]
+    return {title(model) + f" ({size})" * (len(sizes) > 1): pretraining(model) for model, size in chosen}

@@ -1,0 +1,87 @@
+"""Verdicts on claims: what an interval says of one, where every model that it compares has learned something."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from crosslens.measures.intervals import mean_interval
+
+AGREES, DISAGREES, NOT_DECIDED = "agrees", "disagrees", "not decided"
+CHANCE, RANDOM_WEIGHTS = "chance", "random weights"
+
+
+class Interval(NamedTuple):
+    """A score, in percent, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Floor(NamedTuple):
+    """What a model exceeds that has learned something.
+
+    name: of the level, such as chance; score, level: the model's and the floor's, in percent; low: lower end of the 95 % interval
+    of their difference, nan where there is none.
+    """
+
+    name: str
+    score: float
+    level: float
+    low: float
+
+
+class Model(NamedTuple):
+    """A model that a claim compares. seeds: trainings that its score is the mean of; None: it is not trained here."""
+
+    name: str
+    floors: Sequence[Floor]
+    seeds: int | None = None
+
+
+def paired_floor(name: str, scores: pd.Series, levels: pd.Series) -> Floor:
+    """A floor under scores by language, from differences over the languages that both have."""
+    pairs = pd.concat([scores, levels], axis=1, join="inner").dropna().to_numpy(float)
+    if not len(pairs):
+        return Floor(name, math.nan, math.nan, math.nan)
+    low = mean_interval(pairs[:, 0] - pairs[:, 1], score=False)[1] if len(pairs) > 1 else math.nan
+    return Floor(name, float(pairs[:, 0].mean()), float(pairs[:, 1].mean()), low)
+
+
+def floor(name: str, score: Interval, level: Interval) -> Floor:
+    """A floor under a score, from both intervals, whose estimates are taken to be independent.
+
+    The interval of the difference is recovered from both, which need not be symmetric (Zou and Donner 2008, Construction of
+    confidence limits about effect measures: a general approach). Of scores on the same texts it is too wide: it decides less than
+    it might.
+    """
+    low = score.value - level.value - math.hypot(score.value - score.low, level.high - level.value)
+    return Floor(name, score.value, level.value, low)
+
+
+def unlearned(model: Model) -> str:
+    """Why a model counts as one that learned nothing: the first floor that it is not above; '' where it is above all."""
+    for name, score, level, low in model.floors:
+        if math.isnan(score) or math.isnan(level):
+            return f"{model.name} has no score beside {name}"
+        if not low > 0:
+            return f"{model.name} is not above {name} ({score:.1f} %, {name} {level:.1f} %)"
+    return ""
+
+
+def verdict(sign: int, low: float, high: float, units: int, models: Sequence[Model]) -> str:
+    """What the interval from low to high, over so many languages, says of the claim that a number has a sign.
+
+    It decides nothing where a model has learned nothing, or where all rests on one training or one language.
+    """
+    reasons = [reason for model in models if (reason := unlearned(model))]
+    reasons += [f"{model.name} has one seed" for model in models if model.seeds == 1]
+    reasons += ["one language"] if units < 2 else []
+    if not reasons and (not np.isfinite([low, high]).all() or low <= 0 <= high):
+        reasons = ["the interval includes 0"]
+    if reasons:
+        return f"{NOT_DECIDED}: {', '.join(dict.fromkeys(reasons))}"
+    return AGREES if (low > 0) == (sign > 0) else DISAGREES

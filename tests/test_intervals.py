@@ -9,6 +9,7 @@ from crosslens.measures.f1 import Counts, accuracy, macro_f1, micro_f1, overall
 from crosslens.measures.intervals import (
     Texts,
     bounded,
+    families_interval,
     jackknife,
     mean_interval,
     mean_intervals,
@@ -203,6 +204,39 @@ def test_coverage_over_few_seeds_near_an_end(number):
         outside += mean_interval(values, score=False)[2] > 1
     assert coverage(held) > 0.92
     assert outside > 0 or number == 5  # Student's t as it was
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n", "spread"), [((8, 1, 1, 1, 1, 1, 1), 500, 0.03), ((5, 1, 1, 1), 60, 0.03), ((5, 1, 1, 1), 60, 0.2)]
+)
+def test_coverage_over_families_and_texts(sizes, n, spread):
+    """Differences over languages, four tenths of whose variance is that of families, on texts that the languages share."""
+    generator, families = np.random.default_rng(4), np.repeat(np.arange(len(sizes)), sizes)
+    together, apart = [], []
+    for _ in range(400):
+        effects = np.sqrt(0.4) * generator.standard_normal(len(sizes))[families] + np.sqrt(0.6) * generator.standard_normal(
+            sum(sizes)
+        )
+        noise = np.sqrt(0.3) * generator.standard_normal((n, 1)) + np.sqrt(0.7) * generator.standard_normal((n, sum(sizes)))
+        texts = spread * effects + 0.6 * noise
+        _, low, high = families_interval(texts.mean(0), families.astype(str), texts)
+        together.append(low <= 0 <= high)
+        _, low, high = mean_interval(texts.mean(0), score=False)
+        apart.append(low <= 0 <= high)
+    assert coverage(together) > 0.92 and coverage(apart) < 0.87
+
+
+def test_a_mean_over_families_is_that_of_their_means():
+    values, families = np.array([1.0, 3.0, 8.0, 7.0]), ["a", "a", "b", "c"]
+    value, low, high = families_interval(values, families)
+    assert (value, low, high) == pytest.approx(mean_interval(np.array([2.0, 8.0, 7.0])))
+    assert families_interval(values[:2], families[:2])[0] == 2 and np.isnan(families_interval(values[:2], families[:2])[1:]).all()
+    texts = 20 * np.random.default_rng(0).standard_normal((50, 4)) + values
+    of_families, of_texts = np.var([2, 8, 7], ddof=1) / 3, np.var(texts @ [1 / 6, 1 / 6, 1 / 3, 1 / 3], ddof=1) / 50
+    freedom = (of_families + of_texts) ** 2 / (of_families**2 / 2 + of_texts**2 / 49)
+    half = stats.t.ppf(0.975, freedom) * np.sqrt(of_families + of_texts)
+    assert families_interval(values, families, texts) == pytest.approx((value, value - half, value + half))
+    assert np.isnan(families_interval(np.zeros(4), families, np.zeros((50, 4)))[1:]).all()
 
 
 def test_a_pair_without_others_has_no_interval():

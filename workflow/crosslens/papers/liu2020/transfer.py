@@ -15,6 +15,7 @@ from crosslens.papers.liu2020.layout import ALL, CHANCE, LAST, PAPER, Study
 AVERAGE = "avg w/o en"
 ROWS = {ALL: "finetune all layers", LAST: "finetune last 6 layers"}
 SHIFTED, WEIGHT = "finetune last 6 layers + MDS", "shifting weight"
+UNCHANGED = "no interval: no prediction differs"
 SHIFTS = (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.ORACLE, shifts.RANDOM_SELECTED)
 
 
@@ -62,5 +63,7 @@ def _cell(
     if len(languages) > 1:
         own = own.groupby("seed", as_index=False).agg({"value": "mean", "n": "sum"}) if len(own) else own
     printed = published.value("table4", row, column, "accuracy") if published else None
-    numbers, chance = cells.cell(own, score=metric != shifts.GAIN), None if metric == shifts.GAIN else CHANCE
-    return cells.line(row, column, metric, definition, numbers, printed, chance=chance)
+    gain = metric == shifts.GAIN
+    numbers = cells.cell(own, score=not gain)
+    remark = UNCHANGED if gain and len(languages) == len(own) == 1 and numbers["low"] is None else ""
+    return cells.line(row, column, metric, definition, numbers, printed, remark, chance=None if gain else CHANCE)

@@ -117,7 +117,6 @@ def claims(families: Sequence[int], pairs: int, of_language: float) -> Case:
 
     The difference at a pair has a standard deviation of 0.6, and correlates 0.3 between languages.
     """
-    family = np.repeat([f"{number}" for number in range(len(families))], families)
     numbers = np.repeat(np.arange(len(families)), families)
 
     def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
@@ -125,8 +124,8 @@ def claims(families: Sequence[int], pairs: int, of_language: float) -> Case:
         of_pairs, other = generator.standard_normal((pairs, 1)), generator.standard_normal((pairs, len(numbers)))
         differences = of_language * (np.sqrt(0.4) * of_families + np.sqrt(0.6) * alone)
         differences = differences + 0.6 * (np.sqrt(0.3) * of_pairs + np.sqrt(0.7) * other)
-        values = differences.mean(0)
-        return mean_interval(values, score=False)[1:], families_interval(values, family, differences)[1:]
+        values, error = differences.mean(0), differences.mean(1).std(ddof=1) / np.sqrt(pairs)
+        return mean_interval(values, score=False)[1:], families_interval(values, numbers, error)[1:]
 
     name = f"languages and pairs: difference over {len(numbers)} languages of {len(families)} families, {pairs:,} pairs"
     return Case(f"{name}, sd of languages {100 * of_language:.0f}", 0.0, draw)

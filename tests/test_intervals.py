@@ -219,7 +219,7 @@ def test_coverage_over_families_and_texts(sizes, n, spread):
         )
         noise = np.sqrt(0.3) * generator.standard_normal((n, 1)) + np.sqrt(0.7) * generator.standard_normal((n, sum(sizes)))
         texts = spread * effects + 0.6 * noise
-        _, low, high = families_interval(texts.mean(0), families.astype(str), texts)
+        _, low, high = families_interval(texts.mean(0), families, stats.sem(texts.mean(1)))
         together.append(low <= 0 <= high)
         _, low, high = mean_interval(texts.mean(0), score=False)
         apart.append(low <= 0 <= high)
@@ -231,12 +231,13 @@ def test_a_mean_over_families_is_that_of_their_means():
     value, low, high = families_interval(values, families)
     assert (value, low, high) == pytest.approx(mean_interval(np.array([2.0, 8.0, 7.0])))
     assert families_interval(values[:2], families[:2])[0] == 2 and np.isnan(families_interval(values[:2], families[:2])[1:]).all()
-    texts = 20 * np.random.default_rng(0).standard_normal((50, 4)) + values
-    of_families, of_texts = np.var([2, 8, 7], ddof=1) / 3, np.var(texts @ [1 / 6, 1 / 6, 1 / 3, 1 / 3], ddof=1) / 50
-    freedom = (of_families + of_texts) ** 2 / (of_families**2 / 2 + of_texts**2 / 49)
-    half = stats.t.ppf(0.975, freedom) * np.sqrt(of_families + of_texts)
-    assert families_interval(values, families, texts) == pytest.approx((value, value - half, value + half))
-    assert np.isnan(families_interval(np.zeros(4), families, np.zeros((50, 4)))[1:]).all()
+    square = np.var([2, 8, 7], ddof=1) / 3
+    half = stats.t.ppf(0.975, 2 * (square + 1.5**2) ** 2 / square**2) * np.sqrt(square + 1.5**2)
+    assert families_interval(values, families, 1.5) == pytest.approx((value, value - half, value + half))
+    assert families_interval(np.zeros(4), families, 0.1) == pytest.approx(
+        (0, -0.196, 0.196), abs=1e-4
+    )  # all that varies is shared
+    assert np.isnan(families_interval(np.zeros(4), families)[1:]).all()
 
 
 def test_a_pair_without_others_has_no_interval():

@@ -62,24 +62,21 @@ def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tup
     return mean, *jackknife(mean, left, len(names))
 
 
-def families_interval(values: np.ndarray, families: Sequence[str], texts: np.ndarray | None = None) -> Interval:
+def families_interval(values: np.ndarray, families: Sequence[str] | np.ndarray, error: float = 0) -> Interval:
     """Mean over families of the means over their languages, of values (languages,) without bounds, and its interval.
 
-    What varies are families, by Student's t over their means: related languages are not independent. texts: (n, languages), the
-    values of n texts that the languages share and that `values` are the means of: what other texts would change is added, with
-    the degrees of freedom of both (Satterthwaite 1946).
+    What varies are families, by Student's t over their means: related languages are not independent. error: the standard error
+    that all languages share, as where they have the same texts; it is added, with degrees of freedom after Satterthwaite (1946).
     """
     names, numbers = np.unique(families, return_inverse=True)
-    weights = (1 / np.bincount(numbers) / len(names))[numbers]
-    mean = float(weights @ values)
+    means = np.bincount(numbers, values) / np.bincount(numbers)
     if len(names) < 2:
-        return mean, np.nan, np.nan
-    parts = [np.bincount(numbers, weights * values) * len(names), *([] if texts is None else [texts @ weights])]
-    squares = np.array([np.var(part, ddof=1) / len(part) for part in parts])
-    with np.errstate(invalid="ignore"):  # nothing varies
-        freedom = squares.sum() ** 2 / (squares**2 / [len(part) - 1 for part in parts]).sum()
-    low, high = _unbounded(mean, np.sqrt(squares.sum()), freedom)
-    return mean, float(low), float(high)
+        return float(means.mean()), np.nan, np.nan
+    square = float(np.var(means, ddof=1)) / len(names)
+    with np.errstate(invalid="ignore", divide="ignore"):  # where the families are equal
+        freedom = (len(names) - 1) * np.square(1 + np.divide(error**2, square))
+    low, high = _unbounded(float(means.mean()), np.sqrt(square + error**2), freedom)
+    return float(means.mean()), float(low), float(high)
 
 
 def jackknife(

@@ -13,7 +13,7 @@ from crosslens.papers.wording import by_seeds, interval
 from crosslens.papers.wu2019 import identification
 from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED
 
-OVER_SEEDS = re.compile(r"over (the |\d+ )?seeds|single seed")
+OVER_SEEDS = re.compile(r"over (the |\d+ )?seeds|of a single seed")
 SAY_INTERVALS = {
     "tanti2021": {"table1", "table2", "table3", "footnote6", "findings", "languages", "epochs"},
     "muller2021": {"table1", "table2", "table5", "table6", "table7", "table8"},

@@ -104,7 +104,7 @@ class About:
             reasons.append(f"the encoder is {_listed(others)}, not {_encoder(self.published.encoders[section.encoder])}")
         if different := [key for key in used.corpora if self._differences(paper, key)]:
             corpora, differ = ("corpora", "differ") if len(different) > 1 else ("corpus", "differs")
-            reasons.append(f"the {corpora} {_listed(different)} {differ} from the paper's (see below)")
+            reasons.append(f"the {corpora} {_listed(different)} {differ} from the paper's")
         return reasons
 
     def _seeds(self, paper: Paper, used: Uses) -> str:

@@ -1,0 +1,221 @@
+"""What the code writes into a table from made-up inputs: an item of a scale, under its configuration, without data or trainings.
+
+The numbers say nothing. What counts is which lines a table has, what they are called, and what is remarked on them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from crosslens import parquet
+from crosslens.about import About
+from crosslens.cells import Published, set_apart
+from crosslens.config.whole import load
+from crosslens.corpora import schema
+from crosslens.digests import seal, sealed
+from crosslens.draws import files as draws
+from crosslens.heads import LANGUAGE
+from crosslens.kinds import kinds
+from crosslens.measures import cka
+from crosslens.measures import definitions as d
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.paper import MODEL_FILES, Item, Paper, papers
+from crosslens.recipes import Recipe
+from crosslens.records import RECORDS
+from crosslens.sources.registry import load as load_sources
+from crosslens.tokens.schema import TOKENS
+from crosslens.training.run import PREDICTIONS
+
+PUBLISHED = Path(__file__).parents[1] / "resources/published"
+CUT = (d.CUT_TEXTS, d.CUT_WORDS)
+TREES = (d.LAS, d.UAS, d.LAS_WITHOUT_PUNCTUATION, d.UAS_WITHOUT_PUNCTUATION, d.LAS_WITHOUT_ROOTS)
+PROBES = {"target": (d.PROBE_ACROSS, d.PROBE_WITHIN, d.PROBE_RANDOM), "paragraphs": (d.PROBE_ACROSS, d.PROBE_RANDOM)}
+SUBWORDS = ["[CLS]", "[SEP]", "[UNK]", "the", "##se", "9", "we"]
+
+
+@dataclass(frozen=True)
+class MadeUp(Inputs):
+    """Inputs whose records are in memory, by kind of measure."""
+
+    by_kind: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    def records(self, *kinds: str) -> pd.DataFrame:
+        """The records of some kinds of measures, or of all."""
+        return pd.concat([self.by_kind[kind] for kind in kinds or self.by_kind], ignore_index=True)
+
+
+class Scale:
+    """The tables of a scale. values: its configuration; published: that of config.yaml alone; folder: for files."""
+
+    def __init__(self, values: Mapping[str, Any], published: Mapping[str, Any], folder: Path) -> None:
+        self.config, self.folder = load(dict(values)), folder
+        self.papers = {paper.key: paper for paper in papers() if self.config.paper(paper.key)}
+        self.recipes: dict[str, Recipe] = {}
+        self.draws: dict[str, Any] = {}
+        for paper in self.papers.values():
+            self.recipes |= paper.recipes(self.config)
+            self.draws |= paper.draws(self.config)
+        self.about = About(self.config, load(dict(published)), load_sources(), self.recipes.__getitem__, self.draws, kinds())
+
+    def table(self, key: str, name: str, *, cut: float, empty: bool = False) -> pd.DataFrame:
+        """A table as its rule writes it. cut: share of the texts and words that are cut; empty: whether there are no scores."""
+        paper = self.papers[key]
+        item = paper.items(self.config)[name]
+        by_kind: dict[str, list[dict[str, Any]]] = {need.kind: [] for need in item.needs if need.kind not in MODEL_FILES}
+        for need in item.needs if not empty else ():
+            recipe = self.recipes[need.recipe]
+            settings = paper.measures(recipe, self.config).get(need.kind)
+            common = {"paper": key, "encoder": recipe.encoder, "task": recipe.task, "recipe": recipe.name}
+            for seed in need.seeds if settings is not None else ():
+                records = self._records(need.kind, recipe, settings, cut)
+                by_kind[need.kind] += [common | {"seed": seed} | row for row in records]
+        frames = {kind: pa.Table.from_pylist(rows, schema=RECORDS).to_pandas() for kind, rows in by_kind.items()}
+        module = import_module(f"crosslens.papers.{key}.{item.module}")
+        made = module.table(name, self._inputs(paper, item, frames, cut), item.settings)
+        return set_apart(made, self.about.apart(paper, self.about.uses(paper, item)))
+
+    def _inputs(self, paper: Paper, item: Item, by_kind: Mapping[str, pd.DataFrame], cut: float) -> MadeUp:
+        section = self.config.paper(paper.key)
+        files = [
+            [self._training(self.recipes[need.recipe], seed) / MODEL_FILES.get(need.kind, "") for seed in need.seeds]
+            for need in item.needs
+        ]
+        return MadeUp(
+            needs=item.needs, files=files, published=Published.read(PUBLISHED / f"{paper.key}.csv"), by_kind=by_kind,
+            tokens={corpus: self._tokens(corpus, cut) for corpus in item.corpora},
+            draws={name: self._draws(name) for name in item.draws},
+            tokenizer=self._tokenizer(item.encoder or section.encoder) if item.tokenizer else None,
+            typology=self._typology(item.typology) if item.typology else None,
+        )  # fmt: skip
+
+    # Records of measures.
+
+    def _records(self, kind: str, recipe: Recipe, settings: Mapping[str, Any], cut: float) -> Iterator[dict[str, Any]]:
+        """What a measure records of a training, with values of no meaning."""
+        for number, place in enumerate(self._places(kind, recipe, settings)):
+            value = cut if place["measure"] == "cut" else 0.3 + 0.4 * (number * 37 % 97) / 97
+            ends = {} if place["measure"] in ("cut", "adversary") else {"low": value - 0.01, "high": value + 0.01}
+            yield {"split": "test", "language": "all", "value": value, "n": 1000} | ends | place
+
+    def _places(self, kind: str, recipe: Recipe, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Measure, definition and place of each record."""
+        match kind:
+            case "classification" | "attachment" | "spans":
+                yield from _scores(kind, recipe, settings)
+            case "similarity":
+                others = [code for code in self.config.corpora[settings["corpus"]].languages if code != settings["reference"]]
+                for definition, language, layer in (
+                    (definition, language, layer)
+                    for definition in cka.DEFINITIONS for language in others for layer in range(self._blocks(recipe.encoder) + 1)
+                ):  # fmt: skip
+                    place = {"item": kind, "corpus": settings["corpus"], "language": language, "layer": layer}
+                    yield from (place | {"measure": measure, "definition": definition} for measure in ("cka", "cka floor"))
+            case "probes":
+                for corpus, definitions in PROBES.items():
+                    place = {"measure": "probe", "item": "language", "corpus": settings[corpus]}
+                    ended = {"gradient": 0.1, "converged": False}
+                    yield from (place | ended | {"definition": definition} for definition in definitions)
+            case "spelling":
+                for corpus in PROBES:
+                    yield {"measure": kind, "item": "language", "corpus": settings[corpus], "definition": d.ACCURACY}
+            case "clusters":
+                target, paragraphs = settings["corpora"]
+                for item, corpus in (("labels", target), ("language", target), ("language", paragraphs)):
+                    place = {"measure": kind, "item": item, "corpus": corpus}
+                    yield from (place | {"definition": definition} for definition in (d.V_MEASURE, d.AMI, d.V_CHANCE))
+            case "adversary":
+                watched = any(stage.watch for stage in recipe.stages)
+                for definition in (d.ADVERSARY_START, d.ADVERSARY_END, d.ADVERSARY_BEST) if watched else ():
+                    yield {"measure": kind, "item": settings["head"], "split": "validation", "definition": definition}
+            case _:
+                raise NotImplementedError(f"{kind}: say here what it records")
+
+    def _blocks(self, encoder: str) -> int:
+        return self.config.encoders[encoder].blocks() or 12
+
+    # Files.
+
+    def _training(self, recipe: Recipe, seed: int) -> Path:
+        """What tables read of a training beside measures: predictions of languages, and the history of an epoch."""
+        folder = self.folder / "models" / recipe.name / f"seed{seed}"
+        if not folder.exists():
+            rows = []
+            for data in (score.data for score in recipe.scores if score.head == LANGUAGE):
+                place = blank(PREDICTIONS) | {"head": LANGUAGE, "corpus": data.corpus, "split": data.split}
+                for number, language in enumerate(data.languages):
+                    rows.append(place | {"language": language, "id": language, "gold": [number], "predicted": [number // 2]})
+            parquet.write(pa.Table.from_pylist(rows, schema=PREDICTIONS), folder / MODEL_FILES["predictions"])
+            losses = {f"loss {i} {name}": 0.5 for i, name in enumerate(("task cross_entropy", "language uniformity"))}
+            distances = {f"distance {layer}": 0.1 for layer in range(1, self._blocks(recipe.encoder) + 1)}
+            epoch = {"stage": "task", "epoch": 1, "best_epoch": 1, "n distance": 100, **losses, **distances}
+            with sealed(folder / MODEL_FILES["history"]) as temporary:
+                pd.DataFrame([epoch]).to_csv(temporary, index=False)
+        return folder
+
+    def _tokens(self, corpus: str, cut: float) -> Path:
+        """Two texts of each language and split."""
+        folder = self.folder / f"tokens-{cut}" / corpus
+        if not folder.exists():
+            same = {"pieces": [0, 3, 5, 2, 6, 1], "words": ["the", "9", "we"], "positions": [1, 2, 4], "labels": ["X"] * 3}
+            for language, split in self.config.corpora[corpus].parts():
+                rows = [blank(TOKENS) | same | {"id": f"{split}-{i}", "language": language} for i in range(2)]
+                counts = {"texts": 2, "unknown": int(10 * cut), "cut_texts": int(10 * cut), "cut_words": int(10 * cut)}
+                schema.write(rows, folder / f"{language}.{split}.parquet", TOKENS, counts)
+            seal(folder)
+        return folder
+
+    def _draws(self, name: str) -> Path:
+        folder = self.folder / "draws" / name
+        if not folder.exists():
+            for corpus, drawn in self.draws[name].corpora.items():
+                for language in drawn.languages:
+                    row = blank(draws.SCHEMA) | {"language": language, "split": drawn.sample_split, "sample": True}
+                    parquet.write(pa.Table.from_pylist([row], schema=draws.SCHEMA), folder / corpus / f"{language}.parquet")
+            seal(folder)
+        return folder
+
+    def _tokenizer(self, encoder: str) -> Path:
+        folder = self.folder / "tokenizers" / encoder
+        if not folder.exists():
+            special = [{"content": name, "id": number, "special": True} for number, name in enumerate(SUBWORDS[:3])]
+            content = {"model": {"vocab": {name: number for number, name in enumerate(SUBWORDS)}}, "added_tokens": special}
+            folder.mkdir(parents=True)
+            for name, value in (("tokenizer.json", content), ("config.json", {"num_hidden_layers": self._blocks(encoder)})):
+                (folder / name).write_text(json.dumps(value), encoding="utf-8")
+            seal(folder)
+        return folder
+
+    def _typology(self, corpus: str) -> Path:
+        path = self.folder / "typology.parquet"
+        languages = self.config.corpora[corpus].languages
+        rows = [{"language": code, "feature": "1A", "value": 1 + number % 2} for number, code in enumerate(languages)]
+        parquet.write(pa.Table.from_pylist(rows), path)
+        return path
+
+
+def blank(columns: pa.Schema) -> dict[str, Any]:
+    """A row of a schema that says nothing."""
+    return {field.name: [] if pa.types.is_list(field.type) else pa.array([0]).cast(field.type)[0].as_py() for field in columns}
+
+
+def _scores(kind: str, recipe: Recipe, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Records of predictions: each head on each of its texts."""
+    for score in recipe.scores:
+        definitions: Sequence[str] = ()
+        if kind == "classification":
+            definitions = settings["definitions"].get(score.head, ())
+        elif score.head == settings["head"]:
+            misc = [d.F1_MISC_AS_O] if any(tag.endswith("-MISC") for tag in settings.get("labels", ())) else []
+            spans = [d.F1, d.F1_STRICT, d.F1_BY_WINDOW, *misc, d.ACROSS_WINDOWS]
+            definitions = [*(TREES if kind == "attachment" else spans), *CUT]
+        place = {"item": score.head, "corpus": score.data.corpus, "split": score.data.split}
+        for definition in definitions:
+            languages = ["all"] if kind == "classification" else []
+            languages += [] if definition == d.TRANSFER else score.data.languages
+            measure = "cut" if definition in (*CUT, d.ACROSS_WINDOWS) else "score"
+            yield from (place | {"measure": measure, "definition": definition, "language": code} for code in languages)

@@ -1,0 +1,116 @@
+"""Tables in docs/results against the code that writes them: what it would not write today is stale, whatever the record says."""
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from crosslens.cells import COLUMNS, line, table
+from made_up import Scale
+from snakemake.utils import update_config
+
+ROOT = Path(__file__).parents[1]
+FILES = {
+    "demo": ["config.yaml", "demo/overlay.yaml"],
+    "laptop": ["config.yaml", "laptop/overlay.yaml", "laptop/extracted.yaml"],
+}
+FOLDER = ROOT / "docs/results"
+TABLES = [path.relative_to(FOLDER).as_posix() for path in sorted(FOLDER.glob("**/*.csv"))]
+KEY = ("row", "column", "metric", "definition")
+
+Row = Mapping[str, str]
+
+
+@pytest.fixture(scope="module")
+def scales(tmp_path_factory):
+    def merged(files):
+        values = {}
+        for file in files:
+            update_config(values, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
+        return values
+
+    folder = tmp_path_factory.mktemp("made_up")
+    return {scale: Scale(merged(files), merged(["config.yaml"]), folder / scale) for scale, files in FILES.items()}
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def stale(committed: Iterable[Row], written: Iterable[Row]) -> list[str]:
+    """What of a committed table the code does not write. written: lines from made-up inputs, each line as often as there are.
+
+    What is new, lines or printed values, is no fault: it comes with the next run. Numbers in remarks are those of the data.
+    """
+    known: dict[tuple[str, ...], list[Row]] = {}
+    for row in written:
+        known.setdefault(tuple(row[name] for name in KEY), []).append(row)
+    faults = []
+    for row in committed:
+        place = tuple(row[name] for name in KEY)
+        if (alike := known.get(place)) is None:
+            faults.append(f"{place}: no such line")
+            continue
+        remarks = {part for other in alike for part in parts(other)}
+        faults += [f"{place}: no such remark: {part}" for part in parts(row) if part not in remarks]
+        for name in ("published", "comparable", "reason"):
+            if row[name] and row[name] not in {other[name] for other in alike}:
+                faults.append(f"{place}: {name} is not {row[name]!r}")
+        seeds = {bool(other["seeds"]) for other in alike if other["here"]}
+        if row["here"] and seeds and bool(row["seeds"]) not in seeds:
+            faults.append(f"{place}: seeds, where there are none, or none")
+        if row["difference"] and row["comparable"] == "False":
+            faults.append(f"{place}: a difference of what cannot be compared")
+    return faults
+
+
+def parts(row: Row) -> set[str]:
+    return {re.sub(r"\d[\d,.]*(e-?\d+)?", "#", part) for part in row["remark"].split("; ")} - {""}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_committed_table_is_one_that_the_code_writes(name, scales, tmp_path):
+    scale, *paper, item = name.removesuffix(".csv").split("/")
+    written = []
+    for options in ({"cut": 0.1}, {"cut": 0.0, "empty": True}):
+        scales[scale.partition("-")[0]].table(*(paper or ["tanti2021"]), item, **options).to_csv(
+            tmp_path / "made.csv", index=False
+        )
+        written += rows(tmp_path / "made.csv")
+    with (FOLDER / name).open(encoding="utf-8") as stream:
+        assert next(csv.reader(stream)) == list(COLUMNS)
+    committed = rows(FOLDER / name)
+    assert committed and stale(committed, written) == []
+
+
+def test_there_are_tables_of_every_scale_and_paper():
+    assert {name.partition("/")[0].partition("-")[0] for name in TABLES} == FILES.keys() and len(TABLES) >= 26
+
+
+CHANGES = {  # what is done to a table -> the fault that is found
+    "a definition that was renamed": ({"definition": "F1 of spans"}, "no such line"),
+    "a metric that was renamed": ({"metric": "accuracy"}, "no such line"),
+    "another remark": ({"remark": "9 of 99 words cut away; mean of 3 languages"}, "no such remark: # of # words cut away"),
+    "another printed value": ({"published": "64.2"}, "published is not '64.2'"),
+    "a table that became comparable": ({"comparable": "True"}, "comparable is not 'True'"),
+    "another reason": ({"reason": "another corpus"}, "reason is not 'another corpus'"),
+    "a difference that means nothing": ({"difference": "-0.07"}, "a difference of what cannot be compared"),
+    "no seeds": ({"seeds": ""}, "seeds, where there are none, or none"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_stale_is_found(change, tmp_path):
+    values, fault = CHANGES[change]
+    numbers, remark = {"here": 64.1, "seeds": 3}, ["8 of 1,234 texts truncated", "mean of 12 languages"]
+    made = table([line("EN->X", "REF", "F1", "F1", numbers, 64.17, remark)], "muller2021", "table8")
+    made = made.assign(comparable=False, reason="another encoder", difference=None)
+    made.to_csv(tmp_path / "made.csv", index=False)
+    (written,) = rows(tmp_path / "made.csv")
+    same = written | {"here": "12.3", "remark": "77 of 999 texts truncated"}
+    assert stale([same], [written]) == []
+    (found,) = stale([written | values], [written])
+    assert fault in found

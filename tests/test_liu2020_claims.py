@@ -130,6 +130,13 @@ def test_the_shift_is_compared_with_random_directions_at_one_layer(made):
         assert found["remark"] == ("not decided: the interval includes 0" if low <= 0 else "agrees") + "; as claimed in 2 of 2"
 
 
+def test_a_claim_rests_on_the_seeds_of_its_models(made):
+    assert made["seeds"].notna().eq(made["here"].notna()).all()
+    of_tokens = made["row"].str.contains("convert rate|subwords|weights|outputs")
+    assert set(made[of_tokens]["seeds"]) == {1}
+    assert set(made[made["row"] == "XNLI, gain over no shift"]["seeds"]) == {3}  # trainings of the classifier
+
+
 def test_the_convert_rate_rises_with_the_weight_by_direction(made):
     rows = made[made["row"] == "convert rate by weight"]
     assert rows["column"].tolist() == ["alpha = 2 less alpha = 1"] and rows["here"].tolist() == [30.0]

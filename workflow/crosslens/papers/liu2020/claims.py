@@ -93,7 +93,8 @@ def _difference(
     """
     differences = (after - before).dropna().to_numpy(float)
     low, high = (np.nan, np.nan) if len(differences) < 2 else mean_interval(differences, score=False)[1:]
-    numbers = {"here": rounded(float(differences.mean())), "low": rounded(low), "high": rounded(high), "n": len(differences)}
+    numbers = {"here": rounded(float(differences.mean())), "low": rounded(low), "high": rounded(high)}
+    numbers |= {"seeds": _fewest_seeds(models), "n": len(differences)}
     said = verdict(claim.sign, low, high, len(differences), models)
     every = f"as claimed in {np.count_nonzero(claim.sign * differences > 0)} of {len(differences)}"
     return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, [said, every])
@@ -158,7 +159,7 @@ def _share(claim: str, column: str, own: pd.DataFrame, model: Model) -> dict[str
     by_direction = 100 * own.dropna(subset="value").groupby("item")["value"].mean()
     if by_direction.empty:
         return cells.line(claim, column, SHARES, claim, {"here": None})
-    numbers = {"here": rounded(float(by_direction.mean())), "n": len(by_direction)}
+    numbers = {"here": rounded(float(by_direction.mean())), "seeds": _fewest_seeds([model]), "n": len(by_direction)}
     layers = own["layer"].nunique()
     remarks = [
         f"{by_direction.min():.1f} to {by_direction.max():.1f} by direction",
@@ -166,6 +167,11 @@ def _share(claim: str, column: str, own: pd.DataFrame, model: Model) -> dict[str
         f"{NOT_DECIDED}: {reason}" if (reason := unlearned(model)) else "",
     ]
     return cells.line(claim, column, SHARES, claim, numbers, None, remarks)
+
+
+def _fewest_seeds(models: Sequence[Model]) -> int:
+    """Seeds that a comparison of models rests on; a model that is not trained here is measured with one."""
+    return min(model.seeds or 1 for model in models)
 
 
 def _transfer(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:

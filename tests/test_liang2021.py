@@ -560,6 +560,7 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
             {"xlmr": "cc100"},
             "papers.liang2021.texts: expected a corpus for the paper's encoder, mbert, found none: add it",
         ),
+        ("probe_words", 900, "papers.liang2021: probing.typology.words: expected at most 900, as probe_words has it, found 1000"),
         ("removal", {"first": [50, 100]}, "removal: first: expected 0 among the numbers, with which the others are compared"),
         ("probing", {"bands": [5, 10, 20]}, "probing: bands: expected windows of 10 to end at 10 or later, found 5: remove it"),
         ("probing", {"typology": {"corpus": "pud"}}, "probing.typology.corpus: expected a corpus of kind 'typology'"),

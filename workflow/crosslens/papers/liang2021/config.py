@@ -204,6 +204,12 @@ class Liang2021(PaperSection):
             raise ValueError(
                 f"sources: expected [en] first, on which tables 2 and 4 and figure 4 are based, found {self.sources[0]}"
             )
+        typology = self.probing.typology
+        used = {"rest_words": self.probing.rest_words, "typology.words": typology.words,
+                "typology.held_out_words": typology.held_out_words}  # fmt: skip
+        for name, words in used.items():
+            if words > self.probe_words:
+                raise ValueError(f"probing.{name}: expected at most {self.probe_words}, as probe_words has it, found {words}")
         if len(self.sources) > 2:
             raise ValueError(f"sources: expected [en] and at most one mixed set, found {len(self.sources)} sets")
         return self

@@ -77,9 +77,7 @@ class Removal(Section):
     first: list[First] = Field(
         [0, 50, 100, 200, 300, 400, 500, 600, 700], description="numbers of removed directions, of the frozen encoder's states"
     )
-    tuned: list[First] = Field(
-        [0, 50, 100, 200, 400, 600], description=f"the same where the encoder is fine-tuned; 0: the tables' {BASELINE}"
-    )
+    tuned: list[First] = Field([0, 50, 100, 200, 400, 600], description="the same where the encoder is fine-tuned")
     rate: Rate = Field(1e-3, description="learning rate of heads on the frozen encoder")
 
     @model_validator(mode="after")

@@ -49,8 +49,7 @@ def _table(name: str, config: Config) -> Item:
 def _removal(config: Config) -> Item:
     shown = removals(config)
     names = dict.fromkeys(part["recipe"] for parts in shown.values() for part in parts)
-    configured, seeds = recipes(config), tuple(section(config).seeds)
-    needs = tuple(Need(kind(configured[recipe]), recipe, seeds) for recipe in names)
+    needs = tuple(Need("classification", recipe, tuple(section(config).seeds)) for recipe in names)
     return _made("figure4", "removal", needs=needs, settings={"study": study(config), "removals": shown})
 
 

@@ -8,7 +8,7 @@ from crosslens.config.whole import Config
 from crosslens.heads import TASK, LinearHead, Projection
 from crosslens.labels import ENTITIES, UPOS
 from crosslens.papers.liang2021.config import Liang2021, Model, TaskName, section
-from crosslens.papers.liang2021.layout import BASELINE, PAPER, part_name, pretrained, recipe_name, untrained
+from crosslens.papers.liang2021.layout import PAPER, part_name, pretrained, recipe_name, untrained
 from crosslens.recipes import ENCODER, Artefact, Data, Drift, Edit, Penalty, Phase, Recipe, Score, Stage, Term
 
 LABELS = {"pos": UPOS, "ner": tuple(tag for tag in ENTITIES if not tag.endswith("-MISC"))}
@@ -31,7 +31,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     for task in paper.tasks:
         for sources in paper.sources:
             made += [_model(name, task, sources, model, config) for name, model in paper.models.items()]
-        made += [_frozen(task, config), *(_tuned(task, *part, config) for part in _parts(paper.removal.tuned) if part[0])]
+        made += [_frozen(task, config), *(_tuned(task, *part, config) for part in _parts(paper.removal.tuned))]
     return {recipe.name: recipe for recipe in made}
 
 
@@ -51,18 +51,14 @@ def study(config: Config) -> dict[str, Any]:
 
 
 def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
-    """What figure 4 shows of each task: recipe, head, number of removed directions, and whether they are random ones.
-
-    Where the encoder is fine-tuned and no direction is removed, that is a model of the tables.
-    """
+    """What figure 4 shows of each task: recipe, head, number of removed directions, and whether they are random ones."""
     paper, english = section(config), section(config).sources[0]
     frozen = {task: recipe_name(task, english, FROZEN) for task in paper.tasks}
     return {
         task: [
             *({"recipe": frozen[task], "head": f"{TASK} {part_name(*part)}", "first": part[0], "random": part[1]}
               for part in _parts(paper.removal.first)),
-            *({"recipe": recipe_name(task, english, part_name(*part) if part[0] else BASELINE), "head": TASK, "first": part[0],
-               "random": part[1]}
+            *({"recipe": recipe_name(task, english, part_name(*part)), "head": TASK, "first": part[0], "random": part[1]}
               for part in _parts(paper.removal.tuned)),
         ]
         for task in paper.tasks
@@ -70,8 +66,10 @@ def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
 
 
 def _parts(numbers: Sequence[int]) -> list[tuple[int, bool]]:
-    """First direction that is read, and whether those that are removed are random; of none there is one kind."""
-    return [(first, random) for random in (False, True) for first in numbers if first or not random]
+    """First direction that is read, and whether directions are random. None is removed of both, since AdamW depends on the
+    coordinates in which a head reads the same states.
+    """
+    return [(first, random) for random in (False, True) for first in numbers]
 
 
 def _model(name: str, task: TaskName, sources: Sequence[str], model: Model, config: Config) -> Recipe:

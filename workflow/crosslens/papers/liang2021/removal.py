@@ -11,7 +11,7 @@ from crosslens.errors import DataError
 from crosslens.figures.curves import Curve, panels
 from crosslens.figures.style import look
 from crosslens.heads import TASK
-from crosslens.measures.definitions import CHUNK_MICRO_F1, F1_BY_WINDOW
+from crosslens.measures.definitions import CHUNK_MICRO_F1
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import TASKS, Study
 from crosslens.papers.wording import by_seeds
@@ -21,7 +21,6 @@ LOOKS: Mapping[bool, tuple[str, Mapping[str, str | float]]] = {
     False: ("language directions", look(0)),
 }
 FROZEN, TUNED = "frozen encoder", "fine-tuned encoder"
-DEFINITIONS = (CHUNK_MICRO_F1, F1_BY_WINDOW)  # the same of entities, whose chunks are spans
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
@@ -33,10 +32,10 @@ def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence
     """A row a task, a column for the frozen and for the fine-tuned encoder: what the removal of directions costs.
 
     That is F1 from all directions less F1 without the first x, mean over all languages, as in the paper. records: of
-    classification and, of entities, of spans. Raises DataError where nothing is left to draw.
+    classification, head by head. Raises DataError where nothing is left to draw.
     """
     grid: dict[str, dict[str, list[Curve]]] = {}
-    scored = records[records["definition"].isin(DEFINITIONS) & (records["split"] == "test")]
+    scored = records[(records["definition"] == CHUNK_MICRO_F1) & (records["split"] == "test")]
     for task, parts in removals.items():
         own = scored[scored["language"].isin(study.languages[study.tasks[task]])]
         tuned = [part for part in parts if part["head"] == TASK]
@@ -53,13 +52,14 @@ def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence
 
 
 def _curves(records: pd.DataFrame, parts: Sequence[Mapping[str, Any]]) -> list[Curve]:
-    """Mean over seeds of the loss of a mean over languages, by number of removed directions; none where none was removed."""
+    """Mean over seeds of the loss of a mean over languages, by number of removed directions; none where there are no values.
+
+    Each kind of directions is compared with all directions of its own: AdamW depends on the coordinates in which a head reads.
+    """
     places = pd.DataFrame([*parts], columns=["recipe", "head", "first", "random"]).rename(columns={"head": "item"})
-    means = records.merge(places, on=["recipe", "item"]).groupby(["first", "random", "seed"], as_index=False)["value"].mean()
-    whole = means[means["first"] == 0].set_index("seed")["value"]
-    losses = means.assign(value=means["seed"].map(whole) - means["value"], layer=means["first"], low=np.nan, high=np.nan)
-    return [
-        Curve.over_seeds(losses[(losses["random"] == random) | (losses["first"] == 0)], style, name)
-        for random, (name, style) in LOOKS.items()
-        if ((losses["random"] == random) & (losses["first"] > 0)).any()
-    ]
+    means = records.merge(places, on=["recipe", "item"]).groupby(["random", "seed", "first"], as_index=False)["value"].mean()
+    whole = means[means["first"] == 0].set_index(["random", "seed"])["value"].rename("whole")
+    means = means.join(whole, on=["random", "seed"])
+    losses = means.assign(value=means["whole"] - means["value"], layer=means["first"], low=np.nan, high=np.nan)
+    kinds = {random: losses[losses["random"] == random] for random in LOOKS}
+    return [Curve.over_seeds(kinds[random], style, name) for random, (name, style) in LOOKS.items() if len(kinds[random])]

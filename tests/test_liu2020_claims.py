@@ -1,33 +1,42 @@
 """liu2020: what the text claims without a table, and verdicts on it, from made-up records of every kind."""
 
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from crosslens import parquet
 from crosslens.measures.definitions import TRANSFER
 from crosslens.measures.guesses import BIGRAM, MODEL, NAMED
 from crosslens.measures.guesses import GAIN as OVER_BIGRAM
-from crosslens.measures.intervals import mean_interval
+from crosslens.measures.intervals import families_interval, mean_interval
 from crosslens.measures.shifts import CONVERT_RATE, GAIN, MASKED, PROBABILITY, RANDOM, RANDOM_SELECTED, SELECTED, SHARES, SHIFT
 from crosslens.papers.liu2020 import claims, learned
 from crosslens.papers.liu2020.layout import LAST, UNTRAINED, Study, inference, pretraining
 from crosslens.papers.liu2020.retrieval import RANK
 from crosslens.records import RECORDS
+from crosslens.training.run import PREDICTIONS
 from crosslens.verdicts import unlearned
+from scipy import stats
 from test_liu2020_figures import NAMES, SIZES, retrieved, scored
 
 MODELS = [f"{model}/{size}" for size in SIZES for model in ("bert-512", "bert-20", "glove", "word2vec")]
 STUDY = {
     "source": "en", "encoder": "mbert", "models": MODELS, "sizes": SIZES, "windows": [512, 20], "translator": "liu2020/released",
     "translation": {"model": "released"}, "inference": ["de"], "names": NAMES,
+    "families": {"en": "Indo-European", "de": "Indo-European", "fr": "Indo-European", "sw": "Niger-Congo", "zh": "Sino-Tibetan"},
 }  # fmt: skip
+PAIRS = 40
 
 
 def translated() -> pd.DataFrame:
-    """Two directions; outputs do as the text says for negative weights alone."""
+    """Two directions, of languages of two families; outputs do as the text says for negative weights alone."""
     rows = []
-    for number, item in enumerate(("en->de", "en->fr")):
+    for number, item in enumerate(("en->de", "zh->en")):
         common = {"item": item, "split": "test", "subspace": "mean", "layer": 10}
         for weight in (-1.0, 1.0, 2.0):
             rate = 0.0 if weight < 0 else 0.3 * weight + 0.1 * number
@@ -55,22 +64,50 @@ def gains() -> pd.DataFrame:
     ])  # fmt: skip
 
 
+def right(recipe: str, seed: int) -> pd.DataFrame:
+    """Whether a training is right at each pair in each language."""
+    generator = np.random.default_rng([seed, *recipe.encode()])
+    hard = generator.random((PAIRS, 1))
+    found = pd.DataFrame(hard + 0.5 * generator.random((PAIRS, len(NAMES))) < 0.8, columns=list(NAMES))
+    return found.rename(index=str)
+
+
+def predictions(folder) -> list[tuple[str, int, Path]]:
+    """Of the trainings on XNLI, recipe, seed and file."""
+    recipes = [inference(model, features=True) for model in MODELS]
+    recipes += [inference(model) for model in MODELS if model.startswith("bert")]
+    found = []
+    for recipe, seed in product(recipes, (0, 1)):
+        path = folder / recipe / f"{seed}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table = right(recipe, seed).melt(var_name="language", ignore_index=False).rename_axis("id").reset_index()
+        rows = [
+            {"head": "task", "corpus": "xnli", "split": split, "language": language, "id": id, "gold": [2],
+             "predicted": [2 if is_right and split == "test" else 0], "cut": False, "cut_words": 0}
+            for split in ("dev", "test") for id, language, is_right in table.itertuples(index=False)
+        ]  # fmt: skip
+        parquet.write(pa.Table.from_pylist(rows, schema=PREDICTIONS), path)
+        found.append((recipe, seed, path))
+    return found
+
+
 @pytest.fixture(scope="module")
-def made() -> pd.DataFrame:
+def made(tmp_path_factory) -> pd.DataFrame:
     accuracies = pd.DataFrame([
         {"recipe": LAST, "seed": 0, "language": "de", "split": "test", "measure": "accuracy", "definition": definition,
          "value": 0.5, "layer": 6, "weight": weight / 10}
         for definition in (SHIFT, RANDOM) for weight in range(31)
     ])  # fmt: skip
     parts = [accuracies, retrieved(), scored().assign(measure="score"), translated(), gains()]
-    return table([*parts, named(0.6, 0.46, "liu2020/released", seeds=(0,))])
+    folder = tmp_path_factory.mktemp("predictions")
+    return table([*parts, named(0.6, 0.46, "liu2020/released", seeds=(0,))], predictions(folder))
 
 
-def table(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """The claims of records."""
+def table(parts: list[pd.DataFrame], predicted: Sequence[tuple[str, int, Path]] = ()) -> pd.DataFrame:
+    """The claims of records and of predictions on XNLI."""
     records = pd.concat(parts)
     records = records.reindex(columns=[*dict.fromkeys([*RECORDS.names, *records.columns])])
-    return claims.table("claims", SimpleNamespace(records=lambda: records), {"study": STUDY})
+    return claims.table("claims", SimpleNamespace(records=lambda: records, by_seed=lambda kind: predicted), {"study": STUDY})
 
 
 def of(made, row: str, column: str) -> pd.Series:
@@ -78,32 +115,39 @@ def of(made, row: str, column: str) -> pd.Series:
     return found
 
 
-def test_models_are_compared_by_language(made):
-    records = {"word retrieval": retrieved(), "XNLI, frozen": scored(), "XNLI, fine-tuned": scored()}
-    names = {
-        "word retrieval": pretraining,
-        "XNLI, frozen": lambda model: inference(model, features=True),
-        "XNLI, fine-tuned": inference,
-    }
-    for task, table in records.items():
-        by_model = {}
-        for model in ("bert-512/200k", "bert-20/200k", "glove/200k"):
-            own = table[table["recipe"] == names[task](model)]
-            if task == "word retrieval":
-                own = own[(own["definition"] == RANK) & own["item"].str.startswith("en-") & (own["layer"] == own["layer"].max())]
-            else:
-                own = own[(own["definition"] == "accuracy") & (own["split"] == "test") & ~own["language"].isin(["en", "all"])]
-            by_model[model] = 100 * own.groupby("language")["value"].mean()
-        for before, name in (("glove/200k", "GloVe"), ("bert-20/200k", "BERT, window 20")):
-            rows = made[(made["row"] == f"BERT, window 512 less {name}, {task}") & (made["column"] == "200k")]
-            if task == "XNLI, fine-tuned" and before.startswith("glove"):
-                assert rows.empty
-                continue
-            differences = by_model["bert-512/200k"] - by_model[before]
-            value, low, high = mean_interval(differences.to_numpy(), score=False)
-            (line,) = rows.to_dict("records")
-            assert [line["here"], line["low"], line["high"]] == pytest.approx([value, low, high], abs=0.006)
-            assert line["n"] == len(differences) == (3 if task == "word retrieval" else 4)
+@pytest.mark.parametrize(("before", "name"), [("glove/200k", "GloVe"), ("bert-20/200k", "BERT, window 20")])
+def test_models_are_compared_by_families_of_languages(made, before, name):
+    table = retrieved()
+    by_model = []
+    for model in (before, "bert-512/200k"):
+        own = table[(table["recipe"] == pretraining(model)) & (table["definition"] == RANK)]
+        own = own[own["item"].str.startswith("en-") & (own["layer"] == own["layer"].max())]
+        by_model.append(100 * own.set_index("language")["value"])
+    difference = by_model[1] - by_model[0]
+    line = of(made, f"BERT, window 512 less {name}, word retrieval", "200k")
+    expected = mean_interval(np.array([difference[["de", "fr"]].mean(), difference["zh"]]), score=False)
+    assert [line["here"], line["low"], line["high"]] == pytest.approx(expected, abs=0.006) and line["n"] == 3
+
+
+@pytest.mark.parametrize(("before", "name", "tuned"), [("glove", "GloVe", False), ("bert-20", "BERT, window 20", True)])
+def test_models_are_compared_at_the_same_pairs(made, before, name, tuned):
+    """What other pairs would change in all languages is part of the interval; seeds are averaged at each pair."""
+    by_size = {}
+    for size in SIZES:
+        one, other = (
+            sum(right(inference(f"{model}/{size}", features=not tuned), seed) for seed in (0, 1)) * 50.0
+            for model in (before, "bert-512")
+        )
+        by_size[size] = (other - one).drop(columns="en")
+    task = "XNLI, fine-tuned" if tuned else "XNLI, frozen"
+    cases = {size: found for size, found in by_size.items() if tuned or size == "200k"}
+    cases |= {"1000k less 200k": by_size["1000k"] - by_size["200k"]} if tuned else {}
+    for column, found in cases.items():
+        line = of(made, f"BERT, window 512 less {name}, {task}", column)
+        families = [STUDY["families"][language] for language in found.columns]
+        expected = families_interval(found.mean().to_numpy(), families, float(stats.sem(found.mean(axis=1))))
+        assert [line["here"], line["low"], line["high"]] == pytest.approx(expected, abs=0.006) and line["n"] == 4
+    assert tuned or not made["row"].str.contains("less GloVe, XNLI, fine-tuned").any()
 
 
 def test_shares_of_single_subwords(made):
@@ -219,7 +263,7 @@ def test_a_classifier_at_chance_or_at_random_weights_has_not_learned():
 def test_a_retriever_that_knows_spelling_alone_has_not_learned():
     for score, untrained, expected in (
         (0.2, 0.1, ""),
-        (0.1, 0.1, "glove/200k is not above random weights (18.0 %, random weights 18.0 %)"),
+        (0.1, 0.1, "glove/200k is not above random weights (19.7 %, random weights 19.7 %)"),
     ):
         records = words(score, untrained, 0.01, pretraining("glove/200k"))
         assert unlearned(learned.models(records, study())(learned.RETRIEVED, "glove/200k")) == expected

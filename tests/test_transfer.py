@@ -88,7 +88,14 @@ def test_weights_are_selected_on_development_data(measured):
 def test_gains_are_paired(measured):
     accuracy = measured[measured["measure"] == ACCURACY].set_index(["definition", "language"])["value"]
     gains = measured[measured["measure"] == GAIN].set_index(["definition", "language"])
+    of_all, gains = gains.xs("all", level="language"), gains.drop(index="all", level="language")
     assert len(gains) == 8 and gains["value"].abs().max() > 0
+    for definition, mean in gains.groupby(level="definition")["value"].mean().items():
+        low, value, high = of_all.loc[definition, ["low", "value", "high"]]
+        assert value == pytest.approx(mean)
+        # Pairs vary less in the mean of two languages than in either: at most as much as in both together.
+        both = gains.loc[definition]
+        assert not high - low > (both["high"] - both["low"]).sum() + 1e-9
     for (definition, language), gain in gains.iterrows():
         assert gain["value"] == pytest.approx(accuracy[definition, language] - accuracy[NO_SHIFT, language])
         assert gain["low"] < gain["value"] < gain["high"] if gain["weight"] else np.isnan([gain["low"], gain["high"]]).all()

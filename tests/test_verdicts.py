@@ -40,21 +40,25 @@ def test_one_training_or_one_language_decides_nothing():
     once, released = LEARNED._replace(seeds=1), LEARNED._replace(seeds=None)
     assert verdict(1, 0.5, 2.0, 8, [once, LEARNED]) == "not decided: bert-64/more has one seed"
     assert verdict(1, 0.5, 2.0, 8, [released]) == "agrees"
-    assert verdict(1, 0.5, 2.0, 1, [released]) == "not decided: one language"
+    assert verdict(1, 0.5, 2.0, 1, [released]) == "not decided: one family of languages"
     both = verdict(1, 0.5, 2.0, 1, [once, GUESSING])
     assert (
-        both.split(": ")[1] == "bert-20/less is not above chance (33.8 %, chance 33.3 %), bert-64/more has one seed, one language"
+        both.split(": ")[1]
+        == "bert-20/less is not above chance (33.8 %, chance 33.3 %), bert-64/more has one seed, one family of languages"
     )
 
 
 def test_paired_floors_compare_by_language():
-    """The same differences in languages far apart, which the interval of either score would hide."""
+    """The same differences in languages far apart, which the interval of either score would hide; related languages are one."""
     levels = pd.Series({"de": 5.0, "fr": 40.0, "zh": 80.0})
-    found = paired_floor("random weights", levels + [1.0, 2.0, 1.5], levels)
+    found = paired_floor("random weights", levels + [1.0, 2.0, 1.5], levels, ["a", "b", "c"])
     assert (found.score, found.level) == pytest.approx((43.1667, 41.6667), abs=1e-3)
     assert found.low == pytest.approx(stats.ttest_1samp([1.0, 2.0, 1.5], 0).confidence_interval().low)
-    assert math.isnan(paired_floor(CHANCE, levels[:1], levels).low)  # one language has no interval
-    assert math.isnan(paired_floor(CHANCE, levels[:0], levels).score)
+    found = paired_floor("random weights", levels + [1.0, 3.0, 1.5], levels, ["a", "a", "c"])
+    assert (found.score, found.level) == pytest.approx((53, 51.25))
+    assert found.low == pytest.approx(stats.ttest_1samp([2.0, 1.5], 0).confidence_interval().low)
+    assert math.isnan(paired_floor(CHANCE, levels[:1], levels, ["a"]).low)  # one language has no interval
+    assert math.isnan(paired_floor(CHANCE, levels[:0], levels, []).score)
 
 
 def test_floors_from_intervals_have_the_coverage_of_normal_estimates():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.intervals import mean_interval
+from crosslens.measures.intervals import families_interval
 
 AGREES, DISAGREES, NOT_DECIDED = "agrees", "disagrees", "not decided"
 CHANCE, RANDOM_WEIGHTS = "chance", "random weights"
@@ -42,13 +42,14 @@ class Model(NamedTuple):
     seeds: int | None = None
 
 
-def paired_floor(name: str, scores: pd.Series, levels: pd.Series) -> Floor:
-    """A floor under scores by language, from differences over the languages that both have."""
-    pairs = pd.concat([scores, levels], axis=1, join="inner").dropna().to_numpy(float)
-    if not len(pairs):
+def paired_floor(name: str, scores: pd.Series, levels: pd.Series, families: Sequence[str]) -> Floor:
+    """A floor under scores by language, from differences over the languages that both have. families: of each of the scores."""
+    pairs = pd.DataFrame({"score": scores, "level": levels, "family": pd.Series(families, scores.index)}).dropna()
+    if pairs.empty:
         return Floor(name, math.nan, math.nan, math.nan)
-    low = mean_interval(pairs[:, 0] - pairs[:, 1], score=False)[1] if len(pairs) > 1 else math.nan
-    return Floor(name, float(pairs[:, 0].mean()), float(pairs[:, 1].mean()), low)
+    family = pairs.pop("family").to_numpy()
+    score, level = (families_interval(pairs[side].to_numpy(float), family)[0] for side in pairs)
+    return Floor(name, score, level, families_interval((pairs["score"] - pairs["level"]).to_numpy(float), family)[1])
 
 
 def floor(name: str, score: Interval, level: Interval) -> Floor:
@@ -72,14 +73,14 @@ def unlearned(model: Model) -> str:
     return ""
 
 
-def verdict(sign: int, low: float, high: float, units: int, models: Sequence[Model]) -> str:
-    """What the interval from low to high, over so many languages, says of the claim that a number has a sign.
+def verdict(sign: int, low: float, high: float, families: int, models: Sequence[Model]) -> str:
+    """What the interval from low to high, over so many families of languages, says of the claim that a number has a sign.
 
-    It decides nothing where a model has learned nothing, or where all rests on one training or one language.
+    It decides nothing where a model has learned nothing, or where all rests on one training or one family.
     """
     reasons = [reason for model in models if (reason := unlearned(model))]
     reasons += [f"{model.name} has one seed" for model in models if model.seeds == 1]
-    reasons += ["one language"] if units < 2 else []
+    reasons += ["one family of languages"] if families < 2 else []
     if not reasons and (not np.isfinite([low, high]).all() or low <= 0 <= high):
         reasons = ["the interval includes 0"]
     if reasons:

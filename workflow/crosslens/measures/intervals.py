@@ -62,6 +62,12 @@ def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tup
     return mean, *jackknife(mean, left, len(names))
 
 
+def standard_error(low: np.ndarray, high: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Standard errors of means of so many items, by the ends of their t intervals, (...) each; 0 where there is none."""
+    errors: np.ndarray = np.nan_to_num((high - low) / 2 / _quantile(number - 1))
+    return errors
+
+
 def families_interval(values: np.ndarray, families: Sequence[str] | np.ndarray, error: float = 0) -> Interval:
     """Mean over families of the means over their languages, of values (languages,) without bounds, and its interval.
 

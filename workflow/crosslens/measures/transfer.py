@@ -5,6 +5,7 @@ languages, the best weight of the test set, and the same with a random vector of
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +37,8 @@ def measure(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Accuracy of each language at each weight, on dev and test; selected ones on test, and their gain over no shift.
 
-    layer: whose output is shifted. The interval of a gain is Student's t over test pairs; none where no prediction differs.
+    layer: whose output is shifted. The interval of a gain is Student's t over test pairs; none where no prediction differs. Where
+    the languages have the same pairs, the mean gain of all has one too, over pairs in all languages.
     """
     torch.set_num_threads(given.threads)
     units = Units(unit="text", segments=segments)
@@ -44,11 +46,14 @@ def measure(
     mean, every = Mean(**means), list(dict.fromkeys([0.0, *weights]))
     found = mean_states(model.encoder, given.tokens, [source, *languages], [mean], segments)[mean]
     right: dict[tuple[str, str, bool], np.ndarray] = {}  # language, split, random -> (weights, pairs) bool
+    gains: dict[str, list[np.ndarray]] = defaultdict(list)  # definition -> of each language, (pairs,)
+    tested: set[tuple[str, ...]] = set()  # ids of the pairs of each language
     for language in Progress(1 + len(languages), "languages", logger).over([source, *languages]):
         vector = found[source][layer] - found[language][layer]
         drawn = random_direction(vector, stream(given.seed, "random direction", language, source))
         for split in ("dev", "test"):
             texts = read_pairs(given.tokens[pairs], language, split, labels)
+            tested |= {tuple(texts.ids)} if split == "test" and language != source else set()
             for random in (False, True):
                 cells = {weight: Shift(layer, weight, drawn if random else vector) for weight in every}
                 cells = {0.0: cells[0.0]} if language == source else cells
@@ -75,8 +80,15 @@ def measure(
             }  # fmt: skip
             yield {**row, "measure": ACCURACY, "value": float(scored[number].mean())}
             if definition != NO_SHIFT:
-                gain, low, high = mean_interval(scored[number].astype(float) - test[0], score=False)
+                gains[definition].append(scored[number].astype(float) - test[0])
+                gain, low, high = mean_interval(gains[definition][-1], score=False)
                 yield {**row, "measure": GAIN, "value": gain, "low": low, "high": high}
+    for definition, by_language in gains.items() if len(tested) == 1 else ():
+        gain, low, high = mean_interval(np.mean(by_language, 0), score=False)
+        yield {
+            "corpus": pairs, "language": "all", "split": "test", "layer": layer, "definition": definition, "measure": GAIN,
+            "value": gain, "low": low, "high": high, "n": len(by_language[0]),
+        }  # fmt: skip
 
 
 def classify(model: EncoderWithHeads, texts: Texts, cells: Mapping[Any, Shift]) -> dict[Any, np.ndarray]:

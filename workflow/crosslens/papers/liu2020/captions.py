@@ -70,8 +70,9 @@ of masked subwords of held-out text; chance and words spelt the same follow.""",
     "inference": """Scores behind figures 2, 4 and 6: accuracy in percent, with its 95 % interval, {interval}. A third is chance;
 the same trainings from random weights stand last, what BERTs name of masked subwords of held-out text first.""",
     "claims": """What the text says of figures without numbers, and of what it does not show. here: the measured difference or
-share, in percentage points or percent, with its 95 % interval; remark: whether it agrees with the claim, and in how many
-languages or directions the number is as claimed, which the paper says of all.
+share, in percentage points or percent; remark: whether it agrees with the claim, and in how many languages or directions the
+number is as claimed, which the paper says of all. A difference is the mean over families of languages of the means of their
+languages, with its 95 % interval: over families, since related languages are not independent, and on XNLI over test pairs too.
 
 How to read it: where the remark says "not decided", the numbers are no finding. Nothing is decided between models of which one
 has learned nothing: each must exceed guessing, the same training from random weights and, as a masked language model, the bigram

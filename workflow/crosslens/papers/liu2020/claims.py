@@ -1,17 +1,19 @@
 """liu2020: what the text claims without a table, as measured here, and what that says of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from crosslens import cells
+from crosslens import cells, parquet
 from crosslens.cells import rounded, where
+from crosslens.heads import TASK
 from crosslens.measures import shifts
-from crosslens.measures.definitions import ACCURACY
-from crosslens.measures.intervals import mean_interval
+from crosslens.measures.intervals import families_interval, standard_error
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import learned
 from crosslens.papers.liu2020.layout import LAST, PAPER, STATIC, Study, inference, pretraining, title
@@ -19,7 +21,9 @@ from crosslens.papers.liu2020.learned import FROZEN, RETRIEVED, TUNED
 from crosslens.papers.liu2020.retrieval import RANK, last_layer
 from crosslens.verdicts import NOT_DECIDED, Model, unlearned, verdict
 
-OVER_LANGUAGES = "difference, mean over languages, in percentage points"
+OVER_LANGUAGES = "difference, mean over families of languages, in percentage points"
+Scores = pd.Series | pd.DataFrame
+"""Of languages or directions, in percent; where languages share test pairs, a row each."""
 SHARES = "share of subwords, mean over directions, in percent"
 
 
@@ -33,14 +37,26 @@ class Claim(NamedTuple):
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A line for each claim and condition. settings: study, the fields of Study."""
     study, records = Study(**settings["study"]), inputs.records()
-    return cells.table([*_models(records, study), *_tokens(records, study), *_transfer(records, study)], PAPER, name)
+    pairs = _pairs(inputs.by_seed("predictions"), study.source)
+    return cells.table([*_models(records, pairs, study), *_tokens(records, study), *_transfer(records, study)], PAPER, name)
 
 
-def _models(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
+def _pairs(predictions: Iterable[tuple[str, int, Path]], source: str) -> dict[str, pd.DataFrame]:
+    """Recipe -> percentage of its trainings that are right at each test pair, (pairs, languages but the source)."""
+    right = defaultdict(list)
+    for recipe, _, path in predictions:
+        table = parquet.read(path).to_pandas()
+        table = table[(table["head"] == TASK) & (table["split"] == "test") & (table["language"] != source)]
+        table = table.assign(right=100.0 * (table["gold"].str[0] == table["predicted"].str[0]))
+        right[recipe].append(table.pivot(index="id", columns="language", values="right"))
+    return {recipe: pd.concat(tables).groupby(level=0).mean() for recipe, tables in right.items()}
+
+
+def _models(records: pd.DataFrame, pairs: Mapping[str, pd.DataFrame], study: Study) -> Iterator[dict[str, Any]]:
     """Static embeddings and BERT by amount of text; windows."""
     less, more = study.sizes
     window = f"bert-{study.windows[0]}"
-    scores, model_of = _scores(records, study), learned.models(records, study)
+    scores, model_of = _scores(records, pairs, study), learned.models(records, study)
     for size, claim in (
         (less, Claim("static embeddings are better with less text", -1)),
         (more, Claim("BERT is better with more text")),
@@ -51,7 +67,7 @@ def _models(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
                 if all(each in by_model for each in names):
                     row = f"{title(window)} less {STATIC[static]}, {task}"
                     both = [model_of(task, name) for name in names]
-                    yield _difference(row, size, claim, both, by_model[names[0]], by_model[names[1]])
+                    yield _difference(row, size, claim, both, study, by_model[names[0]], by_model[names[1]])
     for short in study.windows[1:]:
         gaps, compared = {}, {}
         for task, by_model in scores.items():
@@ -60,42 +76,47 @@ def _models(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
                 if all(each in by_model for each in names):
                     row = f"{title(window)} less {title(f'bert-{short}')}, {task}"
                     both = compared[task, size] = [model_of(task, name) for name in names]
-                    yield _difference(row, size, Claim("a short window costs"), both, *(by_model[each] for each in names))
+                    yield _difference(row, size, Claim("a short window costs"), both, study, *(by_model[each] for each in names))
                     gaps[task, size] = by_model[names[1]] - by_model[names[0]]
             if {(task, less), (task, more)} <= gaps.keys():
                 row = f"{title(window)} less {title(f'bert-{short}')}, {task}"
                 claim = Claim("a short window costs more with more text")
                 every = [*compared[task, less], *compared[task, more]]
-                yield _difference(row, f"{more} less {less}", claim, every, gaps[task, less], gaps[task, more])
+                yield _difference(row, f"{more} less {less}", claim, every, study, gaps[task, less], gaps[task, more])
 
 
-def _scores(records: pd.DataFrame, study: Study) -> dict[str, dict[str, pd.Series]]:
-    """Task -> model -> scores by language, in percent."""
+def _scores(records: pd.DataFrame, pairs: Mapping[str, pd.DataFrame], study: Study) -> dict[str, dict[str, Scores]]:
+    """Task -> model -> scores by language, mean over seeds."""
     retrieved = last_layer(where(records, definition=RANK))
     retrieved = retrieved[retrieved["item"].str.startswith(f"{study.source}-")]
-    inferred = where(records, measure="score", definition=ACCURACY, split="test")
-    inferred = inferred[~inferred["language"].isin([study.source, "all"])]
-    found: dict[str, dict[str, pd.Series]] = {RETRIEVED: {}, FROZEN: {}, TUNED: {}}
+    by_recipe: dict[str, Scores] = dict(pairs)
+    for recipe, own in retrieved.groupby("recipe"):
+        by_recipe[str(recipe)] = 100 * own.groupby("language")["value"].mean()
+    found: dict[str, dict[str, Scores]] = {RETRIEVED: {}, FROZEN: {}, TUNED: {}}
     for model in study.models:
         recipes = pretraining(model), inference(model, features=True), inference(model)
-        for task, own, recipe in zip(found, (retrieved, inferred, inferred), recipes, strict=True):
-            by_language = 100 * where(own, recipe=recipe).groupby("language")["value"].mean()
-            found[task] |= {model: by_language} if len(by_language) else {}
+        for of_task, recipe in zip(found.values(), recipes, strict=True):
+            of_task |= {model: by_recipe[recipe]} if recipe in by_recipe else {}
     return found
 
 
 def _difference(
-    row: str, column: str, claim: Claim, models: Sequence[Model], before: pd.Series, after: pd.Series
+    row: str, column: str, claim: Claim, models: Sequence[Model], study: Study, before: Scores, after: Scores, *, error: float = 0
 ) -> dict[str, Any]:  # fmt: skip
     """A line: after less before, paired by language or direction, the verdict, and of how many of these the claim holds.
 
-    models: those that are compared.
+    models: those that are compared; error: the standard error that the languages share, where the scores are not of pairs.
     """
-    differences = (after - before).dropna().to_numpy(float)
-    low, high = (np.nan, np.nan) if len(differences) < 2 else mean_interval(differences, score=False)[1:]
-    numbers = {"here": rounded(float(differences.mean())), "low": rounded(low), "high": rounded(high)}
+    of_both: Any = after - before
+    if isinstance(of_both, pd.DataFrame):
+        of_both, error = of_both.mean(), float(np.std(of_both.mean(axis=1), ddof=1) / np.sqrt(len(of_both)))
+    of_both = of_both.dropna()
+    differences = of_both.to_numpy(float)
+    families = [study.family(place) for place in of_both.index]
+    value, low, high = families_interval(differences, families, error)
+    numbers = {"here": rounded(value), "low": rounded(low), "high": rounded(high)}
     numbers |= {"seeds": _fewest_seeds(models), "n": len(differences)}
-    said = verdict(claim.sign, low, high, len(differences), models)
+    said = verdict(claim.sign, low, high, len({*families}), models)
     every = f"as claimed in {np.count_nonzero(claim.sign * differences > 0)} of {len(differences)}"
     return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, [said, every])
 
@@ -123,21 +144,22 @@ def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
         claimed = "masked subwords are hardly ever another language's"
         yield _share(claimed, f"without shift, {column}subwords of another language", where(hidden, measure=measure), model)
     layers = _compared(test)
-    yield from _rises(where(layers, definition=shifts.SHIFT, measure=shifts.CONVERT_RATE, subspace=first), model)
+    yield from _rises(where(layers, definition=shifts.SHIFT, measure=shifts.CONVERT_RATE, subspace=first), model, study)
     for weight in sorted({weight for weight in layers["weight"] if weight > 0}):
         rates = where(layers, weight=weight, measure=shifts.CONVERT_RATE, subspace=first)
         by_item = {d: where(rates, definition=d).set_index("item")["value"] for d in (shifts.RANDOM, shifts.SHIFT)}
         claim = Claim("the shift turns the language, beyond a random vector")
-        yield _difference("convert rate, shift less random direction", f"alpha = {weight:g}", claim, [model],
+        yield _difference("convert rate, shift less random direction", f"alpha = {weight:g}", claim, [model], study,
                           *(100 * by_item[d] for d in (shifts.RANDOM, shifts.SHIFT)))  # fmt: skip
 
 
-def _rises(rates: pd.DataFrame, model: Model) -> Iterator[dict[str, Any]]:
+def _rises(rates: pd.DataFrame, model: Model, study: Study) -> Iterator[dict[str, Any]]:
     """The convert rate of each positive weight less that of the one before, by direction."""
     claim = Claim("the convert rate rises with the weight")
     for weights in pairwise(sorted({weight for weight in rates["weight"] if weight > 0})):
         by_item = [100 * where(rates, weight=weight).set_index("item")["value"] for weight in weights]
-        yield _difference("convert rate by weight", "alpha = {1:g} less alpha = {0:g}".format(*weights), claim, [model], *by_item)
+        column = "alpha = {1:g} less alpha = {0:g}".format(*weights)
+        yield _difference("convert rate by weight", column, claim, [model], study, *by_item)
 
 
 def _compared(test: pd.DataFrame) -> pd.DataFrame:
@@ -178,9 +200,13 @@ def _transfer(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
     """The gain of the shift on XNLI, beside that of a random vector."""
     gains = where(records, recipe=LAST, measure=shifts.GAIN)
     for definition in (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.RANDOM_SELECTED):
-        by_language = 100 * where(gains, definition=definition).groupby("language")["value"].mean()
+        own = where(gains, definition=definition)
+        by_language = 100 * own[own["language"] != "all"].groupby("language")["value"].mean()
+        of_all = where(own, language="all")
+        errors = standard_error(*(of_all[name].to_numpy(float) for name in ("low", "high", "n")))
         if len(by_language):
             claim = Claim("mean difference shift helps XNLI")
             nothing = pd.Series(0.0, index=by_language.index)
             model = learned.classifier(records, study)
-            yield _difference("XNLI, gain over no shift", definition, claim, [model], nothing, by_language)
+            error = 100 * float(errors.mean()) if len(errors) else 0.0  # of all seeds alike: their pairs are the same
+            yield _difference("XNLI, gain over no shift", definition, claim, [model], study, nothing, by_language, error=error)

@@ -57,7 +57,8 @@ def items(config: Config) -> dict[str, Item]:
     every = _retrieval(paper.pretrained()), _inference(paper.pretrained())
     made["retrieval"] = _item("retrieval", "retrieval", config, every[0], settings)
     made["inference"] = _item("inference", "xnli", config, every[1], settings)
-    claimed = [*dict.fromkeys([*every[0], *every[1], translated, named, ("transfer", LAST)])]
+    predicted = [("predictions", recipe) for kind, recipe in every[1] if kind == XNLI]
+    claimed = [*dict.fromkeys([*every[0], *every[1], *predicted, translated, named, ("transfer", LAST)])]
     made["claims"] = _item("claims", "claims", config, claimed, settings)
     made["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
     if paper.vocabulary.altered:
@@ -83,6 +84,7 @@ def study(config: Config) -> dict[str, Any]:
         "inference": paper.inference.languages,
         "half": paper.inference.pretrained_half,
         "names": {code: languages_table()[code]["name"] for code in codes},
+        "families": {code: languages_table()[code]["family"] for code in codes},
     }
 
 

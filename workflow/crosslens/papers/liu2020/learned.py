@@ -29,7 +29,7 @@ def models(records: pd.DataFrame, study: Study) -> Callable[[str, str], Model]:
 
     def floors(task: str, model: str) -> list[Floor]:
         if task == RETRIEVED:
-            return _of_words(records, study.source, model)
+            return _of_words(records, study, model)
         recipe, untrained = (inference(name, features=task == FROZEN) for name in (model, UNTRAINED_MODEL))
         return _of_pairs(records, recipe, untrained)
 
@@ -55,18 +55,19 @@ def classifier(records: pd.DataFrame, study: Study) -> Model:
     return Model(f"{study.encoder}, fine-tuned", _of_pairs(records, LAST, inference(UNTRAINED_MODEL)), scored["seed"].nunique())
 
 
-def _of_words(records: pd.DataFrame, source: str, model: str) -> list[Floor]:
+def _of_words(records: pd.DataFrame, study: Study, model: str) -> list[Floor]:
     """Floors of word retrieval, over languages: a random order, and a BERT with random weights, which knows spelling alone."""
     ranked, ordered = last_layer(where(records, definition=RANK)), where(records, definition="chance, mrr")
 
     def by_language(rows: pd.DataFrame, recipe: str) -> pd.Series:
         own = where(rows, recipe=recipe)
-        mean: pd.Series = 100 * own[own["item"].str.startswith(f"{source}-")].groupby("language")["value"].mean()
+        mean: pd.Series = 100 * own[own["item"].str.startswith(f"{study.source}-")].groupby("language")["value"].mean()
         return mean
 
     scores = by_language(ranked, pretraining(model))
     levels = {CHANCE: by_language(ordered, pretraining(model)), RANDOM_WEIGHTS: by_language(ranked, UNTRAINED)}
-    return [paired_floor(name, scores, level) for name, level in levels.items()]
+    families = [study.family(language) for language in scores.index]
+    return [paired_floor(name, scores, level, families) for name, level in levels.items()]
 
 
 def _of_pairs(records: pd.DataFrame, recipe: str, untrained: str) -> list[Floor]:

@@ -204,6 +204,17 @@ def test_builds_every_table_and_figure_and_is_done(built):
     assert "Nothing to be done" in tiny(built)
 
 
+def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built):
+    """Of every table, and of the records behind it (docs/intervals.md)."""
+    for name in (*TABLES, *OTHER_TABLES):
+        table = pd.read_csv(built / RESULTS / f"{name}.csv").dropna(subset=["low", "high"])
+        assert (table["low"] < table["high"]).all(), table[table["low"] >= table["high"]].to_string()
+    records = pd.concat(pd.read_parquet(path) for path in (built / RESULTS / "scores").glob("*.parquet"))
+    scores = records[records["measure"].isin(["score", "probe", "spelling", "language identification", "typology"])]
+    scores = scores.dropna(subset=["low", "high"])
+    assert len(scores) > 100 and ((scores["low"] >= 0) & (scores["low"] < scores["high"]) & (scores["high"] <= 1)).all()
+
+
 def test_every_kind_of_corpus_is_read(own):
     """The phrasebook's files in the official layouts, through the rules; corpora.csv lists them all."""
     tiny(own, f"{RESULTS}/corpora.csv")

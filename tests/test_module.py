@@ -94,6 +94,6 @@ def test_the_workflow_catalogue_can_deploy_it(tmp_path):
     target = "results/tiny/corpora/udpos"
     with mock.patch.dict(os.environ, elsewhere):
         published = counts(snakemake(user, "-n", *PROFILE))
-        assert published["table"] == 8 and published["default"] == 1
+        assert published["table"] == 10 and published["default"] == 1
         snakemake(user, *PROFILE, "--configfile", "config/config.yaml", "overlay.yaml", "--", target)
     assert (user / target / "de.test.parquet").is_file()

@@ -55,11 +55,11 @@ def stored(folder, **corpora):
 def test_probes_find_planted_languages_and_their_control_does_not():
     target, wiki = states(0, "target"), states(1, "wiki")
     probe = partial(logistic_probe, penalties=[0.1, 1.0], tolerance=1e-6, seed=0)
-    rows = pd.DataFrame(record for _, record in probe_records(target, wiki, probe, 0.4, 20, 0))
+    rows = pd.DataFrame(record for _, record in probe_records(target, wiki, probe, 0.4, 0))
     assert len(rows) == 5
     assert rows["converged"].all() and (rows["gradient"] <= 1e-6).all() and set(rows["penalty"]) <= {0.1, 1.0}
     never = partial(logistic_probe, penalties=[1.0], tolerance=1e-300, seed=0)
-    assert not any(record["converged"] for _, record in probe_records(target, wiki, never, 0.4, 20, 0))
+    assert not any(record["converged"] for _, record in probe_records(target, wiki, never, 0.4, 0))
     control = rows["definition"] == PROBE_RANDOM
     assert (rows[~control]["value"] > 0.95).all()
     assert (rows[control]["value"] < 0.75).all()

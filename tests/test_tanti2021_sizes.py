@@ -40,7 +40,7 @@ AUTHORS = {
 def tokens(folder, sizes, unknown=0, cut=0, tags=("NOUN", "VERB"), label=""):
     """Token files of so many texts, each of two words; sizes: file -> texts."""
     for name, n in sizes.items():
-        row = {"language": name[:2], "pieces": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2],
+        row = {"language": name[:2], "page": "", "pieces": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2],
                "labels": list(tags), "heads": [], "relations": [],
                "label": label, "second": 0, "cut": False, "cut_words": 0}  # fmt: skip
         rows = [{"id": str(i)} | row for i in range(n)]

@@ -52,7 +52,7 @@ OTHER_FIGURES = (
 SCORED = ("table1", "table2", "table3", "footnote6", "languages", "epochs", "findings")  # by every training of tanti2021
 UNTRAINED = {  # items without a training behind them; of liang2021's tables here those of mixed sources
     "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED,
-    "wu2019/table1", "wu2019/overlap", "liu2020/table3",
+    "wu2019/table1", "wu2019/overlap", "liu2020/table3", "liu2020/accents", "liu2020/text",
 }  # fmt: skip
 RUNS = {
     "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"),

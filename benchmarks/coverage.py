@@ -18,7 +18,7 @@ from scipy.special import expit, ndtr, ndtri
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
 from crosslens.measures.f1 import Counts, accuracy, macro_f1, overall, token_counts
-from crosslens.measures.intervals import Texts, families_interval, mean_interval, pairs_intervals, score_interval
+from crosslens.measures.intervals import Sample, families_interval, mean_interval, pairs_intervals, score_interval
 
 DOCUMENT = Path(__file__).parents[1] / "docs/benchmarks.md"
 HEAD = "| what varies | true value | before: coverage | width | no width | after: coverage | width |\n" + 7 * "|---" + "|\n"
@@ -31,7 +31,10 @@ Draw = Callable[[np.random.Generator], tuple[Ends, Ends]]
 
 
 class Case(NamedTuple):
-    """What varies, the true value in percent, and a draw of data: ends of its interval before and after, as fractions."""
+    """A row of the table.
+
+    name: what varies; truth: the true value; draw: ends of intervals of made-up data, before and after; all as fractions.
+    """
 
     name: str
     truth: float
@@ -47,15 +50,13 @@ def percentiles(values: np.ndarray) -> Ends:
 def pooled(pairs: int, languages: int, share: float, alike: float = ALIKE) -> Case:
     """Accuracy over all languages of pairs whose translations are alike: a beta-binomial."""
     a, b = (part * (1 / alike - 1) for part in (share, 1 - share))
-    texts = Texts(np.tile(np.arange(pairs), languages), np.zeros(pairs, int))
+    sample = Sample(np.tile(np.arange(pairs), languages), np.zeros(pairs, int))
 
     def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
         right = (generator.random((languages, pairs)) < generator.beta(a, b, pairs)).astype(float).reshape(-1, 1)
         counts = Counts(np.ones_like(right), np.ones_like(right), right)
-        resampled = generator.binomial(len(right), right.mean(), RESAMPLES) / len(
-            right
-        )  # of units, each of which is right or not
-        return percentiles(resampled), score_interval(counts, accuracy, texts)[1:]
+        resampled = generator.binomial(right.size, right.mean(), RESAMPLES) / right.size  # units are right or not
+        return percentiles(resampled), score_interval(counts, accuracy, sample)[1:]
 
     over = f"over {languages} languages" if languages > 1 else "in one language"
     return Case(f"pairs of XNLI: accuracy {over}, {pairs:,} pairs", share, draw)
@@ -69,10 +70,10 @@ def tags(sentences: int, best: float, worst: float, score: Callable[[Counts], np
 
     def sample(generator: np.random.Generator, n: int) -> Counts:
         rows = np.repeat(np.arange(n), generator.integers(5, 30, n))
-        gold, other = (generator.choice(k, len(rows), p=frequency) for _ in range(2))
+        gold, guesses = (generator.choice(k, len(rows), p=frequency) for _ in range(2))
         hardness = np.sqrt(0.3) * generator.standard_normal(n)[rows]
         right = generator.random(len(rows)) < ndtr(threshold[gold] + hardness)
-        return token_counts(gold, np.where(right, gold, other), rows, n, k)
+        return token_counts(gold, np.where(right, gold, guesses), rows, n, k)
 
     def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
         counts = sample(generator, sentences)
@@ -97,18 +98,18 @@ def seeds(number: int, logit: float, spread: float) -> Case:
 
 def pairs_of_languages(languages: int, number: int | None, logit: float, of_language: float, of_pair: float) -> Case:
     """Mean accuracy of probes for pairs of languages, some of which are easier to tell than others; 400 test words a pair."""
-    every = np.array(list(combinations(range(languages), 2)))
+    all_pairs = np.array(list(combinations(range(languages), 2)))
 
     def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
-        chosen = every[np.sort(generator.permutation(len(every))[:number])]
+        pairs = all_pairs[np.sort(generator.permutation(len(all_pairs))[:number])]
         effects = of_language * generator.standard_normal(languages)
-        logits = logit + effects[chosen].sum(1) + of_pair * generator.standard_normal(len(chosen))
+        logits = logit + effects[pairs].sum(1) + of_pair * generator.standard_normal(len(pairs))
         values = generator.binomial(400, expit(logits)) / 400
-        _, low, high = pairs_intervals(values[:, None], [(f"{a}", f"{b}") for a, b in chosen])
+        _, low, high = pairs_intervals(values[:, None], [(f"{a}", f"{b}") for a, b in pairs])
         return mean_interval(values, score=False)[1:], (float(low[0]), float(high[0]))
 
     noise = np.sqrt(2 * of_language**2 + of_pair**2) * np.random.default_rng(0).standard_normal(POPULATION)
-    count = min(number or len(every), len(every))
+    count = min(number or len(all_pairs), len(all_pairs))
     return Case(f"pairs of languages: {count} of {languages} languages", float(expit(logit + noise).mean()), draw)
 
 
@@ -121,9 +122,9 @@ def claims(families: Sequence[int], pairs: int, of_language: float) -> Case:
 
     def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
         of_families, alone = generator.standard_normal(len(families))[numbers], generator.standard_normal(len(numbers))
-        of_pairs, other = generator.standard_normal((pairs, 1)), generator.standard_normal((pairs, len(numbers)))
+        of_pairs, noise = generator.standard_normal((pairs, 1)), generator.standard_normal((pairs, len(numbers)))
         differences = of_language * (np.sqrt(0.4) * of_families + np.sqrt(0.6) * alone)
-        differences = differences + 0.6 * (np.sqrt(0.3) * of_pairs + np.sqrt(0.7) * other)
+        differences = differences + 0.6 * (np.sqrt(0.3) * of_pairs + np.sqrt(0.7) * noise)
         values, error = differences.mean(0), differences.mean(1).std(ddof=1) / np.sqrt(pairs)
         return mean_interval(values, score=False)[1:], families_interval(values, numbers, error)[1:]
 
@@ -157,11 +158,19 @@ def row(case: Case, repeats: int) -> str:
     """A line of the table. An interval that is not there holds nothing."""
     generator = np.random.default_rng(1)
     ends = np.array([case.draw(generator) for _ in range(repeats)])  # (repeats, before and after, 2)
-    held = ((ends[..., 0] <= case.truth) & (case.truth <= ends[..., 1])).mean(0)
+    coverage = ((ends[..., 0] <= case.truth) & (case.truth <= ends[..., 1])).mean(0)
     widths = ends[..., 1] - ends[..., 0]
     before, after = 100 * np.nanmean(widths, 0)
     none = 100 * np.mean(~(widths[:, 0] > 0))
-    return f"| {case.name} | {100 * case.truth:.1f} | {held[0]:.2f} | {before:.1f} | {none:.0f} % | {held[1]:.2f} | {after:.1f} |"
+    cells = [
+        f"{100 * case.truth:.1f}",
+        f"{coverage[0]:.2f}",
+        f"{before:.1f}",
+        f"{none:.0f} %",
+        f"{coverage[1]:.2f}",
+        f"{after:.1f}",
+    ]
+    return f"| {case.name} | {' | '.join(cells)} |"
 
 
 def main() -> None:

@@ -79,8 +79,7 @@ def main() -> None:
     encoder = BertModel(config, add_pooling_layer=False)
     texts = pairs(settings.texts, settings.vocabulary)
     recipe = common.tagging(batch=settings.batch, rate=2e-5, precision=settings.precision, epochs=settings.epochs)
-    data = {each: texts if each.split == "train" else common.first(texts, 8) for each in recipe.data()}
-    loop = TimedLoop(recipe, data, encoder, seed=1, log=common.LOG)
+    loop = TimedLoop(recipe, common.parts(recipe, texts), encoder, seed=1, log=common.LOG)
     loop.run()
     device = torch.cuda.get_device_name() if loop.device.type == "cuda" else "CPU"
     rates = [len(texts.pieces) / seconds for seconds in loop.seconds[1:]]

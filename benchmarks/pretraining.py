@@ -4,9 +4,9 @@
     python benchmarks/pretraining.py train.conllu
 
 Both arms run in one process, in turn: a BERT of the same shape and weights, the same full blocks of running text (as run_mlm.py
-groups texts), masking of 15 %, AdamW, clipping and updates, in float32 and in bfloat16. The Trainer computes the products with
-the vocabulary in each place, as BertForMaskedLM has it where it is given labels; our loop in masked places alone. Before that the
-loss of one batch without dropout, masked alike, is shown to be the same.
+groups texts), as many as fill whole batches, masking of 15 %, AdamW, clipping and updates, in float32 and in bfloat16. All
+updates are timed. The Trainer computes the products with the vocabulary in each place, as BertForMaskedLM has it where it has
+labels; our loop in masked places alone. Before that the loss of eight blocks without dropout, masked alike, is shown to be equal.
 """
 
 import argparse
@@ -60,9 +60,10 @@ def ours(
     precision: common.Precision,
 ) -> float:  # fmt: skip
     """Subwords a second of our loop."""
-    made = recipe(batch, updates, precision)
-    data = {each: texts if each.split == "train" else common.first(texts, 8) for each in made.data()}
-    loop = TimedLoop(made, data, model().bert, seed=SEED, log=common.LOG, device=torch.device("cpu"), mask=mask)
+    training = recipe(batch, updates, precision)
+    loop = TimedLoop(
+        training, common.parts(training, texts), model().bert, seed=SEED, log=common.LOG, device=torch.device("cpu"), mask=mask
+    )  # fmt: skip
     loop.clock = clock
     loop.run()
     return int(texts.lengths[0]) * batch * updates / loop.done[1]
@@ -90,26 +91,33 @@ def theirs(
     return len(blocks[0]) * batch * updates / stopwatch.seconds
 
 
+def whole_batches(texts: Texts, batch: int) -> Texts:
+    """The first texts that fill batches: both arms then read as many in each update, however many epochs the updates take."""
+    if len(texts) < batch:
+        raise SystemExit(f"{len(texts)} blocks, {batch} needed for a batch: name a larger file, a smaller --batch or --window")
+    return common.first(texts, len(texts) // batch * batch)
+
+
 def check(model: BertForMaskedLM, texts: Texts, mask: int) -> str:
     """The loss of the first eight blocks, masked alike, without dropout."""
-    made = recipe(8, 1, "float32")
-    loop = Loop(made, {each: texts for each in made.data()}, model.bert, seed=SEED, log=common.LOG, mask=mask,
+    training = recipe(8, 1, "float32")
+    loop = Loop(training, dict.fromkeys(training.data(), texts), model.bert, seed=SEED, log=common.LOG, mask=mask,
                 device=torch.device("cpu"))  # fmt: skip
-    hidden = masked(common.first(texts, 8), HELD_OUT, made.masking, mask, model.config.vocab_size)
-    n = len(hidden)
-    pieces = torch.from_numpy(hidden.pieces.reshape(n, -1).astype(np.int64))
+    blocks = masked(common.first(texts, 8), HELD_OUT, training.masking, mask, model.config.vocab_size)
+    n = len(blocks)
+    pieces = torch.from_numpy(blocks.pieces.reshape(n, -1).astype(np.int64))
     labels = torch.full(pieces.shape, -100)
-    rows = np.repeat(np.arange(n), np.diff(hidden.word_offsets))
-    labels[rows, hidden.positions] = torch.from_numpy(hidden.labels[TASK])
+    rows = np.repeat(np.arange(n), np.diff(blocks.word_offsets))
+    labels[rows, blocks.positions] = torch.from_numpy(blocks.labels[TASK])
     head, names = loop.model.head(TASK), model.state_dict()
     head.load_state_dict({name: names[f"cls.predictions.{name}"] for name in head.state_dict()})
     model.eval()
     with torch.inference_mode():
-        states = model.bert(pieces).last_hidden_state[rows, hidden.positions]
-        sizes, words = torch.from_numpy(np.diff(hidden.word_offsets)), len(rows)
-        term = made.stages[0].phases[0].terms[0]
-        mine = head.term_loss(term, states, sizes, {TASK: torch.from_numpy(hidden.labels[TASK])}, words=words, sentences=n)
-        return f"loss of {n} blocks: ours {float(mine):.6f}, BertForMaskedLM {float(model(pieces, labels=labels).loss):.6f}"
+        states = model.bert(pieces).last_hidden_state[rows, blocks.positions]
+        sizes, words = torch.from_numpy(np.diff(blocks.word_offsets)), len(rows)
+        term = training.stages[0].phases[0].terms[0]
+        loss = head.term_loss(term, states, sizes, {TASK: torch.from_numpy(blocks.labels[TASK])}, words=words, sentences=n)
+        return f"loss of {n} blocks: ours {float(loss):.6f}, BertForMaskedLM {float(model(pieces, labels=labels).loss):.6f}"
 
 
 def main() -> None:
@@ -132,7 +140,7 @@ def main() -> None:
         read = common.tokenised(folder, common.sentences(settings.sentences))
         empty = {"positions": np.zeros(0, np.int64), "word_offsets": np.zeros(len(read) + 1, np.int64), "words": [], "labels": {}}
         windows = in_windows(replace(read, **empty), settings.window, np.zeros(len(read)))  # type: ignore[arg-type]
-        texts = windows.take(np.flatnonzero(windows.lengths == settings.window))
+        texts = whole_batches(windows.take(np.flatnonzero(windows.lengths == settings.window)), settings.batch)
         names = json.loads((folder / "tokenizer_config.json").read_text())
         tokens = {name: value for name, value in names.items() if name.endswith("_token")}
         tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), **tokens)

@@ -88,8 +88,9 @@ def ours(encoder: Path, texts: Texts, setting: Setting, precision: common.Precis
     recipe = common.tagging(
         batch=setting.batch, rate=RATE, dropout=setting.dropout, precision=precision, pools=setting.alike
     )  # fmt: skip
-    data = {each: texts if each.split == "train" else common.first(texts, 8) for each in recipe.data()}
-    loop = TimedLoop(recipe, data, load(encoder, setting.dropout), seed=SEED, log=common.LOG, device=torch.device("cpu"))
+    loop = TimedLoop(
+        recipe, common.parts(recipe, texts), load(encoder, setting.dropout), seed=SEED, log=common.LOG, device=torch.device("cpu")
+    )  # fmt: skip
     loop.clock = setting.clock
     history = loop.run().history
     return Done(*loop.done, history[-1]["loss 0 task cross_entropy"])
@@ -117,12 +118,12 @@ class CountingCollator(Collator):
 
 
 class Stopwatch(TrainerCallback):
-    """Seconds of the Trainer's epoch, from before its first batch to after its last update."""
+    """Seconds of the Trainer's updates, from before the first batch to after the last update, however many epochs they take."""
 
     def __init__(self, clock: Callable[[], float]):
         self.clock = clock
 
-    def on_epoch_begin(self, *_: Any, **__: Any) -> None:
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
         self.started = self.clock()
 
     def on_step_end(self, *_: Any, **__: Any) -> None:

@@ -5,6 +5,7 @@ import sys
 from functools import cache
 
 from snakemake.logging import logger
+from snakemake.persistence import RECORD_FORMAT_VERSION
 from snakemake_interface_executor_plugins.settings import ExecMode
 
 # Scripts import the library from workflow/; in a conda environment only sys.path reaches them.
@@ -15,28 +16,33 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (LIBRARY, os.environ.g
 from crosslens.about import About
 from crosslens.config.base import LANGUAGE_PATTERN, languages_table, nearest
 from crosslens.config.corpora import OfficialCorpus
+from crosslens.config.encoders import FolderEncoder
 from crosslens.config.whole import load
 from crosslens.cost.plan import FILE as PLAN
 from crosslens.cost.plan import Recorder
+from crosslens.digests import RESULTS as SEALED_BELOW
 from crosslens.errors import DataError
 from crosslens.fingerprint import Fingerprints, pins
-from crosslens.hints import SHOWN, missing_command, published_here, unknown_target, warnings
+from crosslens.hints import KEPT_IN_SPITE, SHOWN, missing_command, published_here, reason, unknown_target, warnings
 from crosslens.jobs import Jobs, calm
 from crosslens.kinds import kinds, named_corpora
 from crosslens.logs import COMMAND, called
 from crosslens.papers.paper import MODEL_FILES, papers
 from crosslens.scales import read_yaml, scales
+from crosslens.storage.adoption import Records
 
 try:
     if workflow.exec_mode == ExecMode.DEFAULT:
-        for file in workflow.configfiles:  # Snakemake has read them; of a key that is there twice it has the last
-            if Path(file).suffix in (".yaml", ".yml"):
+        for file in workflow.configfiles:  # Snakemake has read them: of a key that is there twice the last, aliases unexpanded
+            if Path(file).suffix != ".json":
                 read_yaml(Path(os.path.relpath(file)))
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
 except DataError as error:
     raise WorkflowError(str(error))
 
 RESULTS = CONFIG.results
+folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # other modules' results are among them
+os.environ[SEALED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # seals say what they seal
 LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
 KINDS = kinds()  # of measures

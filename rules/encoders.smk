@@ -16,9 +16,11 @@ rule tokenizer:
     resources:
         mem_mb=8000,
     params:
+        **own_encoder_params("DESCRIPTION"),
         code=code("tokenizer"),
         texts=lambda wildcards: vocabulary_files(wildcards, corpus_files),
         settings=encoder_settings,
+        package=lambda wildcards: OFFICIAL.package(CONFIG.encoders[wildcards.encoder]),
         environment=environment("encoders"),
     message:
         "Make the tokenizer of {wildcards.encoder}"
@@ -40,8 +42,10 @@ rule encoder:
     resources:
         mem_mb=8000,
     params:
+        **own_encoder_params("WEIGHTS"),
         code=code("encoder"),
         settings=encoder_settings,
+        package=lambda wildcards: OFFICIAL.package(CONFIG.encoders[wildcards.encoder]),
         environment=environment("encoders"),
     message:
         "Make encoder {wildcards.encoder}"

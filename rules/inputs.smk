@@ -1,5 +1,71 @@
 # Functions that return the inputs and settings of rules.
 
+from pathlib import Path
+
+from crosslens.scales import keys_digest
+from crosslens.sources.origins import reason_to_fetch
+from crosslens.sources.pins import digests
+from crosslens.storage.contents import Contents
+
+CONTENTS = Contents(Path(".snakemake/contents.json"))
+PINS = cache(digests)
+
+
+def content(file, name=None):
+    """Param for a file outside the results: its name and a digest of its content, "" where there is no such file.
+
+    Of YAML the keys and values count, not the comments. File times alone miss a file that was moved or unpacked there with an older
+    one, and rerun all after one that was touched.
+    """
+    read = (keys_digest, "keys of ") if Path(file).suffix == ".yaml" else ()
+    try:
+        return f"{name or file} {CONTENTS(Path(file), *read)}"
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (DataError, OSError) as error:
+        raise WorkflowError(str(error))
+
+
+def resource_params(files):
+    """A param for each of the repository's files that a rule reads; one for all would not show which of them has changed."""
+    return {f"content{number}": lambda wildcards, file=file: content(ROOT / file, file) for number, file in enumerate(files)}
+
+
+def own_encoder_params(kind):
+    """A param for each file, of the DESCRIPTION or the WEIGHTS, that is read of an encoder of one's own."""
+
+    def param(wildcards, name):
+        encoder = CONFIG.encoders[wildcards.encoder]
+        return content(Path(encoder.path, name)) if encoder.source == "folder" else ""
+
+    files = getattr(FolderEncoder, kind)
+    return {f"content{number}": lambda wildcards, name=name: param(wildcards, name) for number, name in enumerate(files)}
+
+
+@cache
+def fetched_since(target):
+    """Why the official file that a job fetches to `target`, whole or as a sample, is fetched again, and an error line; "" for none."""
+    source, path = OFFICIAL.place(target)
+    published = SOURCES[source].published(path)
+    file, mirrors = f"{source}/{path}", SOURCES[source].mirrors(CONFIG.mirror)
+    try:
+        return reason_to_fetch(file, Path(target), mirrors, CONTENTS, published=published, pin=PINS().get(file)), ""
+    except (DataError, OSError) as error:
+        return "", str(error)
+
+
+def changed(target):
+    """Which file has changed since an official file was fetched.
+
+    Raises WorkflowError where planning finds mirrors' copies that are not what was published or pinned, a line for each of the source.
+    """
+    reason, error = fetched_since(target)
+    if error and workflow.exec_mode == ExecMode.DEFAULT:
+        source, _ = OFFICIAL.place(target)
+        others = [file for file in all_official_files() if OFFICIAL.place(file)[0] == source]
+        raise WorkflowError("\n".join(error for _, error in map(fetched_since, dict.fromkeys([target, *others])) if error))
+    return reason
+
 
 def corpus_files(corpus):
     """All files of a corpus, in order."""
@@ -45,12 +111,22 @@ def check_start(dag):
         raise WorkflowError(message)
 
 
+def settle_records(writes):
+    """Have Snakemake's records and the seals of artefacts agree; returns what to say of that. A database keeps its records."""
+    in_files = str(getattr(workflow.workflow_settings, "persistence_backend", "file")) == "file"
+    return Records(RESULTS, RECORD_FORMAT_VERSION).settle(TOP, writes=writes) if in_files else ""
+
+
 def explain(record):
-    """Say more, where Snakemake finds no rule for a target."""
+    """Say more where Snakemake finds no rule for a target or tells how to forget a change, and just the reason where inputs cannot be had."""
     if getattr(record, "exception", "") == "MissingRuleException":
         files = [f"{RESULTS}/{place}{SHOWN[item.form]}" for place, (_, _, item) in ITEMS.items()]
         known = [*(rule.name for rule in workflow.rules), *files]
         record.msg += f"\n{unknown_target(record.msg, known, RESULTS, scales(ROOT))}"
+    if "--cleanup-metadata" in str(record.msg):
+        record.msg = KEPT_IN_SPITE
+    if getattr(record, "exception", "") == "InputFunctionException":
+        record.msg = reason(record.msg)
     return True
 
 
@@ -247,8 +323,8 @@ def item_inputs(wildcards):
     return {
         "needs": [file for need in item.needs for file in need_files(need)],
         "records": list(records),
-        "published": str(ROOT / f"resources/published/{paper.key}.csv"),
-        "cited": [str(ROOT / f"resources/published/{item.cites}.csv")] if item.cites else [],
+        "published": ancient(str(ROOT / f"resources/published/{paper.key}.csv")),  # its content is among the params
+        "cited": [ancient(str(ROOT / f"resources/published/{item.cites}.csv"))] if item.cites else [],
         "tokens": list(item_tokens(paper, item).values()),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
         "tokenizer": [f"{RESULTS}/tokenizers/{encoder}"] if item.tokenizer else [],
@@ -257,9 +333,9 @@ def item_inputs(wildcards):
 
 
 def item_settings(wildcards):
-    """What determines an item, apart from its files; of a table also why its numbers are not comparable with the paper's."""
+    """Settings that determine an item beside its files; of a table also why its numbers are not comparable with the paper's."""
     paper, name, item = ITEMS[wildcards.item]
-    compared = {"apart": about().apart(paper, about().uses(paper, item))} if item.form == "table" else {}
+    comparison = {"apart": about().apart(paper, about().uses(paper, item))} if item.form == "table" else {}
     return {
         "paper": paper.key,
         "item": name,
@@ -271,8 +347,13 @@ def item_settings(wildcards):
         "corpora": list(item_tokens(paper, item)),
         "draws": list(item.draws),
         "settings": dict(item.settings),
-        **compared,
+        **comparison,
     }
+
+
+def published(paper):
+    """Content of the table of a paper's published values; "" where there is no paper."""
+    return content(ROOT / f"resources/published/{paper}.csv", f"resources/published/{paper}.csv") if paper else ""
 
 
 def item_code(wildcards):
@@ -301,7 +382,7 @@ def page_items(wildcards):
 
 @cache
 def about():
-    """What pages and tables say of this scale, next to the published study."""
+    """The facts of this scale that pages and tables give, next to the published study."""
     return About(CONFIG, load(read_yaml(ROOT / "config.yaml")), SOURCES, lambda name: asked(name)[1], DRAWS, KINDS)
 
 

@@ -3,6 +3,9 @@
 
 PAGES = {place: (paper, {name: item}) for place, (paper, name, item) in ITEMS.items()}
 PAGES |= {paper.path("report"): (paper, regular_items(paper)) for paper in PAPERS}
+ENDINGS = {"table": (".csv", ".csv.json"), "figure": (".svg", ".png", ".svg.json")}
+SHOWN_FILES = [f"{place}{ending}" for place, (_, _, item) in ITEMS.items() for ending in ENDINGS[item.form]]
+TOP = ["corpora.csv", *SHOWN_FILES, *(f"{page}.html" for page in PAGES)]  # artefacts that lie in no folder of a stage
 
 
 rule table:
@@ -21,6 +24,8 @@ rule table:
     params:
         code=item_code,
         settings=item_settings,
+        published=lambda wildcards: published(ITEMS[wildcards.item][0].key),
+        cited=lambda wildcards: published(ITEMS[wildcards.item][2].cites),
         environment=environment("measures"),
     message:
         "Make {wildcards.item}"
@@ -45,6 +50,8 @@ rule figure:
     params:
         code=item_code,
         settings=item_settings,
+        published=lambda wildcards: published(ITEMS[wildcards.item][0].key),
+        cited=lambda wildcards: published(ITEMS[wildcards.item][2].cites),
         environment=environment("figures"),
     message:
         "Draw {wildcards.item}"
@@ -57,8 +64,8 @@ rule page:
     input:
         shown=lambda wildcards: page_items(wildcards),
         records=lambda wildcards: [f"{file}.json" for file in page_items(wildcards)],
-        template=str(ROOT / "workflow/crosslens/page.html.j2"),
-        terms=str(ROOT / "resources/terms.yaml"),
+        template=ancient(str(ROOT / "workflow/crosslens/page.html.j2")),  # their content is among the params
+        terms=ancient(str(ROOT / "resources/terms.yaml")),
     output:
         report(f"{RESULTS}/{{page}}.html", category=lambda wildcards: PAGES[wildcards.page][0].key),
     log:
@@ -69,6 +76,7 @@ rule page:
     conda:
         "../envs/figures.yaml"
     params:
+        **resource_params(["workflow/crosslens/page.html.j2", "resources/terms.yaml"]),
         code=code("page"),
         settings=page_settings,
         environment=environment("figures"),

@@ -33,6 +33,7 @@ rule fetch:
     params:
         code=code("fetch"),
         settings=lambda wildcards: OFFICIAL.facts(wildcards.source, wildcards.path),
+        changed=lambda wildcards: changed(f"{RESULTS}/sources/{wildcards.source}/{wildcards.path}"),
         environment=environment("corpora"),
     message:
         "Fetch {wildcards.path} of {wildcards.source}"
@@ -59,6 +60,9 @@ rule dump_sample:
     params:
         code=code("dump_sample"),
         settings=lambda wildcards: OFFICIAL.facts(wildcards.source, f"{wildcards.dump}.xml.bz2"),
+        changed=lambda wildcards: changed(
+            f"{RESULTS}/sources/{wildcards.source}-sample/{wildcards.blocks}-{wildcards.seed}/{wildcards.dump}.xml.bz2"
+        ),
         environment=environment("corpora"),
     message:
         "Fetch {wildcards.blocks} blocks of {wildcards.dump}"
@@ -79,12 +83,14 @@ if "prefetch" in sys.argv:  # also reported in a dry run, where hooks such as on
     print(announcement(FILES, Path(RESULTS, "sources"), SOURCES, CONFIG.mirror), file=sys.stderr)
 
 
+GRAMMAR = [path for form in ("**/*.csv", "*/frames.txt") for path in (ROOT / "resources/phrasebook").glob(form)]
+GRAMMAR = ["resources/languages.csv", *sorted(str(path.relative_to(ROOT)) for path in GRAMMAR)]
+
+
 rule phrasebook:
     """Generate the phrasebook's corpora in their official formats."""
     input:
-        tables=sorted(map(str, (ROOT / "resources/phrasebook").glob("**/*.csv"))),
-        languages=str(ROOT / "resources/languages.csv"),
-        frames=sorted(map(str, (ROOT / "resources/phrasebook").glob("*/frames.txt"))),
+        [ancient(str(ROOT / file)) for file in GRAMMAR],  # their content is among the params
     output:
         [f"{RESULTS}/sources/phrasebook/{file}" for file in CONFIG.phrasebook.files()],
     log:
@@ -92,6 +98,7 @@ rule phrasebook:
     conda:
         "../envs/corpora.yaml"
     params:
+        **resource_params(GRAMMAR),
         code=code("phrasebook"),
         settings=CONFIG.phrasebook.model_dump(),
         folder=f"{RESULTS}/sources/phrasebook",

@@ -30,6 +30,8 @@ from crosslens.encoding.texts import Texts, load
 from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.recipes import Data
+from crosslens.sources.layout import Layout
+from crosslens.sources.registry import load as load_sources
 from crosslens.tokens.tokenise import write_tokens
 from tally import often, tally  # noqa: F401, fixtures of tests/faults
 from tokenizers import Tokenizer
@@ -38,6 +40,7 @@ from transformers import BertModel
 LANGUAGES = ("de", "en", "zh")
 UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 NLI = ("entailment", "neutral", "contradiction")
+OFFICIAL = Layout("sources", load_sources())
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
 LONGEST = ("test_workflow", "test_training", "test_wikipedia", "test_new_paper", "test_your_own", "test_phrasebook")
@@ -155,10 +158,10 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 
 def build_encoder(settings: Encoder, corpora: Sequence[Path], folder: Path, hub: Path | None = None) -> Path:
     """An encoder's folder, by way of its tokenizer's."""
-    log = logging.getLogger("crosslens.tests")
+    log, package = logging.getLogger("crosslens.tests"), OFFICIAL.package(settings)
     with tempfile.TemporaryDirectory() as temporary:
-        describe(settings, corpora, Path(temporary) / "tokenizer", log, hub)
-        build(settings, Path(temporary) / "tokenizer", folder, log, hub)
+        describe(settings, corpora, Path(temporary) / "tokenizer", log, hub, package)
+        build(settings, Path(temporary) / "tokenizer", folder, log, hub, package)
     return folder
 
 

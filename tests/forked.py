@@ -22,6 +22,7 @@ from unittest import mock
 TESTS = Path(__file__).parent
 OWN = (TESTS, TESTS.parent / "workflow", TESTS.parent / "workflow/scripts")  # pytest's paths; a user's call has none of them
 SECONDS = 900
+READS = "READS_OF_JOBS"  # variable that names the file in which jobs' scripts record what they read
 STATUS = threading.Lock()  # of jobs in parallel: whichever is started asks those before it whether they have ended
 
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # that libraries read once; the tests' jobs have one
@@ -81,11 +82,26 @@ def _script(path: str, folder: Path, environment: dict[str, str], said: str, beg
     _become(folder, environment, said)
     sys.argv = [path]
     sys.path.insert(0, str(Path(path).parent))
+    if reads := environment.get(READS):
+        _record(reads, f"{Path(path).stem.rpartition('.')[2]}.py", folder)
     try:
         runpy.run_path(path, run_name="__main__")
     except Exception:
         sys.excepthook(*sys.exc_info())  # which multiprocessing does not ask
         sys.exit(1)
+
+
+def _record(reads: str, script: str, folder: Path) -> None:
+    """Write which files of the folder, outside the results and the code, a script opens, or lists the folder of."""
+    lines = os.open(reads, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str | os.PathLike):
+            path = os.path.relpath(os.path.abspath(arguments[0]), folder)
+            if not path.startswith(("..", "results", ".snakemake")) and path != "." and not path.endswith((".py", ".pyc")):
+                os.write(lines, f"{script}\t{path}\n".encode())
+
+    sys.addaudithook(hook)
 
 
 def _become(folder: Path, environment: dict[str, str], said: str) -> None:

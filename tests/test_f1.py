@@ -62,7 +62,7 @@ def test_chunk_f1_is_seqevals(labels):
 
 
 def test_an_inside_tag_that_continues_nothing_begins_a_span():
-    """As wu2019's code repairs tags before it counts (metric.py, 10-45): repairing them first changes nothing."""
+    """wu2019's code repairs tags before it counts spans (metric.py, 10-45): repairing them first changes no count."""
 
     def repaired(tags, sentences):
         starts = np.diff(sentences, prepend=-1) > 0

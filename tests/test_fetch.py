@@ -19,12 +19,13 @@ from crosslens.corpora.dumps import pages
 from crosslens.errors import DataError
 from crosslens.sources import network
 from crosslens.sources.fetch import fetch, parts
-from crosslens.sources.pins import pin, pinned, unverified
+from crosslens.sources.pins import await_reading, pinned, reading, unverified
 from crosslens.sources.registry import load
 from crosslens.sources.wikipedia import sample
 from test_wikipedia import multistream
 
-CONTENT = random.Random(0).randbytes(300_000)
+CONTENT = b"BZh9" + random.Random(0).randbytes(299_996)
+OTHER = CONTENT[:4] + CONTENT[:3:-1]  # as long
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 FILE = "wikipedia/xwiki/20200420/x.bz2"
 PATH = FILE.partition("/")[2]
@@ -45,12 +46,14 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def got(tmp_path: Path, file: str = FILE, **settings: object) -> bytes:
-    """A file that was fetched; nothing else is left in its folder."""
+    """A file that was fetched and read; nothing else is left in its folder."""
     target = tmp_path / "target" / "x"
     known: dict[str, object] = {"urls": [], "mirror": [], "lock": tmp_path / "sources.lock.tsv"}
-    digest = fetch(file, target, **(known | settings))  # type: ignore[arg-type]
+    known |= settings
+    digest = fetch(file, target, **known)  # type: ignore[arg-type]
+    with reading([target], known["lock"]):  # type: ignore[arg-type]
+        content = target.read_bytes()
     assert [path.name for path in target.parent.iterdir()] == ["x"]
-    content = target.read_bytes()
     assert digest == hashlib.sha256(content).hexdigest()
     target.unlink()
     return content
@@ -106,7 +109,21 @@ def test_paths_stay_inside(tmp_path: Path, file: str) -> None:
     assert "inside a source" in failure(tmp_path, file=file, mirror=[tmp_path])
 
 
-# Pinned at first fetch
+# Pinned when they are first read
+
+
+def unread(tmp_path: Path, file: str, content: bytes) -> Path:
+    """A file that was fetched for the first time, and nothing has read it."""
+    tmp_path.mkdir(exist_ok=True)
+    target = tmp_path / file.replace("/", "-")
+    target.write_bytes(content)
+    await_reading(target, file, hashlib.sha256(content).hexdigest(), len(content), "a mirror")
+    return target
+
+
+def read(target: Path, lock: Path) -> None:
+    with reading([target], lock):
+        target.read_bytes()
 
 
 def test_an_unknown_digest_is_pinned(tmp_path: Path) -> None:
@@ -115,9 +132,66 @@ def test_an_unknown_digest_is_pinned(tmp_path: Path) -> None:
     got(tmp_path, mirror=[mirror])
     assert pinned(FILE, lock) == DIGEST and str(tmp_path) not in lock.read_text()
     got(tmp_path, mirror=[mirror])
-    (mirror / PATH).write_bytes(b"another")
+    (mirror / PATH).write_bytes(OTHER)
     message = failure(tmp_path, mirror=[mirror])
     assert DIGEST in message and "pinned" in message and "delete its line" in message and str(lock) in message
+
+
+def test_what_nothing_has_read_is_not_pinned(tmp_path: Path) -> None:
+    """Its reader refuses it and says how to fetch it again; then another file comes, and is pinned when it has been read."""
+    lock, target, mirror = tmp_path / "lock.tsv", tmp_path / "out" / "x.bz2", mirror_with(tmp_path, "")
+    fetch(FILE, target, urls=[], mirror=[mirror], lock=lock)
+    with pytest.raises(DataError) as error, reading([target], lock):
+        raise DataError(f"{target}:1: expected data, found none; fetch the file again")
+    again = f"or rm {target}, and the next run fetches again what nothing has read before"
+    assert str(error.value) == f"{target}:1: expected data, found none; fetch the file again; {again}"
+    with pytest.raises(KeyboardInterrupt), reading([target], lock):
+        raise KeyboardInterrupt
+    assert not lock.exists()
+    (mirror / PATH).write_bytes(OTHER)
+    fetch(FILE, target, urls=[], mirror=[mirror], lock=lock)
+    read(target, lock)
+    assert pinned(FILE, lock) == hashlib.sha256(OTHER).hexdigest()
+    assert [path.name for path in target.parent.iterdir()] == ["x.bz2"]
+    with pytest.raises(DataError) as error, reading([target], lock):
+        raise DataError(f"{target}:2: expected data")
+    assert str(error.value) == f"{target}:2: expected data"
+
+
+def test_files_that_nothing_has_read_are_named_where_the_error_names_none(tmp_path: Path) -> None:
+    files = [unread(tmp_path, f"s/{n}", b"0") for n in range(9)]
+    with pytest.raises(DataError) as error, reading(files, tmp_path / "lock.tsv"):
+        raise DataError("no rows")
+    assert f"rm {' '.join(map(str, files[:5]))} and 4 more, and the next" in str(error.value)
+
+
+def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
+    """Two scales fetch it for the first time, and the server changes in between: the second reading is refused."""
+    lock = tmp_path / "lock.tsv"
+    files = [unread(tmp_path / folder, "s/x", content) for folder, content in {"a": b"1", "b": b"1", "c": b"2"}.items()]
+    read(files[0], lock)
+    before = lock.read_text()
+    read(files[1], lock)
+    with pytest.raises(DataError, match=f"{files[2]}: expected .*, that of the first time, found .*; rm {files[2]} to fetch"):
+        read(files[2], lock)
+    assert lock.read_text() == before
+
+
+def test_a_file_that_was_replaced_after_it_was_fetched_is_not_pinned(tmp_path: Path) -> None:
+    file = unread(tmp_path, "s/x", b"1")
+    file.write_bytes(b"2")
+    with pytest.raises(DataError, match="that of the first time"):
+        read(file, tmp_path / "lock.tsv")
+    assert not (tmp_path / "lock.tsv").exists()
+
+
+def test_where_nothing_can_be_pinned_it_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = unread(tmp_path, "s/x", b"1")
+    (tmp_path / "no folder").touch()
+    read(file, tmp_path / "no folder" / "lock.tsv")
+    assert "could not be pinned" in caplog.text
+    read(file, tmp_path / "lock.tsv")  # later it can
+    assert pinned("s/x", tmp_path / "lock.tsv") == hashlib.sha256(b"1").hexdigest()
 
 
 def test_a_known_digest_is_not_pinned(tmp_path: Path) -> None:
@@ -143,12 +217,13 @@ def test_a_file_known_by_its_id_in_git(tmp_path: Path) -> None:
 
 def test_pins_by_many_jobs_at_a_time(tmp_path: Path) -> None:
     lock = tmp_path / "sources.lock.tsv"
-    jobs = [threading.Thread(target=pin, args=(f"s/{n}", f"{n:064}", n, "a mirror", lock)) for n in range(20)]
+    files = [unread(tmp_path, f"s/{n}", str(n).encode()) for n in range(20)]
+    jobs = [threading.Thread(target=read, args=(file, lock)) for file in files]
     for job in jobs:
         job.start()
     for job in jobs:
         job.join()
-    assert [pinned(f"s/{n}", lock) for n in range(20)] == [f"{n:064}" for n in range(20)]
+    assert [pinned(f"s/{n}", lock) for n in range(20)] == [hashlib.sha256(str(n).encode()).hexdigest() for n in range(20)]
 
 
 def test_a_lock_of_another_kind(tmp_path: Path) -> None:
@@ -182,7 +257,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Retry-After", cls.retry_after)
             return self.end_headers()
         if way == "changes":
-            cls.content, cls.version = CONTENT[::-1], '"2"'
+            cls.content, cls.version = OTHER, '"2"'
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         same = self.headers.get("If-Range", cls.version) == cls.version
         first, stop = 0, len(cls.content)
@@ -204,7 +279,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if way != "no version":
             self.send_header("ETag", cls.version)
         self.end_headers()
-        breaks = {"breaks": cls.chance.randrange(1, max(2, len(body))), "breaks at once": 0}
+        least = min(network.SEAM + 1, len(body))  # a byte that was not there before
+        breaks = {"breaks": cls.chance.randrange(least, len(body) + 1), "breaks at once": 0}
         self.wfile.write(body[: breaks.get(way, len(body))])
 
     retry_after = "0"
@@ -295,7 +371,7 @@ def test_a_killed_download_goes_on(tmp_path: Path, server: str) -> None:
 
 def test_two_versions_are_never_joined(tmp_path: Path, server: str) -> None:
     Handler.ways = ["breaks", "changes", "well"]
-    assert got(tmp_path, urls=[f"{server}/file"]) == CONTENT[::-1]
+    assert got(tmp_path, urls=[f"{server}/file"]) == OTHER
 
 
 def test_a_whole_part_is_not_asked_for_again(tmp_path: Path, server: str) -> None:
@@ -303,7 +379,7 @@ def test_a_whole_part_is_not_asked_for_again(tmp_path: Path, server: str) -> Non
     (tmp_path / "target" / "x.part").write_bytes(CONTENT)
     (tmp_path / "target" / "x.part.of").write_text(f'{server}/file\n"1"')
     assert got(tmp_path, urls=[f"{server}/file"]) == CONTENT
-    assert Handler.asked == [f"bytes={len(CONTENT)}-"]
+    assert Handler.asked == [f"bytes={len(CONTENT) - network.SEAM}-"]
 
 
 def test_absent_is_asked_for_once_and_then_elsewhere(tmp_path: Path, server: str) -> None:
@@ -322,7 +398,7 @@ def test_a_part_outlives_a_second_address_that_has_no_file(tmp_path: Path, serve
     assert begun and CONTENT.startswith(begun) and Handler.asked[-1] == "/absent"
     Handler.ways = ["well"]
     assert got(tmp_path, urls=urls[::-1], sha256=DIGEST) == CONTENT
-    assert Handler.asked[3:] == [f"bytes={len(begun)}-"]  # first where the part is of
+    assert Handler.asked[3:] == [f"bytes={len(begun) - network.SEAM}-"]  # first where the part is of
 
 
 def test_a_part_of_another_address_gives_way(tmp_path: Path, server: str) -> None:
@@ -436,7 +512,7 @@ def test_what_rests_on_the_first_fetch_is_listed(tmp_path: Path) -> None:
     assert unverified(load(), lock) == ""
     known = "google-bert/bert-base-multilingual-cased/3f076fdb1ab68d5b2880cb87a0886f315b8146f8/config.json"
     for file in (f"hub/{known}", "xnli/XNLI-1.0.zip", *(f"wikipedia/{n}wiki/x" for n in range(6))):
-        pin(file, "0" * 64, 1, "a mirror", lock)
+        read(unread(tmp_path, file, b"0"), lock)
     line = unverified(load(), lock)
     assert line.startswith(f"{lock}: 7 files are unverified") and known in line and line.endswith(" and 2 more")
     assert "XNLI-1.0.zip" not in line  # its digest has become known

@@ -125,7 +125,7 @@ def test_cache_spares_parsing_and_is_dropped_when_a_file_or_the_cache_changes(ro
     assert set(json.loads(cache.read_text())) == set(Fingerprints(root).reached(SCRIPT))
     with monkeypatch.context() as patch:
         patch.setattr("ast.parse", lambda *_: pytest.fail("parsed again"))
-        patch.setattr(Fingerprints, "_save", lambda _: pytest.fail("written again"))
+        patch.setattr("crosslens.storage.contents.written", lambda _: pytest.fail("written again"))
         assert fingerprint(root) == before
     cache.write_text("{ half a fi")
     assert fingerprint(root) == before

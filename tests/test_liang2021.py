@@ -246,7 +246,7 @@ def watching(of, drift):
 
 
 def no_penalty(of):
-    """The same training without its penalty."""
+    """A copy of a training without its penalty."""
     phase = Phase(terms=(LABEL,), update=(ENCODER, TASK))
     return of.model_copy(update={"stages": (of.stages[0].model_copy(update={"phases": (phase,)}),)})
 

@@ -223,7 +223,7 @@ def test_features_are_learnt_by_learning_languages(told):
 
 @pytest.mark.parametrize("multinomial", [False, True])
 def test_micro_f1_is_scikit_learns(folder, multinomial):
-    """Of features of two and three values, in the split of words and with families held out, against both of its defaults."""
+    """Features of two and three values, in the split of words and with families held out, against both of its defaults."""
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
     subspace = subspaces(paths, 1, ["densray"], [0], 1.0)[0]["densray"]
     train, test = split_words(held_out(paths, 1), 0, 100)

@@ -40,8 +40,8 @@ def tokenizer(folder: Path, names: list[str]) -> Path:
 
 def write_tokens(path: Path, texts: list[list[int]], cut: int = 0) -> None:
     rows = [{"id": str(number), "pieces": pieces, "words": []} for number, pieces in enumerate(texts)]
-    table = pa.Table.from_pylist(rows, schema=TOKENS).replace_schema_metadata({"crosslens": json.dumps({"cut_texts": cut})})
-    parquet.write(table, path)
+    table = pa.Table.from_pylist(rows, schema=TOKENS)
+    parquet.write(table, path, {"cut_texts": cut})
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_accents_stand_beside_what_table_4_falls_short(tmp_path: Path) -> None:
 
 
 def test_several_pretrainings_of_each_kind() -> None:
-    """What is measured of them is of all; one of them translates, and trainings on XNLI start from one after the other."""
+    """All of them are measured; one translates, and trainings on XNLI start from one after the other."""
     values = read_yaml(RESOURCES.parents[1] / "config.yaml")
     values["papers"]["liu2020"]["pretraining"]["seeds"] = [3, 4]
     values["papers"]["liu2020"]["translation"]["model"] = "bert-512/1000k"

@@ -73,7 +73,7 @@ def right(recipe: str, seed: int) -> pd.DataFrame:
 
 
 def predictions(folder) -> list[tuple[str, int, Path]]:
-    """Of the trainings on XNLI, recipe, seed and file."""
+    """Recipe, seed and file of each training on XNLI."""
     recipes = [inference(model, features=True) for model in MODELS]
     recipes += [inference(model) for model in MODELS if model.startswith("bert")]
     found = []
@@ -131,7 +131,7 @@ def test_models_are_compared_by_families_of_languages(made, before, name):
 
 @pytest.mark.parametrize(("before", "name", "tuned"), [("glove", "GloVe", False), ("bert-20", "BERT, window 20", True)])
 def test_models_are_compared_at_the_same_pairs(made, before, name, tuned):
-    """What other pairs would change in all languages is part of the interval; seeds are averaged at each pair."""
+    """The interval contains the change that other pairs would make in all languages; seeds are averaged at each pair."""
     by_size = {}
     for size in SIZES:
         one, other = (

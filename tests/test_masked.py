@@ -1,4 +1,4 @@
-"""What a masked language model names of held-out text, and what counting the training text's subwords would."""
+"""Masked subwords of held-out text that a language model names, and those that counts of the training text name."""
 
 from collections import Counter
 

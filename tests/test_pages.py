@@ -301,7 +301,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv(COMMAND, "snakemake --profile demo")
     monkeypatch.chdir(tmp_path)
     save(Figure(), Path("figure8.svg"))
-    write_record("figure8.svg", {})
+    write_record("figure8.svg", {}, {})
     return tmp_path
 
 
@@ -311,7 +311,7 @@ def written(found, folder, *names, report=False):
     for name, item in items.items():
         if item.form == "table":  # as the rule writes it
             made = set_apart(table(LINES, paper.key, name), found.apart(paper, found.uses(paper, item)))
-            write_table(made, Path(f"{name}.csv"), {})
+            write_table(made, Path(f"{name}.csv"), {}, {})
     files = [folder / f"{name}.{'csv' if name.startswith('table') else 'svg'}" for name in names]
     return page(found.page(paper, items, report), files, TERMS, "snakemake all")
 

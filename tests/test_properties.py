@@ -167,7 +167,7 @@ ENTRY = st.one_of(st.tuples(WORDS, st.just(" "), WORDS), st.tuples(texts(), st.j
 
 
 @always_the_same
-@given(st.lists(ENTRY, min_size=1, max_size=5))
+@given(st.lists(ENTRY, min_size=dictionaries.SMALLEST, max_size=dictionaries.SMALLEST + 5))
 def test_a_dictionary_is_read_as_it_was_written(save, entries) -> None:
     path = save("en-de.0-5000.txt", "".join("".join(entry) + "\n" for entry in entries))
     rows, counts = dictionaries.read([path], "de")

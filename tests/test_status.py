@@ -101,7 +101,7 @@ def test_a_broken_configuration_is_named_with_its_line(tmp_path):
     (tmp_path / "demo/config.yaml").write_text("configfile: [demo/overlay.yaml]\n")
     for text, fault in {
         "seeds: [0, 1\nresults: results/demo\n": ":2:8: expected YAML, found a fault while parsing a flow sequence",
-        "results: results/demo\n\tseeds: [0]\n": ":2:1: expected YAML, found a fault while scanning for the next token",
+        "results: results/demo\n\tseeds: [0]\n": ":2:1: expected YAML, found a fault while scanning a plain scalar: found a tab",
         "- results\n": ": expected keys and values in YAML, found list",
     }.items():
         (tmp_path / "demo/overlay.yaml").write_text(text)

@@ -305,6 +305,9 @@ def test_footnote_6_stands_beside_its_printed_scores(published):
         ["UDPOS", ours, MICRO_F1, 70, 69, 71, 900, 73.4], ["UDPOS", xtreme, MICRO_F1, 70, 69, 71, 900, 70.3],
         ["XNLI", ours, ACCURACY, 60, 59, 61, 900, 66.3], ["XNLI", xtreme, ACCURACY, 60, 59, 61, 900, 65.4],
     ]  # fmt: skip
+    assert set(found["remark"]) == {""}
+    best = table("footnote6", pd.DataFrame([score("task", "finetuned", 0.98, MICRO_F1)]), published)
+    assert set(best[best["row"] == "UDPOS"]["remark"]) == {"at its ceiling: at most 3 points below 100"}
 
 
 def test_values_are_percent_to_two_places_beside_their_interval(published):

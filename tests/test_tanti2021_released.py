@@ -102,6 +102,10 @@ def test_scores_by_language_stand_beside_the_released_ones(published):
     }  # Swedish is no language of the study, Afrikaans none of XNLI
     line = shown.loc["en", "UDPOS Init."]
     assert (line["here"], line["low"], line["n"], line["published"], line["difference"]) == (80, 10, 7, 82.9977, -3.0)
+    assert set(made["remark"]) == {""}
+    ends = pd.DataFrame(by_language(records({"en": 0.98, "de": 0.01}), COLUMNS, published)).set_index("row")["remark"]
+    assert set(ends["en"]) == {"at its ceiling: at most 3 points below 100"}
+    assert set(ends["de"]) == {"at its floor: at most 3 points above 0"}
 
 
 def histories(folder, seeds=(0,)):
@@ -133,6 +137,10 @@ def test_validation_by_epoch_stands_beside_the_released_one(published, tmp_path)
     assert (line["published"], line["difference"], line["seeds"]) == (79.2052, -9.21, 1)
     assert ours.loc["UDPOS Init., language", "epoch 1"]["published"] == 54.0788
     assert made["published"].notna().all() and len(made) == 192  # the rest is the authors' alone
+    at_end = made[made["remark"] != ""]  # entropies, which may be near 0 or 3, have no such end
+    assert at_end[["row", "column", "remark"]].to_numpy().tolist() == [
+        ["UDPOS Init., language", "epoch 0", "at its floor: at most 3 points above 0"]
+    ]
     assert made[made["metric"] == "entropy"]["definition"].unique().tolist() == [NATS]
 
 

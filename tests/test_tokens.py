@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import LANGUAGES, SIZES, save_tokenizer
+from crosslens import parquet
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
@@ -222,7 +223,7 @@ def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
     schema.write(rows, tmp_path / "corpus.parquet", schema.PARAGRAPHS, {"nominal": {"test": 3}})
     counts = write_tokens(encoder_folder, tmp_path / "corpus.parquet", tmp_path / "t", Reading(drop_unknown=False), "test")
     assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
-    assert schema.metadata(tmp_path / "t") == counts
+    assert parquet.metadata(tmp_path / "t") == counts
 
 
 def test_unknown_pieces_are_looked_for_in_as_many_pieces_as_the_authors_look_at():
@@ -474,7 +475,7 @@ def test_byte_level_words_begin_with_a_space(tmp_path):
 
 
 def stripped(text: str) -> str:
-    """As BERT's tokenizer for uncased models strips accents: tokenization_bert.py, _run_strip_accents."""
+    """A text without accents, by the rule of BERT's tokenizer for uncased models: tokenization_bert.py, _run_strip_accents."""
     return "".join(mark for mark in unicodedata.normalize("NFD", text) if unicodedata.category(mark) != "Mn")
 
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.verdicts import CHANCE, Floor, Interval, Model, floor, paired_floor, unlearned, verdict
+from crosslens.measures.intervals import Interval
+from crosslens.verdicts import CHANCE, Floor, Model, floor, paired_floor, unlearned, verdict
 from scipy import stats
 
 LEARNED = Model("bert-64/more", [Floor(CHANCE, 60.0, 33.3, 20.0)], 2)
@@ -49,7 +50,7 @@ def test_one_training_or_one_language_decides_nothing():
 
 
 def test_paired_floors_compare_by_language():
-    """The same differences in languages far apart, which the interval of either score would hide; related languages are one."""
+    """Equal differences in languages far apart, which the interval of either score would hide; related languages are one."""
     levels = pd.Series({"de": 5.0, "fr": 40.0, "zh": 80.0})
     found = paired_floor("random weights", levels + [1.0, 2.0, 1.5], levels, ["a", "b", "c"])
     assert (found.score, found.level) == pytest.approx((43.1667, 41.6667), abs=1e-3)

@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
+from crosslens import parquet
 from crosslens.corpora import dumps, schema
 from crosslens.corpora.dumps import Page, in_parts, pages
 from crosslens.corpora.sampling import write_paragraphs
@@ -202,7 +203,7 @@ def test_too_few_paragraphs(tmp_path: Path) -> None:
     sample(index, Local(path), tmp_path / "x.xml.bz2", blocks=2, seed=0)
     found, rows = extract(tmp_path / "x.xml.bz2", tmp_path)
     assert (found["asked"], found["found"]) == (100, sum(map(len, rows.values()))) and 21 <= found["found"] <= 30
-    assert json.loads(json.dumps(found)) == schema.metadata(tmp_path / "xx.dev.parquet")
+    assert json.loads(json.dumps(found)) == parquet.metadata(tmp_path / "xx.dev.parquet")
 
 
 def stop(pages: Sequence[Page]) -> None:

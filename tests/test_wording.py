@@ -1,4 +1,4 @@
-"""What captions say of seeds: as many as there are."""
+"""Captions name as many seeds as there are."""
 
 import re
 from copy import deepcopy

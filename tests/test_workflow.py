@@ -19,6 +19,8 @@ import pandas as pd
 import psutil
 import pytest
 from crosslens.digests import seal
+from crosslens.papers.paper import MODEL_FILES
+from forked import READS
 from forked import snakemake as forked
 from safetensors.numpy import load_file
 
@@ -159,7 +161,8 @@ def changed(path: Path, *edits: tuple[str, str]) -> Iterator[None]:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository in which the tiny study is built. Tests leave it as they find it."""
     root = copy_repository(tmp_path_factory.mktemp("built"))
-    tiny(root)
+    status, said = forked((*ALL, "--profile", "tests/workflow"), root, environment() | {READS: str(root / "reads.tsv")})
+    assert status == 0, said
     return root
 
 
@@ -205,7 +208,7 @@ def test_builds_every_table_and_figure_and_is_done(built):
 
 
 def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built):
-    """Of every table, and of the records behind it (docs/intervals.md)."""
+    """In every table, and in the records behind it (docs/intervals.md)."""
     for name in (*TABLES, *OTHER_TABLES):
         table = pd.read_csv(built / RESULTS / f"{name}.csv").dropna(subset=["low", "high"])
         assert (table["low"] < table["high"]).all(), table[table["low"] >= table["high"]].to_string()
@@ -213,6 +216,28 @@ def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built
     scores = records[records["measure"].isin(["score", "probe", "spelling", "language identification", "typology"])]
     scores = scores.dropna(subset=["low", "high"])
     assert len(scores) > 100 and ((scores["low"] >= 0) & (scores["low"] < scores["high"]) & (scores["high"] <= 1)).all()
+
+
+TRACKED = {  # script -> what of the repository its rule names among its params, by content or, of languages, by their rows
+    "phrasebook": ("resources/phrasebook/", "resources/languages.csv"),
+    "corpus": ("resources/languages.csv",),
+    "typology": ("resources/languages.csv",),
+    "table": ("resources/published/",),
+    "figure": ("resources/published/",),
+    "page": ("resources/terms.yaml", "workflow/crosslens/page.html.j2"),
+}
+
+
+def test_jobs_read_no_file_outside_the_results_that_is_not_tracked(built):
+    lines = {tuple(line.split("\t")) for line in (built / "reads.tsv").read_text().splitlines()}
+    found = {(script.removesuffix(".py"), path) for script, path in lines}
+    assert {script for script, _ in found} >= TRACKED.keys()
+    folders = {
+        (script, path) for script, path in found if (built / path).is_dir() and path.partition("/")[0] in ("workflow", "rules")
+    }
+    # whose names imports list
+    untracked = [pair for pair in found - folders if not pair[1].startswith(TRACKED.get(pair[0], ()) or "none")]
+    assert not untracked
 
 
 def test_every_kind_of_corpus_is_read(own):
@@ -234,6 +259,19 @@ def test_trials_of_the_search_keep_no_weights(built):
         )
     record = json.loads((built / RESULTS / "table5_search.csv.json").read_text())
     assert [training["recipe"]["name"] for training in record["trainings"]] == [f"{TRIALS}/trial00", f"{TRIALS}/trial01"]
+
+
+def test_records_tell_how_each_measure_was_made_and_what_trainings_read(built):
+    measured = 0
+    for path in (built / RESULTS).glob("**/*.json"):
+        if path.name.endswith((".csv.json", ".svg.json")):
+            record = json.loads(path.read_text())
+            needs = {(need["kind"], need["recipe"]) for need in record["settings"]["needs"] if need["kind"] not in MODEL_FILES}
+            told = {(measure["kind"], recipe) for measure in record["measures"] for recipe in measure["recipes"]}
+            assert told == needs and all("settings" in measure and measure["device"] for measure in record["measures"]), path
+            assert all(len(digest) == 64 for digest in record["content_sha256"].values())
+            measured += len(told)
+    assert measured > 50
 
 
 # --- what reruns after a change ---------------------------------------------------------------------------------------------

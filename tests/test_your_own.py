@@ -51,8 +51,17 @@ def test_an_encoder_beside_another(root):
 
 
 def test_treebanks_of_ones_own_are_read_and_pinned(root):
-    files = ("config.yaml", "demo/overlay.yaml", "treebanks.yaml")
-    snakemake(root, "--profile", "demo", "--configfile", *files, "--", "results/treebanks/corpora/udpos")
+    """Only then are they pinned: one that is no treebank is refused, and what takes its place needs no edit of the lock."""
+    command = ("--profile", "demo", "--configfile", "config.yaml", "demo/overlay.yaml", "treebanks.yaml", "--")
+    treebank, fetched = root / "my-data/my-treebanks/de-dev.conllu", "results/treebanks/sources/my-treebanks/de-dev.conllu"
+    content = treebank.read_bytes()
+    treebank.write_bytes(b"# Too many requests\n")
+    said = snakemake(root, *command, "results/treebanks/corpora/udpos", works=False)
+    assert f"; or rm {fetched}, and the next run fetches again what nothing has read before" in said
+    assert not (root / "sources.lock.tsv").exists()
+    treebank.write_bytes(content)
+    (root / fetched).unlink()
+    snakemake(root, *command, "results/treebanks/corpora/udpos")
     assert {path.name for path in (root / "results/treebanks/corpora/udpos").glob("*.parquet")} == {
         f"{name}.parquet" for name in ("de.dev", "de.test", "en.dev", "en.test", "en.train")
     }

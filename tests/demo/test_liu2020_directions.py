@@ -1,4 +1,4 @@
-"""What the BERTs that the demo pretrains from scratch can do: `make test-demo`."""
+"""Abilities of the BERTs that the demo pretrains from scratch: `make test-demo`."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ BERT = PRETRAINED[2]  # it translates
 
 
 @pytest.fixture(scope="module")
-def built() -> Path:
+def results() -> Path:
     """The measures of the pretrained BERTs; what is there already is not made again."""
     files = [f"results/demo/measures/{kind}/{BERT}/seed0.parquet" for kind in ("retrieval", "translation")]
     files += [f"results/demo/measures/masked/{recipe}/seed0.parquet" for recipe in PRETRAINED]
@@ -30,32 +30,32 @@ def built() -> Path:
 
 
 @pytest.mark.parametrize("recipe", PRETRAINED)
-def test_each_model_names_more_masked_subwords_than_the_bigram(built, recipe):
+def test_each_model_names_more_masked_subwords_than_the_bigram(results, recipe):
     """Otherwise whatever is shown of it compares models that learned nothing: claims.csv would decide nothing between them."""
-    found = read([built / f"measures/masked/{recipe}/seed0.parquet"])
-    found = found[found["language"] == "all"].set_index("definition")
-    assert found.loc[GAIN, "low"] > 0.05, found["value"]
-    assert found.loc[MODEL, "value"] > found.loc[BIGRAM, "value"] > found.loc[MAJORITY, "value"]
+    records = read([results / f"measures/masked/{recipe}/seed0.parquet"])
+    records = records[records["language"] == "all"].set_index("definition")
+    assert records.loc[GAIN, "low"] > 0.05, records["value"]
+    assert records.loc[MODEL, "value"] > records.loc[BIGRAM, "value"] > records.loc[MAJORITY, "value"]
 
 
-def test_words_are_retrieved_above_chance_without_those_spelt_the_same(built):
-    found = read([built / f"measures/retrieval/{BERT}/seed0.parquet"])
-    last = found[found["layer"] == found["layer"].max()]
+def test_words_are_retrieved_above_chance_without_those_spelt_the_same(results):
+    records = read([results / f"measures/retrieval/{BERT}/seed0.parquet"])
+    last = records[records["layer"] == records["layer"].max()]
     ranks = last[last["definition"] == "contexts, cosine, mrr, different strings"].set_index("item")
-    chance = found[found["definition"] == "chance, mrr, different strings"].set_index("item")["value"]
+    chance = records[records["definition"] == "chance, mrr, different strings"].set_index("item")["value"]
     assert len(ranks) == 16 and (ranks["value"] / chance[ranks.index]).mean() > 1.3
     assert (ranks["low"] > chance[ranks.index]).sum() >= 8  # half of the directions, each with its interval over words
 
 
-def test_the_shift_turns_the_language_and_a_random_vector_does_not(built):
-    found = read([built / f"measures/translation/{BERT}/seed0.parquet"])
-    found = found[(found["split"] == "test") & (found["measure"] == CONVERT_RATE)]
-    found = found[found["subspace"] == found["subspace"].iloc[0]]
-    at = found[(found["layer"] == found["layer"].max()) & (found["weight"] == 2.0)]
+def test_the_shift_turns_the_language_and_a_random_vector_does_not(results):
+    records = read([results / f"measures/translation/{BERT}/seed0.parquet"])
+    records = records[(records["split"] == "test") & (records["measure"] == CONVERT_RATE)]
+    records = records[records["subspace"] == records["subspace"].iloc[0]]
+    at = records[(records["layer"] == records["layer"].max()) & (records["weight"] == 2.0)]
     shifted, random = (at[at["definition"] == each].set_index("item")["value"] for each in (SHIFT, RANDOM))
-    plain = found[found["definition"] == NO_SHIFT].set_index("item")["value"]
+    plain = records[records["definition"] == NO_SHIFT].set_index("item")["value"]
     assert len(shifted) == len(random) == 8
     assert shifted.mean() > 0.6 and random.mean() < 0.2 and plain.mean() < 0.1
     assert (shifted > random).sum() >= 7
-    negative = found[(found["definition"] == SHIFT) & (found["weight"] < 0)]["value"]
+    negative = records[(records["definition"] == SHIFT) & (records["weight"] < 0)]["value"]
     assert negative.max() < 0.1  # the other way it stays the source language, as the paper says

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from crosslens import parquet
 from crosslens.corpora import schema
 
 pytestmark = pytest.mark.demo
@@ -10,7 +11,7 @@ RESULTS = Path(__file__).parents[2] / "results/demo"
 
 
 def test_no_text_is_cut():
-    told = {path.relative_to(RESULTS): schema.metadata(path) for path in RESULTS.glob("tokens/*/*/*/*.parquet")}
+    told = {path.relative_to(RESULTS): parquet.metadata(path) for path in RESULTS.glob("tokens/*/*/*/*.parquet")}
     assert told and {path: counts for path, counts in told.items() if counts["cut_texts"] or counts["cut_words"]} == {}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from crosslens import cells, digests, provenance, records
+from crosslens import cells, digests, parquet, provenance, records
 from crosslens.config.draws import Draw, Draws
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
@@ -94,16 +94,16 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
     records.write(score(), root / "records.parquet", {"paper": "test", "encoder": "tiny", "task": "pos"})
     cell = cells.cell(records.read([root / "records.parquet"])[:1])
     made = cells.table([cells.line("row", "column", ACCURACY, ACCURACY, cell, None)], "test", "table1")
-    provenance.write_table(made, root / "table1.csv", {}, [model / "record.json"])
+    provenance.write_table(made, root / "table1.csv", {}, {"records": [model / "record.json"]})
     item = {"title": "", "decimals": None}
     return Study(root, {
-        f"corpus/{LANGUAGE}.{SPLIT}.parquet": lambda: (schema.read(corpus), schema.metadata(corpus)),
+        f"corpus/{LANGUAGE}.{SPLIT}.parquet": lambda: (schema.read(corpus), parquet.metadata(corpus)),
         "encoder": fit,
         "tokens/sentences": lambda: [load([file], (), ()) for file in sorted(digests.verified(own).glob("*.parquet"))],
         "model/model.safetensors": store,
         "model/predictions.parquet": score,
         "model/history.csv": lambda: list(adversary.measure(Given(model, 0, {}), head=TASK)),
-        "model/record.json": lambda: provenance.write_record(corpus, {}, [model / "record.json"]),
+        "model/record.json": lambda: provenance.write_record(corpus, {}, {"records": [model / "record.json"]}),
         "draws": lambda: read_draws(draws / "sentences"),
         "states": lambda: states_files.read(states / "sentences"),
         "records.parquet": lambda: records.read([root / "records.parquet"]),
@@ -145,7 +145,7 @@ def test_damage_is_noticed_by_the_next_step(study, often, tally, fault, whole):
         digests._digest.cache_clear()  # of a process of its own
         try:
             study.steps[artefact]()
-            found.lost.append(f"{file}: not noticed")
+            found.silent.append(f"{file}: not noticed")
         except DataError as error:
             said = str(error)
             place = study.root / artefact
@@ -156,7 +156,7 @@ def test_damage_is_noticed_by_the_next_step(study, often, tally, fault, whole):
         finally:
             file.write_bytes(before)
     digests._digest.cache_clear()
-    assert found.lost == []
+    assert found.silent == []
 
 
 def test_a_file_that_is_gone_is_missed_by_who_lists_the_folder(study):

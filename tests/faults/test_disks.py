@@ -74,8 +74,8 @@ def cases(folder: Path, encoder: Path, corpora: Path) -> list[tuple[str, int, bo
     fetched = {"urls": [], "mirror": [""], "sha256": None, "size": None, "manual": None}
     parts = {str(archive): {"de.test": ["*.conllu"]}}
     fetch = {"wildcards": {"source": "s", "path": "file.bin"}, "params": {"settings": fetched}, "mirror": [str(mirror)]}
-    tokenizer = {"input": {"hub": [], "shared": []}, "params": {"settings": known, "texts": []}}
-    weights = {"input": {"hub": [], "tokenizer": str(encoder)}, "params": {"settings": known}}
+    tokenizer = {"input": {"hub": [], "shared": []}, "params": {"settings": known, "texts": [], "package": {}}}
+    weights = {"input": {"hub": [], "tokenizer": str(encoder)}, "params": {"settings": known, "package": {}}}
     tokens = {
         "input": {"tokenizer": str(encoder), "punkt": []},
         "params": {

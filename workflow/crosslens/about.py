@@ -1,4 +1,4 @@
-"""What pages and tables say of tables and figures: encoder, seeds, corpora, and how these differ from the published study's."""
+"""Facts beside tables and figures: encoder, seeds, corpora, and how these differ from the published study's."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -44,11 +44,11 @@ class About:
 
     def page(self, paper: Paper, items: Mapping[str, Item], report: bool) -> dict[str, Any]:
         """The settings of a page of some items of a paper (crosslens.pages), as plain values. report: whether of all."""
-        every = reduce(Uses.__or__, (self.uses(paper, item) for item in items.values()))
+        uses = reduce(Uses.__or__, (self.uses(paper, item) for item in items.values()))
         scale = Scale("", self.config.results).name
         facts = {
-            "Encoder": "; ".join(f"{key}: {_with_revision(self.config.encoders[key])}" for key in every.encoders),
-            "Seeds": self._seeds(paper, every),
+            "Encoder": "; ".join(f"{key}: {_with_revision(self.config.encoders[key])}" for key in uses.encoders),
+            "Seeds": self._seeds(paper, uses),
             "Scale": f"{scale}, in {self.config.results}",
         }
         searches = {name: item for name, item in paper.items(self.config).items() if item.searched} if report else {}
@@ -59,8 +59,8 @@ class About:
             "title": f"Tables and figures of {paper.key}" if report else _heading(*items.values()),
             "scale": scale,
             "facts": {name: text for name, text in facts.items() if text},
-            "corpora": {key: self._corpus(paper, key) for key in every.corpora},
-            "apart": self.apart(paper, every),
+            "corpora": {key: self._corpus(paper, key) for key in uses.corpora},
+            "apart": self.apart(paper, uses),
             "further": {f"{self.config.results}/{paper.path(name)}.html": _heading(item) for name, item in searches.items()},
             "items": [
                 {

@@ -89,7 +89,7 @@ def line(
     return place | numbers | {"published": published, "difference": difference, "remark": remark}
 
 
-def at_end(numbers: Mapping[str, Any], chance: float = 0) -> str:
+def at_end(numbers: Mapping[str, Any], chance: float) -> str:
     """At which end of its scale a score in percent lies, where it tells little of differences, or "".
 
     At its ceiling it is at most NEAR points below 100, at its floor as near to 0. It is not above chance, the percentage that
@@ -107,8 +107,8 @@ def at_end(numbers: Mapping[str, Any], chance: float = 0) -> str:
 
 def table(lines: Sequence[Mapping[str, Any]], paper: str, item: str) -> pd.DataFrame:
     """Lines as a table of COLUMNS, comparable with the paper's: see `set_apart`."""
-    same = {"paper": paper, "item": item, "comparable": True, "reason": ""}
-    cells = pd.DataFrame([same | dict(each) for each in lines], columns=list(COLUMNS))
+    common = {"paper": paper, "item": item, "comparable": True, "reason": ""}
+    cells = pd.DataFrame([common | dict(values) for values in lines], columns=list(COLUMNS))
     return cells.astype(dict.fromkeys(WHOLE, "Int64"))
 
 

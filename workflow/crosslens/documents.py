@@ -138,18 +138,19 @@ def _read(path: Path) -> tuple[list[str], Rows]:
 def meanings(root: Path, part: str) -> str:
     """Terms and their meanings in Markdown: `definitions`, `verdicts`, or the names of a paper."""
     terms = read_terms(root / TERMS)
-    found = terms[part] if part in ("definitions", "verdicts") else terms["names"][part]
-    return "\n".join(["| name | meaning |", "|---|---|", *(f"| `{name}` | {_escaped(text)} |" for name, text in found.items())])
+    entries = terms[part] if part in ("definitions", "verdicts") else terms["names"][part]
+    return "\n".join(["| name | meaning |", "|---|---|", *(f"| `{name}` | {_escaped(text)} |" for name, text in entries.items())])
 
 
 def faults(root: Path) -> str:
     """What became of the faults that `make test-faults` tries, in Markdown."""
     with open(root / FAULTS, newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    lines = ["| fault | tried | survived | refused | lost | what the user sees, for example |", "|---|---|---|---|---|---|"]
+    columns = ("fault", "tried", "survived", "refused", "rerun", "silent")
+    lines = [f"| {' | '.join(columns)} | what the user sees, for example |", f"|{'---|' * (len(columns) + 1)}"]
     for row in rows:
         seen = f"`{_escaped(row['seen'])}`" if row["seen"] else ""
-        lines.append("| " + " | ".join([*(row[name] for name in ("fault", "tried", "survived", "refused", "lost")), seen]) + " |")
+        lines.append("| " + " | ".join([*(row[name] for name in columns), seen]) + " |")
     return "\n".join(lines)
 
 

@@ -1,9 +1,27 @@
 """Errors that a user can cause and mend."""
 
 import errno
+import reprlib
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of an OSError: what was to be written, not what was read, is at fault
 
 
 class DataError(ValueError):
     """Bad input: the message is one line with file, place, what was expected and what to do."""
+
+
+class _Short(reprlib.Repr):
+    """Builds no more of a value than is shown: neither a million entries nor a number of a million digits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother = 4, 400, 400
+        self.maxdict = self.maxlist = self.maxtuple = self.maxset = 10
+
+    def repr_int(self, value: int, level: int) -> str:
+        return repr(value) if value.bit_length() < 1000 else f"a number of {value.bit_length():,} bits"
+
+
+def short(value: object, length: int = 80) -> str:
+    """A value as repr shows it, at most `length` characters: cut before it is built."""
+    return _Short().repr(value)[:length]

@@ -19,17 +19,21 @@ from typing import Any
 
 import yaml
 
-from crosslens.files import written
+from crosslens.storage.contents import Cache
 
-FORMAT = 3  # raise when the text that is hashed, or what the cache holds, changes
+FORMAT = 4  # raise when the text that is hashed, or what the cache holds, changes
 FOLDERS = ("workflow", "workflow/scripts")  # on sys.path while a script runs, below the repository root
-SILENT = {  # they report, choose a GPU, or decide whether a file is read or a job may run
+SILENT = {  # they report, keep records, choose a GPU, or decide whether a file is read or a job may run
     "workflow/crosslens/digests.py",
     "workflow/crosslens/errors.py",
     "workflow/crosslens/gpus.py",
     "workflow/crosslens/logs.py",
     "workflow/crosslens/papers/__init__.py",
     "workflow/crosslens/signals.py",
+    "workflow/crosslens/sources/pins.py",
+    "workflow/crosslens/sources/origins.py",
+    "workflow/crosslens/storage/bounded.py",
+    "workflow/crosslens/storage/contents.py",
     "workflow/crosslens/training/lock.py",
 }  # the last: the list of papers
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -85,16 +89,9 @@ class Fingerprints:
     def __init__(self, root: Path, *, cached: bool = True) -> None:
         """Take the cache of earlier calls; `cached=False` leaves nothing behind."""
         self.root = Path(root)
-        self.cache = self.root / ".snakemake" / "fingerprints.json" if cached else None
-        self._known: dict[str, Any] = {}  # path -> [stamp, digest, imports], from earlier calls
-        self._fresh: dict[str, tuple[str, list[str]]] = {}  # what this process has looked at
-        self._changed = False
+        self._cache = Cache(self.root / ".snakemake" / "fingerprints.json" if cached else None)
+        self._fresh: dict[str, tuple[str, list[str]]] = {}  # path -> digest, imports: what this process has looked at
         self._files: dict[str, list[str]] = {}
-        if self.cache and self.cache.exists():
-            try:
-                self._known = dict(json.loads(self.cache.read_text(encoding="utf-8")))
-            except (OSError, ValueError):
-                pass  # as good as none
 
     def __call__(self, script: str) -> str:
         """Sixteen hex digits for a script given relative to the repository."""
@@ -110,8 +107,7 @@ class Fingerprints:
             if path not in found:
                 found.add(path)
                 waiting += [file for module in self._read(path)[1] for file in self._locate(module)]
-        if self._changed:
-            self._save()
+        self._cache.save()
         return sorted(found)
 
     def foreign(self, script: str) -> dict[str, str]:
@@ -138,25 +134,17 @@ class Fingerprints:
         """Digest and imports of one file."""
         if path not in self._fresh:
             status = os.stat(self.root / path)
-            stamp = [FORMAT, status.st_mtime_ns, status.st_size]
-            entry = self._known.get(path)
-            if entry is None or entry[0] != stamp:
-                tree = ast.parse((self.root / path).read_bytes(), path)
-                digest = hashlib.sha256(_canonical(tree).encode()).hexdigest()
-                entry = self._known[path] = [stamp, digest, _imports(tree, path)]
-                self._changed = True
-            self._fresh[path] = entry[1], entry[2]
+            digest, imports = self._cache.value(
+                path, [FORMAT, status.st_mtime_ns, status.st_size], lambda: _parsed(self.root / path, path)
+            )
+            self._fresh[path] = digest, imports
         return self._fresh[path]
 
-    def _save(self) -> None:
-        """Keep the cache, whole or not at all: jobs on several nodes may write at once."""
-        self._changed = False
-        if self.cache:
-            try:
-                with written(self.cache) as temporary:
-                    temporary.write_text(json.dumps(self._known), encoding="utf-8")
-            except OSError:
-                pass  # a read-only working copy goes without
+
+def _parsed(file: Path, path: str) -> tuple[str, list[str]]:
+    """Digest and imports of a file, which messages call `path`."""
+    tree = ast.parse(file.read_bytes(), path)
+    return hashlib.sha256(_canonical(tree).encode()).hexdigest(), _imports(tree, path)
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """What Snakemake's own messages leave out: unknown targets, and what a run lacks, said before its first job."""
 
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -9,6 +10,10 @@ from typing import Any
 from crosslens.config.whole import Config
 from crosslens.scales import Scale
 
+KEPT_IN_SPITE = (
+    "Some jobs run because of changes to settings, code or the set of inputs: see their reasons. To keep results all the same: "
+    "the same command with --touch instead of -n."
+)
 SHOWN = {"table": ".csv", "figure": ".svg"}  # what a table and a figure make first: the file to ask for
 
 
@@ -29,6 +34,12 @@ def unknown_target(said: str, known: Sequence[str], results: str, scales: Iterab
         return f"Give the whole path: {names[target]}"
     near = get_close_matches(target, known, n=3)
     return f"Did you mean {' or '.join(near)}?" if near else "`make status` lists all tables and figures."
+
+
+def reason(said: str) -> str:
+    """Our own lines in what Snakemake says of a function that raised WorkflowError; all of it where another error was raised."""
+    ours = re.search(r"^Error:\n  WorkflowError:\n(.*?)\nWildcards:$", said, re.DOTALL | re.MULTILINE)
+    return "\n".join(line.strip() for line in ours[1].split("\n")) if ours else said
 
 
 def missing_command(executor: str | None) -> str | None:

@@ -20,7 +20,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from crosslens import signals
 from crosslens.errors import NO_ROOM, DataError
@@ -44,6 +44,26 @@ def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             pass  # a rule's own environment holds only what it needs
     return found
+
+
+def machine(threads: int, precision: str = "float32") -> dict[str, Any]:
+    """Facts about this process and its machine that can move a number in its last digits, for records.
+
+    device: the GPU where one is used, else the processor. threads: for computing. precision: of the forward pass.
+    """
+    torch = sys.modules.get("torch")  # where nothing has imported it, nothing runs on a GPU
+    gpu = torch.cuda.get_device_name() if torch and torch.cuda.is_available() else None
+    facts = {"processor": processor(), "threads": threads, "precision": precision}
+    return {"device": gpu or facts["processor"], **facts}
+
+
+def processor() -> str:
+    """Model of the processor, as the system names it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):  # no Linux, or a processor that names no model
+        return platform.processor() or platform.machine()
 
 
 def revision() -> str | None:

@@ -43,7 +43,7 @@ def read_terms(path: Path) -> Terms:
 
 
 def _item(settings: Mapping[str, Any], file: Path, *glossary: Mapping[str, str]) -> dict[str, Any]:
-    """What the template needs of a table or a figure. glossary: names, definitions and verdicts, see `meanings`."""
+    """A table or a figure as the template takes it. glossary: names, definitions and verdicts, see `meanings`."""
     record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
@@ -148,8 +148,8 @@ def meanings(
             definition = definition.replace(part, "")
         other.add(definition)
     named = {name for text in other for name in _longest(name for name in names if name in text)}
-    said = {part.partition(":")[0] for cell in cells for part in cell.get("remark", "").split("; ")}
-    verdicts = {name: meaning for name, meaning in (verdicts or {}).items() if name in said}
+    beginnings = {part.partition(":")[0] for cell in cells for part in cell.get("remark", "").split("; ")}
+    verdicts = {name: meaning for name, meaning in (verdicts or {}).items() if name in beginnings}
     return {
         "names": {name: meaning for name, meaning in names.items() if name in named} | verdicts,
         "definitions": {name: meaning for name, meaning in definitions.items() if name in computed},

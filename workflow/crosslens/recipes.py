@@ -183,7 +183,7 @@ class Stage(Section):
 
 
 class Edit(Section):
-    """What is changed in an encoder before it is trained: RANDOM-INIT (muller2021, section 2.1)."""
+    """A change of an encoder before it is trained: RANDOM-INIT (muller2021, section 2.1)."""
 
     layers: tuple[int, ...] | Literal["all"] = ()  # re-initialised blocks, 1 to L
     embeddings: bool = False  # and the embeddings
@@ -211,7 +211,7 @@ class Static(Section):
 
 
 class Model(Section):
-    """What another recipe's trainings left, of which a training of seed s starts from the one with seed s modulo their number."""
+    """Weights of another recipe's trainings; a training of seed s starts from those with the index s modulo their number."""
 
     recipe: str
     seeds: tuple[int, ...]
@@ -308,8 +308,8 @@ class Recipe(Section):
 
     def anchored(self) -> list[Penalty]:
         """Penalties whose distances a training computes, to learn or to watch, each once."""
-        watched = [each.penalty for stage in self.stages for each in stage.watch if isinstance(each, Drift)]
-        return list(dict.fromkeys([*self.penalties(), *watched]))
+        drifts = [item.penalty for stage in self.stages for item in stage.watch if isinstance(item, Drift)]
+        return list(dict.fromkeys([*self.penalties(), *drifts]))
 
     def trains_encoder(self) -> bool:
         """Whether any stage updates the encoder."""

@@ -42,13 +42,22 @@ RECORDS = pa.schema(
 )
 
 
-def write(rows: Iterable[Mapping[str, Any]], path: Path, common: Mapping[str, Any], schema: pa.Schema = RECORDS) -> None:
-    """Write records; `common` fills the columns of the schema that all rows share, what neither gives is null."""
+def write(
+    rows: Iterable[Mapping[str, Any]],
+    path: Path,
+    common: Mapping[str, Any],
+    schema: pa.Schema = RECORDS,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Write records; `common` fills the columns of the schema that all rows share, what neither gives is null.
+
+    metadata: how they were measured, for the record of a table (`provenance.write_record`).
+    """
     full = [{name: common.get(name) for name in schema.names} | dict(row) for row in rows]
     unknown = {name for row in full for name in row} - set(schema.names) | set(common) - set(RECORDS.names)
     if unknown:
         raise ValueError(f"{path}: expected columns of the schema, found {', '.join(sorted(unknown))}")
-    parquet.write(pa.Table.from_pylist(full, schema=schema), path)
+    parquet.write(pa.Table.from_pylist(full, schema=schema), path, metadata)
 
 
 def read(paths: Iterable[str | Path]) -> "pd.DataFrame":
@@ -60,7 +69,8 @@ def read(paths: Iterable[str | Path]) -> "pd.DataFrame":
 
 def gather(paths: Iterable[str | Path], output: Path) -> None:
     """Put record files into one."""
-    parquet.write(pa.concat_tables([parquet.read(path, schema=RECORDS) for path in paths]), output)
+    tables = [parquet.read(path, schema=RECORDS) for path in paths]
+    parquet.write(pa.concat_tables(tables), output)
 
 
 def write_json(value: Any, path: Path) -> None:

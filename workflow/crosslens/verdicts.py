@@ -7,22 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.intervals import families_interval
+from crosslens.measures.intervals import Interval, families_interval
 
 AGREES, DISAGREES, NOT_DECIDED = "agrees", "disagrees", "not decided"
 CHANCE, RANDOM_WEIGHTS = "chance", "random weights"
 
 
-class Interval(NamedTuple):
-    """A score, in percent, with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
 class Floor(NamedTuple):
-    """What a model exceeds that has learned something.
+    """A level that a model exceeds if it has learned something.
 
     name: of the level, such as chance; score, level: the model's and the floor's, in percent; low: lower end of the 95 % interval
     of their difference, nan where there is none.
@@ -48,12 +40,12 @@ def paired_floor(name: str, scores: pd.Series, levels: pd.Series, families: Sequ
     if pairs.empty:
         return Floor(name, math.nan, math.nan, math.nan)
     family = pairs.pop("family").to_numpy()
-    score, level = (families_interval(pairs[side].to_numpy(float), family)[0] for side in pairs)
-    return Floor(name, score, level, families_interval((pairs["score"] - pairs["level"]).to_numpy(float), family)[1])
+    score, level = (families_interval(pairs[side].to_numpy(float), family).value for side in pairs)
+    return Floor(name, score, level, families_interval((pairs["score"] - pairs["level"]).to_numpy(float), family).low)
 
 
 def floor(name: str, score: Interval, level: Interval) -> Floor:
-    """A floor under a score, from both intervals, whose estimates are taken to be independent.
+    """A floor under a score, from the intervals of both in percent, whose estimates are taken to be independent.
 
     The interval of the difference is recovered from both, which need not be symmetric (Zou and Donner 2008, Construction of
     confidence limits about effect measures: a general approach). Of scores on the same texts it is too wide: it decides less than
@@ -74,7 +66,7 @@ def unlearned(model: Model) -> str:
 
 
 def verdict(sign: int, low: float, high: float, families: int, models: Sequence[Model]) -> str:
-    """What the interval from low to high, over so many families of languages, says of the claim that a number has a sign.
+    """Verdict on the claim that a number has a sign, from its interval, low to high, over so many families of languages.
 
     It decides nothing where a model has learned nothing, or where all rests on one training or one family.
     """

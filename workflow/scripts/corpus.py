@@ -6,6 +6,7 @@ from pathlib import Path
 from crosslens import logs
 from crosslens.corpora.official import write_corpus
 from crosslens.digests import verified
+from crosslens.sources.pins import reading
 
 settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
@@ -13,4 +14,5 @@ for path in snakemake.input:
     verified(Path(path))
 # Not an import at the top: the reader is one of several, and the rule's fingerprint takes in just this one.
 reader = import_module(f"crosslens.corpora.{snakemake.params.reader}")
-write_corpus(reader, snakemake.params.parts, Path(snakemake.output[0]), log, **settings)
+with reading(snakemake.input):
+    write_corpus(reader, snakemake.params.parts, Path(snakemake.output[0]), log, **settings)

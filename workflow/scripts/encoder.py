@@ -6,9 +6,11 @@ from crosslens import logs
 from crosslens.config.encoders import Encoder
 from crosslens.digests import verified
 from crosslens.encoders.build import build
+from crosslens.sources.pins import reading
 from pydantic import TypeAdapter
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
 hub = next((verified(Path(path)).parent for path in snakemake.input.hub), None)
-build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, hub)
+with reading(snakemake.input.hub):
+    build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, hub, snakemake.params.package)

@@ -5,12 +5,17 @@ from pathlib import Path
 from crosslens import logs
 from crosslens.digests import seal
 from crosslens.sources.fetch import fetch, in_mirrors
+from crosslens.sources.origins import Origin, copy_stamp, remember
 
 wildcards = snakemake.wildcards
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = dict(snakemake.params.settings)
 # Where a copy is looked for is no setting: the bytes are verified, and another mirror must not rerun everything.
 mirror = in_mirrors(snakemake.config.get("mirror", []), settings.pop("mirror"))
-digest = fetch(f"{wildcards.source}/{wildcards.path}", Path(snakemake.output[0]), mirror=mirror, **settings)
-seal(Path(snakemake.output[0]))
+file, target = f"{wildcards.source}/{wildcards.path}", Path(snakemake.output[0])
+published = settings["sha256"] or settings.get("git_blob")
+copy = copy_stamp(file, mirror)  # before it is copied
+digest = fetch(file, target, mirror=mirror, **settings)
+seal(target)
+remember(target, Origin(digest, copy, published, snakemake.params.changed))
 log.info("sha256 %s", digest)

@@ -12,4 +12,4 @@ logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
 save(module.figure(settings["item"], inputs(settings, snakemake.input), settings["settings"]), Path(snakemake.output.figure))
-write_record(snakemake.output.figure, settings, snakemake.input.get("records", []))
+write_record(snakemake.output.figure, settings, snakemake.input)

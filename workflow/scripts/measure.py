@@ -33,4 +33,5 @@ rows = [
 ]
 schema = getattr(module, "SCHEMA", records.RECORDS)
 seen(inputs.get("predictions", []))  # for runs that do not show their jobs, or have their own workflow
-records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema)
+metadata = {"kind": kind, "recipe": recipe, "settings": params.settings["measure"], **logs.machine(snakemake.threads)}
+records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema, metadata)

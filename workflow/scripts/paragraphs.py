@@ -5,6 +5,7 @@ from pathlib import Path
 from crosslens import logs
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.digests import verified
+from crosslens.sources.pins import reading
 
 
 def main(snakemake):
@@ -12,9 +13,9 @@ def main(snakemake):
     wildcards, settings = snakemake.wildcards, snakemake.params.settings
     log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
     outputs = {split: Path(path) for split, path in snakemake.output.items()}
-    found = write_paragraphs(
-        verified(Path(snakemake.input[0])), outputs, language=wildcards.language, processes=snakemake.threads, **settings
-    )
+    dump = verified(Path(snakemake.input[0]))
+    with reading(snakemake.input):
+        found = write_paragraphs(dump, outputs, language=wildcards.language, processes=snakemake.threads, **settings)
     log.info("%s", found)
 
 

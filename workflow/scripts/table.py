@@ -10,6 +10,6 @@ from crosslens.provenance import write_table
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
-made = set_apart(module.table(settings["item"], inputs(settings, snakemake.input), settings["settings"]), settings["apart"])
-log.info("%d cells", len(made))
-write_table(made, snakemake.output.table, settings, snakemake.input.get("records", []))
+cells = set_apart(module.table(settings["item"], inputs(settings, snakemake.input), settings["settings"]), settings["apart"])
+log.info("%d cells", len(cells))
+write_table(cells, snakemake.output.table, settings, snakemake.input)

@@ -6,10 +6,13 @@ from crosslens import logs
 from crosslens.config.encoders import Encoder
 from crosslens.digests import verified
 from crosslens.encoders.describe import describe
+from crosslens.sources.pins import reading
 from pydantic import TypeAdapter
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
 hub, shared = ([verified(Path(path)) for path in paths] for paths in (snakemake.input.hub, snakemake.input.shared))
 given = [*(path.parent for path in hub), *shared]
-describe(settings, [Path(path) for path in snakemake.params.texts], Path(snakemake.output[0]), log, next(iter(given), None))
+texts, folder = [Path(path) for path in snakemake.params.texts], Path(snakemake.output[0])
+with reading(hub):
+    describe(settings, texts, folder, log, next(iter(given), None), snakemake.params.package)

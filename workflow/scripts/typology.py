@@ -6,8 +6,11 @@ from crosslens import logs
 from crosslens.corpora.schema import TYPOLOGY, write
 from crosslens.corpora.typology import read
 from crosslens.digests import verified
+from crosslens.sources.pins import reading
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
-rows, counts = read([verified(Path(path)) for path in snakemake.input], snakemake.params.settings["languages"])
+paths = [verified(Path(path)) for path in snakemake.input]
+with reading(paths):
+    rows, counts = read(paths, snakemake.params.settings["languages"])
 write(rows, Path(snakemake.output[0]), TYPOLOGY, counts)
 log.info("%d values: %s", len(rows), ", ".join(f"{name} {count}" for name, count in counts.items()))

@@ -2,6 +2,7 @@
 
 import csv
 import difflib
+import io
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from crosslens.errors import DataError
+from crosslens.errors import DataError, short
+from crosslens.storage.bounded import read_text
 
 if TYPE_CHECKING:
     from crosslens.config.whole import Config
@@ -55,8 +57,7 @@ def languages_table() -> dict[str, dict[str, str]]:
     of the database), cc100 (file of CC-100). Empty where a source does not have the language. A code with _ is a language in
     another script, which only CC-100 distinguishes.
     """
-    with open(LANGUAGES_CSV, encoding="utf-8", newline="") as stream:
-        return {row["code"]: row for row in csv.DictReader(stream)}
+    return {row["code"]: row for row in csv.DictReader(io.StringIO(read_text(LANGUAGES_CSV), newline=""))}
 
 
 def plain(path: str) -> str:
@@ -121,7 +122,7 @@ class Section(BaseModel):
             if (bool in expected) != bool(expected & {int, float}):
                 for part in _values(values.get(name)):
                     if bool in expected and isinstance(part, int | float) and not isinstance(part, bool):
-                        raise ValueError(f"{name}: expected true or false, found {part}")
+                        raise ValueError(f"{name}: expected true or false, found {short(part)}")
                     if bool not in expected and isinstance(part, bool):
                         raise ValueError(
                             f"{name}: expected a number, found {part} (YAML reads yes, no, on and off as truth values)"
@@ -133,11 +134,31 @@ class Section(BaseModel):
     def _sensible(cls, value: Any) -> Any:
         for part in _values(value):
             if isinstance(part, int | float) and abs(part) > cls.LARGEST:
-                raise ValueError(f"expected a number up to {cls.LARGEST:,}, found {part!s:.40}")
-            twice = [each for place, each in enumerate(part) if each in part[:place]] if isinstance(part, list) else []
-            if twice:
-                raise ValueError(f"expected each entry once, found {twice[0]!s:.80} a second time; remove the repetition")
+                raise ValueError(f"expected a number up to {cls.LARGEST:,}, found {short(part, 40)}")
+            if isinstance(part, list) and (entry := _repeated(part)):
+                text = entry[0][:80] if isinstance(entry[0], str) else short(entry[0])
+                raise ValueError(f"expected each entry once, found {text} a second time; remove the repetition")
         return value
+
+
+def _repeated(entries: list[Any]) -> list[Any]:
+    """The first entry that a list has twice, as a list; [] where it has none."""
+    seen = set()
+    for entry in entries:
+        key = _hashable(entry)
+        if key in seen:
+            return [entry]
+        seen.add(key)
+    return []
+
+
+def _hashable(value: Any) -> Any:
+    """A key that equal values share."""
+    if isinstance(value, list):
+        return tuple(map(_hashable, value))
+    if isinstance(value, BaseModel):
+        value = dict(value)
+    return frozenset((name, _hashable(part)) for name, part in value.items()) if isinstance(value, dict) else value
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
@@ -174,8 +195,9 @@ class PaperSection(Section):
         raise NotImplementedError
 
 
-def nearest(key: str, names: Iterable[str] | None = None) -> str:
+def nearest(key: object, names: Iterable[str] | None = None) -> str:
     """'; did you mean ...?' for an unknown name, or ''; without `names`, those of all keys."""
+    key = key[:80] if isinstance(key, str) else short(key)
     known = {name for section in Section.__subclasses__() for name in section.model_fields} if names is None else set(names)
     close = difflib.get_close_matches(key, sorted(known - {key}), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""

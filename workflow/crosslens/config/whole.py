@@ -17,6 +17,7 @@ from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.readings import Reading
 from crosslens.config.states import States
+from crosslens.errors import short
 from crosslens.papers import KEYS
 
 # One section per paper, from the one list of papers; a paper that is not configured is null.
@@ -121,6 +122,7 @@ def _expect(key: str, name: str, known: Collection[str]) -> None:
 
 
 LONGEST = 1200  # characters of a line of an error
+MOST = 50  # keys that an error names
 EXPECTED = {
     "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
     "float_type": "a number", "float_parsing": "a number", "finite_number": "a number",
@@ -144,7 +146,7 @@ def _key(location: Sequence[str | int], values: Any, last: bool) -> str:
         if exists:
             values = values[part]
         if exists or (last and number == len(location) - 1):
-            parts.append(f"{part!s:.80}")
+            parts.append(part[:80] if isinstance(part, str) else short(part))
     return ".".join(parts)
 
 
@@ -156,7 +158,7 @@ def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
         location = location[:2] + location[3:]  # without the form (kind, source) that the third part names
     key = _key(location, values, kind == "missing")
     if kind == "extra_forbidden":
-        return key, f"unknown key{nearest(str(location[-1]))}", ""
+        return key, f"unknown key{nearest(location[-1])}", ""
     if kind == "missing":
         return key, "expected a value, found none", ""
     if kind == "value_error":
@@ -170,19 +172,19 @@ def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
         return key, f"expected a name of at most {context['max_length']} characters", ""
     if problem["loc"][-1:] == ("[key]",):
         names = context.get("expected", "").replace(" or ", ", ").replace("'", "").split(", ")
-        return key, f"unknown key, expected {context.get('expected', 'another name')}{nearest(str(value), names)}", ""
+        return key, f"unknown key, expected {context.get('expected', 'another name')}{nearest(value, names)}", ""
     text = EXPECTED.get(kind, problem["msg"]).format(**context)
     hint = ""
     if context.get("pattern") == LANGUAGE_PATTERN:
         text = "a language code of two or three letters"
     elif kind == "union_tag_invalid":
         key, value = f"{key}.{context['discriminator'].strip(chr(39))}", context.get("tag")
-        hint = nearest(str(value), context.get("expected_tags", "").replace("'", "").split(", "))
+        hint = nearest(value, context.get("expected_tags", "").replace("'", "").split(", "))
     elif kind == "literal_error" and isinstance(value, str):
         hint = nearest(value, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
     elif kind == "string_type" and isinstance(value, bool):
         hint = " (YAML reads yes, no, on and off as truth values: put it in quotes)"
-    return key, text, f", found {value!r:.80}{hint}"
+    return key, text, f", found {short(value)}{hint}"
 
 
 def _readable(line: str) -> str:
@@ -204,4 +206,5 @@ def load(values: Mapping[str, Any], origin: str = "config.yaml") -> Config:
             ": ".join(filter(None, (origin, key, "expected " * bool(found) + " or ".join(dict.fromkeys(texts)) + found)))
             for key, (texts, found) in problems.items()
         ]
-        raise ConfigError("\n".join(map(_readable, lines))) from None
+        more = [f"{origin}: and {len(lines) - MOST} more keys"] * (len(lines) > MOST)
+        raise ConfigError("\n".join(map(_readable, [*lines[:MOST], *more]))) from None

@@ -10,6 +10,7 @@ from crosslens.corpora.schema import DICTIONARY
 from crosslens.errors import DataError
 
 SCHEMA = DICTIONARY
+SMALLEST = 20  # entries of a file; MUSE's have 1,500 words or more, and an error page of two words a line is no dictionary
 DIRECTION = re.compile(r"([a-z]{2,3})-([a-z]{2,3})\.")  # en-fr.0-5000.txt
 
 
@@ -19,7 +20,7 @@ def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], di
     An entry is a line: source word, a tab or a blank, target word. A word may have blanks where a tab parts the two, else
     it is one word, as in all official files. The name of a file says which languages it has, en-fr.0-5000.txt from English to
     French; `language` is either of them.
-    Raises DataError, `path:line: expected, found, remedy`, for any other line or name.
+    Raises DataError, `path:line: expected, found, remedy`, for any other line or name, and for a file of few entries.
     """
     rows = []
     seen: set[tuple[str, ...]] = set()
@@ -32,6 +33,7 @@ def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], di
                 "languages, source first; name another file or rename this one"
             )
         source, target = match.groups()
+        number = 0
         for number, line in read_lines(path):
             parts = [part.strip() for part in line.split("\t" if "\t" in line else " ") if part.strip()]
             if len(parts) != 2:
@@ -49,4 +51,6 @@ def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], di
                     "target": parts[1],
                 }
             )
+        if number < SMALLEST:
+            refuse(path, number, f"{number}", f"a dictionary of at least {SMALLEST} entries")
     return rows, {"repeated": repeated}

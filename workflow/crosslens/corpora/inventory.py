@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crosslens import parquet
-from crosslens.corpora.schema import metadata
+from crosslens.parquet import metadata
 
 COLUMNS = pa.schema(
     [

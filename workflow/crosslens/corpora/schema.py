@@ -1,6 +1,5 @@
 """The Parquet schemas of corpora, and their one writer and reader. The split of a file is in its name."""
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -71,13 +70,12 @@ TYPOLOGY = pa.schema(
         ("label", pa.string()),  # SVO
     ]
 )
-KEY = b"crosslens"  # of our JSON among a file's metadata
 
 
 def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.Schema, metadata: Mapping[str, Any]) -> None:
     """Write rows of a schema to a Parquet file, whole or not at all.
 
-    metadata: anything that JSON can hold, e.g. how many rows were left out and why; `metadata(path)` gives it back.
+    metadata: anything that JSON can hold, e.g. how many rows were left out and why; `parquet.metadata(path)` gives it back.
     Raises DataError where a row does not fit the schema: a missing or another column, a null, a value out of range.
     """
     if not isinstance(rows, pa.Table):
@@ -95,17 +93,9 @@ def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.S
     for name in schema.names:
         if rows[name].null_count:
             raise DataError(f"{path}: expected {name} in every row, found {rows[name].null_count} rows without it")
-    text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
-    parquet.write(rows.replace_schema_metadata({KEY: text.encode()}), path, compression="zstd")
+    parquet.write(rows, path, metadata, compression="zstd")
 
 
 def read(path: Path) -> pa.Table:
     """A corpus file as a table. Raises DataError where it is none."""
     return parquet.read(path)
-
-
-def metadata(path: Path) -> dict[str, Any]:
-    """What `write` was told about a corpus file."""
-    stored = parquet.schema(path).metadata or {}
-    found: dict[str, Any] = json.loads(stored.get(KEY, b"{}"))
-    return found

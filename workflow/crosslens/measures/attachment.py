@@ -38,7 +38,9 @@ def measure(
     relations of the training data, with subtypes. training: corpus, language and split of the training data, from which the
     scores of relations with subtypes follow; without it there are none. Tokens have the words' UPOS and gold relations.
     """
-    seen = relations_of(given.tokens[corpus] / f"{language}.{split}.parquet" for corpus, language, split in training)
+    training_relations = relations_of(
+        given.tokens[corpus] / f"{language}.{split}.parquet" for corpus, language, split in training
+    )
     table = parquet.read(given.folder / "predictions.parquet").to_pandas()
     for (corpus, split, language), part in table.groupby(["corpus", "split", "language"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split, "language": language}
@@ -52,19 +54,24 @@ def measure(
             raise DataError(
                 f"{given.folder / 'predictions.parquet'}: expected the sentences of {file}, found others: train the recipe again"
             )
-        if seen:
-            unseen = ~words["relations"].explode().dropna().isin(seen)
-            yield place | {"measure": "unseen", "definition": UNSEEN_RELATIONS, "value": float(unseen.mean()), "n": len(unseen)}
-        for definition, counts in _counts(labelled, part[part["head"] == arcs], words, relations, seen).items():
+        if training_relations:
+            is_unseen = ~words["relations"].explode().dropna().isin(training_relations)
+            yield place | {
+                "measure": "unseen",
+                "definition": UNSEEN_RELATIONS,
+                "value": float(is_unseen.mean()),
+                "n": len(is_unseen),
+            }
+        for definition, counts in _counts(labelled, part[part["head"] == arcs], words, relations, training_relations).items():
             value, low, high = score_interval(counts, accuracy)
             yield place | {"measure": "score", "definition": definition, "value": value, "low": low, "high": high,
                            "n": int(counts.true.sum())}  # fmt: skip
 
 
 def _counts(
-    labelled: pd.DataFrame, arcs: pd.DataFrame, words: pd.DataFrame, relations: Sequence[str], seen: Collection[str]
+    labelled: pd.DataFrame, arcs: pd.DataFrame, words: pd.DataFrame, relations: Sequence[str], training_relations: Collection[str]
 ) -> dict[str, Counts]:
-    names = [*(relations or seen), ""]  # -1, and what has no label, is the last
+    names = [*(relations or training_relations), ""]  # -1, and what has no label, is the last
     gold = words["relations"].tolist()
     predicted = [[names[max(number, -1)] for number in sentence] for sentence in labelled["predicted"]]
     upos = words["labels"].tolist()
@@ -73,12 +80,14 @@ def _counts(
         return attachment(arcs["gold"].tolist(), gold, arcs["predicted"].tolist(), predicted, upos, **options)
 
     whole, without = counts(gold), counts(gold, without=NOT_COUNTED)
-    found = {
+    by_definition = {
         LAS: whole["las"], UAS: whole["uas"], LAS_WITHOUT_PUNCTUATION: without["las"], UAS_WITHOUT_PUNCTUATION: without["uas"],
         LAS_WITHOUT_ROOTS: counts(gold, without=NOT_COUNTED, roots=False)["las"],
     }  # fmt: skip
     if not relations:
-        found[LAS_WITH_SUBTYPES] = counts(gold, subtypes=True)["las"]
-    elif seen:
-        found[LAS_SEEN] = counts([[name if name in seen else UNSEEN for name in sentence] for sentence in gold])["las"]
-    return found
+        by_definition[LAS_WITH_SUBTYPES] = counts(gold, subtypes=True)["las"]
+    elif training_relations:
+        by_definition[LAS_SEEN] = counts(
+            [[name if name in training_relations else UNSEEN for name in sentence] for sentence in gold]
+        )["las"]
+    return by_definition

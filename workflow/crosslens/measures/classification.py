@@ -22,7 +22,7 @@ from crosslens.measures.f1 import (
     true_share,
 )
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import Texts, score_interval
+from crosslens.measures.intervals import Sample, score_interval
 
 READS = ("predictions",)
 
@@ -61,25 +61,25 @@ def measure(
         scores = {name: score for name, score in (CHUNK_SCORES | TOKEN_SCORES).items() if name in definitions[head]}
         for language in ["all", *dict.fromkeys(languages)]:
             chosen = np.full(len(languages), language == "all") | (languages == language)
-            n, texts = int(tokens.true[chosen].sum()), Texts.of(ids[chosen], languages[chosen])
+            n, sample = int(tokens.true[chosen].sum()), Sample.of(ids[chosen], languages[chosen])
             for definition, score in scores.items():
-                value, low, high = score_interval(_take(counts[definition], chosen), score, texts)
+                value, low, high = score_interval(_take(counts[definition], chosen), score, sample)
                 if definition == CEILING:  # a number of classes, no mean over texts
                     low = high = math.nan
                 yield place | {"language": language, "measure": "score", "definition": definition, "value": value,
                                "low": low, "high": high, "n": n}  # fmt: skip
-            shown = part[chosen]
-            lost = cut_shares(shown["cut"].to_numpy(), shown["cut_words"].to_numpy(), n)
-            for definition, (share, total) in lost.items():
+            rows_of_language = part[chosen]
+            shares = cut_shares(rows_of_language["cut"].to_numpy(), rows_of_language["cut_words"].to_numpy(), n)
+            for definition, (share, total) in shares.items():
                 if definition in definitions[head]:
                     yield place | {"language": language, "measure": "cut", "definition": definition, "value": share,
                                    "n": total}  # fmt: skip
-        others = languages != source_language
-        if TRANSFER in definitions[head] and others.any():
-            found = by_language(_take(tokens, others), languages[others])
-            value, low, high = score_interval(found, mean_accuracy, Texts.of(ids[others], languages[others]))
+        targets = languages != source_language
+        if TRANSFER in definitions[head] and targets.any():
+            by_target = by_language(_take(tokens, targets), languages[targets])
+            value, low, high = score_interval(by_target, mean_accuracy, Sample.of(ids[targets], languages[targets]))
             yield place | {"language": "all", "measure": "score", "definition": TRANSFER, "value": value, "low": low,
-                           "high": high, "n": int(found.true.sum())}  # fmt: skip
+                           "high": high, "n": int(by_target.true.sum())}  # fmt: skip
 
 
 def by_language(tokens: Counts, languages: np.ndarray) -> Counts:

@@ -114,7 +114,7 @@ class Read:
         if not len(values):
             return
         by_window = np.stack([values[:, self.owners == number].mean(1) for number in range(len(self.windows))], 1)
-        found = pairs_intervals(by_window, pairs) if pairs else mean_intervals(by_window, items=True)
-        for window, value, low, high in zip(self.windows, *found, strict=True):
+        intervals = pairs_intervals(by_window, pairs) if pairs else mean_intervals(by_window, items=True)
+        for window, value, low, high in zip(self.windows, *intervals, strict=True):
             place = {"window": window.kind, "x": window.x, "language": "all", "split": "test", "n": len(values)}
             yield common | place | {"value": float(value), "low": float(low), "high": float(high)}

@@ -38,8 +38,8 @@ def sentences(ids: Sequence[str]) -> np.ndarray:
 def text_ids(ids: Sequence[str]) -> np.ndarray:
     """Id of the text of each row, which is that of its first window, (n,); rows as for `sentences`."""
     numbers = sentences(ids)
-    found: np.ndarray = np.array(ids)[np.unique(numbers, return_index=True)[1]][numbers]
-    return found
+    ids_of_texts: np.ndarray = np.array(ids)[np.unique(numbers, return_index=True)[1]][numbers]
+    return ids_of_texts
 
 
 def cut_shares(cut: np.ndarray, cut_words: np.ndarray, words: int) -> dict[str, tuple[float, int]]:

@@ -1,4 +1,4 @@
-"""What counting a training text's subwords names in masked places: the levels that a masked language model must exceed."""
+"""Subwords that counts of a training text name in masked places: levels that a masked language model must exceed."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ MODEL, BIGRAM, MAJORITY, GAIN = (
 """Definitions of NAMED."""
 
 
-def guesses(train: Texts, hidden: Texts, size: int) -> dict[str, np.ndarray]:
+def guesses(train: Texts, masked_texts: Texts, size: int) -> dict[str, np.ndarray]:
     """BIGRAM, MAJORITY -> a subword for each masked place, (n_masked,) int64.
 
-    train: running text; hidden: text whose labelled words are masked places, with what a model sees there; size: of the
+    train: running text; masked_texts: text whose labelled words are masked places, with what a model sees there; size: of the
     vocabulary. Special subwords, the first and the last of each text, are never named. After a subword that nothing follows in
     train, such as the mask, the most frequent of all is named. Of equally frequent ones the first in the vocabulary is.
     """
@@ -28,5 +28,5 @@ def guesses(train: Texts, hidden: Texts, size: int) -> dict[str, np.ndarray]:
     best = np.full(size, majority)
     order = np.lexsort((-after, counts, before))  # the last of each subword stays: the most frequent, the first of equals
     best[before[order]] = after[order]
-    places = np.repeat(hidden.piece_offsets[:-1], np.diff(hidden.word_offsets)) + hidden.positions
-    return {BIGRAM: best[hidden.pieces[places - 1]], MAJORITY: np.full(len(places), majority)}
+    places = np.repeat(masked_texts.piece_offsets[:-1], np.diff(masked_texts.word_offsets)) + masked_texts.positions
+    return {BIGRAM: best[masked_texts.pieces[places - 1]], MAJORITY: np.full(len(places), majority)}

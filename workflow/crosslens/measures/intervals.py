@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,19 +11,24 @@ from crosslens.measures.f1 import Counts, overall
 
 EXACT = 1e-12  # a standard error up to which nothing varies
 
-Interval = tuple[float, float, float]
-"""A value and the ends of its interval, nan where there is none."""
+
+class Interval(NamedTuple):
+    """A value and the ends of its 95 % interval, nan where there is none."""
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
-class Texts:
-    """What n units are drawn as: texts, of which a translation is a part, within strata whose sizes are given."""
+class Sample:
+    """The texts that n units are drawn with: a text and its translations are one, drawn within strata of fixed sizes."""
 
     numbers: np.ndarray  # (n,) number of each unit's text, from 0
     strata: np.ndarray  # (texts,) number of each text's stratum, from 0
 
     @classmethod
-    def of(cls, ids: Sequence[str] | np.ndarray, languages: Sequence[str] | np.ndarray) -> "Texts":
+    def of(cls, ids: Sequence[str] | np.ndarray, languages: Sequence[str] | np.ndarray) -> "Sample":
         """Units whose ids translations share are one text, (n,) each.
 
         The texts of one language alone are a stratum, and those that several languages share are another one.
@@ -35,18 +41,18 @@ class Texts:
         return cls(numbers, np.unique(np.where(first == last, first, codes.max() + 1), return_inverse=True)[1])
 
 
-def score_interval(counts: Counts, score: Callable[[Counts], np.ndarray], texts: Texts | None = None) -> Interval:
-    """A score from 0 to 1 and its interval over texts; texts: of the rows of counts, None: a row is one.
+def score_interval(counts: Counts, score: Callable[[Counts], np.ndarray], sample: Sample | None = None) -> Interval:
+    """A score from 0 to 1 and its interval over texts; sample: of the rows of counts, None: each row is a text.
 
     `score` maps counts of shape (..., k) to values of shape (...).
     """
-    if texts:
-        counts = counts.together(texts.numbers)
+    if sample:
+        counts = counts.together(sample.numbers)
     total = overall(counts)
     left = score(Counts(total.true - counts.true, total.predicted - counts.predicted, total.correct - counts.correct))
     number = int((counts.true + counts.predicted).any(axis=1).sum())
-    low, high = jackknife(score(total), left, number, texts.strata if texts else None)
-    return float(score(total)), float(low), float(high)
+    low, high = jackknife(score(total), left, number, sample.strata if sample else None)
+    return Interval(float(score(total)), float(low), float(high))
 
 
 def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -63,7 +69,7 @@ def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tup
 
 
 def standard_error(low: np.ndarray, high: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Standard errors of means of so many items, by the ends of their t intervals, (...) each; 0 where there is none."""
+    """Standard errors of means of `number` items, from the ends of their t intervals, (...) each; 0 where there is none."""
     errors: np.ndarray = np.nan_to_num((high - low) / 2 / _quantile(number - 1))
     return errors
 
@@ -77,12 +83,12 @@ def families_interval(values: np.ndarray, families: Sequence[str] | np.ndarray, 
     names, numbers = np.unique(families, return_inverse=True)
     means = np.bincount(numbers, values) / np.bincount(numbers)
     if len(names) < 2:
-        return float(means.mean()), np.nan, np.nan
+        return Interval(float(means.mean()), np.nan, np.nan)
     square = float(np.var(means, ddof=1)) / len(names)
     with np.errstate(invalid="ignore", divide="ignore"):  # where the families are equal
         freedom = (len(names) - 1) * np.square(1 + np.divide(error**2, square))
     low, high = _unbounded(float(means.mean()), np.sqrt(square + error**2), freedom)
-    return float(means.mean()), float(low), float(high)
+    return Interval(float(means.mean()), float(low), float(high))
 
 
 def jackknife(
@@ -112,7 +118,7 @@ def mean_interval(values: np.ndarray, *, score: bool = True, items: bool = False
     1 the mean may be where all are 0 or 1; equal values of repeated runs tell nothing, and have no interval.
     """
     means, low, high = mean_intervals(np.asarray(values, float)[:, None], score=score, items=items)
-    return float(means[0]), float(low[0]), float(high[0])
+    return Interval(float(means[0]), float(low[0]), float(high[0]))
 
 
 def mean_intervals(values: np.ndarray, *, score: bool = True, items: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -156,7 +162,7 @@ def _unbounded(
 
 
 def _quantile(freedom: int | np.ndarray) -> np.ndarray:
-    """Of Student's t at 97.5 %; nan without a degree of freedom."""
+    """Quantile of Student's t at 97.5 %; nan without a degree of freedom."""
     from scipy.special import stdtrit  # late, and not scipy.stats: every table imports this module, most need no interval of runs
 
     with np.errstate(invalid="ignore"):

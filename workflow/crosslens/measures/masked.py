@@ -39,33 +39,36 @@ def measure(
     mask = mask_piece(given.folder)  # first, as an encoder may have none
     encoder, head = load_language_model(given.folder, given.weights)
     size = len(head.bias)
-    read, held = (_running_text(Data.model_validate(data), given) for data in (train, held_out))
-    hidden = masked(held, HELD_OUT, Masking.model_validate(masking), mask, size)
-    named = np.empty(len(hidden.positions), np.int64)
+    train_texts, held_out_texts = (_running_text(Data.model_validate(data), given) for data in (train, held_out))
+    masked_texts = masked(held_out_texts, HELD_OUT, Masking.model_validate(masking), mask, size)
+    predictions = np.empty(len(masked_texts.positions), np.int64)
 
     def step(batch: Batch) -> None:
         *_, states = unit_states(encoder, batch, Units()).values()
-        named[batch.words] = head.pieces(states.float()).cpu().numpy()
+        predictions[batch.words] = head.pieces(states.float()).cpu().numpy()
 
-    for_each_batch(hidden, encoder, False, step)
-    right = {name: pieces == hidden.labels[TASK] for name, pieces in {MODEL: named, **guesses(read, hidden, size)}.items()}
-    sizes = np.diff(hidden.word_offsets)
-    page, languages = np.repeat(of_pages(hidden), sizes), np.repeat(np.array(hidden.languages), sizes)
-    for language in ["all", *dict.fromkeys(hidden.languages)]:
-        chosen = np.full(len(languages), language == "all") | (languages == language)
-        places = np.bincount(page[chosen])
-        hits = {name: np.bincount(page[chosen], each[chosen], len(places)) for name, each in right.items()}
+    for_each_batch(masked_texts, encoder, False, step)
+    right = {
+        name: pieces == masked_texts.labels[TASK]
+        for name, pieces in {MODEL: predictions, **guesses(train_texts, masked_texts, size)}.items()
+    }
+    sizes = np.diff(masked_texts.word_offsets)
+    page, languages = np.repeat(of_pages(masked_texts), sizes), np.repeat(np.array(masked_texts.languages), sizes)
+    for language in ["all", *dict.fromkeys(masked_texts.languages)]:
+        in_language = np.full(len(languages), language == "all") | (languages == language)
+        places = np.bincount(page[in_language])
+        hits = {name: np.bincount(page[in_language], is_right[in_language], len(places)) for name, is_right in right.items()}
         hits[GAIN] = hits[MODEL] - hits[BIGRAM]
-        for name, counts in hits.items() if chosen.any() else ():
+        for name, counts in hits.items() if in_language.any() else ():
             low, high = share_interval(counts[places > 0], places[places > 0], score=name != GAIN)
             yield {
                 "item": "masked", "corpus": held_out["corpus"], "language": language, "split": held_out["split"],
-                "measure": NAMED, "definition": name, "value": counts.sum() / chosen.sum(), "low": low, "high": high,
-                "n": int(chosen.sum()),
+                "measure": NAMED, "definition": name, "value": counts.sum() / in_language.sum(), "low": low, "high": high,
+                "n": int(in_language.sum()),
             }  # fmt: skip
 
 
 def _running_text(data: Data, given: Given) -> Texts:
     folder = given.tokens[data.corpus]
     texts = load_pieces([folder / f"{language}.{split}.parquet" for _, language, split in data.files()])
-    return windows_of(first_texts(texts, data.texts) if data.texts else texts, data.window, data.within)
+    return windows_of(first_texts(texts, data.texts), data.window, data.within)

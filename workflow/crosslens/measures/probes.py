@@ -12,7 +12,7 @@ from crosslens.draws.files import Drawn
 from crosslens.measures.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN
 from crosslens.measures.f1 import accuracy, token_counts
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import Texts, score_interval
+from crosslens.measures.intervals import Sample, score_interval
 from crosslens.measures.logistic import Regressions, fit
 from crosslens.states.files import States, read
 
@@ -68,7 +68,7 @@ def accuracy_of(predicted: np.ndarray, words: Drawn) -> dict[str, Any]:
     guess = np.array([number.get(name, len(names)) for name in predicted])
     ids = [text.partition("/")[2] for text in words.texts]  # without the language
     counts = token_counts(gold, guess, np.arange(len(gold)), len(gold), len(names) + 1)
-    value, low, high = score_interval(counts, accuracy, Texts.of(ids, words.languages))
+    value, low, high = score_interval(counts, accuracy, Sample.of(ids, words.languages))
     return {"item": "language", "language": "all", "split": "test", "value": value, "low": low, "high": high, "n": len(gold)}
 
 

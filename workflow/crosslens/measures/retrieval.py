@@ -96,8 +96,7 @@ def measure(
     read_once = {}
     for language, own in Progress(len(words), "languages", logger).over(sorted(words.items())):
         files = [given.tokens[corpus] / f"{language}.{split}.parquet" for corpus in corpora]
-        running = load_pieces([file for file in files if file.exists()])
-        running = running if texts is None else first_texts(running, texts)
+        running = first_texts(load_pieces([file for file in files if file.exists()]), texts)
         windows = windows_of(running, window, within)
         read_once[language] = _language(model, spelling, language, sorted(own), running, windows, chosen)
     for (one, other), pairs in directions.items():
@@ -129,17 +128,17 @@ def _language(
     windows: Texts,
     layers: Sequence[int],
 ) -> Language:
-    """What a model makes of a language's words, which are looked for in texts and read in windows of them."""
+    """Vectors of a language's words, which are looked for in texts and read in windows of them."""
     words = [word for word in words if spelling.own(word)]
     places = find(texts, words, spelling, spaced=language not in UNSPACED)
     places = moved(places, texts, windows)
     within, mean = context_vectors(model, windows, places, len(words), layers, spelling.specials)
-    there, contexts = np.unique(places.words, return_counts=True)
+    numbers, contexts = np.unique(places.words, return_counts=True)
     first, last = spelling.specials[0], spelling.specials[-1]
-    spelled = [spelling.own(words[number]) for number in there]
-    alone = word_vectors(model, spelled, layers, (first, last)) if spelled else within[:, there]
-    known = {words[number]: row for row, number in enumerate(there)}
-    return Language(known, contexts, {CONTEXTS: within[:, there], ALONE: alone}, mean)
+    spelled = [spelling.own(words[number]) for number in numbers]
+    alone = word_vectors(model, spelled, layers, (first, last)) if spelled else within[:, numbers]
+    known = {words[number]: row for row, number in enumerate(numbers)}
+    return Language(known, contexts, {CONTEXTS: within[:, numbers], ALONE: alone}, mean)
 
 
 def _direction(
@@ -194,12 +193,12 @@ def _counts(
     targets: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
     """How many words there are, in how many contexts, and which share of the dictionary's does not occur in the text."""
-    for name, found in (("pairs", common), ("source words", sources), ("candidates", targets)):
-        yield {"definition": name, "value": len(found), "n": len(found)}
-    for name, language, own in (("source words", one, sources), ("candidates", other, targets)):
-        if own:
-            contexts = language.contexts[[language.known[word] for word in own]]
-            yield {"definition": f"median contexts of {name}", "value": float(np.median(contexts)), "n": len(own)}
+    for name, items in (("pairs", common), ("source words", sources), ("candidates", targets)):
+        yield {"definition": name, "value": len(items), "n": len(items)}
+    for name, language, side_words in (("source words", one, sources), ("candidates", other, targets)):
+        if side_words:
+            contexts = language.contexts[[language.known[word] for word in side_words]]
+            yield {"definition": f"median contexts of {name}", "value": float(np.median(contexts)), "n": len(side_words)}
     for name, language, side in (("source", one, 0), ("target", other, 1)):
         words = {pair[side] for pair in pairs}
         missing = sum(word not in language.known for word in words) / len(words)

@@ -186,43 +186,43 @@ def _scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Iter
 
 def hide(texts: Texts, mask: int, size: int) -> Texts:
     """15 % of the subwords of texts, each masked by itself in a copy of its text; size: of the vocabulary."""
-    drawn = masked(texts, HELD_OUT, Masking(masked=1.0, random=0.0), mask, size)
-    copies = texts.take(np.repeat(np.arange(len(texts)), np.diff(drawn.word_offsets)))
+    masked_texts = masked(texts, HELD_OUT, Masking(masked=1.0, random=0.0), mask, size)
+    copies = texts.take(np.repeat(np.arange(len(texts)), np.diff(masked_texts.word_offsets)))
     pieces = copies.pieces.copy()
-    pieces[copies.piece_offsets[:-1] + drawn.positions] = mask
+    pieces[copies.piece_offsets[:-1] + masked_texts.positions] = mask
     return replace(
-        copies, pieces=pieces, positions=drawn.positions, word_offsets=np.arange(len(copies) + 1), words=drawn.words,
-        labels=drawn.labels,
+        copies, pieces=pieces, positions=masked_texts.positions, word_offsets=np.arange(len(copies) + 1),
+        words=masked_texts.words, labels=masked_texts.labels,
     )  # fmt: skip
 
 
 def masked_outputs(
-    encoder: nn.Module, head: LanguageModel, hidden: Texts, alone: Mapping[str, np.ndarray], segments: bool
+    encoder: nn.Module, head: LanguageModel, masked_texts: Texts, alone: Mapping[str, np.ndarray], segments: bool
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """How often a masked subword is named, how often one that another language alone has, and how probable such are together.
 
-    hidden: texts of one language, each with a masked place, copies of a text one after the other (`hide`); alone: language -> the
-    subwords that it has and this one has not, (vocabulary,).
+    masked_texts: copies of texts of one language, each with one masked place (`hide`); alone: language -> the subwords that it
+    has and this one has not, (vocabulary,).
     """
-    named = np.empty(len(hidden), np.int64)
-    probable = np.empty((len(hidden), len(alone)))
+    predictions = np.empty(len(masked_texts), np.int64)
+    probable = np.empty((len(masked_texts), len(alone)))
     groups = torch.from_numpy(np.stack(list(alone.values()), 1)).float()  # (vocabulary, languages)
 
     def step(_: Hashable, batch: Batch, states: torch.Tensor) -> None:
         of_places = states[batch.rows.to(states.device), batch.columns.to(states.device)].float()
-        named[batch.words] = head.pieces(of_places).cpu().numpy()
+        predictions[batch.words] = head.pieces(of_places).cpu().numpy()
         rows = max(1, LOGITS // len(groups))
         parts = [of_places[start : start + rows] for start in range(0, len(of_places), rows)]
         probable[batch.words] = torch.cat([head(part).softmax(-1) @ groups.to(part.device) for part in parts]).cpu().numpy()
 
-    for_each_shift(hidden, encoder, segments, {"": Shift(0, 0.0, torch.zeros(0))}, step)
-    source, text = hidden.languages[0], np.unique(hidden.ids, return_inverse=True)[1]
-    found = {(source, "accuracy"): named == hidden.labels[TASK]}
-    for number, (code, own) in enumerate(alone.items()):
-        found |= {(code, SHARES["target"]): own[named], (code, PROBABILITY): probable[:, number]}
-    for (code, name), values in found.items():
+    for_each_shift(masked_texts, encoder, segments, {"": Shift(0, 0.0, torch.zeros(0))}, step)
+    source, text = masked_texts.languages[0], np.unique(masked_texts.ids, return_inverse=True)[1]
+    values_by_measure = {(source, "accuracy"): predictions == masked_texts.labels[TASK]}
+    for number, (code, subwords) in enumerate(alone.items()):
+        values_by_measure |= {(code, SHARES["target"]): subwords[predictions], (code, PROBABILITY): probable[:, number]}
+    for (code, name), values in values_by_measure.items():
         low, high = share_interval(np.bincount(text, values), np.bincount(text))
         yield {
-            "item": f"{source}->{code}", "language": code, "definition": MASKED, "n": len(named), "measure": name,
+            "item": f"{source}->{code}", "language": code, "definition": MASKED, "n": len(predictions), "measure": name,
             "value": float(values.mean()), "low": low, "high": high,
         }  # fmt: skip

@@ -148,7 +148,7 @@ class Found:
 
 
 def micro_f1(
-    read: Read, known: Values, parts: Sequence[Sequence[str]] | None, tolerance: float, *, multinomial: bool = False
+    read: Read, known: Values, parts: Sequence[Sequence[str]] | None, tolerance: float, *, multinomial: bool
 ) -> Found:  # fmt: skip
     """Micro F1, the share of words whose value is named, by the probes of a feature and part.
 
@@ -159,7 +159,7 @@ def micro_f1(
     None: no language is, and probes are tested on other words of the same languages. Features with equally many values are
     solved together, and so are all parts.
     """
-    named_by = _multinomial if multinomial else _one_against_rest
+    predict = _multinomial if multinomial else _one_against_rest
     names = list(known)
     train, test = (np.concatenate([*part.values()]) for part in (read.train, read.test))
     correct, tested = np.zeros((len(names), len(read.columns))), np.zeros(len(names))
@@ -181,9 +181,9 @@ def micro_f1(
         size = max(1, AT_ONCE // (max(1, truth.size) * len(set(known[names[numbers[0]]].values()))))
         for start in range(0, len(read.columns) if len(rows) else 0, size):
             some = slice(start, start + size)
-            named, largest = named_by(train, np.array(of_train)[rows], test, read.columns[some], tolerance)
+            predictions, largest = predict(train, np.array(of_train)[rows], test, read.columns[some], tolerance)
             gradient = max(gradient, largest)
-            right = ((named == truth) & (truth != LEFT_OUT)).sum(2)
+            right = ((predictions == truth) & (truth != LEFT_OUT)).sum(2)
             for place, of_draw in enumerate(right, start):
                 np.add.at(correct[:, place], owners, of_draw)
     complete = tested > 0
@@ -204,18 +204,21 @@ def _multinomial(
 def _one_against_rest(
     train: np.ndarray, classes: np.ndarray, test: np.ndarray, columns: Sequence[np.ndarray], tolerance: float
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """The same by a probe for each class of a target against its others: the class whose probe has the highest score."""
+    """Classes of test words by a probe for each class of a target against its others; largest gradient. See `_multinomial`.
+
+    A word has the class whose probe has the highest score.
+    """
     pairs = [(target, number) for target, row in enumerate(classes) for number in np.unique(row[row != LEFT_OUT])]
     binary = [np.where(classes[target] == LEFT_OUT, LEFT_OUT, classes[target] == number) for target, number in pairs]
     probes = fit(train[None], np.array(binary)[None], columns, penalties=1.0, tolerance=tolerance)
     logits = probes.logits(test[None])[0, :, :, 0].cpu().numpy()  # (columns, pairs, m)
     best = np.full((len(columns), len(classes), len(test)), -np.inf, logits.dtype)
-    named = np.zeros(best.shape, np.int64)
+    predictions = np.zeros(best.shape, np.int64)
     for place, (target, number) in enumerate(pairs):
         higher = logits[:, place] > best[:, target]
-        named[:, target] = np.where(higher, number, named[:, target])
+        predictions[:, target] = np.where(higher, number, predictions[:, target])
         best[:, target] = np.where(higher, logits[:, place], best[:, target])
-    return named, float(probes.gradients.max())
+    return predictions, float(probes.gradients.max())
 
 
 def _alike(known: Values) -> list[list[int]]:

@@ -124,10 +124,10 @@ def passage(grammar: Grammar, topic: str, stream: Stream) -> tuple[Sentence, ...
     field = FIELDS[topic]
     frames = [f for f in grammar.frames.values() if f.register == "everyday" and any(kind in field for _, kind in f.slots)]
 
-    def drawn() -> Sentence:
+    def sentence() -> Sentence:
         frame = stream.pick(frames)
         fillers = dict(draw(grammar, frame, stream).fillers)
         fillers |= {slot: stream.pick(field[kind]) for slot, kind in frame.slots if kind in field and stream.chance(OWN)}
         return realise(grammar, Meaning(frame.name, tuple(fillers.items())))
 
-    return tuple(drawn() for _ in range(stream.between(4, 6)))
+    return tuple(sentence() for _ in range(stream.between(4, 6)))

@@ -82,12 +82,12 @@ def _related(meanings: Sequence[Meaning]) -> Iterator[Meaning]:
 
     So one sentence of a document helps to guess a word of another.
     """
-    left = list(meanings)
-    while left:
-        said = {filler for _, filler in left[0].fillers}
-        left.sort(key=lambda meaning: said.isdisjoint(filler for _, filler in meaning.fillers))  # stable
-        yield from left[:EVERYDAY]
-        del left[:EVERYDAY]
+    remaining = list(meanings)
+    while remaining:
+        fillers = {filler for _, filler in remaining[0].fillers}
+        remaining.sort(key=lambda meaning: fillers.isdisjoint(filler for _, filler in meaning.fillers))  # stable
+        yield from remaining[:EVERYDAY]
+        del remaining[:EVERYDAY]
 
 
 def _lines(lines: Sequence[str]) -> bytes:

@@ -24,17 +24,29 @@ order. In a mirror it is stored under the entry's name: `MIRROR/ud-2.7/UD_Englis
 `results/sources` of one working copy can thus serve as the mirror of another.
 
 Downloads are verified by SHA-256 and size where these are known, or by the id that git gives a file (`git_blob`: the SHA-1 of its
-size and content) where only the listing of its repository is known. Where no checksum is known, the first fetch is trusted: its
-checksum, and the address that it came from in the end, are pinned in `sources.lock.tsv`, a line in the log and on stderr says so,
-and later runs expect it; commit that file with your results. `make status` lists what is thus unverified. Web pages, empty or
-encoded bodies, bodies that may be cut short, and files of a mirror that are still being written are not pinned but refused; so
-is a redirect from https to anything else. A file that does not match is kept under another name, and the error states what was
-expected and what was received.
+size and content) where only the listing of its repository is known. Where no checksum is known, the first file that passes for
+the official one is trusted, and a line in the log and on stderr says so:
 
-Interrupted downloads are resumed, retried with growing pauses, and throttled per host. They end at the announced size, and where
-a server sends less than 1 kB a second, five tries in a row bring little, it asks to wait more than ten minutes, or two days have
-passed; the next run goes on. Compressed files may unpack to a hundred times their size, or to 100 MB. Where compute nodes have no
-network, run `snakemake prefetch` on a login node: it reports the total size, then downloads everything.
+- It must begin as a file of its format does, and have the size that `smallest` of its source states. Web pages in any encoding,
+  errors in XML or JSON, pointers of git LFS, empty, encoded or framed bodies, bodies that may be cut short, and files of a
+  mirror that are still being written are refused; so is a redirect from https to anything else. A file that is refused in error
+  is accepted once its sha256 stands in the table of sources.
+- Its checksum waits beside it, in `.NAME.unread`, until a step has read it: as a treebank, a dictionary, a dump, an encoder.
+  Only then is it pinned in `sources.lock.tsv`, with the address that it came from in the end, and later runs expect it; commit
+  that file with your results. `make status` lists what is thus unverified.
+- Where its reader refuses it, the error ends with the command that removes it, so that the next run fetches it again. Nothing
+  has been pinned, so the right file needs no edit of `sources.lock.tsv`. A pinned file that changes later is an error that
+  names both checksums.
+
+A file that does not match is kept under another name, and the error states what was expected and what was received.
+
+Interrupted downloads are resumed, retried with growing pauses, and throttled per host. Where one goes on, its last 4 kB are
+asked for again, and it begins anew if they, its size, its date or its ETag are others. Two versions of the same size, date and
+ETag that differ in both parts but not there are told apart by a published checksum alone. Downloads end at the announced size,
+and where a server sends less than 1 kB a second for a minute, or after the first hour less than 10 kB a second on the whole,
+where five tries in a row bring little, it asks to wait more than ten minutes, or two days have passed; the next run goes on.
+Compressed files may unpack to a hundred times their size, or to 100 MB. Where compute nodes have no network, run `snakemake
+prefetch` on a login node: it reports the total size, then downloads everything.
 
 [wikipedia.md](wikipedia.md) describes how paragraphs are sampled from dumps without downloading them whole.
 

@@ -5,7 +5,6 @@ import io
 import logging
 import lzma
 import os
-import re
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from crosslens import files
 from crosslens.errors import NO_ROOM, DataError
-from crosslens.sources.pins import LOCK, pin, pinned
+from crosslens.sources.formats import fault
+from crosslens.sources.pins import LOCK, await_reading, forget, pinned
 
 if TYPE_CHECKING:  # slow to import, and most calls end in a mirror
     from crosslens.sources.network import Remote
@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 COMPRESSIONS = ("", ".xz", ".gz")  # what a mirror may add to an official file's name
 CHUNK = 10**6  # bytes copied at a time
 FRESH = 1.0  # seconds for which a mirror's file must not have changed before it may be pinned
-HTML = re.compile(rb"(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)*<(!doctype html|html|head|script)\b", re.IGNORECASE | re.DOTALL)
 
 
 def fetch(
@@ -38,6 +37,7 @@ def fetch(
     sha256: str | None = None,
     git_blob: str | None = None,
     size: int | None = None,
+    smallest: int = 0,
     manual: str | None = None,
     lock: Path = LOCK,
 ) -> str:
@@ -48,9 +48,9 @@ def fetch(
     mirror: folders of this source, in order; each may hold the path as it is, or with .xz or .gz added. They come before
     the network. One that somebody is still writing is refused.
     sha256, git_blob, size: expected digest, id in a git repository and bytes of the official file, that is, without the
-    compression that a mirror added; None if unknown. Where neither digest nor id is known, the digest of the first time is pinned
-    in `lock` and expected from then on: only of what can be a file (not a web page, nothing, or what may be cut short), and said
-    in the log.
+    compression that a mirror added; None if unknown. Where neither digest nor id is known, what can be the file is trusted the
+    first time, and the log says so: what begins as its format does (formats.py), has at least `smallest` bytes and is not cut
+    short. Its digest is pinned in `lock`, and expected from then on, once a step has read it (pins.py).
     manual: what a person can do to obtain the file, for the message where it is in no mirror and cannot be downloaded.
     A download that was interrupted, by whatever, goes on where it stopped: the part waits in `target`.part.
     Raises DataError, and leaves nothing at `target`; a download with a wrong digest is kept as `target`.wrong.
@@ -69,12 +69,12 @@ def fetch(
             os.replace(part, temporary)
         digest, received = files.sha256(temporary), temporary.stat().st_size
         wrong = [f"expected {size} bytes, found {received}"] if size not in (None, received) else []
-        if first_fetch and (why := _no_file(temporary, path, complete)):
-            wrong.append(why)
+        no_file = _no_file(temporary, path, complete, smallest) if first_fetch else ""
+        wrong += [no_file] if no_file else []
         if git_blob and (blob := _git_blob(temporary)) != git_blob:
             wrong.append(f"expected git blob {git_blob}, found {blob}")
         if expected not in (None, digest):
-            since = "" if sha256 else f" (pinned in {lock} when it was first fetched)"
+            since = "" if sha256 else f" (pinned in {lock} when it was first read)"
             wrong.append(f"expected sha256 {expected}{since}, found {digest}")
         if wrong:
             aside = target.with_name(f"{target.name}.wrong")
@@ -85,11 +85,16 @@ def fetch(
                 os.replace(temporary, aside)
             if expected and not sha256:
                 remedy += f"; if the change of the file is intended, delete its line in {lock}"
+            if no_file:
+                remedy += "; if it is the official file, state its sha256 in the table of sources"
             raise DataError(f"{file}: {', '.join(wrong)} in {origin}; {remedy}")
-    if first_fetch:
-        where = "a mirror" if copy else origin
-        logger.warning("%s: no digest is published: trusting what %s has, and pinning sha256 %s in %s", file, where, digest, lock)
-        pin(file, digest, received, where, lock)
+        if first_fetch:
+            where = "a mirror" if copy else origin
+            trusted = "%s: no digest is published: trusting what %s has; once it has been read, sha256 %s is pinned in %s"
+            logger.warning(trusted, file, where, digest, lock)
+            await_reading(target, file, digest, received, where)
+        else:
+            forget(target)
     return digest
 
 
@@ -213,14 +218,12 @@ def _git_blob(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _no_file(received: Path, path: PurePosixPath, complete: bool) -> str:
+def _no_file(received: Path, path: PurePosixPath, complete: bool, smallest: int) -> str:
     """Why bytes that nothing is known of cannot be the official file, "" if they can."""
-    with open(received, "rb") as stream:
-        opening = stream.read(1000)
-    if not opening:
-        return "expected a file, found nothing in it"
-    if HTML.match(opening) and path.suffix not in (".html", ".htm"):
-        return "expected a file, found a web page"
+    if why := fault(received, path):
+        return why
+    if received.stat().st_size < smallest:
+        return f"expected at least {smallest} bytes, found {received.stat().st_size}"
     return "" if complete else "expected a file whose size is known, found a body that may be cut short"
 
 
@@ -230,7 +233,7 @@ def _download(
     """Download to `part`, going on where an earlier call stopped; returns where it came from, and if all of it surely came."""
     from crosslens.sources.network import Remote, Unavailable, begun
 
-    reasons, (first, _) = [], begun(part)
+    reasons, (first, *_) = [], begun(part)
     for url in sorted(urls, key=lambda url: url != first):  # where the part can be continued
         logger.info("%s: downloading %s", file, url)
         remote = Remote(url, file, size)

@@ -16,11 +16,19 @@ class Layout(NamedTuple):
     folder: str
     sources: Mapping[str, Source]
 
+    def place(self, file: str) -> tuple[str, str]:
+        """Source and path of an official file, of which `file` is a copy or, of a dump, a sample."""
+        source, _, path = file.removeprefix(f"{self.folder}/").partition("/")
+        if source not in self.sources:  # SOURCE-sample/BLOCKS-SEED/PATH
+            source, path = source.removesuffix("-sample"), path.partition("/")[2]
+        return source, path
+
     def facts(self, source: str, path: str) -> dict[str, Any]:
         """Addresses of an official file, and what is known about it: arguments of `fetch`."""
         known = self.sources[source]
         facts: dict[str, Any] = {"urls": known.urls_of(path), "sha256": known.sha256_of(path), "size": known.bytes_of(path)}
         facts |= {"git_blob": blob} if (blob := known.git_blob_of(path)) else {}  # few files have one: settings of others stay
+        facts |= {"smallest": known.smallest} if known.smallest else {}
         return facts | {"manual": known.manual, "mirror": known.mirror}
 
     def parts(self, corpus: OfficialCorpus) -> dict[str, dict[str, list[str]]]:
@@ -67,6 +75,13 @@ class Layout(NamedTuple):
             return []
         files = chain.from_iterable(getattr(encoder, kind) for kind in kinds)
         return [f"{self.folder}/hub/{encoder.id}/{encoder.revision}/{file}" for file in files]
+
+    def package(self, encoder: Encoder) -> dict[str, str | None] | None:
+        """Pinned version of the package that an encoder comes in, and sha256 of its file; None for encoders of other sources."""
+        if encoder.source != "packaged":
+            return None
+        source = self.sources[encoder.PACKAGE]
+        return {"version": source.version, "sha256": source.sha256_of(encoder.FILE)}
 
     def of_reading(self, reading: Reading) -> list[str]:
         """The models that find sentences, where a reading asks for them."""

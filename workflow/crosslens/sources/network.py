@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -35,6 +35,9 @@ TIMEOUT = (15, 60)  # seconds to connect, and without a byte
 REDIRECTS = 10  # in a row
 ANSWER = 120.0  # seconds until the head of an answer, redirects followed, is here
 WINDOW, SLOWEST = 60.0, 1000.0  # seconds over which a rate is measured, and the lowest, in bytes a second
+GRACE, PACE = 3600.0, 10_000.0  # seconds of bodies after which so many bytes a second must have come: slow lines reach that
+TICK = 1.0  # seconds between two looks at a body
+SEAM = 4096  # bytes that are asked for again where a download goes on, to see whether the file is still the same
 UNMEASURED = 1000 * MEGABYTE  # bytes of a body whose size nobody knows
 TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
 # Compressed transfers would hide the size, and unpack official files that are compressed themselves.
@@ -61,12 +64,72 @@ class _Session(requests.Session):
         """Nowhere: redirects are followed by `_asked`. Those of requests would read a redirect's body, which may have no end."""
 
 
+class _Pace:
+    """How fast the bodies of a file come, over all requests: bytes, and the seconds that they took."""
+
+    def __init__(self) -> None:
+        self.bytes, self.seconds, self.since = 0, 0.0, 0.0
+
+    def add(self, number: int) -> None:
+        """Count bytes that came. Raises _Interrupted where they come too slowly on the whole."""
+        self.bytes += number
+        self._advance()
+        if crawling := self.crawling():
+            raise _Interrupted(crawling)
+
+    def crawling(self) -> str:
+        """Why no more is waited for, "" where bytes come fast enough: so the size of a file bounds the time that it takes."""
+        if self.seconds <= GRACE + self.bytes / PACE:
+            return ""
+        return f"received {self.bytes} bytes in {duration(self.seconds)}, expected {PACE:.0f} a second after {duration(GRACE)}"
+
+    def _advance(self) -> None:
+        now = time.monotonic()
+        self.seconds, self.since = self.seconds + now - self.since, now
+
+    @contextmanager
+    def watched(self, answer: requests.Response, deadline: float) -> Iterator[None]:
+        """End a body that stops coming or takes too long, whatever its reader waits for. Raises _Interrupted."""
+        reasons: list[str] = []
+        done = threading.Event()
+        self.since = time.monotonic()
+
+        def watch() -> None:
+            began, before = time.monotonic(), self.bytes
+            while not reasons and not done.wait(TICK):
+                now = time.monotonic()
+                if now > deadline:
+                    reasons.append("the time is up")
+                elif now - began >= WINDOW:
+                    if self.bytes - before < SLOWEST * WINDOW:
+                        reasons.append(f"received {self.bytes - before} bytes in {duration(now - began)}")
+                    began, before = now, self.bytes
+            if reasons:
+                with suppress(OSError, ValueError, RuntimeError):  # it has just ended
+                    answer.raw.shutdown()
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        except (HTTPError, OSError, ValueError):  # what a reader meets when its connection is shut down
+            if not reasons:
+                raise
+        finally:
+            done.set()
+            thread.join()
+            self._advance()
+        if reasons:
+            raise _Interrupted(reasons[0])
+
+
 class Remote:
     """A file on a server, of which any part can be read.
 
     url: its address. name: what messages call it. known: its size, where the table of sources tells it; a server may not
     send more. size: bytes, None until an answer has told it. version: what tells one version of the file from another (its
-    ETag, or else its date), so that parts of two are never joined. origin: the address, and where that redirected to.
+    ETag, or else its date); modified: its date. By them, and by the bytes where two parts meet, parts of two versions are told
+    apart. pace: how fast it comes. origin: the address, and where that redirected to.
     """
 
     def __init__(self, url: str, name: str, known: int | None = None) -> None:
@@ -74,6 +137,8 @@ class Remote:
         self.url, self.name, self.known = url, name, known
         self.size: int | None = None
         self.version: str | None = None
+        self.modified: str | None = None
+        self.pace = _Pace()
         self.origin, self.foreign = url, False  # foreign: whether a part here is of something else, and gives way once this comes
         self.session = _Session()
 
@@ -96,10 +161,10 @@ class Remote:
         another version by now, does not tell the version, or cannot send a part; but not before the file begins to come.
         """
         about = part.with_name(f"{part.name}.of")
-        url, version = begun(part)
-        self.version = version if url == self.url else None
+        url, version, modified = begun(part)
+        self.version, self.modified = (version, modified or None) if url == self.url else (None, None)
         self.foreign = self.version is None
-        with open(part, "ab") as sink:
+        with open(part, "a+b") as sink:
             self._receive(sink, 0, None, about)
         about.unlink(missing_ok=True)
 
@@ -119,6 +184,8 @@ class Remote:
             enough = max(1.0, min(MEGABYTE, LITTLE * (end - most))) if end else MEGABYTE
             fails = 0 if have - most >= enough else fails + 1
             most = max(most, have)
+            if crawling := self.pace.crawling():
+                raise Unavailable(f"{self.url}: {crawling}; {have} bytes are here")
             if fails == ATTEMPTS:
                 raise Unavailable(f"{self.url}: {reason}")
             if asked > PATIENCE:
@@ -132,46 +199,55 @@ class Remote:
     def _request(self, sink: BinaryIO, start: int, stop: int | None, about: Path | None, deadline: float) -> None:
         """One request for what `sink` lacks. Raises _Interrupted where that did not suffice, Unavailable where nothing will."""
         have = sink.seek(0, io.SEEK_END) if self.version and not self.foreign else 0  # the rest might be of another version
+        again = min(have, SEAM)
         headers = dict(HEADERS)
         if have or stop is not None:
-            headers["Range"] = f"bytes={start + have}-{'' if stop is None else stop - 1}"
+            headers["Range"] = f"bytes={start + have - again}-{'' if stop is None else stop - 1}"
             if self.version:
                 headers["If-Range"] = self.version
         with _alone(urlsplit(self.url).hostname or ""), _asked(self.session, "GET", self.url, headers) as answer:
             first, size = _content_range(answer)
-            rest = first == start + have
+            rest = first == start + have - again
             same = self.version in (None, _version(answer)) and (size is None or self.size in (None, size))
+            modified = answer.headers.get("Last-Modified")
+            same = same and (None in (self.modified, modified) or self.modified == modified)
             match answer.status_code:
                 case 206 if rest and same:
                     self.size = size or self.size
                 case 200 if stop is None:  # from the beginning: a first request, another version, or no parts to be had
-                    have = 0
+                    have = again = 0
                     self.size = _number(answer.headers.get("Content-Length", ""))
                 case 200 | 206 if stop is not None and (rest or first is None):
                     raise Unavailable(f"{self.url}: requested a part, received the whole file or another version")
-                case 416 if stop is None and have and have == size:
-                    self.size = size  # nothing was lacking
-                    return
                 case 206 | 416:
                     self.foreign = True
                     received = answer.headers.get("Content-Range", "nothing")[:100]
-                    raise _Interrupted(f"requested a part from byte {start + have} on, received {received}")
+                    raise _Interrupted(f"requested a part from byte {start + have - again} on, received {received}")
                 case status if status in TRY_AGAIN:
                     raise _Interrupted(f"{status} {answer.reason}", _wait(answer.headers.get("Retry-After", "")))
                 case status:
                     raise Unavailable(f"{self.url}: {status} {answer.reason}")
             self._check(answer)
             sink.truncate(sink.seek(have))
+            sink.seek(have - again)
+            seam = sink.read(again)
             self.foreign = False
-            self.version = _version(answer)
+            self.version, self.modified = _version(answer), modified
             if about:
-                about.write_text(f"{self.url}\n{self.version or ''}", "utf-8")
+                about.write_text(f"{self.url}\n{self.version or ''}\n{modified or ''}", "utf-8")
             end = self.size if stop is None else stop - start
             # Whoever reads parts shows how far it is.
             progress = Progress(((end or have) - have) // MEGABYTE, f"MB of {self.name}", logger) if stop is None else None
             began, most = have, next((limit for limit in (end, self.known) if limit is not None), UNMEASURED)
-            with progress or nullcontext(), _watched(answer, lambda: have, deadline):
+            with progress or nullcontext(), self.pace.watched(answer, deadline):
                 while chunk := answer.raw.read1(MEGABYTE):  # what has come, not so many: nothing is lost when it breaks off
+                    self.pace.add(len(chunk))
+                    if not chunk.startswith(seam[: len(chunk)]):
+                        if stop is not None:  # other parts of that file are in use
+                            raise Unavailable(f"{self.url}: requested a part, received one of another version")
+                        self.foreign = True
+                        raise _Interrupted(f"the file on the server has changed, as bytes before {have} show")
+                    chunk, seam = chunk[len(seam) :], seam[len(chunk) :]
                     have += len(chunk)
                     if have > most:
                         sink.truncate(0)
@@ -181,17 +257,22 @@ class Remote:
                         progress.advance((have - began) // MEGABYTE - progress.done)
             if end is None and answer.raw.chunked:  # such a body says where it ends
                 end = self.size = have
-            if end is not None and have != end:
-                raise _Interrupted(f"received {have} of {end} bytes")
+            if seam or (end is not None and have != end):
+                raise _Interrupted(f"received {have - len(seam)} of {end or 'unknown'} bytes")
 
     def _check(self, answer: requests.Response) -> None:
         """Raise Unavailable where the body that an answer announces cannot be the file; remember where it came from."""
-        encoding, form = (
-            answer.headers.get(name, "").partition(";")[0].strip().lower() for name in ("Content-Encoding", "Content-Type")
+        transfer, encoding, form = (
+            answer.headers.get(name, "").partition(";")[0].strip().lower()
+            for name in ("Transfer-Encoding", "Content-Encoding", "Content-Type")
         )
         path = urlsplit(self.url).path.lower()
         if encoding not in ("", "identity", *(("gzip", "x-gzip") if path.endswith((".gz", ".tgz")) else ())):
             raise Unavailable(f"{self.url}: expected the file as it is, received it encoded ({encoding[:40]})")
+        if transfer not in ("", "identity", "chunked"):  # its frames would be taken for the file
+            raise Unavailable(f"{self.url}: expected the file as it is, received it transferred as {transfer[:40]}")
+        if form.startswith("multipart/"):
+            raise Unavailable(f"{self.url}: expected a file, received several parts ({form[:40]})")
         if form in HTML and not path.endswith((".html", ".htm")):
             raise Unavailable(f"{self.url}: expected a file, received a web page ({form})")
         if None not in (self.known, self.size) and self.size > self.known:  # type: ignore[operator]
@@ -200,11 +281,12 @@ class Remote:
         self.origin = self.url if not answer.history else f"{self.url} by way of {final}"
 
 
-def begun(part: Path) -> tuple[str, str]:
-    """URL and version that a part of a download is of; "" each where it cannot be continued."""
+def begun(part: Path) -> tuple[str, str, str]:
+    """URL, version and date that a part of a download is of; "" each where it cannot be continued."""
     about = part.with_name(f"{part.name}.of")
-    url, _, version = (about.read_text("utf-8", errors="replace") if about.exists() else "").partition("\n")
-    return (url, version) if version else ("", "")
+    text = about.read_text("utf-8", errors="replace") if about.exists() else ""
+    url, version, modified = (*text.split("\n"), "", "", "")[:3]
+    return (url, version, modified) if version else ("", "", "")
 
 
 def size_of(urls: Sequence[str]) -> tuple[int | None, bool]:
@@ -263,38 +345,6 @@ def _followed(session: requests.Session, method: str, url: str, **options: Any) 
             raise Unavailable(f"{url}: redirected to {target[:200]!r}, expected https")
         url = target
     raise Unavailable(f"{history[0].url}: redirected more than {REDIRECTS} times")
-
-
-@contextmanager
-def _watched(answer: requests.Response, have: Callable[[], int], deadline: float) -> Iterator[None]:
-    """End a body that comes too slowly or for too long, whatever the reader waits for. Raises _Interrupted."""
-    reasons: list[str] = []
-    done = threading.Event()
-
-    def watch() -> None:
-        before = have()
-        while not reasons and not done.wait(WINDOW):
-            if have() - before < SLOWEST * WINDOW:
-                reasons.append(f"received {have() - before} bytes in {duration(WINDOW)}")
-            elif time.monotonic() > deadline:
-                reasons.append("the time is up")
-            before = have()
-        if reasons:
-            with suppress(OSError, ValueError, RuntimeError):  # it has just ended
-                answer.raw.shutdown()
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    except (HTTPError, OSError, ValueError):  # what a reader meets when its connection is shut down
-        if not reasons:
-            raise
-    finally:
-        done.set()
-        thread.join()
-    if reasons:
-        raise _Interrupted(reasons[0])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +23,15 @@ class States(Drawn):
     vectors: np.ndarray  # (n, d) float32
 
 
-def write(table: pa.Table, states: Mapping[str, np.ndarray], path: Path, dtype: str) -> None:
+def write(
+    table: pa.Table, states: Mapping[str, np.ndarray], path: Path, dtype: str, metadata: Mapping[str, Any] | None = None
+) -> None:
     """Write drawn words and their states by column name (`layer_12`, `pooler`); dtype float16 or float32."""
     for name, values in states.items():
         flat = pa.array(np.ascontiguousarray(values, dtype).reshape(-1))
         table = table.append_column(name, pa.FixedSizeListArray.from_arrays(flat, values.shape[1]))
     # States do not compress; plain pages read fastest.
-    parquet.write(table, path, compression="none", use_dictionary=["language", "split", "label"])
+    parquet.write(table, path, metadata, compression="none", use_dictionary=["language", "split", "label"])
 
 
 def read(folder: str | Path, layer: int | None = None) -> States:

@@ -15,7 +15,7 @@ from crosslens.draws.files import SCHEMA
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import load
 from crosslens.encoding.units import Units
-from crosslens.logs import Progress
+from crosslens.logs import Progress, machine
 from crosslens.states import files as states_files
 from crosslens.states.extract import extract, text_means
 
@@ -61,4 +61,5 @@ def run(
                     chosen = every if draws.corpora[corpus].all_layers else layers
                     parts.append(extract(model, texts, rows, chosen, units))
             states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-            states_files.write(table.drop_columns("row"), states, temporary / corpus / f"{language}.parquet", stored)
+            path = temporary / corpus / f"{language}.parquet"
+            states_files.write(table.drop_columns("row"), states, path, stored, machine(threads, precision))

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crosslens import parquet
-from crosslens.corpora.schema import metadata
 from crosslens.digests import verified
 from crosslens.errors import DataError
+from crosslens.parquet import metadata
 
 UNKNOWN = ("[UNK]", "<unk>")
 

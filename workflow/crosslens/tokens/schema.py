@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from crosslens.corpora.schema import metadata
 from crosslens.digests import verified
+from crosslens.parquet import metadata
 
 TOKENS = pa.schema(
     [

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Encoding, Tokenizer, models, normalizers
 
+from crosslens import parquet
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.splits import validation
@@ -266,7 +267,7 @@ def write_tokens(
 
     Returns the counts of `tokenise`. Raises DataError when no text is left.
     """
-    table, nominal = corpora.read(corpus), corpora.metadata(corpus).get("nominal", {}).get(split)
+    table, nominal = corpora.read(corpus), parquet.metadata(corpus).get("nominal", {}).get(split)
     tokens, counts = tokenise(load_tokenizer(folder), _corpus_rows(table), settings.of(split), nominal, punkt)
     _check_left(counts["texts"], table, folder, corpus)
     corpora.write(tokens, output, TOKENS, counts)

@@ -169,8 +169,8 @@ class Biaffine(nn.Module):
         scores = self(states, mask, first)
         # A log-softmax over heads would take the same from every tree, so the scores do for it.
         weights = scores.probabilities() if self.decoding == "probability" else scores.arcs
-        found = decode_batch(weights.detach().cpu().numpy(), mask.sum(1).cpu().numpy(), one_root=self.one_root)
-        heads = torch.from_numpy(found).to(states.device)
+        trees = decode_batch(weights.detach().cpu().numpy(), mask.sum(1).cpu().numpy(), one_root=self.one_root)
+        heads = torch.from_numpy(trees).to(states.device)
         relations = scores.relations(heads).argmax(-1)
         if self.root == "as_released":
             relations = relations.masked_fill(heads == 0, IGNORED)

@@ -301,16 +301,16 @@ class Loop:
         return selection_score(texts, predicted, head.learns, head.labels, self.recipe.select_by, self.recipe.units.unit)
 
     def watched(self, stage: Stage, when: str = "") -> dict[str, float]:
-        """What the stage watches on held-out texts, by column of the history; when: end of the columns' names."""
-        found: dict[str, float] = {}
-        for each in stage.watch:
-            texts, head = self.texts[each.data], self.model.head(each.head)
-            if isinstance(each, Drift):
+        """Accuracies and distances that the stage watches on held-out texts, by column of the history; when: end of its name."""
+        columns: dict[str, float] = {}
+        for item in stage.watch:
+            texts, head = self.texts[item.data], self.model.head(item.head)
+            if isinstance(item, Drift):
                 with self._released():
-                    found |= watch.distances(self.model, self.anchors[each.penalty], texts, texts.labels[head.counts], when)
+                    columns |= watch.distances(self.model, self.anchors[item.penalty], texts, texts.labels[head.counts], when)
             else:
-                found |= watch.accuracy(each.head, texts, self.predict(each.data, each.head), head.learns, when)
-        return found
+                columns |= watch.accuracy(item.head, texts, self.predict(item.data, item.head), head.learns, when)
+        return columns
 
     def _end_epoch(self, stage: Stage, score: float) -> None:
         """Keep the weights if they are the best so far, write the epoch to the history, and begin the next."""

@@ -30,8 +30,8 @@ def shared_dropout(states: torch.Tensor, sizes: torch.Tensor, rate: float, layer
     """
     if not rate:
         return states
-    kept = functional.dropout(states.new_ones(len(sizes), states.shape[1] // layers), rate).repeat(1, layers)
-    return states * kept.repeat_interleave(sizes.to(states.device), 0)
+    mask = functional.dropout(states.new_ones(len(sizes), states.shape[1] // layers), rate).repeat(1, layers)
+    return states * mask.repeat_interleave(sizes.to(states.device), 0)
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

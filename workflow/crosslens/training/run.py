@@ -4,7 +4,6 @@ import csv
 import logging
 import os
 import platform
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -24,7 +23,7 @@ from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.relations import relations_of
 from crosslens.encoding.texts import Texts, load, load_pieces
 from crosslens.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
-from crosslens.logs import command, versions
+from crosslens.logs import command, machine, versions
 from crosslens.recipes import Data, Recipe, Static
 from crosslens.records import read_json, write_json
 from crosslens.streams import stream
@@ -78,7 +77,7 @@ def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[
         paths = [files[key] for key in data.files()]
         texts = load_pieces(paths) if recipe.reads_running_text() else load(paths, *labels, **options)
         texts = capped(texts, data, seed) if data.capped_by else texts
-        texts = first_texts(texts, data.texts) if data.texts else texts
+        texts = first_texts(texts, data.texts)
         return windows_of(texts, data.window, data.within) if recipe.reads_running_text() else texts
 
     return {data: read(data) for data in recipe.data()}
@@ -188,6 +187,7 @@ def run(
         trained, precision = loop.run(), loop.precision
     if parallel.rank():
         return
+    sources = [*files.values(), *filter(None, (artefact, pretrained))]
     parquet.write(predictions_table(recipe, texts, trained), folder / "predictions.parquet")
     with sealed(folder / "history.csv") as temporary:
         write_history(trained.history, temporary)
@@ -199,12 +199,11 @@ def run(
             "seed": seed,
             "command": command(made or folder / "record.json"),
             "encoder": read_json(encoder / "source.json"),
-            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine(),
-            "host": socket.gethostname(),
-            "threads": threads,
-            "precision": precision,
+            "host": platform.node(),
+            **machine(threads, precision),
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),
-            "data_sha256": {os.fspath(path): digest(path) for path in [*files.values(), *filter(None, (artefact, pretrained))]},
+            "data_sha256": {os.fspath(path): digest(path) for path in sources},
+            "content_sha256": {os.fspath(path): parquet.content(path) for path in sources if path.suffix == ".parquet"},
             "seconds": round(time.monotonic() - started, 1),
         },
         folder / "record.json",

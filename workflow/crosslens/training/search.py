@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crosslens import signals
-from crosslens.digests import SUMS, digest, sealed, verified
+from crosslens.digests import digest, read_seal, sealed, verified
 from crosslens.encoding.units import Units
 from crosslens.errors import DataError
 from crosslens.recipes import Edit, Recipe
@@ -37,7 +37,7 @@ def search(
     taken for them. Raises DataError while another run of the same search is at it.
     """
     read = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
-    data = [(verified(encoder) / SUMS).read_text("utf-8"), *(digest(verified(file)) for file in read)]
+    data = [read_seal(verified(encoder)).sums, *(digest(verified(file)) for file in read)]
     decisive = json.dumps([*version, seed, [trial.settings() for trial in trials], data])
     begun = output.with_name(f".{output.name}.begun-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}")
     with alone(output.with_name(f".{output.name}.running"), begun, f"the search in {output}"):

@@ -1,4 +1,4 @@
-"""What is watched on held-out texts while a model learns: accuracy of heads, and distances of states from an anchor's."""
+"""Accuracy of heads, and distances of states from an anchor's, on held-out texts while a model learns."""
 
 from collections.abc import Mapping
 
@@ -11,26 +11,26 @@ from crosslens.training.anchor import Anchor
 from crosslens.training.model import EncoderWithHeads
 
 
-def accuracy(head: str, texts: Texts, predicted: Mapping[str, np.ndarray], learnt: str, when: str = "") -> dict[str, float]:
+def accuracy(head: str, texts: Texts, predicted: Mapping[str, np.ndarray], learnt: str, when: str) -> dict[str, float]:
     """Share of labelled words whose class is predicted, and their number, by column of the history; when: end of its name."""
     gold = texts.labels[learnt]
-    known = gold != IGNORED
-    return {f"accuracy {head}{when}": float((gold == predicted[learnt])[known].mean()), f"n {head}": int(known.sum())}
+    is_labelled = gold != IGNORED
+    return {f"accuracy {head}{when}": float((gold == predicted[learnt])[is_labelled].mean()), f"n {head}": int(is_labelled.sum())}
 
 
-def distances(model: EncoderWithHeads, anchor: Anchor, texts: Texts, labels: np.ndarray, when: str = "") -> dict[str, float]:
+def distances(model: EncoderWithHeads, anchor: Anchor, texts: Texts, labels: np.ndarray, when: str) -> dict[str, float]:
     """Mean distance of the states of labelled words from the anchor's, at each of its layers, and the number of these words.
 
     Without dropout of the model. labels: (n_words,), IGNORED where a word does not count, as in the penalty of a training.
     """
-    sums, known = torch.zeros(len(anchor.layers), dtype=torch.float64), labels != IGNORED
+    sums, is_labelled = torch.zeros(len(anchor.layers), dtype=torch.float64), labels != IGNORED
 
     def step(batch: Batch) -> None:
-        found = anchor.by_layer(model.states(batch, anchor.layers), batch, packed=False)
-        sums.add_(found.double().cpu()[:, torch.from_numpy(known[batch.words])].sum(1))
+        by_layer = anchor.by_layer(model.states(batch, anchor.layers), batch, packed=False)
+        sums.add_(by_layer.double().cpu()[:, torch.from_numpy(is_labelled[batch.words])].sum(1))
 
     model.eval()
     for_each_batch(texts, model.encoder, model.units.segments, step)
-    count = int(known.sum())
+    count = int(is_labelled.sum())
     means = (sums / count).tolist()
     return {f"distance {layer}{when}": mean for layer, mean in zip(anchor.layers, means, strict=True)} | {"n distance": count}

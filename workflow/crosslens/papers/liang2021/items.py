@@ -42,7 +42,7 @@ def _table(name: str, config: Config) -> Item:
     names = [shown.recipe(*combination, model) for combination in shown.combinations(name) for model in shown.shown(name)]
     corpora = tuple(dict.fromkeys(shown.tasks[task] for task, _ in shown.combinations(name)))
     seeds = tuple(section(config).seeds)
-    needs = tuple(Need(of, recipe, seeds) for recipe in names for of in (kind(configured[recipe]), "history"))
+    needs = tuple(Need(measure, recipe, seeds) for recipe in names for measure in (kind(configured[recipe]), "history"))
     return _made(name, "tables", needs=needs, settings=study(config), corpora=corpora)
 
 

@@ -37,10 +37,10 @@ def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence
     grid: dict[str, dict[str, list[Curve]]] = {}
     scored = records[(records["definition"] == CHUNK_MICRO_F1) & (records["split"] == "test")]
     for task, parts in removals.items():
-        own = scored[scored["language"].isin(study.languages[study.tasks[task]])]
+        scores = scored[scored["language"].isin(study.languages[study.tasks[task]])]
         tuned = [part for part in parts if part["head"] == TASK]
         frozen = [part for part in parts if part["head"] != TASK]
-        grid[TASKS[task]] = {FROZEN: _curves(own, frozen), TUNED: _curves(own, tuned)}
+        grid[TASKS[task]] = {FROZEN: _curves(scores, frozen), TUNED: _curves(scores, tuned)}
     if not any(curves for row in grid.values() for curves in row.values()):
         raise DataError(
             "figure4: expected scores of heads that read part of a state, found none: configure papers.liang2021.removal"

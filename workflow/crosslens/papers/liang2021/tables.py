@@ -38,7 +38,7 @@ CROSS_ENTROPY = "loss 0 task cross_entropy"  # column of the history
 Sizes = Mapping[str, Mapping[str, int]]
 """Corpus -> language -> training sentences that there are."""
 Row = dict[Hashable, Any]
-"""Of a training's history, at the weights that were tested."""
+"""A row of a training's history, at the weights that were tested."""
 
 
 class Place(NamedTuple):
@@ -94,16 +94,16 @@ def capped(sizes: Mapping[str, int], sources: Sequence[str]) -> dict[str, int]:
     return {language: min(sizes[language], share) for language in sources}
 
 
-def penalty_share(penalty: Mapping[str, Any], trained: Row, penalised: Row) -> float:
+def penalty_share(penalty: Mapping[str, Any], distances: Row, losses: Row) -> float:
     """A penalty by the cross entropy beside which it stands in the loss, a fraction.
 
     The penalty is the weight times the sum over its layers of the mean distance of validation words from the pretrained encoder,
-    in the tested weights of any training (`trained`); the cross entropy is the mean in the updates before the tested weights of
-    the training that has the penalty (`penalised`).
+    in the tested weights of any training (`distances`); the cross entropy is the mean in the updates before the tested weights of
+    the training that has the penalty (`losses`).
     """
-    every = [name for name in trained if str(name).startswith("distance ")]
-    names = every if penalty["layers"] == "all" else [f"distance {layer}" for layer in penalty["layers"]]
-    return float(penalty["weight"] * sum(trained[name] for name in names) / penalised[CROSS_ENTROPY])
+    all_names = [name for name in distances if str(name).startswith("distance ")]
+    names = all_names if penalty["layers"] == "all" else [f"distance {layer}" for layer in penalty["layers"]]
+    return float(penalty["weight"] * sum(distances[name] for name in names) / losses[CROSS_ENTROPY])
 
 
 def _tested(history: pd.DataFrame) -> Row:
@@ -200,11 +200,13 @@ class _Scores:
         penalty = self.study.penalties.get(after)
         if penalty is None or not place.languages:
             return
-        own, other = (self.tested.get(self.study.recipe(place.task, place.mixed, model), {}) for model in (after, before))
+        rows_with, rows_without = (
+            self.tested.get(self.study.recipe(place.task, place.mixed, model), {}) for model in (after, before)
+        )
         row, remark = f"{place.prefix}{row_name(after)} - {row_name(before)}", OTHER_ANCHOR * (penalty["anchor"] != "pretrained")
-        for definition, rows in ((WITH_PENALTY, own), (WITHOUT_PENALTY, other)):
-            runs = [{"seed": seed, "value": penalty_share(penalty, rows[seed], own[seed]), "n": rows[seed]["n distance"]}
-                    for seed in own if seed in rows]  # fmt: skip
+        for definition, rows in ((WITH_PENALTY, rows_with), (WITHOUT_PENALTY, rows_without)):
+            runs = [{"seed": seed, "value": penalty_share(penalty, rows[seed], rows_with[seed]), "n": rows[seed]["n distance"]}
+                    for seed in rows_with if seed in rows]  # fmt: skip
             if runs:
                 numbers = cells.cell(pd.DataFrame(runs), score=False)
                 yield cells.line(row, place.column, SHARE, definition, numbers, remark=remark)

@@ -29,24 +29,24 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     """Lines of languages, then correlations over those but the source. settings: corpus, its key; source; languages, in their
     order; readings: how letters are altered -> key of the reading.
     """
-    changed = shares(inputs, settings["corpus"], settings["languages"], settings["readings"])
+    changes = shares(inputs, settings["corpus"], settings["languages"], settings["readings"])
     lines = [
-        cells.line(CHANGED, language, SHARE, altered, {"here": rounded(100 * lost / total), "n": total})
-        for altered, counts in changed.items()
-        for language, (lost, total) in counts.items()
+        cells.line(CHANGED, language, SHARE, alteration, {"here": rounded(100 * number / total), "n": total})
+        for alteration, counts in changes.items()
+        for language, (number, total) in counts.items()
     ]
     assert inputs.cited is not None
     cited = {code: inputs.cited.value("table3", CITED_ROW, code) for code in settings["languages"]}
     lines += [cells.line(CITED, code, "accuracy", PRINTED, {}, value) for code, value in cited.items()]
     for row in ROWS.values():
-        printed = {code: inputs.published.value("table4", row, code, "accuracy") for code in settings["languages"]}
-        short = {code: printed[code] - cited[code] for code in printed if None not in (printed[code], cited[code])}  # type: ignore[operator]
-        lines += [cells.line(row, code, "accuracy", PRINTED, {}, value) for code, value in printed.items()]
+        accuracies = {code: inputs.published.value("table4", row, code, "accuracy") for code in settings["languages"]}
+        short = {code: accuracies[code] - cited[code] for code in accuracies if None not in (accuracies[code], cited[code])}  # type: ignore[operator]
+        lines += [cells.line(row, code, "accuracy", PRINTED, {}, value) for code, value in accuracies.items()]
         lines += [
             cells.line(f"{row}, {SHORTFALL}", code, POINTS, PRINTED, {"here": rounded(value)}) for code, value in short.items()
         ]
-        others = {code: value for code, value in short.items() if code != settings["source"]}
-        lines += [line for altered, counts in changed.items() for line in correlations(row, altered, others, counts)]
+        targets = {code: value for code, value in short.items() if code != settings["source"]}
+        lines += [line for alteration, counts in changes.items() for line in correlations(row, alteration, targets, counts)]
     return cells.table(lines, PAPER, name)
 
 
@@ -65,7 +65,7 @@ def shares(
 
 
 def correlations(
-    row: str, altered: str, short: Mapping[str, float], counts: Mapping[str, tuple[int, int]]
+    row: str, alteration: str, short: Mapping[str, float], counts: Mapping[str, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Correlation over languages of the shortfall and the share of subwords that change, of all and without the largest one.
 
@@ -74,6 +74,11 @@ def correlations(
     largest = min(short, key=lambda language: short[language], default="")
     for column, languages in ((OVER_ALL, list(short)), (f"without {largest}", [code for code in short if code != largest])):
         x = np.array([counts[code][0] / counts[code][1] for code in languages])
-        found = pearson(x, np.array([short[code] for code in languages]))
-        numbers = {"here": rounded(found.r, 3), "low": rounded(found.low, 3), "high": rounded(found.high, 3), "n": found.n}
-        yield cells.line(f"{row}, {SHORTFALL}", column, CORRELATION, altered, numbers, None, found.remark)
+        correlation = pearson(x, np.array([short[code] for code in languages]))
+        numbers = {
+            "here": rounded(correlation.r, 3),
+            "low": rounded(correlation.low, 3),
+            "high": rounded(correlation.high, 3),
+            "n": correlation.n,
+        }
+        yield cells.line(f"{row}, {SHORTFALL}", column, CORRELATION, alteration, numbers, None, correlation.remark)

@@ -76,8 +76,9 @@ languages, with its 95 % interval: over families, since related languages are no
 
 How to read it: where the remark says "not decided", the numbers are no finding. Nothing is decided between models of which one
 has learned nothing: each must exceed guessing, the same training from random weights and, as a masked language model, the bigram
-(the most frequent subword after the one before). Nor do a single seed, a single language or an interval that includes 0 decide
-anything. Section 3 rests on the pretrainings: of one seed each (papers.liu2020.pretraining.seeds) it is not decided.""",
+(the most frequent subword after the one before). Nor does a single seed, a single family of languages or an interval that
+includes 0 decide anything. Section 3 rests on the pretrainings: of one seed each (papers.liu2020.pretraining.seeds)
+it is not decided.""",
     "accents": """Share of the subwords of XNLI's test pairs that altered letters change, in percent, by language: without
 accents (combining marks, vowel signs among them), in lower case, and both, as a cased model reads them whose tokenizer is set up
 as for an uncased one. Below: the printed accuracies of table 4, those of the same model, task and test set in wu2019's table 3,

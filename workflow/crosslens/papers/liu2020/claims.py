@@ -1,4 +1,4 @@
-"""liu2020: what the text claims without a table, as measured here, and what that says of it."""
+"""liu2020: claims of the text that no table of the paper shows, as measured here, with verdicts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from crosslens.verdicts import NOT_DECIDED, Model, unlearned, verdict
 
 OVER_LANGUAGES = "difference, mean over families of languages, in percentage points"
 Scores = pd.Series | pd.DataFrame
-"""Of languages or directions, in percent; where languages share test pairs, a row each."""
+"""Scores by language or direction, in percent; where languages share test pairs, a row a pair."""
 SHARES = "share of subwords, mean over directions, in percent"
 
 
@@ -64,25 +64,25 @@ def _models(records: pd.DataFrame, pairs: Mapping[str, pd.DataFrame], study: Stu
         for static in STATIC:
             for task, by_model in scores.items():
                 names = [f"{model}/{size}" for model in (static, window)]
-                if all(each in by_model for each in names):
+                if all(name in by_model for name in names):
                     row = f"{title(window)} less {STATIC[static]}, {task}"
-                    both = [model_of(task, name) for name in names]
-                    yield _difference(row, size, claim, both, study, by_model[names[0]], by_model[names[1]])
+                    pair = [model_of(task, name) for name in names]
+                    yield _difference(row, size, claim, pair, study, by_model[names[0]], by_model[names[1]])
     for short in study.windows[1:]:
-        gaps, compared = {}, {}
+        gaps, models = {}, {}
         for task, by_model in scores.items():
             for size in (less, more):
-                names = [f"bert-{each}/{size}" for each in (short, study.windows[0])]
-                if all(each in by_model for each in names):
+                names = [f"bert-{length}/{size}" for length in (short, study.windows[0])]
+                if all(name in by_model for name in names):
                     row = f"{title(window)} less {title(f'bert-{short}')}, {task}"
-                    both = compared[task, size] = [model_of(task, name) for name in names]
-                    yield _difference(row, size, Claim("a short window costs"), both, study, *(by_model[each] for each in names))
+                    pair = models[task, size] = [model_of(task, name) for name in names]
+                    yield _difference(row, size, Claim("a short window costs"), pair, study, *(by_model[name] for name in names))
                     gaps[task, size] = by_model[names[1]] - by_model[names[0]]
             if {(task, less), (task, more)} <= gaps.keys():
                 row = f"{title(window)} less {title(f'bert-{short}')}, {task}"
                 claim = Claim("a short window costs more with more text")
-                every = [*compared[task, less], *compared[task, more]]
-                yield _difference(row, f"{more} less {less}", claim, every, study, gaps[task, less], gaps[task, more])
+                pairs_of_both = [*models[task, less], *models[task, more]]
+                yield _difference(row, f"{more} less {less}", claim, pairs_of_both, study, gaps[task, less], gaps[task, more])
 
 
 def _scores(records: pd.DataFrame, pairs: Mapping[str, pd.DataFrame], study: Study) -> dict[str, dict[str, Scores]]:
@@ -90,14 +90,14 @@ def _scores(records: pd.DataFrame, pairs: Mapping[str, pd.DataFrame], study: Stu
     retrieved = last_layer(where(records, definition=RANK))
     retrieved = retrieved[retrieved["item"].str.startswith(f"{study.source}-")]
     by_recipe: dict[str, Scores] = dict(pairs)
-    for recipe, own in retrieved.groupby("recipe"):
-        by_recipe[str(recipe)] = 100 * own.groupby("language")["value"].mean()
-    found: dict[str, dict[str, Scores]] = {RETRIEVED: {}, FROZEN: {}, TUNED: {}}
+    for recipe, rows in retrieved.groupby("recipe"):
+        by_recipe[str(recipe)] = 100 * rows.groupby("language")["value"].mean()
+    by_task: dict[str, dict[str, Scores]] = {RETRIEVED: {}, FROZEN: {}, TUNED: {}}
     for model in study.models:
         recipes = pretraining(model), inference(model, features=True), inference(model)
-        for of_task, recipe in zip(found.values(), recipes, strict=True):
+        for of_task, recipe in zip(by_task.values(), recipes, strict=True):
             of_task |= {model: by_recipe[recipe]} if recipe in by_recipe else {}
-    return found
+    return by_task
 
 
 def _difference(
@@ -116,9 +116,9 @@ def _difference(
     value, low, high = families_interval(differences, families, error)
     numbers = {"here": rounded(value), "low": rounded(low), "high": rounded(high)}
     numbers |= {"seeds": _fewest_seeds(models), "n": len(differences)}
-    said = verdict(claim.sign, low, high, len({*families}), models)
-    every = f"as claimed in {np.count_nonzero(claim.sign * differences > 0)} of {len(differences)}"
-    return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, [said, every])
+    decision = verdict(claim.sign, low, high, len({*families}), models)
+    agreement = f"as claimed in {np.count_nonzero(claim.sign * differences > 0)} of {len(differences)}"
+    return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, [decision, agreement])
 
 
 def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
@@ -133,16 +133,16 @@ def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
     for weight in sorted({weight for weight in shifted["weight"] if weight < 0}, reverse=True):
         of_weight = where(shifted, weight=weight)
         for column, measure in (("subwords of the target", shifts.CONVERT_RATE), (against, against)):
-            claimed = "negative weights give the source language"
-            yield _share(claimed, f"alpha = {weight:g}, {column}", where(of_weight, measure=measure), model)
+            statement = "negative weights give the source language"
+            yield _share(statement, f"alpha = {weight:g}, {column}", where(of_weight, measure=measure), model)
     positive = shifted[shifted["weight"] > 0]
     for weight in sorted(set(positive["weight"])):
-        own = where(positive, weight=weight, measure=outside)
-        yield _share("outputs are of one of the two languages", f"alpha = {weight:g}, {outside}", own, model)
-    hidden = where(test, definition=shifts.MASKED)
+        rows = where(positive, weight=weight, measure=outside)
+        yield _share("outputs are of one of the two languages", f"alpha = {weight:g}, {outside}", rows, model)
+    masked = where(test, definition=shifts.MASKED)
     for measure, column in ((shifts.SHARES["target"], ""), (shifts.PROBABILITY, "probability of ")):
-        claimed = "masked subwords are hardly ever another language's"
-        yield _share(claimed, f"without shift, {column}subwords of another language", where(hidden, measure=measure), model)
+        statement = "masked subwords are hardly ever another language's"
+        yield _share(statement, f"without shift, {column}subwords of another language", where(masked, measure=measure), model)
     layers = _compared(test)
     yield from _rises(where(layers, definition=shifts.SHIFT, measure=shifts.CONVERT_RATE, subspace=first), model, study)
     for weight in sorted({weight for weight in layers["weight"] if weight > 0}):
@@ -172,17 +172,17 @@ def _compared(test: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def _share(claim: str, column: str, own: pd.DataFrame, model: Model) -> dict[str, Any]:
+def _share(claim: str, column: str, rows: pd.DataFrame, model: Model) -> dict[str, Any]:
     """A line: a share that is claimed to be about all or none, with its range over directions in the remark.
 
     A direction that was translated at several layers counts once, with the mean over these. Of a model that learned nothing the
     remark says so; there is no verdict.
     """
-    by_direction = 100 * own.dropna(subset="value").groupby("item")["value"].mean()
+    by_direction = 100 * rows.dropna(subset="value").groupby("item")["value"].mean()
     if by_direction.empty:
         return cells.line(claim, column, SHARES, claim, {"here": None})
     numbers = {"here": rounded(float(by_direction.mean())), "seeds": _fewest_seeds([model]), "n": len(by_direction)}
-    layers = own["layer"].nunique()
+    layers = rows["layer"].nunique()
     remarks = [
         f"{by_direction.min():.1f} to {by_direction.max():.1f} by direction",
         f"of a direction the mean over {layers} layers" if layers > 1 else "",
@@ -200,9 +200,9 @@ def _transfer(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
     """The gain of the shift on XNLI, beside that of a random vector."""
     gains = where(records, recipe=LAST, measure=shifts.GAIN)
     for definition in (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.RANDOM_SELECTED):
-        own = where(gains, definition=definition)
-        by_language = 100 * own[own["language"] != "all"].groupby("language")["value"].mean()
-        of_all = where(own, language="all")
+        rows = where(gains, definition=definition)
+        by_language = 100 * rows[rows["language"] != "all"].groupby("language")["value"].mean()
+        of_all = where(rows, language="all")
         errors = standard_error(*(of_all[name].to_numpy(float) for name in ("low", "high", "n")))
         if len(by_language):
             claim = Claim("mean difference shift helps XNLI")

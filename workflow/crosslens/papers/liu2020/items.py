@@ -32,10 +32,10 @@ def items(config: Config) -> dict[str, Item]:
     paper, shown = section(config), study(config)
     sizes = list(paper.pretraining.sizes)
     settings: dict[str, Any] = {"study": shown}
-    named, translated = (MASKED, translator(config)), (TRANSLATION, translator(config))
+    masked_need, translation_need = (MASKED, translator(config)), (TRANSLATION, translator(config))
     made = {
-        "table1": _item("table1", "translation", config, [("samples", translator(config)), named], settings),
-        "table2": _item("table2", "translation", config, [translated, named], settings),
+        "table1": _item("table1", "translation", config, [("samples", translator(config)), masked_need], settings),
+        "table2": _item("table2", "translation", config, [translation_need, masked_need], settings),
         "table3": _vocabulary(config),
         "table4": _item("table4", "transfer", config, [("transfer", LAST), (XNLI, ALL), (XNLI, LAST)], settings),
     }
@@ -46,20 +46,22 @@ def items(config: Config) -> dict[str, Item]:
         made[of_words] = _item(of_words, "retrieval_figures", config, _retrieval(models), of_size)
         made[of_pairs] = _item(of_pairs, "xnli_figures", config, _inference(models), of_size)
     of_windows = {"study": shown, "sizes": sizes}
-    retrieved, inferred = (
+    retrieval_needs, inference_needs = (
         [(RETRIEVAL, pretraining(model)) for model in berts],
         [(XNLI, inference(model)) for model in (*berts, UNTRAINED_MODEL)],
     )
-    made["figure5"] = _item("figure5", "retrieval_figures", config, retrieved + _masked(berts), of_windows)
-    made["figure6"] = _item("figure6", "xnli_figures", config, inferred + _masked(berts), of_windows)
+    made["figure5"] = _item("figure5", "retrieval_figures", config, retrieval_needs + _masked(berts), of_windows)
+    made["figure6"] = _item("figure6", "xnli_figures", config, inference_needs + _masked(berts), of_windows)
     for name in ("figure7", "figure8"):
-        made[name] = _item(name, "translation_figures", config, [translated, named], settings)
-    every = _retrieval(paper.pretrained()), _inference(paper.pretrained())
-    made["retrieval"] = _item("retrieval", "retrieval", config, every[0], settings)
-    made["inference"] = _item("inference", "xnli", config, every[1], settings)
-    predicted = [("predictions", recipe) for kind, recipe in every[1] if kind == XNLI]
-    claimed = [*dict.fromkeys([*every[0], *every[1], *predicted, translated, named, ("transfer", LAST)])]
-    made["claims"] = _item("claims", "claims", config, claimed, settings)
+        made[name] = _item(name, "translation_figures", config, [translation_need, masked_need], settings)
+    all_needs = _retrieval(paper.pretrained()), _inference(paper.pretrained())
+    made["retrieval"] = _item("retrieval", "retrieval", config, all_needs[0], settings)
+    made["inference"] = _item("inference", "xnli", config, all_needs[1], settings)
+    prediction_needs = [("predictions", recipe) for kind, recipe in all_needs[1] if kind == XNLI]
+    claim_needs = [
+        *dict.fromkeys([*all_needs[0], *all_needs[1], *prediction_needs, translation_need, masked_need, ("transfer", LAST)])
+    ]
+    made["claims"] = _item("claims", "claims", config, claim_needs, settings)
     made["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
     if paper.vocabulary.altered:
         made["accents"] = _accents(config)
@@ -101,7 +103,7 @@ def _inference(models: list[str]) -> list[tuple[str, str]]:
 
 
 def _masked(models: list[str]) -> list[tuple[str, str]]:
-    """What the masked language models among some pretrained models name of masked subwords."""
+    """Scores of the masked language models among some pretrained models on masked subwords."""
     return [(MASKED, pretraining(model)) for model in models if model.startswith("bert")]
 
 
@@ -117,17 +119,17 @@ def _vocabulary(config: Config) -> Item:
 
 def _accents(config: Config) -> Item:
     paper = section(config)
-    altered = {name: config.readings[name] for name in paper.vocabulary.altered}
+    readings = {name: config.readings[name] for name in paper.vocabulary.altered}
     settings = {
         "corpus": paper.vocabulary.corpus,
         "source": paper.source_language,
         "languages": [paper.source_language, *paper.inference.languages],
         "readings": {
             ", ".join(["without accents"] * reading.strip_accents + ["in lower case"] * reading.lower_case): name
-            for name, reading in altered.items()
+            for name, reading in readings.items()
         },
     }
-    return _made("accents", "accents", settings=settings, readings=tuple(altered), cites="wu2019", **_subwords(config))
+    return _made("accents", "accents", settings=settings, readings=tuple(readings), cites="wu2019", **_subwords(config))
 
 
 def _text(config: Config) -> Item:
@@ -138,14 +140,14 @@ def _text(config: Config) -> Item:
         "sizes": part.sizes,
         "windows": [{"name": title(f"bert-{window}"), **examples(window, part.bert)} for window in part.bert.windows],
     }
-    read: dict[str, Any] = {"corpora": (part.corpus,), "encoder": part.bert.encoder, "reading": part.reading}
-    return _made("text", "text", settings=settings, decimals=None, **read)
+    tokens: dict[str, Any] = {"corpora": (part.corpus,), "encoder": part.bert.encoder, "reading": part.reading}
+    return _made("text", "text", settings=settings, decimals=None, **tokens)
 
 
 def _subwords(config: Config) -> dict[str, Any]:
-    """What items read that count subwords, without any weights."""
-    chosen = section(config).vocabulary
-    return {"corpora": (chosen.corpus,), "encoder": chosen.encoder, "reading": chosen.reading, "tokenizer": True}
+    """Fields of items that count subwords, without any weights."""
+    vocabulary = section(config).vocabulary
+    return {"corpora": (vocabulary.corpus,), "encoder": vocabulary.encoder, "reading": vocabulary.reading, "tokenizer": True}
 
 
 def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], settings: dict[str, Any]) -> Item:
@@ -157,8 +159,8 @@ def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], 
             return pretrained[:1]
         return pretrained if kind in (RETRIEVAL, MASKED) else tuple(paper.seeds)
 
-    wanted = tuple(Need(kind, recipe, seeds(kind, recipe)) for kind, recipe in needs)
-    return _made(name, module, needs=wanted, settings=settings)
+    item_needs = tuple(Need(kind, recipe, seeds(kind, recipe)) for kind, recipe in needs)
+    return _made(name, module, needs=item_needs, settings=settings)
 
 
 def _made(name: str, module: str, **fields: Any) -> Item:

@@ -17,10 +17,10 @@ UNTRAINED_MODEL = "untrained"
 """Its name among the models that are tried on XNLI."""
 ALL, LAST = f"{PAPER}/nli/released/all", f"{PAPER}/nli/released/last"
 """XNLI: the whole released encoder is fine-tuned, or the upper half of its blocks (the last 6 of 12)."""
-CHANCE = 100 / 3
-"""Accuracy by guessing on XNLI, in percent."""
+THIRD = 100 / 3
+"""Accuracy by guessing on XNLI, in percent: its test set has as many pairs of each label."""
 OVER_PAIRS = "the jackknife over pairs"
-"""What the interval of a single seed's score on XNLI is."""
+"""Name of the interval of a single seed's score on XNLI."""
 STATIC = {"glove": "GloVe", "word2vec": "Word2Vec"}
 TITLES = {
     "table1": ("Table 1", "Sentences translated token by token"),

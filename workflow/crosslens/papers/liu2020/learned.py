@@ -1,4 +1,4 @@
-"""liu2020: what each model that a claim compares must exceed to have learned something."""
+"""liu2020: the levels that a model must exceed to have learned something, for each model that a claim compares."""
 
 import math
 from collections.abc import Callable
@@ -8,17 +8,17 @@ import pandas as pd
 from crosslens.cells import where
 from crosslens.measures.definitions import TRANSFER
 from crosslens.measures.guesses import BIGRAM, GAIN, MODEL, NAMED
+from crosslens.measures.intervals import Interval
 from crosslens.measures.shifts import CONVERT_RATE
-from crosslens.papers.liu2020.layout import CHANCE as THIRD
-from crosslens.papers.liu2020.layout import LAST, UNTRAINED, UNTRAINED_MODEL, Study, inference, pretraining
+from crosslens.papers.liu2020.layout import LAST, THIRD, UNTRAINED, UNTRAINED_MODEL, Study, inference, pretraining
 from crosslens.papers.liu2020.retrieval import RANK, last_layer
-from crosslens.verdicts import CHANCE, RANDOM_WEIGHTS, Floor, Interval, Model, floor, paired_floor
+from crosslens.verdicts import CHANCE, RANDOM_WEIGHTS, Floor, Model, floor, paired_floor
 
 RETRIEVED, FROZEN, TUNED = "word retrieval", "XNLI, frozen", "XNLI, fine-tuned"
-"""What models are compared by."""
+"""Tasks by which models are compared."""
 THE_BIGRAM = "the bigram"
 GUESSING = Interval(THIRD, THIRD, THIRD)
-"""Accuracy on XNLI without a model: its test set has as many pairs of each label."""
+"""Accuracy on XNLI without a model, which does not vary."""
 
 
 def models(records: pd.DataFrame, study: Study) -> Callable[[str, str], Model]:
@@ -33,12 +33,12 @@ def models(records: pd.DataFrame, study: Study) -> Callable[[str, str], Model]:
         recipe, untrained = (inference(name, features=task == FROZEN) for name in (model, UNTRAINED_MODEL))
         return _of_pairs(records, recipe, untrained)
 
-    def of(task: str, model: str) -> Model:
+    def model_of(task: str, model: str) -> Model:
         language_model = [_bigram(records, pretraining(model))] if model in study.berts() else []
-        trained = where(records, recipe=pretraining(model))["seed"].nunique()
-        return Model(model, floors(task, model) + language_model, trained)
+        pretrainings = where(records, recipe=pretraining(model))["seed"].nunique()
+        return Model(model, floors(task, model) + language_model, pretrainings)
 
-    return of
+    return model_of
 
 
 def translator(records: pd.DataFrame, study: Study) -> Model:
@@ -51,8 +51,8 @@ def translator(records: pd.DataFrame, study: Study) -> Model:
 
 def classifier(records: pd.DataFrame, study: Study) -> Model:
     """The released encoder whose upper half is fine-tuned on XNLI."""
-    scored = where(records, recipe=LAST)
-    return Model(f"{study.encoder}, fine-tuned", _of_pairs(records, LAST, inference(UNTRAINED_MODEL)), scored["seed"].nunique())
+    floors, trainings = _of_pairs(records, LAST, inference(UNTRAINED_MODEL)), where(records, recipe=LAST)["seed"].nunique()
+    return Model(f"{study.encoder}, fine-tuned", floors, trainings)
 
 
 def _of_words(records: pd.DataFrame, study: Study, model: str) -> list[Floor]:
@@ -60,8 +60,8 @@ def _of_words(records: pd.DataFrame, study: Study, model: str) -> list[Floor]:
     ranked, ordered = last_layer(where(records, definition=RANK)), where(records, definition="chance, mrr")
 
     def by_language(rows: pd.DataFrame, recipe: str) -> pd.Series:
-        own = where(rows, recipe=recipe)
-        mean: pd.Series = 100 * own[own["item"].str.startswith(f"{study.source}-")].groupby("language")["value"].mean()
+        scores = where(rows, recipe=recipe)
+        mean: pd.Series = 100 * scores[scores["item"].str.startswith(f"{study.source}-")].groupby("language")["value"].mean()
         return mean
 
     scores = by_language(ranked, pretraining(model))
@@ -86,6 +86,6 @@ def _interval(scores: pd.DataFrame) -> Interval:
 
 def _bigram(records: pd.DataFrame, recipe: str) -> Floor:
     """The floor of a masked language model: how many masked subwords the most frequent one after the one before names."""
-    named = where(records, recipe=recipe, measure=NAMED, language="all")
-    score, level = (100 * float(where(named, definition=name)["value"].mean()) for name in (MODEL, BIGRAM))
-    return Floor(THE_BIGRAM, score, level, 100 * float(where(named, definition=GAIN)["low"].min()))
+    shares = where(records, recipe=recipe, measure=NAMED, language="all")
+    score, level = (100 * float(where(shares, definition=name)["value"].mean()) for name in (MODEL, BIGRAM))
+    return Floor(THE_BIGRAM, score, level, 100 * float(where(shares, definition=GAIN)["low"].min()))

@@ -1,4 +1,4 @@
-"""liu2020: what masked language models name of held-out text, which stands beside everything that is shown of them."""
+"""liu2020: shares of masked subwords of held-out text that language models name, beside everything that is shown of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,24 +17,24 @@ HELD_OUT = "held-out text"
 
 def lines(records: pd.DataFrame, recipes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Lines of tables: what each model names of the masked subwords, and what guesses name. recipes: row -> recipe."""
-    named = where(records, measure=NAMED, language="all")
+    rows = where(records, measure=NAMED, language="all")
     for row, recipe in recipes.items():
-        for definition in (MODEL, BIGRAM, MAJORITY) if recipe in set(named["recipe"]) else ():
-            yield cells.line(row, HELD_OUT, NAMED, definition, cells.cell(where(named, recipe=recipe, definition=definition)))
+        for definition in (MODEL, BIGRAM, MAJORITY) if recipe in set(rows["recipe"]) else ():
+            yield cells.line(row, HELD_OUT, NAMED, definition, cells.cell(where(rows, recipe=recipe, definition=definition)))
 
 
 def note(records: pd.DataFrame, recipes: Mapping[str, str]) -> str:
-    """The same as the end of a figure's note, or '' where there is nothing to say. recipes: model -> recipe."""
-    named = 100 * where(records, measure=NAMED, language="all").groupby(["recipe", "definition"])["value"].mean()
+    """The numbers of `lines` as the end of a figure's note, '' where there are none. recipes: model -> recipe."""
+    shares = 100 * where(records, measure=NAMED, language="all").groupby(["recipe", "definition"])["value"].mean()
     parts = [
-        f"{model} {named[recipe, MODEL]:.0f} % ({named[recipe, BIGRAM]:.0f} %)"
+        f"{model} {shares[recipe, MODEL]:.0f} % ({shares[recipe, BIGRAM]:.0f} %)"
         for model, recipe in recipes.items()
-        if (recipe, MODEL) in named
+        if (recipe, MODEL) in shares
     ]
     return f" Masked subwords of held-out text that are named (by the bigram): {', '.join(parts)}." if parts else ""
 
 
 def of_sizes(study: Study, sizes: Sequence[str]) -> dict[str, str]:
     """How figures name the masked language models of some sizes of data -> recipe."""
-    chosen = [(model, size) for model in study.berts() if (size := model.partition("/")[2]) in sizes]
-    return {title(model) + f" ({size})" * (len(sizes) > 1): pretraining(model) for model, size in chosen}
+    models = [(model, size) for model in study.berts() if (size := model.partition("/")[2]) in sizes]
+    return {title(model) + f" ({size})" * (len(sizes) > 1): pretraining(model) for model, size in models}

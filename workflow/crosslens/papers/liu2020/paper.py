@@ -15,7 +15,7 @@ from crosslens.recipes import Recipe
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Of XNLI those of the paper's section; of the pretrainings, and of random weights, theirs; one of the released encoder."""
+    """Seeds of a recipe: the section's on XNLI, the pretrainings' for these and for random weights, one for the released one."""
     paper = section(config)
     if recipe.task == ON_XNLI:
         return tuple(paper.seeds)
@@ -46,8 +46,8 @@ def _retrieval(recipe: Recipe, config: Config) -> dict[str, Any]:
     """A model reads text as where it was pretrained; one that was not pretrained here, as the one with the long window."""
     paper = section(config)
     part, settings = paper.pretraining, paper.retrieval
-    read = [term.data for stage in recipe.stages for phase in stage.phases for term in phase.terms]
-    windows = read[0].model_dump(include={"window", "within"}) if read else examples(part.bert.window, part.bert)
+    data = [term.data for stage in recipe.stages for phase in stage.phases for term in phase.terms]
+    windows = data[0].model_dump(include={"window", "within"}) if data else examples(part.bert.window, part.bert)
     return {
         "corpora": {part.corpus: part.reading},
         "source": paper.source_language,
@@ -59,7 +59,7 @@ def _retrieval(recipe: Recipe, config: Config) -> dict[str, Any]:
 
 
 def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
-    """What a masked language model was trained on and scored on; of the released one, what the first one with most text was."""
+    """Texts that a masked language model was trained and scored on; for the released one, those of the first with most text."""
     paper = section(config)
     most = list(paper.pretraining.sizes)[-1]
     first = next(name for name in paper.pretrained() if name.startswith("bert") and name.endswith(f"/{most}"))

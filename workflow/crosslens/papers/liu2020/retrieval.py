@@ -35,14 +35,14 @@ METRICS = {"mrr": "MRR", "precision at 1": "precision at 1", "hubness": "hubness
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Lines of words, of the last layer of each model, and by layer. settings: as for figures."""
     study = Study(**settings["study"])
-    named = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
-    return made(name, inputs.records("retrieval"), study, named)
+    masked_lines = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
+    return made(name, inputs.records("retrieval"), study, masked_lines)
 
 
-def made(name: str, records: pd.DataFrame, study: Study, named: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
-    """The table of the records of all models. named: lines of what masked language models name."""
+def made(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+    """The table of the records of all models. masked_lines: lines of what masked language models name."""
     models = {_name(model): pretraining(model) for model in study.models} | {released(study): RELEASED, BLANK: UNTRAINED}
-    lines = [*named, *_of_words(records, models)]
+    lines = [*masked_lines, *_of_words(records, models)]
     for model, recipe in models.items():
         of_model = cells.where(records, recipe=recipe)
         of_last = last_layer(of_model)

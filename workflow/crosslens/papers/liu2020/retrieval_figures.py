@@ -18,12 +18,15 @@ from crosslens.papers.liu2020.retrieval import BLANK, MEAN, RANK, last_layer, re
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """settings: study, the fields of Study; sizes: of the panels."""
     study, sizes = Study(**settings["study"]), settings["sizes"]
-    named = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
-    return drawn(name, inputs.records("retrieval"), study, sizes, named)
+    masked_note = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
+    return drawn(name, inputs.records("retrieval"), study, sizes, masked_note)
 
 
-def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], named: str = "") -> Figure:
-    """A panel a size of data: from the source into each language, by model; figure 5 has the windows alone. named: see naming."""
+def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
+    """A panel a size of data: from the source into each language, by model; figure 5 has the windows alone.
+
+    masked_note: end of the note, of `naming.note`.
+    """
     last = last_layer(cells.where(records, definition=RANK))
     there = set(last["item"])
     languages = [code for code in study.names if f"{study.source}-{code}" in there]
@@ -47,7 +50,7 @@ def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], 
     note += "mean: over the languages. Lines: 95 % intervals over words."
     note += f" Without a dictionary: {', '.join(missing)}." if missing else ""
     heading = f"Word retrieval from {study.names[study.source]}" + (" by window and amount of text" * (name == "figure5"))
-    return panels(parts, looks(names), heading, note.strip() + named)
+    return panels(parts, looks(names), heading, note.strip() + masked_note)
 
 
 def _range(records: pd.DataFrame, definition: str) -> str:

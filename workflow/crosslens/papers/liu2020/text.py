@@ -1,4 +1,4 @@
-"""liu2020: the text that models are pretrained on, by language: how much there is, and what a window has of it."""
+"""liu2020: the text that models are pretrained on, by language, and the examples that each window makes of it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,32 +27,32 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     """
     folder = inputs.tokens[settings["corpus"]]
     counts = {code: _counts(folder / f"{code}.train.parquet", settings) for code in settings["languages"]}
-    lines = [line for size in settings["sizes"] for line in _lines(size, {code: of[size] for code, of in counts.items()})]
+    lines = [line for size in settings["sizes"] for line in _lines(size, {code: sizes[size] for code, sizes in counts.items()})]
     return cells.table(lines, PAPER, name)
 
 
 def _counts(file: Path, settings: Mapping[str, Any]) -> dict[str, dict[tuple[str, str], int]]:
     """Size -> (metric, definition) -> number, of one language."""
-    texts, found = load_pieces([file]), {}
+    texts, counts = load_pieces([file]), {}
     for size, sentences in settings["sizes"].items():
-        read = first_texts(texts, sentences)
-        numbers = {SENTENCES: len(read), PAGES: int(of_pages(read)[-1]) + 1, SUBWORDS: int((read.lengths - 2).sum())}
-        found[size] = {(metric, RUNNING): number for metric, number in numbers.items()}
-        for each in settings["windows"]:
-            windows = windows_of(read, each["window"], each["within"])
-            found[size] |= {(EXAMPLES, each["name"]): len(windows), (FILLED, each["name"]): len(windows.pieces)}
-    return found
+        part = first_texts(texts, sentences)
+        numbers = {SENTENCES: len(part), PAGES: int(of_pages(part)[-1]) + 1, SUBWORDS: int((part.lengths - 2).sum())}
+        counts[size] = {(metric, RUNNING): number for metric, number in numbers.items()}
+        for cut in settings["windows"]:
+            windows = windows_of(part, cut["window"], cut["within"])
+            counts[size] |= {(EXAMPLES, cut["name"]): len(windows), (FILLED, cut["name"]): len(windows.pieces)}
+    return counts
 
 
 def _lines(size: str, counts: Mapping[str, Mapping[tuple[str, str], int]]) -> Iterator[dict[str, Any]]:
-    whole = {key: sum(of[key] for of in counts.values()) for key in next(iter(counts.values()))}
-    below = {FILLED: EXAMPLES, LENGTH: SENTENCES}  # means: of what
-    shown = [*((key, key) for key in whole), ((LENGTH, RUNNING), (SUBWORDS, RUNNING)), ((SHARE, RUNNING), (SUBWORDS, RUNNING))]
-    for (metric, definition), counted in shown:
-        for column, of in (*counts.items(), (ALL, whole)):
-            value: float = of[counted]
+    whole = {key: sum(numbers[key] for numbers in counts.values()) for key in next(iter(counts.values()))}
+    below = {FILLED: EXAMPLES, LENGTH: SENTENCES}  # means, by what they are divided by
+    places = [*((key, key) for key in whole), ((LENGTH, RUNNING), (SUBWORDS, RUNNING)), ((SHARE, RUNNING), (SUBWORDS, RUNNING))]
+    for (metric, definition), key in places:
+        for column, numbers in (*counts.items(), (ALL, whole)):
+            value: float = numbers[key]
             if metric in below:
-                value /= of[below[metric], definition]
+                value /= numbers[below[metric], definition]
             elif metric == SHARE:
-                value *= 100 / whole[counted]
-            yield cells.line(size, column, metric, definition, {"here": rounded(value), "n": of[counted]})
+                value *= 100 / whole[key]
+            yield cells.line(size, column, metric, definition, {"here": rounded(value), "n": numbers[key]})

@@ -10,7 +10,7 @@ from crosslens.cells import Published, where
 from crosslens.measures import shifts
 from crosslens.measures.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import ALL, CHANCE, LAST, PAPER, Study
+from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, THIRD, Study
 
 AVERAGE = "avg w/o en"
 ROWS = {ALL: "finetune all layers", LAST: "finetune last 6 layers"}
@@ -66,4 +66,4 @@ def _cell(
     gain = metric == shifts.GAIN
     numbers = cells.cell(own, score=not gain)
     remark = UNCHANGED if gain and len(languages) == len(own) == 1 and numbers["low"] is None else ""
-    return cells.line(row, column, metric, definition, numbers, printed, remark, chance=None if gain else CHANCE)
+    return cells.line(row, column, metric, definition, numbers, printed, remark, chance=None if gain else THIRD)

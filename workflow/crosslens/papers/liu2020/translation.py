@@ -24,10 +24,10 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     if name == "calibration":
         return cells.table(list(_calibration(inputs.records(), inputs.published, study)), PAPER, name)
     if name == "table1":
-        shown = [line for *_, path in inputs.by_seed("samples") for line in _samples(path)]
+        lines = [line for *_, path in inputs.by_seed("samples") for line in _samples(path)]
     else:
-        shown = list(_scores(inputs.records("translation"), inputs.published, study))
-    return cells.table([*shown, *naming.lines(inputs.records("masked"), {naming.TRANSLATOR: study.translator})], PAPER, name)
+        lines = list(_scores(inputs.records("translation"), inputs.published, study))
+    return cells.table([*lines, *naming.lines(inputs.records("masked"), {naming.TRANSLATOR: study.translator})], PAPER, name)
 
 
 def _samples(path: Any) -> Iterator[dict[str, Any]]:

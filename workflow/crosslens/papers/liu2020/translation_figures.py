@@ -23,7 +23,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     study = Study(**settings["study"])
     source, target = study.translation["drawn"]
     measure, scale = (CONVERT_RATE, 1) if name == "figure7" else (BLEU_1, 100)
-    named = naming.note(inputs.records("masked"), {"the model": study.translator})
+    masked_note = naming.note(inputs.records("masked"), {"the model": study.translator})
     records = where(inputs.records("translation"), item=f"{source}->{target}", split="test", measure=measure)
     own = records.assign(**{column: scale * records[column] for column in ("value", "low", "high")})
     grid, plain = shift_grid(own), where(own, definition=NO_SHIFT)
@@ -38,7 +38,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         most = max(study.translation["weights"])
         chance = where(own, definition=RANDOM, weight=most)
         by_layer.append(_curve(chance, "layer", {**LEVEL, "linestyle": ":"}, f"random, alpha = {most:g}"))
-        note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions." + named
+        note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions." + masked_note
         return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", ylim=(0, 1), xlabel="layer of the shift")
     chosen = layers[:: max(1, len(layers) // 4)]
     zero = pd.DataFrame({"weight": [0.0], "value": [level]})
@@ -46,7 +46,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         _curve(pd.concat([zero, where(grid, layer=layer)]), "weight", look(number), f"layer {layer:.0f}")
         for number, layer in enumerate(chosen)
     ]
-    note = "Bands: 95 % interval over pairs. Weight 0: the subwords that are named without shift." + named
+    note = "Bands: 95 % interval over pairs. Weight 0: the subwords that are named without shift." + masked_note
     rows = {"by weight": {"": by_weight}, "by layer": {"": by_layer}}
     xlabels = {"by weight": "weight of the shift", "by layer": "layer of the shift"}
     return panels(rows, title, note, ylabel="BLEU-1", ylim=(0, 20), xlabel=xlabels)

@@ -10,7 +10,7 @@ from crosslens import cells
 from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import ALL, CHANCE, LAST, PAPER, UNTRAINED_MODEL, Study, inference, title
+from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, THIRD, UNTRAINED_MODEL, Study, inference, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 
 FROZEN, WHOLE, HALF = "head on frozen states", "fine-tuned", "upper half fine-tuned"
@@ -29,26 +29,26 @@ class Model(NamedTuple):
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Accuracy of each model by language, and the drops of figure 6. settings: study."""
     study = Study(**settings["study"])
-    named = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
-    return made(name, inputs.records("classification"), study, named)
+    masked_lines = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
+    return made(name, inputs.records("classification"), study, masked_lines)
 
 
-def made(name: str, records: pd.DataFrame, study: Study, named: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
-    """The table of the records of all models. named: lines of what masked language models name."""
+def made(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+    """The table of the records of all models. masked_lines: lines of what masked language models name."""
     scored = in_languages(records)
     languages = tested(scored, study)
     cut = records[(records["definition"] == CUT_TEXTS) & (records["split"] == "test")]
     others = [code for code in languages if code != study.source]
-    lines = [*named]
+    lines = [*masked_lines]
     for model in all_models(study):
         rows, lost = cells.where(scored, recipe=model.recipe), cells.where(cut, recipe=model.recipe)
         for code in languages:
             share = 100 * lost[lost["language"] == code]["value"].max() if code in set(lost["language"]) else 0
             remark = f"{share:.2g} % of texts cut" if share else ""
             numbers = cells.cell(cells.where(rows, language=code))
-            lines.append(cells.line(model.name, code, ACCURACY, model.way, numbers, None, remark, chance=CHANCE))
+            lines.append(cells.line(model.name, code, ACCURACY, model.way, numbers, None, remark, chance=THIRD))
         mean = cells.cell(mean_by_seed(rows, others))
-        lines.append(cells.line(model.name, MEAN, ACCURACY, model.way, mean, chance=CHANCE))
+        lines.append(cells.line(model.name, MEAN, ACCURACY, model.way, mean, chance=THIRD))
     for drop, long, short in window_pairs(study):
         for column, codes in [*((code, [code]) for code in languages), (MEAN, others)]:
             numbers = cells.cell(loss(scored, long, short, codes), 1, score=False)

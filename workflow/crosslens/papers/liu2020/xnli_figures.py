@@ -11,7 +11,7 @@ from crosslens import cells
 from crosslens.figures.dots import Dots, Look, Panel, looks, panels
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import CHANCE, OVER_PAIRS, Study
+from crosslens.papers.liu2020.layout import OVER_PAIRS, THIRD, Study
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 from crosslens.papers.liu2020.xnli import FROZEN, all_models, in_languages, loss, mean_by_seed, tested, tuned, window_pairs
 from crosslens.papers.wording import interval
@@ -20,16 +20,19 @@ from crosslens.papers.wording import interval
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """settings: study, the fields of Study; sizes: of data."""
     records, study, sizes = inputs.records("classification"), Study(**settings["study"]), settings["sizes"]
-    named = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
-    return windows(records, study, named) if name == "figure6" else drawn(records, study, sizes, named)
+    masked_note = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
+    return windows(records, study, masked_note) if name == "figure6" else drawn(records, study, sizes, masked_note)
 
 
-def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str], named: str = "") -> Figure:
-    """A panel a size: filled, a head on frozen states; hollow, fine-tuned. Colour and marker tell models. named: see naming."""
+def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
+    """A panel a size: filled, a head on frozen states; hollow, fine-tuned. Colour and marker tell models.
+
+    masked_note: end of the note, of `naming.note`.
+    """
     scored = in_languages(records)
     languages = tested(scored, study)
-    every = [each for each in all_models(study, tagged=False) if each.way in (FROZEN, tuned(study))]
-    models = {size: [each for each in every if each.size in ("", size)] for size in sizes}
+    all_of_ways = [each for each in all_models(study, tagged=False) if each.way in (FROZEN, tuned(study))]
+    models = {size: [each for each in all_of_ways if each.size in ("", size)] for size in sizes}
     marks = looks(list(dict.fromkeys(model.name for each in models.values() for model in each)))
     looked: dict[str, Look] = {}
     parts = []
@@ -41,17 +44,17 @@ def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str], named: str 
                 look = marks[model.name]
                 looked[label] = Look(look.colour, look.marker, hollow=model.way != FROZEN)
                 series.append(_dots(label, rows, languages, study.source))
-        columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
+        columns, level = [*languages, MEAN], np.full(len(languages) + 1, THIRD)
         heading = f"at most {study.sizes[size]:,} sentences a language"
         parts.append(Panel(heading, "accuracy (%)", columns, series, level, (30, 40), apart=1))
-    return panels(parts, looked, f"XNLI, trained on {study.names[study.source]}", _note(scored, study) + named)
+    return panels(parts, looked, f"XNLI, trained on {study.names[study.source]}", _note(scored, study) + masked_note)
 
 
-def windows(records: pd.DataFrame, study: Study, named: str = "") -> Figure:
+def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figure:
     """Fine-tuned BERTs by window and size (6a), and what the short window costs (6b)."""
     scored = in_languages(records)
     languages = tested(scored, study)
-    columns, level = [*languages, MEAN], np.full(len(languages) + 1, CHANCE)
+    columns, level = [*languages, MEAN], np.full(len(languages) + 1, THIRD)
     models = [model for model in all_models(study) if model.way != FROZEN and (model.size or model.name == BLANK)]
     accuracies = [_dots(model.name, cells.where(scored, recipe=model.recipe), languages, study.source) for model in models]
     drops = []
@@ -64,7 +67,7 @@ def windows(records: pd.DataFrame, study: Study, named: str = "") -> Figure:
         Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1),
     ]
     names = [dots.name for dots in [*accuracies, *drops]]
-    return panels(parts, looks(names), "XNLI by window and amount of text", _note(scored, study) + named)
+    return panels(parts, looks(names), "XNLI by window and amount of text", _note(scored, study) + masked_note)
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:

@@ -81,8 +81,8 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
     how = f"for {TASKS[tasks[0]]}" if len(tasks) == 1 else "for each task"
     title = f"CKA of English and {', '.join(languages.values())}: encoders fine-tuned on English {how}"
     counted = pd.concat(tables[key] for key in shown if key[2] in languages)
-    drawn = chosen[(chosen["measure"] == CKA) & chosen["recipe"].isin([encoder.recipe for encoder in (*CONTROLS, *tuned)])]
-    bands = by_seeds(drawn.groupby("recipe")["seed"].nunique(), "range over {} seeds", "95 % jackknife interval over documents")
+    scored = chosen[(chosen["measure"] == CKA) & chosen["recipe"].isin([encoder.recipe for encoder in (*CONTROLS, *tuned)])]
+    bands = by_seeds(scored.groupby("recipe")["seed"].nunique(), "range over {} seeds", "95 % jackknife interval over documents")
     note = f"{_range(counted['n'])} sentence pairs. Bands: {bands}. Dotted: shuffled pairs."
     title += " without (REF) and with re-initialised layers" if edited else ""
     return panels(grid, title, note, ylabel="CKA", ylim=(0, 1))

@@ -159,9 +159,9 @@ def printed_column(name: str, layers: str) -> str:
 
 def rows(name: str, study: Study) -> list[Row]:
     """The rows of a table; those of parsing, which come first, once more under the definition with subtypes."""
-    found = _rows(name, study)
-    parsing = [row for row in found if row.task == "parsing"]
-    return [*parsing, *(replace(row, definition=study.with_subtypes) for row in parsing), *found[len(parsing) :]]
+    all_rows = _rows(name, study)
+    parsing = [row for row in all_rows if row.task == "parsing"]
+    return [*parsing, *(replace(row, definition=study.with_subtypes) for row in parsing), *all_rows[len(parsing) :]]
 
 
 def _rows(name: str, study: Study) -> list[Row]:
@@ -212,10 +212,10 @@ def _same_language(study: Study, task: str, source: str, name: str) -> list[Row]
     text = study.text(task, source)
     if text[0] == study.own[task]:
         return [Row(task, source, name, (text,), name)]
-    own = (study.own[task], source)
+    own_test = (study.own[task], source)
     return [
-        Row(task, source, shown, (scored,), name, remark=WHICH_TEST)
-        for shown, scored in ((name, text), (f"{name} (own test)", own))
+        Row(task, source, row_name, (test,), name, remark=WHICH_TEST)
+        for row_name, test in ((name, text), (f"{name} (own test)", own_test))
     ]
 
 

@@ -135,8 +135,8 @@ class _Scores:
         recipe = recipe_name(row.task, row.source, layer_set)
         records = cells.where(self.shares, definition=definition, recipe=recipe, split=row.split)
         texts = {text for text in row.texts if text[1] in languages}
-        chosen = np.array([text in texts for text in zip(records["corpus"], records["language"], strict=True)], bool)
-        here = records[chosen].drop_duplicates(["corpus", "language"])
+        in_texts = np.array([text in texts for text in zip(records["corpus"], records["language"], strict=True)], bool)
+        here = records[in_texts].drop_duplicates(["corpus", "language"])
         words = round((here["value"] * here["n"]).sum())
         return SHARES[definition].format(words, int(here["n"].sum())) if words else ""
 
@@ -181,11 +181,11 @@ def _deviations(lines: Sequence[Mapping[str, Any]], published: Published) -> Ite
     """Table 5's caption: least, median and largest sd of its printed cells, whose ALL is trained from scratch."""
     printed = [line for line in lines if line["published"] is not None and line["column"] != column("table5", ALL)]
     for task, metric in METRICS.items():
-        counted = [line for line in printed if line["definition"] == metric]
-        if not counted:
+        lines_of_task = [line for line in printed if line["definition"] == metric]
+        if not lines_of_task:
             continue
-        deviations = [line["sd"] for line in counted if line["sd"] is not None]
-        seeds = max((line["seeds"] for line in counted if line["seeds"]), default=None)
+        deviations = [line["sd"] for line in lines_of_task if line["sd"] is not None]
+        seeds = max((line["seeds"] for line in lines_of_task if line["seeds"]), default=None)
         remark = f"over {len(deviations)} cells" if deviations else "no deviation with one seed"
         for head, reduced in (("min", np.min), ("median", np.median), ("max", np.max)):
             numbers = {"here": cells.rounded(reduced(deviations)) if deviations else None, "seeds": seeds}

@@ -74,7 +74,7 @@ small map like the grey ones. t-SNE preserves neighbourhoods, not distances: rel
 vectors, and on accuracy."""
 CELLS = """In percent. Below each value: its 95 % interval, {interval}; and n, the number of units (words, pairs, paragraphs) on
 which it is based."""
-SINGLE = {"table3": "Student's t over the k-means runs", "epochs": "none"}  # interval of a single seed, unless a bootstrap
+SINGLE = {"table3": "Student's t over the k-means runs", "epochs": "none"}  # interval of a single seed where it is not over texts
 
 
 def caption(name: str, needs: Sequence[Need], config: Config) -> str:

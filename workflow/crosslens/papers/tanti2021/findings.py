@@ -16,7 +16,7 @@ from crosslens import cells, parquet
 from crosslens.digests import verified
 from crosslens.measures.definitions import ACCURACY, CEILING, MACRO_F1, PROBE_ACROSS, PROBE_WITHIN, TRANSFER
 from crosslens.measures.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, text_ids, token_counts
-from crosslens.measures.intervals import Texts, score_interval
+from crosslens.measures.intervals import Sample, score_interval
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import PAPER, TASKS, TUNED, recipe_name
 from crosslens.papers.tanti2021.records import named
@@ -89,8 +89,8 @@ def _metric(inputs: Inputs, settings: Settings) -> Lines:
                 own = (table["corpus"] == settings["target"]) == (item == LANGUAGE_ITEMS[0])
                 part = table[(table["head"] == "language") & own]
                 labelled = flattened(part["gold"].tolist(), part["predicted"].tolist())
-                texts = Texts.of(text_ids(part["id"].tolist()), part["language"].to_numpy())
-                value, low, high = score_interval(count(*labelled, len(part)), score, texts)
+                sample = Sample.of(text_ids(part["id"].tolist()), part["language"].to_numpy())
+                value, low, high = score_interval(count(*labelled, len(part)), score, sample)
                 values[recipe].append({"seed": seed, "value": value, "low": low, "high": high, "n": len(labelled[0])})
             yield from _row("metric", "pos", item, metric, *map(pd.DataFrame, values.values()))
 

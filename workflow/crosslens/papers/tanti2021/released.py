@@ -16,7 +16,7 @@ from crosslens.measures.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import IN_RECORDS, PAPER, metric
 
-F1, ENTROPY, NATS = "macro F1", "entropy", "mean over words or texts, in nats"
+F1, NATS = "macro F1", "mean over words or texts, in nats"
 STAGES = ("task", "language")  # of a training, named after the head that learns in it and is validated
 
 
@@ -42,8 +42,8 @@ def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: ce
     for language, definition, (recipe, column) in product(languages, (PAPER, MACRO_F1, ACCURACY), columns.items()):
         values = cells.where(scores, language=language, definition=definition, recipe=recipe)
         if len(values):
-            printed = published.value("languages", language, column) if definition == PAPER else None
-            yield cells.line(language, column, metric(definition), definition, cells.cell(values), printed)
+            published_value = published.value("languages", language, column) if definition == PAPER else None
+            yield cells.line(language, column, metric(definition), definition, cells.cell(values), published_value, chance=0)
 
 
 def validation(histories: Iterable[tuple[str, int, Path]], columns: Mapping[str, str]) -> dict[tuple[str, str], pd.DataFrame]:
@@ -66,12 +66,13 @@ def by_epoch(
     scores: see `validation`, of a definition. The authors' stand beside the paper's definition, in lines of their own where ours
     have another. Of entropies and adversaries no history here has any.
     """
-    theirs = cells.where(published.table, item="epochs")
-    printed = zip(theirs["row"], theirs["column"], theirs["metric"], strict=True)
-    for row, epoch, measured in dict.fromkeys([*printed, *((*place, F1) for place in scores)]):
-        value, here = published.value("epochs", row, epoch, measured), scores.get((row, epoch))
-        if here is not None and measured == F1:
-            yield cells.line(row, epoch, F1, definition, cells.cell(here), value if definition == PAPER else None)
+    rows = cells.where(published.table, item="epochs")
+    places = zip(rows["row"], rows["column"], rows["metric"], strict=True)
+    for row, epoch, metric_name in dict.fromkeys([*places, *((*place, F1) for place in scores)]):
+        value, here = published.value("epochs", row, epoch, metric_name), scores.get((row, epoch))
+        if here is not None and metric_name == F1:
+            theirs = value if definition == PAPER else None
+            yield cells.line(row, epoch, F1, definition, cells.cell(here), theirs, chance=0)
             value = None if definition == PAPER else value
         if value is not None:
-            yield cells.line(row, epoch, measured, PAPER if measured == F1 else NATS, {}, value)
+            yield cells.line(row, epoch, metric_name, PAPER if metric_name == F1 else NATS, {}, value)

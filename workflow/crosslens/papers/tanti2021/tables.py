@@ -72,7 +72,7 @@ def _footnote6(scores: pd.DataFrame, published: cells.Published, tasks: Collecti
         found = cells.where(scores, recipe=recipe_name(task, "finetuned"), item="task", definition=definition)
         for head in ("fine-tuned (this paper)", "XTREME (Hu et al. 2020)"):
             printed = published.value("text", TASKS[task], head)  # where the footnote is listed
-            yield cells.line(TASKS[task], head, metric(definition), definition, cells.cell(found), printed)
+            yield cells.line(TASKS[task], head, metric(definition), definition, cells.cell(found), printed, chance=0)
 
 
 def _published(published: cells.Published, name: str, row: str, task: str, run: str) -> float | None:

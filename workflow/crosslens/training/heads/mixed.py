@@ -73,40 +73,40 @@ class Mixed(Head):
         return torch.cat([each[: len(text)] for each, text in zip(found, texts, strict=True)])
 
     def _read(self, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
-        """Of the rows that the LSTM runs over those that the other head reads, (n,) bool; None: all.
+        """Which rows that the LSTM runs over the other head reads, (n,) bool; None: all.
 
-        Of subwords those that begin a word, and the first of each text where the head has it for the root.
+        Among subwords it reads those that begin a word, and the first of each text where the head has it for the root.
         """
         if WORD not in given:
             return None
-        read = given[WORD] != IGNORED
+        is_read = given[WORD] != IGNORED
         if self.head.led:
-            read[(sizes.cumsum(0) - sizes).to(read.device)] = True
-        return read
+            is_read[(sizes.cumsum(0) - sizes).to(is_read.device)] = True
+        return is_read
 
     def term_loss(
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
         *, words: int, sentences: int,
     ) -> torch.Tensor:  # fmt: skip
         """That of the other head."""
-        features, read = self.features(states, sizes), self._read(sizes, labels)
-        if read is not None:
-            features, labels = features[read], {kind: values[read] for kind, values in labels.items()}
-            sizes = _counts(read, sizes)
+        features, is_read = self.features(states, sizes), self._read(sizes, labels)
+        if is_read is not None:
+            features, labels = features[is_read], {kind: values[is_read] for kind, values in labels.items()}
+            sizes = _counts(is_read, sizes)
         return self.head.term_loss(term, features, sizes, labels, words=words, sentences=sentences)
 
     def classes(
         self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Those of the other head; IGNORED of subwords that it does not read."""
-        features, read = self.features(states, sizes), self._read(sizes, given)
-        if read is None:
+        """Classes of the other head; IGNORED of subwords that it does not read."""
+        features, is_read = self.features(states, sizes), self._read(sizes, given)
+        if is_read is None:
             return self.head.classes(features, sizes, given)
-        own = {kind: values[read] for kind, values in given.items()}
-        found = self.head.classes(features[read], _counts(read, sizes), own)
-        return {kind: torch.full_like(given[WORD], IGNORED).masked_scatter(read, values) for kind, values in found.items()}
+        labels = {kind: values[is_read] for kind, values in given.items()}
+        by_kind = self.head.classes(features[is_read], _counts(is_read, sizes), labels)
+        return {kind: torch.full_like(given[WORD], IGNORED).masked_scatter(is_read, values) for kind, values in by_kind.items()}
 
 
-def _counts(read: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+def _counts(is_read: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
     """How many rows of each text are read."""
-    return torch.stack([part.sum() for part in torch.split(read.cpu(), sizes.tolist())])
+    return torch.stack([part.sum() for part in torch.split(is_read.cpu(), sizes.tolist())])

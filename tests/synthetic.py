@@ -1,6 +1,6 @@
-"""What the code writes into a table from made-up inputs: an item of a scale, under its configuration, without data or trainings.
+"""Tables of synthetic inputs: an item of a scale as the code writes it under its configuration, without data or trainings.
 
-The numbers say nothing. What counts is which lines a table has, what they are called, and what is remarked on them.
+The numbers mean nothing. The lines of a table, their names and their remarks are those of a run.
 """
 
 import json
@@ -39,7 +39,7 @@ SUBWORDS = ["[CLS]", "[SEP]", "[UNK]", "the", "##se", "9", "we"]
 
 
 @dataclass(frozen=True)
-class MadeUp(Inputs):
+class SyntheticInputs(Inputs):
     """Inputs whose records are in memory, by kind of measure."""
 
     by_kind: Mapping[str, pd.DataFrame] = field(default_factory=dict)
@@ -76,16 +76,16 @@ class Scale:
                 by_kind[need.kind] += [common | {"seed": seed} | row for row in records]
         frames = {kind: pa.Table.from_pylist(rows, schema=RECORDS).to_pandas() for kind, rows in by_kind.items()}
         module = import_module(f"crosslens.papers.{key}.{item.module}")
-        made = module.table(name, self._inputs(paper, item, frames, cut), item.settings)
-        return set_apart(made, self.about.apart(paper, self.about.uses(paper, item)))
+        cells = module.table(name, self._inputs(paper, item, frames, cut), item.settings)
+        return set_apart(cells, self.about.apart(paper, self.about.uses(paper, item)))
 
-    def _inputs(self, paper: Paper, item: Item, by_kind: Mapping[str, pd.DataFrame], cut: float) -> MadeUp:
+    def _inputs(self, paper: Paper, item: Item, by_kind: Mapping[str, pd.DataFrame], cut: float) -> SyntheticInputs:
         section = self.config.paper(paper.key)
         files = [
             [self._training(self.recipes[need.recipe], seed) / MODEL_FILES.get(need.kind, "") for seed in need.seeds]
             for need in item.needs
         ]
-        return MadeUp(
+        return SyntheticInputs(
             needs=item.needs, files=files, published=Published.read(PUBLISHED / f"{paper.key}.csv"), by_kind=by_kind,
             tokens={corpus: self._tokens(corpus, cut) for corpus in item.corpora},
             draws={name: self._draws(name) for name in item.draws},
@@ -96,7 +96,7 @@ class Scale:
     # Records of measures.
 
     def _records(self, kind: str, recipe: Recipe, settings: Mapping[str, Any], cut: float) -> Iterator[dict[str, Any]]:
-        """What a measure records of a training, with values of no meaning."""
+        """Records of a measure for a training, with values of no meaning."""
         for number, place in enumerate(self._places(kind, recipe, settings)):
             value = cut if place["measure"] == "cut" else 0.3 + 0.4 * (number * 37 % 97) / 97
             ends = {} if place["measure"] in ("cut", "adversary") else {"low": value - 0.01, "high": value + 0.01}
@@ -108,18 +108,18 @@ class Scale:
             case "classification" | "attachment" | "spans":
                 yield from _scores(kind, recipe, settings)
             case "similarity":
-                others = [code for code in self.config.corpora[settings["corpus"]].languages if code != settings["reference"]]
+                targets = [code for code in self.config.corpora[settings["corpus"]].languages if code != settings["reference"]]
                 for definition, language, layer in (
                     (definition, language, layer)
-                    for definition in cka.DEFINITIONS for language in others for layer in range(self._blocks(recipe.encoder) + 1)
+                    for definition in cka.DEFINITIONS for language in targets for layer in range(self._blocks(recipe.encoder) + 1)
                 ):  # fmt: skip
                     place = {"item": kind, "corpus": settings["corpus"], "language": language, "layer": layer}
                     yield from (place | {"measure": measure, "definition": definition} for measure in ("cka", "cka floor"))
             case "probes":
                 for corpus, definitions in PROBES.items():
                     place = {"measure": "probe", "item": "language", "corpus": settings[corpus]}
-                    ended = {"gradient": 0.1, "converged": False}
-                    yield from (place | ended | {"definition": definition} for definition in definitions)
+                    convergence = {"gradient": 0.1, "converged": False}
+                    yield from (place | convergence | {"definition": definition} for definition in definitions)
             case "spelling":
                 for corpus in PROBES:
                     yield {"measure": kind, "item": "language", "corpus": settings[corpus], "definition": d.ACCURACY}
@@ -141,7 +141,7 @@ class Scale:
     # Files.
 
     def _training(self, recipe: Recipe, seed: int) -> Path:
-        """What tables read of a training beside measures: predictions of languages, and the history of an epoch."""
+        """Files of a training that tables read beside measures: predictions of languages, and the history of an epoch."""
         folder = self.folder / "models" / recipe.name / f"seed{seed}"
         if not folder.exists():
             rows = []
@@ -161,9 +161,9 @@ class Scale:
         """Two texts of each language and split."""
         folder = self.folder / f"tokens-{cut}" / corpus
         if not folder.exists():
-            same = {"pieces": [0, 3, 5, 2, 6, 1], "words": ["the", "9", "we"], "positions": [1, 2, 4], "labels": ["X"] * 3}
+            tokens = {"pieces": [0, 3, 5, 2, 6, 1], "words": ["the", "9", "we"], "positions": [1, 2, 4], "labels": ["X"] * 3}
             for language, split in self.config.corpora[corpus].parts():
-                rows = [blank(TOKENS) | same | {"id": f"{split}-{i}", "language": language} for i in range(2)]
+                rows = [blank(TOKENS) | tokens | {"id": f"{split}-{i}", "language": language} for i in range(2)]
                 counts = {"texts": 2, "unknown": int(10 * cut), "cut_texts": int(10 * cut), "cut_words": int(10 * cut)}
                 schema.write(rows, folder / f"{language}.{split}.parquet", TOKENS, counts)
             seal(folder)
@@ -172,9 +172,9 @@ class Scale:
     def _draws(self, name: str) -> Path:
         folder = self.folder / "draws" / name
         if not folder.exists():
-            for corpus, drawn in self.draws[name].corpora.items():
-                for language in drawn.languages:
-                    row = blank(draws.SCHEMA) | {"language": language, "split": drawn.sample_split, "sample": True}
+            for corpus, draw in self.draws[name].corpora.items():
+                for language in draw.languages:
+                    row = blank(draws.SCHEMA) | {"language": language, "split": draw.sample_split, "sample": True}
                     parquet.write(pa.Table.from_pylist([row], schema=draws.SCHEMA), folder / corpus / f"{language}.parquet")
             seal(folder)
         return folder
@@ -199,7 +199,7 @@ class Scale:
 
 
 def blank(columns: pa.Schema) -> dict[str, Any]:
-    """A row of a schema that says nothing."""
+    """A row of a schema whose numbers are 0 and whose texts and lists are empty."""
     return {field.name: [] if pa.types.is_list(field.type) else pa.array([0]).cast(field.type)[0].as_py() for field in columns}
 
 

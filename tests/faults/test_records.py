@@ -1,0 +1,310 @@
+"""Results whose records in .snakemake are gone, or are of another version: the plan is that of results which have theirs.
+
+Outputs are pretended: small sealed files, which Snakemake is made to take for built. What a plan looks at, records, seals and
+times, is written by Snakemake and by the workflow.
+"""
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+from base64 import urlsafe_b64decode
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from crosslens import digests
+from crosslens.storage.adoption import Records
+from snakemake.persistence import RECORD_FORMAT_VERSION
+from snakemake.persistence.file import FilePersistence
+from test_workflow import OVERLAY, RECIPE, RESULTS, changed, copy_repository, tiny
+
+MODEL = f"{RESULTS}/models/{RECIPE}/seed0"
+TOKENS = f"{RESULTS}/tokens/random/without_unknown/udpos"
+TARGETS = (f"{RESULTS}/dataset_sizes.html", f"{RESULTS}/measures/classification/{RECIPE}.parquet")
+READER = OVERLAY, ("withheld: clean", "withheld: paper")
+LAMBDA = "config.yaml", ("head_rate: 1.0e-3, reversal: 0.1 }", "head_rate: 1.0e-3, reversal: 0.3 }")
+CHANGES = {  # file, (old, new): what the reasons say
+    None: "",
+    LAMBDA: "reversal: 0.3",
+    (OVERLAY, ("gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 4 }")): "batch: 4",
+    READER: "'withheld': 'paper'",
+    ("workflow/crosslens/training/loop.py", ("float = 300.0", "float = 299.0")): "Params have changed",
+    ("workflow/crosslens/papers/tanti2021/sizes.py", ('"equal"', '"the same"')): "Params have changed",
+    ("workflow/crosslens/training/loop.py", ('"""One training.', '"""A training.')): "",
+    ("config.yaml", ("head_rate: 1.0e-3, reversal: 0.1 }", "head_rate: 1.0e-3, reversal: 0.10 }")): "",
+}
+WAYS: dict[str, Callable[[Path, Path], object]] = {
+    "cp -r": lambda one, two: subprocess.run(["cp", "-r", one, two], check=True),
+    "cp -a": lambda one, two: subprocess.run(["cp", "-a", one, two], check=True),
+    "mv": lambda one, two: (shutil.copytree(one, f"{one}-moved"), subprocess.run(["mv", f"{one}-moved", two], check=True)),
+    "tar": lambda one, two: (two.mkdir(), subprocess.run(f"tar c -C {one} . | tar x -C {two}", shell=True, check=True)),
+}
+if shutil.which("rsync"):
+    WAYS["rsync -a"] = lambda one, two: subprocess.run(["rsync", "-a", f"{one}/", two], check=True)
+
+
+def pretend(root: Path, word: str) -> None:
+    """Put something in the place of each output that a run would make now, sealed as by its job, and have it taken for built."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(digests.RESULTS, str(root / RESULTS))
+        rows = tiny(root, *TARGETS, "--summary").partition("output_file\t")[2].splitlines()[1:]
+        for name in (row.split("\t")[0] for row in rows if row and not row.endswith("no update")):
+            output = root / name
+            output.parent.mkdir(parents=True, exist_ok=True)
+            if not output.suffix:
+                output.mkdir(exist_ok=True)
+            (output if output.suffix else output / "en.test.parquet").write_text(f"{name} {word}")
+            digests.seal(output)
+    tiny(root, *TARGETS, "--touch")
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory) -> Path:
+    root = copy_repository(tmp_path_factory.mktemp("origin"))
+    pretend(root, "first")
+    return root
+
+
+@pytest.fixture
+def own(origin, tmp_path) -> Path:
+    """A whole copy, times and all, which the test may spoil."""
+    return Path(shutil.copytree(origin, tmp_path / "own", symlinks=True))
+
+
+def clone(origin: Path, root: Path) -> Path:
+    """A fresh clone: all of its files are newer than any result."""
+    shutil.copytree(origin, root, ignore=shutil.ignore_patterns("results", ".snakemake"), copy_function=shutil.copyfile)
+    (root / RESULTS).parent.mkdir(parents=True)
+    return root
+
+
+def plan(root: Path, edit: tuple[str, tuple[str, str]] | None = None) -> tuple[list[str], str]:
+    """Jobs that a dry run plans after a change, sorted, and all that it says."""
+    with ExitStack() as stack:
+        if edit:
+            stack.enter_context(changed(root / edit[0], edit[1]))
+        said = tiny(root, *TARGETS, "-n")
+    jobs = re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE)
+    assert jobs or "Nothing to be done" in said, said
+    return sorted(jobs), said
+
+
+def artefacts(root: Path) -> list[str]:
+    """Every output of which Snakemake has a record."""
+    metadata = root / ".snakemake/metadata"
+    names = [
+        "".join(part.lstrip("@") for part in file.relative_to(metadata).parts) for file in metadata.rglob("*") if file.is_file()
+    ]
+    return sorted(urlsafe_b64decode(name).decode() for name in names)
+
+
+def restore(source: Path, target: Path, name: str, *, times: bool) -> None:
+    """Copy one artefact with its seal from one folder into another."""
+    copy = shutil.copy2 if times else shutil.copyfile
+    if (source / name).is_dir():
+        shutil.rmtree(target / name)
+        shutil.copytree(source / name, target / name, copy_function=copy)
+    else:
+        for file in (name, f"{Path(name).parent}/.{Path(name).name}.sha256"):
+            copy(source / file, target / file)
+
+
+def test_every_output_carries_its_record(origin):
+    """As Snakemake wrote it, but for the name of the folder of results; and a second run changes none."""
+    names = artefacts(origin)
+    assert {f"{MODEL}/predictions.parquet", TOKENS, TARGETS[0], f"{RESULTS}/draws/tanti2021/pos"} <= set(names)
+    before = {}
+    for name in names:
+        seal = digests.read_seal(origin / name)
+        assert seal.notes["artefact"] == name.removeprefix(f"{RESULTS}/")
+        record = json.loads(seal.notes["record"].replace("{results}", RESULTS))
+        assert record == json.loads(Records(RESULTS, 6, origin / ".snakemake")._read(name))
+        inputs = {f"{RESULTS}/{path}" for path in json.loads(seal.notes["inputs"])}
+        assert inputs == {path for path in record["input"] if path.startswith("results/")}
+        before[name] = seal
+    assert plan(origin)[0] == []
+    assert {name: digests.read_seal(origin / name) for name in names} == before
+
+
+def test_records_gone(origin, tmp_path, often, tally):
+    """Results copied or moved into a fresh clone, with and without a change: planned as where they were built."""
+    found, chance = tally("results without Snakemake's records, in a fresh clone"), random.Random(39)
+    cases = [(edit, way) for edit in CHANGES for way in WAYS if (edit, way) != (LAMBDA, "cp -r")]
+    for edit, way in [(LAMBDA, "cp -r"), *chance.sample(cases, often(24, 1) - 1)]:
+        root = clone(origin, tmp_path / "clone")
+        WAYS[way](origin / RESULTS, root / RESULTS)
+        expected, reasons = plan(origin, edit)
+        jobs, said = plan(root, edit)
+        number = len(artefacts(origin))
+        line = f"{RESULTS}: {number} artefacts of which Snakemake has no record as of now: {number} judged by seal"
+        assert f"{line}\n" in said, said
+        if jobs != expected or CHANGES[edit] not in said:
+            found.silent.append(f"{way}, {edit}: {jobs} instead of {expected}")
+        elif jobs:
+            assert CHANGES[edit] and CHANGES[edit] in reasons
+            found.rerun, found.seen = found.rerun + 1, line
+        else:
+            assert not CHANGES[edit]
+            found.survived += 1
+        again, said = plan(root)
+        assert not again and "no record as of now" not in said, said
+        shutil.rmtree(root)
+    assert found.silent == []
+
+
+def test_an_older_version_restored(own, tmp_path, often, tally):
+    """An artefact of earlier settings among later ones, times kept or new: it is planned, or what was made of another is."""
+    tries = often(20, 0)
+    found, chance = tally("an artefact of an earlier version is restored"), random.Random(93)
+    if not tries:
+        pytest.skip("takes a minute: make test-faults")
+    names = [name for name in artefacts(own) if "phrasebook" not in name]
+    shutil.copytree(own / RESULTS, tmp_path / "earlier")
+    for file, (old, new) in (LAMBDA, READER):
+        (own / file).write_text((own / file).read_text().replace(old, new))
+    pretend(own, "second")
+    assert plan(own)[0] == []
+    shutil.copytree(own / RESULTS, tmp_path / "later")
+    remade = [name for name in names if not same(own / name, tmp_path / "earlier" / name.removeprefix(f"{RESULTS}/"))]
+    assert {TOKENS, f"{MODEL}/predictions.parquet"} <= set(remade) < set(names)
+    for number in range(tries):
+        name = chance.choice(remade)
+        place = name.removeprefix(f"{RESULTS}/")
+        restore(tmp_path / "earlier", own / RESULTS, place, times=number % 2 == 0)
+        jobs, said = plan(own)
+        if jobs:
+            assert re.search("Params have changed|made from another|Updated input files", said), said
+            found.rerun += 1
+            found.seen = next(line for line in said.splitlines() if line.startswith("Reason: "))
+        else:
+            found.silent.append(name)
+        restore(tmp_path / "later", own / RESULTS, place, times=number % 2 == 1)
+        assert plan(own)[0] == [], name
+    assert found.silent == []
+
+
+def same(one: Path, two: Path) -> bool:
+    """Whether two artefacts have the same content."""
+    return digests.read_seal(one).identity == digests.read_seal(two).identity
+
+
+def test_what_was_made_of_another_artefact_is_planned(own, tmp_path):
+    """Settings are set back, and all but the training is restored, times and all: it has read other tokens than lie there."""
+    shutil.copytree(own / RESULTS, tmp_path / "earlier")
+    with changed(own / READER[0], READER[1]):
+        pretend(own, "second")
+    for name in artefacts(own):
+        if not name.startswith((MODEL, TARGETS[1])):
+            restore(tmp_path / "earlier", own / RESULTS, name.removeprefix(f"{RESULTS}/"), times=True)
+    jobs, said = plan(own)
+    assert jobs == [f"Measure classification of {RECIPE}", f"Train {RECIPE}, seed 0"]
+    assert f"made from another {TOKENS}" in said, said
+
+
+def test_nobody_knows(own):
+    """Seals of earlier versions, or no seals, and no records: planned again; --touch says that they fit."""
+    for name in artefacts(own):
+        seal = digests.read_seal(own / name)
+        digests.Seal(seal.file, seal.sums, {}).write()
+    page = own / f"{RESULTS}/.dataset_sizes.html.sha256"
+    page.unlink()
+    assert plan(own)[0] == []  # Snakemake still knows
+    shutil.rmtree(own / ".snakemake/metadata")
+    jobs, said = plan(own)
+    assert {f"Train {RECIPE}, seed 0", "Write the phrasebook's corpora", "Lay out dataset_sizes"} <= set(jobs)
+    assert "without any record, to be built again (--touch keeps them)" in said and "no record of how it was made" in said
+    tiny(own, *TARGETS, "--touch")
+    shutil.rmtree(own / ".snakemake/metadata")
+    assert plan(own)[0] == ["Lay out dataset_sizes"]  # the one without a seal
+
+
+def test_after_a_kill_seals_get_their_records(own):
+    """In the next run that is no dry run, whatever that has to do."""
+    for name in artefacts(own):
+        seal = digests.read_seal(own / name)
+        digests.Seal(seal.file, seal.sums, {}).write()
+    assert "Nothing to be done" in tiny(own, *TARGETS)
+    shutil.rmtree(own / ".snakemake/metadata")
+    assert plan(own)[0] == []
+
+
+def test_a_file_that_was_sealed_by_hand_is_taken_as_it_is(own):
+    """What reads it runs again; one that is older than what Snakemake knows of is nobody's, and is built again."""
+    path = own / f"{MODEL}/predictions.parquet"
+    path.write_text("corrected")
+    digests.seal(path)
+    assert plan(own)[0] == [f"Measure classification of {RECIPE}"]
+    os.utime(path, (1e9, 1e9))
+    assert plan(own)[0] == [f"Measure classification of {RECIPE}", f"Train {RECIPE}, seed 0"]
+
+
+def test_another_name_for_the_results(own):
+    """Records in seals do not depend on what the folder is called."""
+    os.rename(own / RESULTS, own / "results/renamed")
+    overlay = own / OVERLAY
+    overlay.write_text(overlay.read_text().replace(f"results: {RESULTS}", "results: results/renamed"))
+    said = tiny(own, *(target.replace(RESULTS, "results/renamed") for target in TARGETS), "-n")
+    assert re.search(r"^results/renamed: \d+ artefacts of which Snakemake has no record", said, re.MULTILINE)
+    assert re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE) == ["Lay out dataset_sizes"], said  # which names the folder
+
+
+def test_an_artefact_in_anothers_place_is_planned(own):
+    """Also where nothing is to read it any more."""
+    page, table = own / TARGETS[0], own / f"{RESULTS}/dataset_sizes.csv"
+    shutil.copy2(table, page)
+    shutil.copy2(table.with_name(".dataset_sizes.csv.sha256"), page.with_name(".dataset_sizes.html.sha256"))
+    jobs, said = plan(own)
+    assert jobs == ["Lay out dataset_sizes"] and "made as dataset_sizes.csv" in said, said
+
+
+def test_times_say_nothing_and_an_edited_file_is_noticed(own):
+    """Touched artefacts, as by `cp -r` of a whole clone, rerun nothing; an edited file reruns what reads it, and refuses it."""
+    for name in artefacts(own):
+        os.utime(own / name)
+        if (own / name / ".snakemake_timestamp").exists():
+            os.utime(own / name / ".snakemake_timestamp")
+    assert plan(own)[0] == []
+    (own / f"{MODEL}/predictions.parquet").write_text("edited")
+    assert plan(own)[0] == [f"Measure classification of {RECIPE}"]
+
+
+def test_a_read_only_clone_goes_without(own, monkeypatch):
+    shutil.rmtree(own / ".snakemake/metadata")
+    monkeypatch.chdir(own)
+    monkeypatch.setattr(Records, "_write", lambda *_: (_ for _ in ()).throw(PermissionError(13, "read-only")))
+    assert Records(RESULTS, RECORD_FORMAT_VERSION).settle([], writes=True) == ""
+
+
+@pytest.mark.parametrize("length", [10, 190, 191, 192, 380, 700])
+def test_records_lie_where_snakemake_looks(tmp_path, monkeypatch, length):
+    monkeypatch.chdir(tmp_path)
+    theirs, name = FilePersistence(), f"{RESULTS}/{'x' * length}"
+    assert str(Records(RESULTS, 6, Path(theirs.path))._file("metadata", name)) == theirs._record_path(theirs._metadata_path, name)
+
+
+def test_a_flipped_byte_in_the_record_of_a_seal(own, often, tally):
+    """A change is planned as it would be without the flip, and no plan ends in a traceback."""
+    tries = often(20, 0)
+    found, chance = tally("a byte of the record in a seal is flipped, and Snakemake has none"), random.Random(40)
+    if not tries:
+        pytest.skip("takes a minute: make test-faults")
+    shutil.rmtree(own / ".snakemake/metadata")
+    for _ in range(tries):
+        name = chance.choice([f"{MODEL}/predictions.parquet", TOKENS, TARGETS[0]])
+        seal = digests.read_seal(own / name).file
+        before = seal.read_bytes()
+        content = bytearray(before)
+        start = before.index(b"# record")
+        content[chance.randrange(start, before.index(b"\n", start))] ^= 1 << chance.randrange(7)
+        seal.write_bytes(content)
+        jobs, said = plan(own)
+        with changed(own / LAMBDA[0], LAMBDA[1]):
+            assert f"Train {RECIPE}, seed 0" in plan(own)[0], said
+        found.rerun += bool(jobs)
+        found.survived += not jobs
+        seal.write_bytes(before)
+    found.seen = "Params have changed since last execution"

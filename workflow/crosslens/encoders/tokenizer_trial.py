@@ -1,0 +1,141 @@
+"""A trial of a tokenizer before anything is tokenised with it: short texts of its own characters, in a process of its own.
+
+The parts of a tokenizer.json are programs: rules of a normaliser can make a text grow without end, patterns can take forever, and
+where memory ends, the library ends the process. That of the trial may take as much time and memory as a tokenizer of this size
+needs, and no more.
+
+    python -m crosslens.encoders.tokenizer_trial SECONDS BYTES      that process, which `try_tokenizer` starts
+"""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from crosslens.encoders.folder import PARTS, SAVE_AGAIN, Description
+from crosslens.errors import DataError
+from crosslens.files import readable
+
+SECONDS, SECONDS_A_BYTE = 8, 1e-6  # of processor time; multilingual-e5-small's 13 MB take 2
+BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 30 bytes a byte
+GROWTH = 32  # characters of a normalised text for each before: NFKC makes up to 18
+REPEATED, REPEATED_IN_PATTERNS = 4, 40  # times that a character stands in its text, for rules about repetitions
+TOGETHER = 50  # characters of a text to tokenise
+CODEPOINT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})")  # of a pattern
+ENDS = (("cls_token", "bos_token"), ("sep_token", "eos_token"))  # names in tokenizer_config.json: first piece, last piece
+
+
+def try_tokenizer(description: Description) -> None:
+    """Raise DataError unless short texts can be tokenised in bounded time and memory, and each gets a piece at either end."""
+    file = description.folder / PARTS["tokenizer"]
+    text, pieces = description.tokenizer_text().encode(), description.config.get("vocab_size")
+    characters, patterns = _collect_characters_and_patterns(description.tokenizer)
+    request = json.dumps([characters, patterns, description.tokenizer_config, pieces]).encode()
+    seconds, memory = SECONDS + int(SECONDS_A_BYTE * len(text)), BYTES + BYTES_A_BYTE * len(text)
+    paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
+    trial = subprocess.run(
+        [sys.executable, "-m", __name__, str(seconds), str(memory)],
+        input=request + b"\n" + text,
+        capture_output=True,
+        env=os.environ | {"PYTHONPATH": paths, "RAYON_NUM_THREADS": "1"},
+    )
+    fault: tuple[str, str] | None
+    if trial.returncode < 0:
+        name = signal.Signals(-trial.returncode).name
+        expected = f"a tokenizer that takes at most {seconds} s and {readable(memory)} for texts of its own characters"
+        fault = expected, f"that its process ended by {name}"
+    elif trial.returncode > 0:
+        fault = "a tokenizer that reads short texts", _line(trial.stderr.decode(errors="replace").strip().rpartition("\n")[2])
+    else:
+        fault = json.loads(trial.stdout)
+    if fault:
+        raise DataError(f"{file}: expected {fault[0]}, found {fault[1]}: {SAVE_AGAIN}")
+
+
+def _collect_characters_and_patterns(tokenizer: dict[str, Any]) -> tuple[str, list[str]]:
+    """Each character of the vocabulary, once; and the patterns of normaliser and pre-tokeniser, whole and their characters."""
+    vocabulary = tokenizer["model"]["vocab"]
+    pieces = vocabulary if isinstance(vocabulary, dict) else (piece for piece, _ in vocabulary)
+    patterns = [*_collect_texts(tokenizer.get("normalizer")), *_collect_texts(tokenizer.get("pre_tokenizer"))]
+    escapes = [chr(min(int("".join(code), 16), 0x10FFFF)) for pattern in patterns for code in CODEPOINT.findall(pattern)]
+    repetitions = [character * REPEATED_IN_PATTERNS for character in sorted(set().union(*patterns, escapes))]
+    return "".join(sorted(set().union(*pieces))), patterns + repetitions
+
+
+def _collect_texts(part: Any) -> Iterator[str]:
+    """All texts in a part of tokenizer.json but the map of a SentencePiece normaliser, which is no pattern."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, list | dict):
+        for name, value in part.items() if isinstance(part, dict) else enumerate(part):
+            if name != "precompiled_charsmap":
+                yield from _collect_texts(value)
+
+
+def _find_fault_at_ends(tokenizer: Tokenizer, names: dict[str, Any]) -> tuple[str, str] | None:
+    """What was expected at the ends of a text or a pair, and what was found; None where special pieces are there."""
+    ordinary = tokenizer.get_vocab().keys() - {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    text = max(sorted(ordinary), key=len, default="")
+    for kind, encoding in (("a text", tokenizer.encode(text)), ("a pair", tokenizer.encode(text, text))):
+        mask, pieces = encoding.special_tokens_mask, encoding.tokens
+        if len(mask) < 2 or not (mask[0] and mask[-1]):
+            ends = ", ".join(f"{piece!r:.20}" for piece in pieces[:1] + pieces[-1:]) or "none"
+            return f"a post_processor that gives {kind} a special piece at either end", ends
+        if kind == "a pair" and not any(mask[1:-1]):
+            return "a post_processor that puts a special piece between the texts of a pair", "none"
+        for place, piece, keys in zip(("beginning", "end"), (pieces[0], pieces[-1]), ENDS, strict=True):
+            named = [name["content"] if isinstance(name, dict) else name for name in map(names.get, keys) if name]
+            if named and piece not in named:
+                return f"{named[0]!r:.20}, as tokenizer_config.json says, at the {place} of {kind}", f"{piece!r:.20}"
+    return None
+
+
+def _main() -> None:
+    """Read the request, a line of JSON, and tokenizer.json; write what was expected of it and what was found, or null."""
+    seconds, memory = map(int, sys.argv[1:])
+    for limit, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory)):
+        with suppress(ValueError, OSError):  # macOS has no limit of memory
+            resource.setrlimit(limit, (value, value + 1))  # at the first SIGXCPU, which is no other's, at the second SIGKILL
+    request = json.loads(sys.stdin.buffer.readline())
+    print(json.dumps(_find_fault(sys.stdin.buffer.read().decode(), *request)))
+
+
+def _find_fault(
+    text: str, characters: str, patterns: list[str], names: dict[str, Any], pieces: int | None
+) -> tuple[str, str] | None:
+    """What was expected of a tokenizer, and what was found; None where it reads all.
+
+    names: of special pieces, as tokenizer_config.json has them. pieces: most that there may be.
+    """
+    try:
+        tokenizer = Tokenizer.from_str(text)
+        if pieces is not None and tokenizer.get_vocab_size() > pieces:
+            return f"at most {pieces} pieces, the vocab_size of config.json", str(tokenizer.get_vocab_size())
+        for probe in (*(character * REPEATED for character in characters), *patterns) if tokenizer.normalizer else ():
+            size = len(tokenizer.normalizer.normalize_str(probe))
+            if size > GROWTH * (len(probe) + 1):
+                return f"a normalizer that makes at most {GROWTH} characters of one", f"{size} from {probe!r:.20}"
+        for start in range(0, len(characters), TOGETHER):
+            tokenizer.encode(characters[start : start + TOGETHER])
+        for pattern in patterns:
+            tokenizer.encode(pattern)
+        return _find_fault_at_ends(tokenizer, names)
+    except Exception as error:  # the library's own kind
+        return "a tokenizer of tokenizers", f"none ({_line(str(error))})"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,57 @@
+"""Small files that planning reads, whatever a user put in their place: regular files alone, up to a size.
+
+Tables, YAML and JSON that describe a study have some ten kilobytes. A pipe, a device or a file of zeros without end ends in one
+line here, where it would hang or fill the memory.
+"""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+from crosslens.errors import DataError
+from crosslens.files import readable
+
+LARGEST = 10**6  # bytes
+LARGEST_JSON = 10**7  # bytes: config.json of an encoder names its labels, of which there may be many
+
+
+def regular(path: Path) -> int:
+    """Bytes of a regular file. Raises DataError for a folder, pipe or device, OSError where there is none."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise DataError(f"{path}: expected a file, found {_kind(status.st_mode)}; put the file itself there")
+    return status.st_size
+
+
+def read_text(path: Path, largest: int = LARGEST) -> str:
+    """Text of a small file in UTF-8. Raises DataError where it is no regular file, larger than `largest` bytes or other bytes.
+
+    OSError where it may not be read.
+    """
+    size = regular(path)
+    if size <= largest:  # a file that grows, or that pretends to be empty, is cut
+        with open(path, "rb") as stream:
+            content = stream.read(largest + 1)
+        size = len(content)
+    if size > largest:
+        raise DataError(f"{path}: expected at most {readable(largest)}, found {readable(size)}; put the right file there")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: expected UTF-8, found byte {error.start} that is not; save it in UTF-8") from None
+
+
+def read_json(path: Path) -> Any:
+    """Content of a small file of JSON. Raises DataError where it is none, OSError where it may not be read."""
+    try:
+        return json.loads(read_text(path, LARGEST_JSON))
+    except DataError:
+        raise
+    except (ValueError, RecursionError) as error:  # the latter: brackets in brackets
+        raise DataError(f"{path}: expected JSON, found a fault: {' '.join(str(error).split()):.200}; correct it") from None
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+    return kinds.get(stat.S_IFMT(mode), "a socket")

@@ -92,13 +92,18 @@ def _script(path: str, folder: Path, environment: dict[str, str], said: str, beg
 
 
 def _record(reads: str, script: str, folder: Path) -> None:
-    """Write which files of the folder, outside the results and the code, a script opens, or lists the folder of."""
+    """Write which files of the folder, outside the results and the code, a script opens, and which folders of data it lists.
+
+    Imports list folders of code. What is removed below another folder is opened under its name there.
+    """
     lines = os.open(reads, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str | os.PathLike):
             path = os.path.relpath(os.path.abspath(arguments[0]), folder)
-            if not path.startswith(("..", "results", ".snakemake")) and path != "." and not path.endswith((".py", ".pyc")):
+            apart = path.startswith(("..", "results", ".snakemake")) or path.endswith((".py", ".pyc")) or not os.path.exists(path)
+            code = os.path.isdir(path) and path.partition("/")[0] in (".", "workflow", "rules")
+            if not apart and not code:
                 os.write(lines, f"{script}\t{path}\n".encode())
 
     sys.addaudithook(hook)

@@ -51,19 +51,15 @@ lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check genera
 	$(BIN)/snakefmt --check Snakefile workflow/Snakefile rules
 	$(SNAKEMAKE) --lint
 	$(BIN)/mypy
-	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs --check
-	PYTHONPATH=workflow $(BIN)/python -m crosslens.sources.docs --check
-	PYTHONPATH=workflow $(BIN)/python -m crosslens.documents --check
+	PYTHONPATH=workflow $(BIN)/python -m documents --check
 
 format: install ## Format Python and rule files
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
 	$(BIN)/snakefmt Snakefile workflow/Snakefile rules
 
-docs: install ## Regenerate docs/config.md, the JSON schema, docs/data.md and the documents of docs/templates
-	PYTHONPATH=workflow $(BIN)/python -m crosslens.config.docs
-	PYTHONPATH=workflow $(BIN)/python -m crosslens.sources.docs
-	PYTHONPATH=workflow $(BIN)/python -m crosslens.documents
+docs: install ## Write docs/config.md, the JSON schema, docs/data.md and the documents of docs/templates
+	PYTHONPATH=workflow $(BIN)/python -m documents
 
 lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python envs/lock.py $(PACKAGES)
@@ -82,10 +78,10 @@ site: build/site-tools/installed ## Build the documentation as a web site, links
 	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 
 status: install ## Show what is built, stale or missing at each scale
-	@PYTHONPATH=workflow PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m crosslens.status
+	@PYTHONPATH=workflow PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.status
 
 cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm CARD=a100
-	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.cost $(if $(PROFILE),--profile $(PROFILE)) \
+	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.monitoring.cost $(if $(PROFILE),--profile $(PROFILE)) \
 		$(if $(CARD),--card "$(CARD)") $(TARGET)
 
 clean: ## Remove the results of the demo, after asking; those of other scales are kept

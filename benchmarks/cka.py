@@ -19,8 +19,8 @@ from pathlib import Path
 import common
 import numpy as np
 import pyarrow.parquet as pq
+from crosslens.encoding import stored as files
 from crosslens.measures.cka import DEFINITIONS, Definition, compare
-from crosslens.states import files
 from threadpoolctl import threadpool_limits
 
 OURS, PASTED, CAREFUL = "ours, read from files, with intervals", "pasted loop", "careful loop"

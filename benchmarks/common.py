@@ -16,6 +16,8 @@ import transformers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
+from crosslens.config.heads import TASK, LinearHead
+from crosslens.config.labels import UPOS
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.conllu import read_treebank
@@ -23,10 +25,8 @@ from crosslens.encoders import folder, packaged, weights
 from crosslens.encoders.folder import Description
 from crosslens.encoders.trim import trim
 from crosslens.encoding.texts import Texts, load
-from crosslens.heads import TASK, LinearHead
-from crosslens.labels import UPOS
+from crosslens.numerics.streams import stream
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
-from crosslens.streams import stream
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
 from crosslens.training.batches import random_batches

@@ -1,7 +1,7 @@
 """How often 95 % intervals hold the true value, simulated at the sizes of the studies, before and after; docs/intervals.md.
 
 Before: percentile bootstrap over sentences of all languages as if they were independent; Student's t over seeds, over pairs of
-languages and over languages. After: crosslens.measures.intervals. `--write` puts the table into docs/benchmarks.md.
+languages and over languages. After: crosslens.numerics.intervals. `--write` puts the table into docs/benchmarks.md.
 """
 
 import argparse
@@ -17,8 +17,8 @@ from scipy.special import expit, ndtr, ndtri
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
-from crosslens.measures.f1 import Counts, accuracy, macro_f1, overall, token_counts
-from crosslens.measures.intervals import Sample, families_interval, mean_interval, pairs_intervals, score_interval
+from crosslens.numerics.f1 import Counts, accuracy, macro_f1, overall, token_counts
+from crosslens.numerics.intervals import Sample, families_interval, mean_interval, pairs_intervals, score_interval
 
 DOCUMENT = Path(__file__).parents[1] / "docs/benchmarks.md"
 HEAD = "| what varies | true value | before: coverage | width | no width | after: coverage | width |\n" + 7 * "|---" + "|\n"

@@ -18,13 +18,13 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
+from crosslens.config.units import Units
 from crosslens.corpora.conllu import read_treebank
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import Batch, for_each_batch
-from crosslens.encoding.states import unit_states
 from crosslens.encoding.texts import IGNORED, Texts
-from crosslens.encoding.units import Units
-from crosslens.measures.trees import decode_batch
+from crosslens.encoding.unit_states import unit_states
+from crosslens.numerics.trees import decode_batch
 from crosslens.training.biaffine import Biaffine
 
 Scored = list[tuple[np.ndarray, np.ndarray]]  # scores of arcs (b, w, w + 1) and words (b,) of each batch

@@ -21,8 +21,8 @@ import mwxml
 from crosslens.corpora.dumps import Page, cores, in_parts
 from crosslens.corpora.folding import long_paragraphs
 from crosslens.corpora.wikitext import paragraphs
-from crosslens.files import open_binary
 from crosslens.sources.wikipedia import read_index
+from crosslens.storage.files import open_binary
 
 Found = list[tuple[str, list[str]]]
 PLAIN = "mwxml and mwparserfromhell"

@@ -17,15 +17,15 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
+from crosslens.config.heads import ARC, TASK, ParserHead
+from crosslens.config.labels import RELATIONS
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.treebanks import read
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import IGNORED, Texts, load
-from crosslens.heads import ARC, TASK, ParserHead
-from crosslens.labels import RELATIONS
+from crosslens.numerics.streams import stream
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
-from crosslens.streams import stream
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
 from crosslens.training.biaffine import Biaffine

@@ -20,10 +20,10 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
+from crosslens.config.heads import TASK, LanguageModelHead
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoding.packing import in_windows
 from crosslens.encoding.texts import Texts
-from crosslens.heads import TASK, LanguageModelHead
 from crosslens.recipes import ENCODER, Phase, Recipe, Stage, Term
 from crosslens.training.loop import Loop
 from crosslens.training.masking import HELD_OUT, masked

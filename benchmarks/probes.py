@@ -20,14 +20,14 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
+from crosslens.config.units import Units
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding.extract import extract
 from crosslens.encoding.texts import load
-from crosslens.encoding.units import Units
 from crosslens.measures.language_identification import language_pairs, one_against_rest
-from crosslens.states.extract import extract
-from crosslens.subspaces.densray import densray
-from crosslens.subspaces.statistics import Statistics
-from crosslens.subspaces.windows import contiguous, first, following
+from crosslens.numerics.densray import densray
+from crosslens.numerics.statistics import Statistics
+from crosslens.numerics.windows import contiguous, first, following
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 

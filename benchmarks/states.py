@@ -17,15 +17,15 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
+from crosslens.config.labels import UPOS
+from crosslens.config.units import Units
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding import stored as files
 from crosslens.encoding.batches import collate
+from crosslens.encoding.extract import extract
 from crosslens.encoding.texts import Texts, load
-from crosslens.encoding.units import Units
-from crosslens.labels import UPOS
 from crosslens.measures.clusters import kmeans_agreement
 from crosslens.measures.probes import logistic_probe
-from crosslens.states import files
-from crosslens.states.extract import extract
 
 OURS, OURS_16, SINGLE, PADDED = (
     "length-sorted batches, float32", "length-sorted batches, bfloat16", "one sentence at a time, float32",

@@ -18,11 +18,11 @@ import common
 import numpy as np
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.encoded import update_from_texts
 from crosslens.encoding.texts import Texts, load
-from crosslens.subspaces.densray import densray
-from crosslens.subspaces.encoded import update_from_texts
-from crosslens.subspaces.linear import lda, leace
-from crosslens.subspaces.statistics import Statistics
+from crosslens.numerics.densray import densray
+from crosslens.numerics.linear import lda, leace
+from crosslens.numerics.statistics import Statistics
 from threadpoolctl import threadpool_limits
 
 ALONE, SUMS = "hidden states alone", "hidden states and sums of all layers"

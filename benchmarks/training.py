@@ -26,9 +26,9 @@ from typing import Any
 import common
 import numpy as np
 import torch
+from crosslens.config.heads import TASK
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import IGNORED, Texts
-from crosslens.heads import TASK
 from crosslens.training.loop import Loop
 from crosslens.training.model import EncoderWithHeads
 from transformers import (

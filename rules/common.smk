@@ -13,22 +13,23 @@ LIBRARY = str(ROOT.resolve() / "workflow")
 sys.path.insert(0, LIBRARY)
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (LIBRARY, os.environ.get("PYTHONPATH")))))
 
-from crosslens.about import About
+from crosslens.reports.about import About
 from crosslens.config.base import LANGUAGE_PATTERN, languages_table, nearest
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.encoders import FolderEncoder
-from crosslens.config.whole import load
-from crosslens.cost.plan import FILE as PLAN
-from crosslens.cost.plan import Recorder
-from crosslens.digests import RESULTS as SEALED_BELOW
-from crosslens.errors import DataError
-from crosslens.fingerprint import Fingerprints, pins
-from crosslens.hints import KEPT_IN_SPITE, SHOWN, missing_command, published_here, reason, unknown_target, warnings
-from crosslens.jobs import Jobs, calm
-from crosslens.kinds import kinds, named_corpora
-from crosslens.logs import COMMAND, called
-from crosslens.papers.paper import MODEL_FILES, papers
-from crosslens.scales import read_yaml, scales
+from crosslens.papers.configuration import load
+from crosslens.monitoring.cost.plan import FILE as PLAN
+from crosslens.monitoring.cost.plan import Recorder
+from crosslens.storage.seals import RESULTS as SEALED_BELOW
+from crosslens.runs.errors import DataError
+from crosslens.storage.fingerprint import Fingerprints, pins
+from crosslens.monitoring.hints import KEPT_IN_SPITE, SHOWN, missing_command, published_here, reason, unknown_target, warnings
+from crosslens.monitoring.jobs import Jobs, calm
+from crosslens.measures.kinds import kinds, named_corpora
+from crosslens.runs.call import COMMAND, called
+from crosslens.reports.paper import MODEL_FILES
+from crosslens.papers import papers
+from crosslens.config.scales import read_yaml, scales
 from crosslens.storage.adoption import Records
 
 try:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from crosslens.scales import keys_digest
+from crosslens.config.scales import keys_digest
 from crosslens.sources.origins import reason_to_fetch
 from crosslens.sources.pins import digests
 from crosslens.storage.contents import Contents

@@ -14,24 +14,24 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from crosslens import signals
 from crosslens.config.encoders import Encoder, RandomEncoder
 from crosslens.config.readings import Reading
 from crosslens.config.whole import Config
-from crosslens.config.whole import load as load_config
 from crosslens.corpora import schema
-from crosslens.digests import seal
 from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import Description
 from crosslens.encoders.folder import write as write_description
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts, load
+from crosslens.papers.configuration import load as load_config
 from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.recipes import Data
+from crosslens.runs import signals
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
+from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import write_tokens
 from tally import often, tally  # noqa: F401, fixtures of tests/faults
 from tokenizers import Tokenizer

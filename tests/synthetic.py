@@ -12,22 +12,23 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from crosslens import parquet
-from crosslens.about import About
-from crosslens.cells import Published, set_apart
-from crosslens.config.whole import load
+from crosslens.config.heads import LANGUAGE
 from crosslens.corpora import schema
-from crosslens.digests import seal, sealed
-from crosslens.draws import files as draws
-from crosslens.heads import LANGUAGE
-from crosslens.kinds import kinds
+from crosslens.encoding import drawn as draws
 from crosslens.measures import cka
-from crosslens.measures import definitions as d
+from crosslens.measures.kinds import kinds
+from crosslens.numerics import definitions as d
+from crosslens.papers import papers
+from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.paper import MODEL_FILES, Item, Paper, papers
 from crosslens.recipes import Recipe
-from crosslens.records import RECORDS
+from crosslens.reports.about import About
+from crosslens.reports.cells import Published, set_apart
+from crosslens.reports.paper import MODEL_FILES, Item, Paper
 from crosslens.sources.registry import load as load_sources
+from crosslens.storage import parquet
+from crosslens.storage.records import RECORDS
+from crosslens.storage.seals import seal, sealed
 from crosslens.tokens.schema import TOKENS
 from crosslens.training.run import PREDICTIONS
 

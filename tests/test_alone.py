@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from crosslens import trainings
-from crosslens.errors import DataError
-from crosslens.files import abandoned, written
-from crosslens.status import leftovers
+from crosslens.monitoring.status import leftovers
+from crosslens.runs.errors import DataError
+from crosslens.storage import trainings
+from crosslens.storage.files import abandoned, written
+from crosslens.storage.trainings import seen
 from crosslens.training.lock import _pids, alone
-from crosslens.trainings import seen
 from safetensors.torch import save_file
 
 WHAT = "tanti2021/pos/frozen seed 0"
@@ -133,7 +133,7 @@ def test_of_a_lock_that_says_nothing_the_user_is_asked(lock, content):
 RACE = """
 import sys, time
 from pathlib import Path
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.training.lock import alone
 lock = Path(sys.argv[1])
 while time.time() < float(sys.argv[2]):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import as_texts
-from crosslens.heads import TASK
+from crosslens.config.heads import TASK
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from crosslens.encoding.texts import IGNORED
-from crosslens.measures.f1 import accuracy, overall
-from crosslens.measures.trees import attachment
+from crosslens.numerics.f1 import accuracy, overall
+from crosslens.numerics.trees import attachment
 from crosslens.training.biaffine import Biaffine
 from torch import nn
 from torch.nn import functional

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from crosslens.config.heads import LANGUAGE, TASK
+from crosslens.config.units import Units
 from crosslens.encoding.blocks import blocks
-from crosslens.encoding.units import Units
-from crosslens.heads import LANGUAGE, TASK
 from crosslens.training import bottom
 from test_training import assert_same, inference, interrupted, loop, recipe, steps_in_all
 

@@ -5,8 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from crosslens.errors import DataError
 from crosslens.measures.cka import DEFINITIONS, Definition, cka, compare
+from crosslens.runs.errors import DataError
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import pearsonr, t
 

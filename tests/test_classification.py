@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens import parquet
-from crosslens.labels import NLI, UPOS
+from crosslens.config.labels import NLI, UPOS
 from crosslens.measures.classification import by_language, mean_accuracy, measure
-from crosslens.measures.definitions import (
+from crosslens.measures.given import Given
+from crosslens.numerics.definitions import (
     ACCURACY,
     CEILING,
     CHUNK_MACRO_F1,
@@ -20,9 +20,9 @@ from crosslens.measures.definitions import (
     TRANSFER,
     UNION_F1,
 )
-from crosslens.measures.f1 import Counts, overall
-from crosslens.measures.given import Given
+from crosslens.numerics.f1 import Counts, overall
 from crosslens.papers.tanti2021.paper import definitions
+from crosslens.storage import parquet
 from crosslens.training.run import PREDICTIONS
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.utils._testing import ignore_warnings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from crosslens.cells import COLUMNS, line, table
+from crosslens.reports.cells import COLUMNS, line, table
 from snakemake.utils import update_config
 from synthetic import Scale
 

@@ -13,8 +13,9 @@ import yaml
 from crosslens.config import docs
 from crosslens.config.base import ConfigError, Section
 from crosslens.config.corpora import DocumentCorpus, TreebankCorpus
-from crosslens.config.whole import Config, load
-from crosslens.labels import TOPICS
+from crosslens.config.labels import TOPICS
+from crosslens.config.whole import Config
+from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021.recipes import recipes
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from crosslens.errors import DataError, short
-from crosslens.files import sha256
+from crosslens.runs.errors import DataError, short
 from crosslens.storage.bounded import read_json, read_text
 from crosslens.storage.contents import Contents
+from crosslens.storage.files import sha256
 
 
 @pytest.fixture

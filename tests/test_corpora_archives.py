@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.corpora.archives import extracted
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 PATTERNS = {"train": ["ud/*/en_*-ud-train.conllu"], "test": ["ud/*/en_*-ud-test.conllu"]}
 
@@ -180,7 +180,7 @@ def test_a_link_in_a_zip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["zip", "asked for", "not asked for", "headers"])
 def test_a_bomb(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crosslens.files.SMALL", 10**6)
+    monkeypatch.setattr("crosslens.storage.files.SMALL", 10**6)
     path = tmp_path / ("ud.zip" if form == "zip" else "ud.tgz")
     content = bytes(10**7)
     name = "ud/UD_English-X/en_x-ud-test.conllu" if form == "asked for" else "ud/other"
@@ -287,7 +287,7 @@ def test_a_link_in_an_inner_archive(tmp_path: Path) -> None:
 
 
 def test_a_bomb_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crosslens.files.SMALL", 10**6)
+    monkeypatch.setattr("crosslens.storage.files.SMALL", 10**6)
     path = wikiann(tmp_path, change=lambda tar: add(tar, "extra", bytes(2 * 10**6)))
     assert path.stat().st_size < 10**4
     with pytest.raises(DataError, match=f"{path}: expands from .* to more than 1 MB"):
@@ -295,7 +295,7 @@ def test_a_bomb_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_archives_in_an_archive_share_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crosslens.files.SMALL", 10**6)
+    monkeypatch.setattr("crosslens.storage.files.SMALL", 10**6)
     path = tmp_path / "all.tgz"
     with tarfile.open(path, "w:gz") as tar:
         for number in range(3):  # each of them small enough

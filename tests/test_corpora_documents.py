@@ -11,13 +11,13 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
-from crosslens import parquet
 from crosslens.config.base import languages_table
+from crosslens.config.scales import read_yaml
 from crosslens.corpora import documents, schema
 from crosslens.corpora.documents import read, wili_label
 from crosslens.corpora.official import write_corpus
-from crosslens.errors import DataError
-from crosslens.scales import read_yaml
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
 from tokenizers import BertWordPieceTokenizer
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
@@ -261,7 +261,7 @@ def test_an_archive_that_is_damaged_or_too_large_is_refused(tmp_path: Path, monk
     with pytest.raises(DataError, match=f"^{texts}: expected a complete tar archive"):
         read([index], "de", texts=texts)
     texts.write_bytes(whole)
-    monkeypatch.setattr("crosslens.files.SMALL", 10**5)
+    monkeypatch.setattr("crosslens.storage.files.SMALL", 10**5)
     with pytest.raises(DataError, match=f"^{texts}: expands from .* to more than"):
         read([index], "de", texts=texts)
 

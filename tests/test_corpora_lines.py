@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.corpora.lines import read_lines, refuse, stem
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 
 def test_an_encoding_is_as_asked(tmp_path: Path) -> None:

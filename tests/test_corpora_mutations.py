@@ -28,13 +28,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from crosslens import parquet
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, treebanks, typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.splits import write_split
-from crosslens.errors import DataError
 from crosslens.phrasebook.archives import tarred
 from crosslens.phrasebook.articles import articles
 from crosslens.phrasebook.dumps import dump
@@ -43,6 +41,8 @@ from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import prompts
 from crosslens.phrasebook.pairs import multinli, xnli
 from crosslens.phrasebook.treebanks import conllu
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
 
 SECONDS = 10  # that a case may take; the slowest takes one on an idle core
 Row = dict[str, object]

@@ -9,7 +9,7 @@ from crosslens.corpora import dictionaries, official, schema
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.official import write_corpus
 from crosslens.corpora.splits import write_split
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 LOG = logging.getLogger("crosslens")
 SPLITS = {"train": "0-5000", "test": "5000-6500"}

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 from conftest import save_tokenizer
-from crosslens import parquet
-from crosslens.cells import Published
 from crosslens.config.corpora import PairCorpus
+from crosslens.config.labels import NLI
 from crosslens.config.readings import Reading
 from crosslens.corpora import pairs, schema
 from crosslens.corpora.pairs import Pair, read_pairs
 from crosslens.corpora.splits import validation, write_split
-from crosslens.digests import seal
-from crosslens.errors import DataError
-from crosslens.labels import NLI
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import vocabulary
+from crosslens.reports.cells import Published
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
+from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import write_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -15,14 +15,14 @@ from xml.sax.saxutils import escape
 import mwxml
 import pytest
 from conftest import save_tokenizer
-from crosslens import parquet
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.dumps import articles, pages
 from crosslens.corpora.folding import long_paragraphs
 from crosslens.corpora.sampling import document, write_paragraphs
 from crosslens.corpora.wikitext import paragraphs
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
 from crosslens.tokens.tokenise import write_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st

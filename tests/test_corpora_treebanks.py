@@ -8,13 +8,13 @@ from pathlib import Path
 import conllu
 import pyarrow as pa
 import pytest
-from crosslens import parquet
+from crosslens.config.labels import UPOS
 from crosslens.corpora import schema, treebanks
 from crosslens.corpora.conllu import read_treebank
 from crosslens.corpora.splits import write_split
 from crosslens.corpora.treebanks import reason_to_drop
-from crosslens.errors import DataError
-from crosslens.labels import UPOS
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

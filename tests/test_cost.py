@@ -12,16 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from crosslens.config.whole import Config
-from crosslens.cost import work
-from crosslens.cost.__main__ import main
-from crosslens.cost.bill import Biller, way
-from crosslens.cost.plan import plan
-from crosslens.cost.probe import probe
-from crosslens.cost.sizes import Shape, Size, Sizes
-from crosslens.cost.speed import BEGIN, Card, Measured, Way
 from crosslens.encoding.blocks import blocks
-from crosslens.errors import DataError
+from crosslens.monitoring.cost import work
+from crosslens.monitoring.cost.__main__ import main
+from crosslens.monitoring.cost.bill import Biller, way
+from crosslens.monitoring.cost.plan import plan
+from crosslens.monitoring.cost.probe import probe
+from crosslens.monitoring.cost.sizes import Shape, Size, Sizes
+from crosslens.monitoring.cost.speed import BEGIN, Card, Measured
+from crosslens.monitoring.cost.work import Way
 from crosslens.recipes import Data, Recipe
+from crosslens.runs.errors import DataError
 from crosslens.training.loop import Loop
 from test_bottom import frozen
 from test_training import OBJECTIVES, inference, loop, recipe
@@ -129,7 +130,7 @@ def test_predicted_time_of_a_training_is_within_a_quarter(bench, tmp_path):
 def test_what_was_measured_once_is_read(tmp_path, monkeypatch):
     done = work.Work(trained={(4, 16): 1e9}, steps={(4, 16): 10.0})
     first = Measured(tmp_path / "speed/here.json").seconds(done, SHAPE, Way())
-    monkeypatch.setattr("crosslens.cost.probe.probe", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr("crosslens.monitoring.cost.probe.probe", lambda *_: pytest.fail("measured again"))
     assert Measured(tmp_path / "speed/here.json").seconds(done, SHAPE, Way()) == first
     over = Measured(tmp_path / "speed/here.json", spent=1000.0)
     other = work.Work(trained={(8, 32): 1e9}, steps={(8, 32): 10.0})
@@ -239,7 +240,7 @@ def test_a_job_is_priced_by_the_gpus_that_it_asks_for(root, tmp_path, monkeypatc
     assert longest[0] == longest[1] > 3.5 * longest[4] and longest[8] == longest[4]
     assert longest[4] < longest[3] < longest[1]  # two of three compute, as the parts divide
     assert all(line.encoders[1] == pytest.approx(max(1, gpus) * line.longest) for gpus, line in priced.items())
-    monkeypatch.setattr("crosslens.cost.probe.probe", lambda *_: {"trained": 1e12, "passed": 1e12, "pieces": 1.0})
+    monkeypatch.setattr("crosslens.monitoring.cost.probe.probe", lambda *_: {"trained": 1e12, "passed": 1e12, "pieces": 1.0})
     here = lines(Biller(config, Measured(tmp_path / "here.json"), {}))  # parts one after the other, on one device
     assert len({(line.longest, line.encoders[1]) for line in here.values()}) == 1 and here[4].encoders[1] == here[4].longest
 
@@ -247,7 +248,7 @@ def test_a_job_is_priced_by_the_gpus_that_it_asks_for(root, tmp_path, monkeypatc
 def test_without_a_profile_jobs_have_the_machines_cores(monkeypatch):
     asked = []
     monkeypatch.setattr("os.cpu_count", lambda: 6)
-    monkeypatch.setattr("crosslens.cost.__main__.plan", lambda options: asked.append(options) or (None, []))
+    monkeypatch.setattr("crosslens.monitoring.cost.__main__.plan", lambda options: asked.append(options) or (None, []))
     main(["results/table1.csv"])
     assert asked == [["--cores", "6", "results/table1.csv"]]
 
@@ -261,7 +262,7 @@ def test_no_weights_are_kept_that_nothing_reads(root, profile):
 
 
 def test_make_cost_prints_a_table(root):
-    command = [sys.executable, "-m", "crosslens.cost", "--profile", "slurm", "results/table1.csv"]
+    command = [sys.executable, "-m", "crosslens.monitoring.cost", "--profile", "slurm", "results/table1.csv"]
     said = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment() | {"PYTHONPATH": "workflow"})
     assert said.returncode == 0, said.stderr
     assert "a100 is assumed" in said.stdout and "│ train " in said.stdout and "│ all " in said.stdout

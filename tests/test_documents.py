@@ -4,10 +4,10 @@ import re
 
 import pandas as pd
 import pytest
-from crosslens.cells import line, table
-from crosslens.documents import ROOT, Tables, main
-from crosslens.measures.definitions import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
-from crosslens.provenance import write_table
+from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
+from crosslens.reports.cells import line, table
+from crosslens.reports.documents import ROOT, Tables, main
+from crosslens.reports.provenance import write_table
 
 PAPER, ACCURACY = ("Target task", "macro F1", "paper"), ("Target task", "accuracy", "accuracy")
 TABLE = table(

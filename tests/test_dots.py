@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from crosslens.figures.dots import Dots, Look, Panel, looks, panels
-from crosslens.figures.save import save
+from crosslens.reports.figures.dots import Dots, Look, Panel, looks, panels
+from crosslens.reports.figures.save import save
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 

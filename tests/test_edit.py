@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from crosslens.errors import DataError
-from crosslens.heads import TASK
+from crosslens.config.heads import TASK
 from crosslens.recipes import Edit
+from crosslens.runs.errors import DataError
 from crosslens.training import edit
 from test_training import loop, recipe, same, weights
 from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel, XLMRobertaConfig, XLMRobertaModel

@@ -27,7 +27,7 @@ from crosslens.encoders.trim import trim
 from crosslens.encoders.weights import WORD_EMBEDDINGS, State, trimmed
 from crosslens.encoders.weights import read as read_weights
 from crosslens.encoders.weights import write as write_weights
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models

@@ -9,9 +9,9 @@ from unittest import mock
 
 import pytest
 import yaml
-from crosslens.fingerprint import Fingerprints
-from crosslens.kinds import kinds
-from crosslens.papers.paper import papers
+from crosslens.measures.kinds import kinds
+from crosslens.papers import papers
+from crosslens.storage.fingerprint import Fingerprints
 from snakemake.api import SnakemakeApi
 from snakemake.rules import Rule
 from snakemake.settings.types import OutputSettings, Quietness, ResourceSettings
@@ -213,4 +213,4 @@ def test_parquet_is_opened_in_one_place():
     library = REPOSITORY / "workflow"
     opens = re.compile(r"pyarrow\.parquet|\bpq\.|read_parquet|to_parquet|pyarrow\.dataset")
     found = [str(path.relative_to(library)) for path in library.rglob("*.py") if opens.search(path.read_text("utf-8"))]
-    assert found == ["crosslens/parquet.py"]
+    assert found == ["crosslens/storage/parquet.py"]

@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 import numpy as np
 import pytest
-from crosslens.measures.f1 import (
+from crosslens.numerics.f1 import (
     Counts,
     accuracy,
     chunk_counts,

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 from crosslens.corpora.dumps import pages
-from crosslens.errors import DataError
+from crosslens.monitoring.status import unverified
+from crosslens.runs.errors import DataError
 from crosslens.sources import network
 from crosslens.sources.fetch import fetch, parts
-from crosslens.sources.pins import await_reading, pinned, reading, unverified
+from crosslens.sources.pins import await_reading, pinned, reading
 from crosslens.sources.registry import load
 from crosslens.sources.wikipedia import sample
 from test_wikipedia import multistream

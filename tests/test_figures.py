@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.figures.save import save
-from crosslens.figures.scatter import Panel, Row, keys, panels
-from crosslens.figures.style import COLOURS, FAMILY_MARKS, PALE, dark, families, marks
+from crosslens.reports.figures.save import save
+from crosslens.reports.figures.scatter import Panel, Row, keys, panels
+from crosslens.reports.figures.style import COLOURS, FAMILY_MARKS, PALE, dark, families, marks
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from PIL import Image

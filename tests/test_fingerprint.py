@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from crosslens.fingerprint import Fingerprints, pins
+from crosslens.storage.fingerprint import Fingerprints, pins
 
 SCRIPT = "workflow/scripts/measure.py"
 FILES = {
@@ -100,10 +100,10 @@ def test_blind_to_descriptions_of_fields_but_not_to_their_bounds(root):
 
 
 def test_blind_to_how_a_rule_reports(root):
-    edit(root, SCRIPT, "cka.run()", "from crosslens import logs")
-    (root / "workflow/crosslens/logs.py").write_text("EVERY = 10\n")
+    edit(root, SCRIPT, "cka.run()", "from crosslens.runs import logs")
+    (root / "workflow/crosslens/runs/logs.py").write_text("EVERY = 10\n")
     before = fingerprint(root)
-    (root / "workflow/crosslens/logs.py").write_text("EVERY = 20.0\n")
+    (root / "workflow/crosslens/runs/logs.py").write_text("EVERY = 20.0\n")
     assert fingerprint(root) == before
 
 

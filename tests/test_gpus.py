@@ -11,14 +11,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from crosslens import gpus
+from crosslens.runs import gpus
 
 LOG = logging.getLogger("crosslens.tests")
 REPOSITORY = Path(__file__).parents[1]
 JOB = """
 import logging, os, sys, time
 from pathlib import Path
-from crosslens import gpus
+from crosslens.runs import gpus
 number, folder, seconds = int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
 gpus.SECONDS = 0.05
 gpus.take(number, logging.getLogger(), folder)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from crosslens.figures.heatmap import GAIN, LOSS, Panel, panels
-from crosslens.figures.save import save
+from crosslens.reports.figures.heatmap import GAIN, LOSS, Panel, panels
+from crosslens.reports.figures.save import save
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Polygon, Rectangle
 

@@ -4,9 +4,9 @@ import platform
 from pathlib import Path
 
 import yaml
-from crosslens.config.whole import load
-from crosslens.hints import missing_command, published_here, unknown_target, warnings
-from crosslens.scales import Scale
+from crosslens.config.scales import Scale
+from crosslens.monitoring.hints import missing_command, published_here, unknown_target, warnings
+from crosslens.papers.configuration import load
 
 SCALES = [Scale("slurm", "results"), Scale("demo", "results/demo"), Scale("laptop", "results/laptop")]
 FILES = ["table1.csv", "table2.csv", "figure3.svg", "muller2021/table1.csv"]

@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from crosslens.corpora.translations import shared_id
-from crosslens.measures.f1 import Counts, accuracy, macro_f1, micro_f1, overall
-from crosslens.measures.intervals import (
+from crosslens.config.translations import shared_id
+from crosslens.numerics.f1 import Counts, accuracy, macro_f1, micro_f1, overall
+from crosslens.numerics.intervals import (
     Sample,
     bounded,
     families_interval,

@@ -4,8 +4,8 @@ import io
 import logging
 
 import pytest
-from crosslens import jobs
-from crosslens.jobs import Jobs, calm
+from crosslens.monitoring import jobs
+from crosslens.monitoring.jobs import Jobs, calm
 
 
 @pytest.fixture

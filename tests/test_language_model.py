@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 from crosslens.config.encoders import FolderEncoder
-from crosslens.digests import seal
+from crosslens.config.heads import TASK, LanguageModelHead
 from crosslens.encoders import folder as folders
 from crosslens.encoders.build import build
 from crosslens.encoders.folder import LANGUAGE_MODEL
 from crosslens.encoders.trim import trim
-from crosslens.errors import DataError
-from crosslens.heads import TASK, LanguageModelHead
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import seal
 from crosslens.training.heads import naming
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.model import EncoderWithHeads, save

@@ -11,28 +11,28 @@ import pandas as pd
 import pytest
 import torch
 from conftest import LANGUAGES, UPOS
-from crosslens import records as records_of
-from crosslens.cells import Published
 from crosslens.config.base import ConfigError
 from crosslens.config.draws import Draw, Draws
-from crosslens.config.whole import load
-from crosslens.draws.files import write as write_draws
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
-from crosslens.heads import TASK, LinearHead, Projection
+from crosslens.config.heads import TASK, LinearHead, Projection
+from crosslens.config.units import Units
+from crosslens.encoding import stored as states_files
+from crosslens.encoding import subspaces as files
+from crosslens.encoding.drawn import write as write_draws
+from crosslens.encoding.dump import run as store_states
 from crosslens.measures import subspaces as measured
-from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1
 from crosslens.measures.given import Given
+from crosslens.numerics.definitions import ACCURACY, CHUNK_MICRO_F1
+from crosslens.numerics.statistics import Statistics
+from crosslens.numerics.subspace import Subspace
+from crosslens.papers.configuration import load
 from crosslens.papers.liang2021 import recipes, removal, tables
 from crosslens.papers.liang2021.items import items
 from crosslens.papers.liang2021.layout import BY_LANGUAGE, ITEMS, PRINTED, Study, pretrained, untrained
 from crosslens.papers.liang2021.paper import PAPER, draws, measures
 from crosslens.recipes import ENCODER, Data, Drift, Penalty, Phase, Recipe, Term
-from crosslens.states import files as states_files
-from crosslens.states.run import run as store_states
-from crosslens.subspaces import files
-from crosslens.subspaces.statistics import Statistics
-from crosslens.subspaces.subspace import Subspace
+from crosslens.reports.cells import Published
+from crosslens.runs.errors import DataError
+from crosslens.storage import records as records_of
 from crosslens.tokens.tokenise import labelled_pieces
 from crosslens.training.anchor import Anchor, weighted
 from crosslens.training.objectives import subspace_distance

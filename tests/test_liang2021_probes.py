@@ -4,23 +4,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens import parquet
 from crosslens.config.base import languages_table
-from crosslens.digests import seal
-from crosslens.draws.files import SCHEMA
-from crosslens.measures import definitions as scores
+from crosslens.encoding import stored as files
+from crosslens.encoding.drawn import SCHEMA
 from crosslens.measures import language_groups, language_identification, language_similarity, typology
 from crosslens.measures.coordinates import Read, held_out, split_texts, split_words, subspaces
 from crosslens.measures.given import Given
 from crosslens.measures.language_identification import language_pairs_of
-from crosslens.papers.liang2021 import figures
-from crosslens.papers.liang2021.items import items
-from crosslens.papers.liang2021.layout import RANDOM_GROUPS
-from crosslens.papers.liang2021.probes import measures
-from crosslens.papers.liang2021.recipes import recipes
-from crosslens.states import files
-from crosslens.streams import stream
-from crosslens.subspaces.windows import (
+from crosslens.numerics import definitions as scores
+from crosslens.numerics.streams import stream
+from crosslens.numerics.windows import (
     BAND,
     BEYOND,
     CONTIGUOUS,
@@ -31,6 +24,13 @@ from crosslens.subspaces.windows import (
     Window,
     windows,
 )
+from crosslens.papers.liang2021 import figures
+from crosslens.papers.liang2021.items import items
+from crosslens.papers.liang2021.layout import RANDOM_GROUPS
+from crosslens.papers.liang2021.probes import measures
+from crosslens.papers.liang2021.recipes import recipes
+from crosslens.storage import parquet
+from crosslens.storage.seals import seal
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier

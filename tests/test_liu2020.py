@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens import parquet
-from crosslens.cells import Published
-from crosslens.config.whole import load
-from crosslens.digests import seal
-from crosslens.errors import DataError
+from crosslens.config.scales import read_yaml
+from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import accents, text, vocabulary
 from crosslens.papers.liu2020.items import items
 from crosslens.papers.liu2020.layout import ALL, LAST, RELEASED, UNTRAINED, inference, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, recipes
-from crosslens.scales import read_yaml
+from crosslens.reports.cells import Published
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
+from crosslens.storage.seals import seal
 from crosslens.tokens.counts import Vocabulary, changed_subwords
 from crosslens.tokens.schema import TOKENS
 

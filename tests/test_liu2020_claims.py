@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens import parquet
-from crosslens.measures.definitions import TRANSFER
 from crosslens.measures.guesses import BIGRAM, MODEL, NAMED
 from crosslens.measures.guesses import GAIN as OVER_BIGRAM
-from crosslens.measures.intervals import families_interval, mean_interval
 from crosslens.measures.shifts import CONVERT_RATE, GAIN, MASKED, PROBABILITY, RANDOM, RANDOM_SELECTED, SELECTED, SHARES, SHIFT
+from crosslens.numerics.definitions import TRANSFER
+from crosslens.numerics.intervals import families_interval, mean_interval
 from crosslens.papers.liu2020 import claims, learned
 from crosslens.papers.liu2020.layout import LAST, UNTRAINED, Study, inference, pretraining
 from crosslens.papers.liu2020.retrieval import RANK
-from crosslens.records import RECORDS
+from crosslens.reports.verdicts import unlearned
+from crosslens.storage import parquet
+from crosslens.storage.records import RECORDS
 from crosslens.training.run import PREDICTIONS
-from crosslens.verdicts import unlearned
 from scipy import stats
 from test_liu2020_figures import NAMES, SIZES, retrieved, scored
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.cells import COLUMNS
-from crosslens.figures.save import save
-from crosslens.pages import meanings, read_terms
 from crosslens.papers.liu2020 import retrieval, retrieval_figures, xnli, xnli_figures
 from crosslens.papers.liu2020.layout import ALL, LAST, RELEASED, UNTRAINED, Study, inference, pretraining
+from crosslens.reports.cells import COLUMNS
+from crosslens.reports.figures.save import save
+from crosslens.reports.pages import meanings, read_terms
 
 SIZES = {"200k": 200_000, "1000k": 1_000_000}
 MODELS = [f"{model}/{size}" for size in SIZES for model in ("bert-512", "bert-20", "glove", "word2vec")]

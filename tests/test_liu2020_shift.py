@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens import parquet
-from crosslens.cells import Published
 from crosslens.measures import samples
 from crosslens.measures import shifts as measured_transfer
-from crosslens.measures.definitions import ACCURACY
 from crosslens.measures.guesses import BIGRAM, MAJORITY, MODEL, NAMED
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
+from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.liu2020 import naming, transfer, translation, translation_figures
 from crosslens.papers.liu2020.layout import ALL, LAST
+from crosslens.reports.cells import Published
+from crosslens.storage import parquet
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources" / "published" / "liu2020.csv")
 PRINTED = PUBLISHED.table[PUBLISHED.table["item"] == "table2"].set_index(["row", "column"])["value"].astype(float)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from crosslens import logs
+from crosslens.runs import call, logs, machine, progress, quantities
 
 
 @pytest.fixture(autouse=True)
@@ -23,12 +23,12 @@ def clean(signals_handled):
 @pytest.fixture
 def clock(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     return now
 
 
 def test_first_lines_tell_what_ran(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv(logs.COMMAND, logs.called(["demo", "--profile", "demo", "--cores", "2"]))
+    monkeypatch.setenv(call.COMMAND, call.called(["demo", "--profile", "demo", "--cores", "2"]))
     path = tmp_path / "deep" / "tokens.log"
     log = logs.start(str(path), "results/demo/tokens/e5/whole/udpos", seed=7)
     logging.getLogger("crosslens.tokens").warning("a short sentence")
@@ -56,13 +56,13 @@ def test_first_lines_tell_what_ran(tmp_path, capsys, monkeypatch):
     ],
 )
 def test_the_command_of_a_file_has_what_decides_it(monkeypatch, arguments, environment, command):
-    monkeypatch.setenv(logs.COMMAND, logs.called(arguments, environment))
-    assert logs.command("T") == command
+    monkeypatch.setenv(call.COMMAND, call.called(arguments, environment))
+    assert call.command("T") == command
 
 
 def test_outside_a_run_there_is_no_command(monkeypatch):
-    monkeypatch.delenv(logs.COMMAND, raising=False)
-    assert logs.command("results/table1.csv") is None
+    monkeypatch.delenv(call.COMMAND, raising=False)
+    assert call.command("results/table1.csv") is None
 
 
 def test_starting_again_writes_a_new_file_and_leaves_the_old_one_alone(tmp_path):
@@ -78,27 +78,27 @@ def test_starting_again_writes_a_new_file_and_leaves_the_old_one_alone(tmp_path)
 def test_versions_come_without_importing(monkeypatch):
     def version(package):
         if package == "torch":
-            raise logs.metadata.PackageNotFoundError(package)
+            raise machine.metadata.PackageNotFoundError(package)
         return "1.0"
 
-    monkeypatch.setattr(logs.metadata, "version", version)
-    assert logs.versions().keys() == {"python", "numpy", "pyarrow", "transformers"}
+    monkeypatch.setattr(machine.metadata, "version", version)
+    assert machine.versions().keys() == {"python", "numpy", "pyarrow", "transformers"}
 
 
 def test_revision_is_of_the_library_and_none_outside_a_working_copy(tmp_path, monkeypatch):
-    library = tmp_path / "crosslens" / "logs.py"
+    library = tmp_path / "crosslens" / "machine.py"
     library.parent.mkdir()
     library.write_text("")
-    monkeypatch.setattr(logs, "__file__", str(library))
+    monkeypatch.setattr(machine, "__file__", str(library))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert logs.revision() is None
+    assert machine.revision() is None
     author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "one"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True).stdout
-    assert head.startswith(str(logs.revision()))
+    assert head.startswith(str(machine.revision()))
     library.write_text("changed = 1\n")
-    assert str(logs.revision()).endswith("+changes")
+    assert str(machine.revision()).endswith("+changes")
 
 
 @pytest.mark.parametrize(
@@ -106,15 +106,15 @@ def test_revision_is_of_the_library_and_none_outside_a_working_copy(tmp_path, mo
     [(0.04, "0.0 s"), (42, "42 s"), (59.9, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
 )
 def test_durations(seconds, text):
-    assert logs.duration(seconds) == text
+    assert quantities.duration(seconds) == text
 
 
 def test_progress_is_logged_at_most_every_ten_seconds_with_the_time_left(caplog, clock):
     caplog.set_level(logging.INFO)
-    with logs.Progress(100, "sentences", logging.getLogger("test")) as progress:
+    with progress.Progress(100, "sentences", logging.getLogger("test")) as sentences:
         for _ in range(25):
             clock[0] += 1
-            progress.advance(2)
+            sentences.advance(2)
     lines = [record.getMessage() for record in caplog.records]
     assert lines[:2] == [
         "sentences: 20 of 100, 2.0 per second, 40 s left",
@@ -126,22 +126,22 @@ def test_progress_is_logged_at_most_every_ten_seconds_with_the_time_left(caplog,
 
 def test_progress_over_things_and_after_an_error(caplog, clock):
     caplog.set_level(logging.INFO)
-    assert list(logs.Progress(3, "files", logging.getLogger("test")).over("abc")) == list("abc")
-    with pytest.raises(ValueError), logs.Progress(9, "files", logging.getLogger("test")) as progress:
-        progress.advance(4)
+    assert list(progress.Progress(3, "files", logging.getLogger("test")).over("abc")) == list("abc")
+    with pytest.raises(ValueError), progress.Progress(9, "files", logging.getLogger("test")) as files:
+        files.advance(4)
         raise ValueError
     ends = [record.getMessage().split(" in ")[0] for record in caplog.records]
     assert ends == ["3 files", "stopped after 4 of 9 files"]
 
 
 def test_peak_memory_is_in_bytes():
-    assert 2**20 < logs.peak_memory() < 2**40
+    assert 2**20 < machine.peak_memory() < 2**40
 
 
 def fails(tmp_path, line, status=1, first=""):
     """Log and stderr of a script that starts a log and then fails."""
-    script = f"{first}\nfrom crosslens import logs\nfrom crosslens.errors import DataError\nlogs.start('a.log', 't')\n{line}\n"
-    environment = os.environ | {"PYTHONPATH": str(Path(logs.__file__).parents[1])}
+    script = f"{first}\nfrom crosslens.runs import logs\nfrom crosslens.runs.errors import DataError\nlogs.start('a.log', 't')\n{line}\n"
+    environment = os.environ | {"PYTHONPATH": str(Path(logs.__file__).parents[2])}
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert result.returncode == status
     return (tmp_path / "a.log").read_text(), result.stderr
@@ -160,7 +160,7 @@ def test_an_error_of_ours_leaves_its_traceback_on_stderr_and_in_the_log(tmp_path
 
 FOREGROUND = "import os, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 HELD = """
-from crosslens import signals
+from crosslens.runs import signals
 with signals.held():
     os.kill(os.getpid(), signal.{0})
     with open("whole", "w") as file:

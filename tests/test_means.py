@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding import means as module
+from crosslens.encoding.means import Variant, language_means
 from crosslens.encoding.texts import load, load_pieces
-from crosslens.errors import DataError
-from crosslens.subspaces import means as module
-from crosslens.subspaces.means import Variant, language_means
+from crosslens.runs.errors import DataError
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from crosslens import records
 from crosslens.measures.clusters import kmeans_agreement
-from crosslens.measures.definitions import AMI, V_CHANCE, V_MEASURE
-from crosslens.measures.logistic import fit
 from crosslens.measures.probes import logistic_probe, split_by_text
 from crosslens.measures.projection import project
 from crosslens.measures.spelling import spelling_probe
+from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
+from crosslens.numerics.logistic import fit
+from crosslens.storage import records
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression

@@ -5,10 +5,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
+from crosslens.config.heads import ALL, ARC, LANGUAGE, TAG, TASK, WORD, LinearHead, Mix, ParserHead
+from crosslens.config.labels import RELATIONS
+from crosslens.config.units import Units
 from crosslens.encoding.texts import IGNORED, load
-from crosslens.encoding.units import Units
-from crosslens.heads import ALL, ARC, LANGUAGE, TAG, TASK, WORD, LinearHead, Mix, ParserHead
-from crosslens.labels import RELATIONS
 from crosslens.recipes import ENCODER, Halving, Phase, Score, Stage, Term
 from crosslens.training import optimiser
 from crosslens.training.biaffine import Biaffine

@@ -10,30 +10,30 @@ import pytest
 import torch
 import yaml
 from conftest import LANGUAGES
-from crosslens import parquet
-from crosslens import records as records_of
-from crosslens.cells import Published
 from crosslens.config.base import ConfigError
-from crosslens.config.whole import load
-from crosslens.digests import seal
+from crosslens.config.heads import ARC, TASK
+from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
+from crosslens.encoding import stored as states_files
+from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import load as load_texts
-from crosslens.errors import DataError
-from crosslens.heads import ARC, TASK
-from crosslens.kinds import kinds
-from crosslens.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.measures import attachment, similarity, spans
-from crosslens.measures.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.measures.given import Given
+from crosslens.measures.kinds import kinds
+from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
+from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021 import recipes
 from crosslens.papers.muller2021.hyperparameters import hyperparameters, searched
 from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, Study, needs, recipe_name, rows
 from crosslens.papers.muller2021.paper import draws, measures
 from crosslens.papers.muller2021.tables import table
-from crosslens.papers.paper import Need
 from crosslens.recipes import Edit
-from crosslens.states import files as states_files
-from crosslens.states.extract import text_means
+from crosslens.reports.cells import Published
+from crosslens.reports.paper import Need
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
+from crosslens.storage import records as records_of
+from crosslens.storage.seals import seal
 from crosslens.tokens.schema import TOKENS
 from crosslens.training.run import PREDICTIONS
 from seqeval.metrics import f1_score

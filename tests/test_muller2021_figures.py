@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.errors import DataError
-from crosslens.figures.curves import Curve, panels
-from crosslens.figures.save import save
 from crosslens.measures.cka import HEADINGS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.figures import correlations, similarities
 from crosslens.papers.muller2021.layout import TARGETS, Study
-from crosslens.records import RECORDS
+from crosslens.reports.figures.curves import Curve, panels
+from crosslens.reports.figures.save import save
+from crosslens.runs.errors import DataError
+from crosslens.storage.records import RECORDS
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
 

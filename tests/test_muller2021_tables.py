@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.cells import Published
 from crosslens.measures.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
 from crosslens.measures.ranks import holm, spearman
 from crosslens.papers.muller2021.correlation import correlations, spearman_by_layer
 from crosslens.papers.muller2021.layout import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, needs, printed_column
 from crosslens.papers.muller2021.tables import made
-from crosslens.records import RECORDS
+from crosslens.reports.cells import Published
+from crosslens.storage.records import RECORDS
 from scipy import stats
 
 ROOT = Path(__file__).parents[1]

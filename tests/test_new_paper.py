@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.figures.style import dark
+from crosslens.reports.figures.style import dark
 from sklearn.neighbors import NearestNeighbors
 from test_workflow import ALL, OVERLAY, REPOSITORY, RESULTS, copy_repository, planned, tiny
 

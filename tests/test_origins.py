@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.sources import origins
 from crosslens.sources.fetch import fetch, parts
 from crosslens.sources.origins import Origin, Recorded, copy_stamp, reason_to_fetch, remember

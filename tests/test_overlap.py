@@ -8,25 +8,25 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from crosslens.cells import Published, where
 from crosslens.config.base import ConfigError
 from crosslens.config.readings import Reading
-from crosslens.config.whole import load
 from crosslens.corpora.schema import TYPOLOGY, write
-from crosslens.digests import seal
 from crosslens.encoders import folder as folders
 from crosslens.encoders import packaged
 from crosslens.encoders.folder import Description
-from crosslens.figures.points import Panel, panels
-from crosslens.figures.style import FAMILY_MARKS
 from crosslens.measures.correlation import pearson, rowwise
 from crosslens.measures.overlap import by_token, by_type, distance, of_words
+from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019 import figure3, overlap
 from crosslens.papers.wu2019.items import items
 from crosslens.papers.wu2019.layout import DEFINITIONS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, WORDS, Texts
 from crosslens.papers.wu2019.scores import ZERO_SHOT, printed_scores
+from crosslens.reports.cells import Published, where
+from crosslens.reports.figures.points import Panel, panels
+from crosslens.reports.figures.style import FAMILY_MARKS
+from crosslens.storage.seals import seal
 from crosslens.tokens.counts import Counts, Vocabulary
 from crosslens.tokens.tokenise import write_tokens
 from matplotlib.text import Annotation

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from conftest import LANGUAGES, as_texts
+from crosslens.config.heads import TASK, LanguageModelHead
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.sampling import write_paragraphs
@@ -15,7 +16,6 @@ from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.packing import first_texts, in_windows, of_pages
 from crosslens.encoding.texts import Texts, load, load_pieces
-from crosslens.heads import TASK, LanguageModelHead
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.running import text
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Stage, Term

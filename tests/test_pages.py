@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 import yaml
-from crosslens.about import About
-from crosslens.cells import line, set_apart, table
 from crosslens.config.base import languages_table
-from crosslens.config.whole import load
-from crosslens.figures.save import save
-from crosslens.kinds import kinds
-from crosslens.logs import COMMAND
-from crosslens.measures import definitions
-from crosslens.pages import meanings, page, read_terms
-from crosslens.pages import table as laid_out
-from crosslens.papers.paper import papers
-from crosslens.provenance import write_record, write_table
+from crosslens.measures.kinds import kinds
+from crosslens.numerics import definitions
+from crosslens.papers import papers
+from crosslens.papers.configuration import load
+from crosslens.reports.about import About
+from crosslens.reports.cells import line, set_apart, table
+from crosslens.reports.figures.save import save
+from crosslens.reports.pages import meanings, page, read_terms
+from crosslens.reports.pages import table as laid_out
+from crosslens.reports.provenance import write_record, write_table
+from crosslens.reports.verdicts import AGREES, DISAGREES, NOT_DECIDED
+from crosslens.runs.call import COMMAND
 from crosslens.sources.registry import load as load_sources
-from crosslens.verdicts import AGREES, DISAGREES, NOT_DECIDED
 from matplotlib.figure import Figure
 
 REPOSITORY = Path(__file__).parents[1]

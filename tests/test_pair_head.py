@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 from conftest import LANGUAGES, NLI
+from crosslens.config.heads import TASK, LinearHead
+from crosslens.config.units import Units
 from crosslens.encoding.batches import collate
-from crosslens.encoding.states import pair_extents, unit_states
-from crosslens.encoding.units import Units
-from crosslens.heads import TASK, LinearHead
+from crosslens.encoding.unit_states import pair_extents, unit_states
 from crosslens.recipes import Data
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.predict import hidden_states, predict

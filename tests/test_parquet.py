@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from crosslens import parquet, records
-from crosslens.digests import digest
-from crosslens.provenance import write_table
+from crosslens.reports.provenance import write_table
+from crosslens.storage import parquet, records
+from crosslens.storage.seals import digest
 
 TABLE = pa.table(
     {

@@ -5,16 +5,16 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import LANGUAGES
+from crosslens.config.heads import ARC, TASK, LinearHead, ParserHead
+from crosslens.config.labels import RELATIONS
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.encoding.texts import IGNORED, load
-from crosslens.heads import ARC, TASK, LinearHead, ParserHead
-from crosslens.labels import RELATIONS
 from crosslens.measures import attachment
-from crosslens.measures.definitions import LAS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.measures.given import Given
+from crosslens.numerics.definitions import LAS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
-from crosslens.records import read_json
+from crosslens.storage.records import read_json
 from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
 from crosslens.training.heads.build import build
 from crosslens.training.heads.parser import inside, padded

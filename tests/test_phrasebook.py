@@ -12,7 +12,6 @@ import mwparserfromhell
 import mwxml
 import pytest
 from crosslens.config.phrasebook import Phrasebook
-from crosslens.errors import DataError
 from crosslens.phrasebook.articles import MINIMUM_CHARACTERS, articles
 from crosslens.phrasebook.check import (
     covering_meanings,
@@ -29,6 +28,7 @@ from crosslens.phrasebook.tables import TABLES, languages_present
 from crosslens.phrasebook.treebanks import conllu as to_conllu
 from crosslens.phrasebook.treebanks import treebank_path
 from crosslens.phrasebook.write import Sizes, write_sources
+from crosslens.runs.errors import DataError
 
 LANGUAGES = languages_present()
 MIRROR = Path(__file__).resolve().parents[2] / "shared" / "mirror" / "ud"

@@ -22,7 +22,6 @@ from crosslens.config.phrasebook import MLDOC, Phrasebook
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.errors import DataError
 from crosslens.phrasebook.archives import gz, tarred, xz, zipped
 from crosslens.phrasebook.articles import articles, paragraphs
 from crosslens.phrasebook.dictionaries import dictionary
@@ -38,6 +37,7 @@ from crosslens.phrasebook.running import EVERYDAY, everyday
 from crosslens.phrasebook.tables import TABLES, languages_present
 from crosslens.phrasebook.typology import read_features
 from crosslens.phrasebook.write import Sizes, write_sources
+from crosslens.runs.errors import DataError
 
 LANGUAGES = languages_present()
 RECORDS = 8

@@ -10,13 +10,13 @@ import zipfile
 from collections import Counter, defaultdict
 
 import pytest
-from crosslens.errors import DataError
-from crosslens.labels import NLI
+from crosslens.config.labels import NLI
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.phrasebook.inference import DENIAL, Statement, label_of, prompts, statements
 from crosslens.phrasebook.pairs import XNLI_LANGUAGES, multinli, xnli
 from crosslens.phrasebook.realise import Meaning, realise
 from crosslens.phrasebook.tables import TABLES, languages_present, read_related
+from crosslens.runs.errors import DataError
 
 LANGUAGES = languages_present()
 # Of XNLI 1.0's own files.

@@ -17,15 +17,15 @@ import pandas as pd
 import pytest
 import torch
 from conftest import LANGUAGES, build_encoder
-from crosslens import signals
 from crosslens.config.encoders import RandomEncoder
+from crosslens.config.heads import TASK, LanguageModelHead
 from crosslens.config.static import GloVe, Word2Vec
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts
-from crosslens.errors import DataError
-from crosslens.heads import TASK, LanguageModelHead
 from crosslens.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Stage, Static, Term
+from crosslens.runs import signals
+from crosslens.runs.errors import DataError
 from crosslens.training import parallel
 from crosslens.training.batches import stretch
 from crosslens.training.loop import Loop

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from conftest import save_tokenizer
+from crosslens.config.labels import UPOS
 from crosslens.config.readings import Reading
 from crosslens.corpora import dictionaries, entities, schema, treebanks
 from crosslens.corpora.conllu import Multiword, Sentence, read_treebank
-from crosslens.labels import UPOS
 from crosslens.phrasebook.generate import treebank
 from crosslens.phrasebook.grammar import read_grammar
 from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise

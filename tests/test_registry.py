@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.sources import docs, registry
 from crosslens.sources.registry import SOURCES_YAML, Source
 

@@ -15,20 +15,20 @@ from crosslens.config.encoders import RandomEncoder
 from crosslens.config.readings import Reading
 from crosslens.corpora import dictionaries, schema
 from crosslens.corpora.words import words as split_words
-from crosslens.digests import seal
 from crosslens.encoders import folder as folders
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.weights import write as write_weights
 from crosslens.encoding.occurrences import Occurrences, Spelling, context_vectors, find, moved, word_vectors
 from crosslens.encoding.packing import windows_of
 from crosslens.encoding.texts import load_pieces
-from crosslens.errors import DataError
 from crosslens.measures import neighbours, retrieval
 from crosslens.measures.given import Given
 from crosslens.measures.neighbours import Gold, chance, search, skewness
 from crosslens.measures.retrieval import ALONE, CONTEXTS, definition
 from crosslens.phrasebook.dictionaries import muse
 from crosslens.phrasebook.grammar import read_grammar
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from test_encoders import unigram_encoder
 

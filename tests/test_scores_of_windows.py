@@ -5,11 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from crosslens import parquet
-from crosslens.labels import ENTITIES, UPOS
+from crosslens.config.labels import ENTITIES, UPOS
 from crosslens.measures import classification, spans
-from crosslens.measures.f1 import Counts, sentences
 from crosslens.measures.given import Given
+from crosslens.numerics.f1 import Counts, sentences
+from crosslens.storage import parquet
 from crosslens.training.run import PREDICTIONS
 from seqeval.metrics import accuracy_score, f1_score
 from seqeval.metrics.sequence_labeling import get_entities

@@ -8,13 +8,13 @@ import signal
 
 import pandas as pd
 import pytest
-from crosslens import signals
-from crosslens.digests import seal
-from crosslens.errors import DataError
-from crosslens.logs import COMMAND
 from crosslens.recipes import Edit
+from crosslens.runs import signals
+from crosslens.runs.call import COMMAND
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import seal
+from crosslens.storage.trainings import CHECKPOINT, seen, trainings
 from crosslens.training import features, loop, search
-from crosslens.trainings import CHECKPOINT, seen, trainings
 from test_training import recipe
 
 NAMES = ("trial00", "trial01", "trial02")

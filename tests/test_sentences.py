@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.tokens.sentences import ENDS, FULL_WIDTH_ENDS, MODELS, split_after, splitter
 from crosslens.tokens.tokenise import load_tokenizer, tokenise, write_train
 from pydantic import ValidationError

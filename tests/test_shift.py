@@ -6,7 +6,7 @@ import torch
 from crosslens.encoding.blocks import blocks
 from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces, random_direction, shifted
 from crosslens.encoding.texts import Texts
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel, XLMRobertaConfig, XLMRobertaModel
 
 SHAPE = {"vocab_size": 90, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 24}

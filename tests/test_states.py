@@ -9,21 +9,21 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.config.draws import Draw, Draws
-from crosslens.digests import seal
-from crosslens.draws.draw import draw
-from crosslens.draws.files import read as read_draws
-from crosslens.draws.files import write as write_draws
+from crosslens.config.heads import LinearHead
+from crosslens.config.units import Units
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding import stored as states_files
 from crosslens.encoding.batches import collate
+from crosslens.encoding.draw import draw
+from crosslens.encoding.drawn import read as read_draws
+from crosslens.encoding.drawn import write as write_draws
+from crosslens.encoding.dump import run
+from crosslens.encoding.extract import extract
 from crosslens.encoding.texts import Texts
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
-from crosslens.fingerprint import Fingerprints
-from crosslens.heads import LinearHead
 from crosslens.recipes import Data
-from crosslens.states import files as states_files
-from crosslens.states.extract import extract
-from crosslens.states.run import run
+from crosslens.runs.errors import DataError
+from crosslens.storage.fingerprint import Fingerprints
+from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.model import EncoderWithHeads, save
 from safetensors.torch import load_file
@@ -155,7 +155,7 @@ def test_segments_change_the_states_as_transformers_has_it(bench, units):
 
 def test_a_change_to_training_extracts_no_states_again():
     reached = Fingerprints(Path(__file__).parents[1], cached=False).reached("workflow/scripts/states.py")
-    assert "workflow/crosslens/encoding/states.py" in reached
+    assert "workflow/crosslens/encoding/unit_states.py" in reached
     assert not [path for path in reached if "/training/" in path or path == "workflow/crosslens/recipes.py"]
 
 

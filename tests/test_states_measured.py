@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens.digests import seal
+from crosslens.encoding import stored as files
+from crosslens.encoding.stored import States
 from crosslens.measures import clusters, projection
-from crosslens.measures.definitions import PROBE_RANDOM, V_MEASURE
 from crosslens.measures.given import Given
 from crosslens.measures.probes import logistic_probe, probe_records
 from crosslens.measures.spelling import spelling_probe
+from crosslens.numerics.definitions import PROBE_RANDOM, V_MEASURE
 from crosslens.papers.tanti2021.config import Tsne
-from crosslens.states import files
-from crosslens.states.files import States
+from crosslens.storage.seals import seal
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 import torch
 from conftest import as_texts, build_encoder
-from crosslens import signals
 from crosslens.config.encoders import RandomEncoder
 from crosslens.config.static import GloVe, Word2Vec
 from crosslens.encoders.load import load_encoder
@@ -24,8 +23,9 @@ from crosslens.encoders.static import StaticEncoder
 from crosslens.encoders.weights import WORD_EMBEDDINGS
 from crosslens.encoding.blocks import lowest
 from crosslens.encoding.texts import Texts
-from crosslens.errors import DataError
-from crosslens.streams import stream
+from crosslens.numerics.streams import stream
+from crosslens.runs import signals
+from crosslens.runs.errors import DataError
 from crosslens.training import glove, static, word2vec
 from crosslens.training.checkpoint import Kept
 from crosslens.training.cooccurrence import Cooccurrence, count

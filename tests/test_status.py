@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from crosslens.status import Item, built, main, outlook, status, table
+from crosslens.monitoring.status import Item, built, main, outlook, status, table
 from rich.console import Console
 
 REPOSITORY = Path(__file__).parents[1]
@@ -125,4 +125,4 @@ def test_make_status_in_a_folder_with_a_space(tmp_path):
     said = subprocess.run(
         ["make", "--no-print-directory", "status"], cwd=folder, capture_output=True, text=True, check=True
     ).stdout
-    assert said.startswith(f"{folder}/.venv/bin:") and said.endswith(":-m crosslens.status\n")
+    assert said.startswith(f"{folder}/.venv/bin:") and said.endswith(":-m crosslens.monitoring.status\n")

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from crosslens.streams import stream
+from crosslens.numerics.streams import stream
 
 
 def test_streams_of_other_names_or_seeds_are_other_streams():

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 from conftest import LANGUAGES
-from crosslens.errors import DataError
-from crosslens.measures.logistic import fit
+from crosslens.encoding.encoded import update_from_texts
+from crosslens.numerics.densray import PAIRS, centroids, densray, densray_of_unit_differences
+from crosslens.numerics.inlp import inlp
+from crosslens.numerics.linear import lda, leace, lsar
+from crosslens.numerics.logistic import fit
+from crosslens.numerics.statistics import Statistics
+from crosslens.numerics.subspace import Subspace
 from crosslens.recipes import Data
-from crosslens.subspaces.densray import PAIRS, centroids, densray, densray_of_unit_differences
-from crosslens.subspaces.encoded import update_from_texts
-from crosslens.subspaces.inlp import inlp
-from crosslens.subspaces.linear import lda, leace, lsar
-from crosslens.subspaces.statistics import Statistics
-from crosslens.subspaces.subspace import Subspace
+from crosslens.runs.errors import DataError
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -69,7 +69,7 @@ def test_sums_are_those_of_all_vectors():
 def test_a_stream_in_blocks_and_parts_is_one_shot(by_language, monkeypatch):
     states = languages(sizes=(200, 3, 117, 41))
     whole = gathered(states, by_language=by_language)
-    monkeypatch.setattr("crosslens.subspaces.statistics.BLOCK", 7)
+    monkeypatch.setattr("crosslens.numerics.statistics.BLOCK", 7)
     generator = np.random.default_rng(1)
     parts = [Statistics(9, by_language=by_language) for _ in range(3)]
     blocks = [(name, block) for name in states for block in np.array_split(states[name], 9)]  # some of them empty
@@ -172,7 +172,7 @@ def summed_over_pairs(states, pairs, unit):
 @pytest.mark.parametrize("pairs", PAIRS)
 @pytest.mark.parametrize("unit", [False, True])
 def test_densray_is_the_sum_over_all_pairs(sizes, pairs, unit, monkeypatch):
-    monkeypatch.setattr("crosslens.subspaces.densray.ROWS", 17)
+    monkeypatch.setattr("crosslens.numerics.densray.ROWS", 17)
     states = languages(sizes)
     subspace = densray_of_unit_differences(states, pairs=pairs) if unit else densray(gathered(states), pairs=pairs)
     expected = summed_over_pairs(states, pairs, unit)

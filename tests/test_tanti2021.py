@@ -7,14 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import NLI
-from crosslens.cells import COLUMNS, Published
 from crosslens.config.base import languages_table
-from crosslens.config.whole import load
-from crosslens.encoding.units import Units
-from crosslens.figures.style import FAMILY_MARKS, marks
-from crosslens.heads import LANGUAGE, TASK
-from crosslens.measures.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM, V_CHANCE
-from crosslens.measures.intervals import mean_interval
+from crosslens.config.heads import LANGUAGE, TASK
+from crosslens.config.units import Units
+from crosslens.numerics.definitions import ACCURACY, MACRO_F1, PROBE_RANDOM, V_CHANCE
+from crosslens.numerics.intervals import mean_interval
+from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021.draws import draws
 from crosslens.papers.tanti2021.figures import key, scattered
 from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, recipe_name
@@ -22,6 +20,8 @@ from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.papers.tanti2021.records import named
 from crosslens.papers.tanti2021.tables import made
 from crosslens.recipes import ENCODER, Edit
+from crosslens.reports.cells import COLUMNS, Published
+from crosslens.reports.figures.style import FAMILY_MARKS, marks
 from matplotlib.colors import to_hex
 
 ROOT = Path(__file__).parents[1]

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
+from crosslens.config.heads import LANGUAGE, TASK, LinearHead
 from crosslens.encoding.batches import collate
-from crosslens.encoding.states import unit_states
-from crosslens.heads import LANGUAGE, TASK, LinearHead
+from crosslens.encoding.unit_states import unit_states
 from crosslens.papers.tanti2021 import recipes
 from crosslens.recipes import Data, Recipe
 from crosslens.training.loop import Loop

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.cells import Published
-from crosslens.digests import seal
-from crosslens.measures.definitions import ACCURACY, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, UNION_F1
+from crosslens.numerics.definitions import ACCURACY, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, UNION_F1
 from crosslens.papers.tanti2021 import recipes
 from crosslens.papers.tanti2021.items import items
 from crosslens.papers.tanti2021.layout import PAPER, TASKS, column, recipe_name
 from crosslens.papers.tanti2021.released import NATS, by_epoch, by_language, validation
 from crosslens.papers.tanti2021.search import EXPERIMENTS, authors_name, authors_scores, published_run, searched
+from crosslens.reports.cells import Published
+from crosslens.storage.seals import seal
 
 ROOT = Path(__file__).parents[1]
 RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")

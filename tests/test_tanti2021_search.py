@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.cells import Published, table
-from crosslens.config.whole import load
-from crosslens.heads import LANGUAGE, TASK
-from crosslens.measures.definitions import ACCURACY, MACRO_F1
+from crosslens.config.heads import LANGUAGE, TASK
+from crosslens.numerics.definitions import ACCURACY, MACRO_F1
+from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021 import recipes
 from crosslens.papers.tanti2021.layout import PAPER
 from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, searched, used
+from crosslens.reports.cells import Published, table
 
 ROOT = Path(__file__).parents[1]
 PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.cells import Published
 from crosslens.config.draws import Draw, Draws
 from crosslens.corpora.schema import write
-from crosslens.digests import seal
-from crosslens.draws.files import write as write_draws
+from crosslens.encoding.drawn import write as write_draws
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import LABELS, UNITS
 from crosslens.papers.tanti2021.sizes import table
+from crosslens.reports.cells import Published
+from crosslens.storage.seals import seal
 from crosslens.tokens.schema import TOKENS
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources/published/tanti2021.csv")

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import LANGUAGES, SIZES, save_tokenizer
-from crosslens import parquet
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
-from crosslens.digests import seal
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
+from crosslens.storage.seals import seal
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.schema import counts as counts_of
 from crosslens.tokens.tokenise import CUT, altering, labelled_pieces, load_tokenizer, tokenise, write_tokens, write_train

@@ -17,22 +17,22 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, SIZES, UPOS
-from crosslens import signals
+from crosslens.config.heads import LANGUAGE, TASK, LinearHead
+from crosslens.config.units import Units
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import collate, sorted_batches
-from crosslens.encoding.states import unit_states
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
-from crosslens.heads import LANGUAGE, TASK, LinearHead
-from crosslens.logs import COMMAND
+from crosslens.encoding.unit_states import unit_states
+from crosslens.numerics.streams import stream
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
-from crosslens.streams import stream
+from crosslens.runs import signals
+from crosslens.runs.call import COMMAND
+from crosslens.runs.errors import DataError
+from crosslens.storage.trainings import CHECKPOINT
 from crosslens.training import checkpoint, cpu, optimiser
 from crosslens.training.batches import random_batches
 from crosslens.training.loop import Loop
 from crosslens.training.predict import hidden_states, predict, selection_score
 from crosslens.training.run import run
-from crosslens.trainings import CHECKPOINT
 from pydantic import ValidationError
 from sklearn.metrics import f1_score
 
@@ -801,7 +801,7 @@ import logging, sys, time
 from pathlib import Path
 sys.path[:0] = [{workflow!r}, {tests!r}]
 import torch; torch.set_num_threads(1)
-from crosslens import signals
+from crosslens.runs import signals
 from crosslens.training.loop import Loop
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import load

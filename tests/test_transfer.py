@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 import torch
 from conftest import NLI
-from crosslens import records
+from crosslens.config.heads import TASK, LinearHead
+from crosslens.config.units import Units
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
-from crosslens.encoding.units import Units
-from crosslens.heads import TASK, LinearHead
 from crosslens.measures import transfer
 from crosslens.measures.given import Given
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
+from crosslens.storage import records
 from crosslens.training.model import EncoderWithHeads, save
 from test_translation import dev_tokens  # noqa: F401
 

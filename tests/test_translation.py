@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from crosslens import records
-from crosslens.digests import seal
 from crosslens.encoders.folder import LANGUAGE_MODEL
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
 from crosslens.encoding.texts import load_pieces
-from crosslens.errors import DataError
 from crosslens.measures import samples, translation
 from crosslens.measures.given import Given
 from crosslens.measures.pairs import Mean, mean_states
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, MASKED, NO_SHIFT, PROBABILITY, RANDOM, SHARES, SHIFT, THIRD
+from crosslens.runs.errors import DataError
+from crosslens.storage import records
+from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.trained import load_language_model

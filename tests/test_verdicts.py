@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.measures.intervals import Interval
-from crosslens.verdicts import CHANCE, Floor, Model, floor, paired_floor, unlearned, verdict
+from crosslens.numerics.intervals import Interval
+from crosslens.reports.verdicts import CHANCE, Floor, Model, floor, paired_floor, unlearned, verdict
 from scipy import stats
 
 LEARNED = Model("bert-64/more", [Floor(CHANCE, 60.0, 33.3, 20.0)], 2)

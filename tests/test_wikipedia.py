@@ -10,12 +10,12 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
-from crosslens import parquet
 from crosslens.corpora import dumps, schema
 from crosslens.corpora.dumps import Page, in_parts, pages
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.sources.wikipedia import sample
+from crosslens.storage import parquet
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "wikipedia"
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real dumps in ../shared/mirror")

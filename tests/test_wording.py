@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from crosslens.config.whole import load
-from crosslens.measures.definitions import ACCURACY
-from crosslens.papers.paper import papers
+from crosslens.numerics.definitions import ACCURACY
+from crosslens.papers import papers
+from crosslens.papers.configuration import load
 from crosslens.papers.wording import by_seeds, interval
 from crosslens.papers.wu2019 import identification
 from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
-from crosslens.digests import seal
-from crosslens.papers.paper import MODEL_FILES
+from crosslens.reports.paper import MODEL_FILES
+from crosslens.storage.seals import seal
 from forked import READS
 from forked import snakemake as forked
 from safetensors.numpy import load_file
@@ -224,7 +224,7 @@ TRACKED = {  # script -> what of the repository its rule names among its params,
     "typology": ("resources/languages.csv",),
     "table": ("resources/published/", "resources/languages.csv"),  # against which the settings of corpora are checked once more
     "figure": ("resources/published/",),
-    "page": ("resources/terms.yaml", "workflow/crosslens/page.html.j2"),
+    "page": ("resources/terms.yaml", "workflow/crosslens/reports/page.html.j2"),
 }
 
 

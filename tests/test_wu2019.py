@@ -4,10 +4,10 @@ from copy import deepcopy
 
 import pytest
 from crosslens.config.base import ConfigError
-from crosslens.config.whole import load
-from crosslens.encoding.units import Units
-from crosslens.heads import LANGUAGE, TASK, Mix, ParserHead
-from crosslens.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
+from crosslens.config.heads import LANGUAGE, TASK, Mix, ParserHead
+from crosslens.config.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
+from crosslens.config.units import Units
+from crosslens.papers.configuration import load
 from crosslens.papers.wu2019.items import items
 from crosslens.papers.wu2019.layout import IDENTIFICATION, TASKS, UNTRAINED, Study
 from crosslens.papers.wu2019.paper import PAPER

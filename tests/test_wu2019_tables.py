@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.cells import COLUMNS, Published
-from crosslens.digests import sealed
-from crosslens.errors import DataError
 from crosslens.papers.wu2019 import figures, layers, search, tables
 from crosslens.papers.wu2019.layout import CELLS, FULL, RELEASED_ROOT, TABLES, TAGS, Study
+from crosslens.reports.cells import COLUMNS, Published
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import sealed
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources/published/wu2019.csv")
 TESTS = {task: tables._printed(PUBLISHED, table) for task, table in TABLES.items()}

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.measures.definitions import ACCURACY, PROBE_ACROSS, TRANSFER
+from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, TRANSFER
 from crosslens.papers.tanti2021.layout import V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
-from crosslens.records import read
+from crosslens.storage.records import read
 from scipy import stats
 
 pytestmark = pytest.mark.demo

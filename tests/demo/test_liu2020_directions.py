@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from crosslens.measures.guesses import BIGRAM, GAIN, MAJORITY, MODEL
 from crosslens.measures.shifts import CONVERT_RATE, NO_SHIFT, RANDOM, SHIFT
-from crosslens.records import read
+from crosslens.storage.records import read
 
 pytestmark = pytest.mark.demo
 ROOT = Path(__file__).parents[2]

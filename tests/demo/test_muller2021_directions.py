@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.records import read
+from crosslens.storage.records import read
 from scipy import stats
 
 pytestmark = pytest.mark.demo

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from crosslens import parquet
 from crosslens.corpora import schema
+from crosslens.storage import parquet
 
 pytestmark = pytest.mark.demo
 RESULTS = Path(__file__).parents[2] / "results/demo"

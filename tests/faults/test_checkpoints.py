@@ -5,7 +5,7 @@ import random
 
 import pytest
 import torch
-from crosslens.heads import TASK
+from crosslens.config.heads import TASK
 from crosslens.training import checkpoint
 from crosslens.training.loop import Loop
 from test_training import Killed, assert_same, loop, recipe

@@ -17,9 +17,9 @@ import jsonschema
 import pytest
 import yaml
 from crosslens.config import docs
-from crosslens.config.whole import load
-from crosslens.errors import DataError, short
-from crosslens.scales import read_yaml
+from crosslens.config.scales import read_yaml
+from crosslens.papers.configuration import load
+from crosslens.runs.errors import DataError, short
 from forked import snakemake
 from test_config import merged
 

@@ -8,22 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from crosslens import cells, digests, parquet, provenance, records
 from crosslens.config.draws import Draw, Draws
+from crosslens.config.heads import TASK
 from crosslens.config.readings import Reading
+from crosslens.config.units import Units
 from crosslens.corpora import schema
-from crosslens.draws.files import read as read_draws
-from crosslens.draws.files import write as write_draws
+from crosslens.encoding import stored as states_files
+from crosslens.encoding.drawn import read as read_draws
+from crosslens.encoding.drawn import write as write_draws
+from crosslens.encoding.dump import run as store_states
 from crosslens.encoding.texts import load
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
-from crosslens.heads import TASK
 from crosslens.measures import adversary, classification
-from crosslens.measures.definitions import ACCURACY
 from crosslens.measures.given import Given
-from crosslens.pages import _item
-from crosslens.states import files as states_files
-from crosslens.states.run import run as store_states
+from crosslens.numerics.definitions import ACCURACY
+from crosslens.reports import cells, provenance
+from crosslens.reports.pages import _item
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet, records
+from crosslens.storage import seals as digests
 from crosslens.tokens.schema import counts
 from crosslens.tokens.tokenise import write_corpus_tokens
 from crosslens.training.run import run as train

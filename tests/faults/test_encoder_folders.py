@@ -26,7 +26,7 @@ from crosslens.encoders import packaged
 from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
 from crosslens.encoders.load import load_encoder
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer
 from safetensors.torch import load_file, save_file
 

@@ -33,7 +33,7 @@ from crosslens.corpora import dictionaries, documents, entities, pairs, treebank
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.dumps import pages
 from crosslens.corpora.lines import read_lines
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.sources.fetch import fetch
 from crosslens.sources.wikipedia import read_index
 from crosslens.encoders.describe import _vocabulary

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import test_workflow
-from crosslens.heads import LANGUAGE
+from crosslens.config.heads import LANGUAGE
 from crosslens.recipes import Recipe, Score
 from safetensors.numpy import load_file
 from test_training import WIKI_VALIDATION, recipe

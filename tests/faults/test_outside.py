@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import pytest
 from crosslens.config.encoders import FolderEncoder
-from crosslens.errors import DataError, short
 from crosslens.phrasebook.write import Sizes, write_sources
+from crosslens.runs.errors import DataError, short
 from forked import snakemake
 from tally import Tally
 from test_workflow import copy_repository, environment
@@ -192,7 +192,12 @@ EDITS = (  # none of a line has a job that follows from another's of the same li
     ),
     (
         Edit("resources/terms.yaml", another_value, "Lay out dataset_sizes", "resources/terms.yaml "),
-        Edit("workflow/crosslens/page.html.j2", another_letter, "Lay out dataset_sizes", "workflow/crosslens/page.html.j2 "),
+        Edit(
+            "workflow/crosslens/reports/page.html.j2",
+            another_letter,
+            "Lay out dataset_sizes",
+            "workflow/crosslens/reports/page.html.j2 ",
+        ),
         *WEIGHTS,
     ),
     (Edit("envs/corpora.yaml", replaced(rb"numpy=2\.(\d+)", "%d"), "Write the phrasebook's corpora", "Params have changed"),),

@@ -9,23 +9,25 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from crosslens import cells, digests, provenance, records
 from crosslens.config.draws import Draw, Draws
+from crosslens.config.heads import TASK
+from crosslens.config.units import Units
 from crosslens.corpora import schema
-from crosslens.draws.files import read as read_draws
-from crosslens.draws.files import write as write_draws
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding import stored as states_files
+from crosslens.encoding.drawn import read as read_draws
+from crosslens.encoding.drawn import write as write_draws
+from crosslens.encoding.dump import run as store_states
 from crosslens.encoding.texts import load
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
-from crosslens.heads import TASK
 from crosslens.measures import adversary, classification
-from crosslens.measures.definitions import ACCURACY
 from crosslens.measures.given import Given
-from crosslens.pages import _item
-from crosslens.parquet import read
-from crosslens.states import files as states_files
-from crosslens.states.run import run as store_states
+from crosslens.numerics.definitions import ACCURACY
+from crosslens.reports import cells, provenance
+from crosslens.reports.pages import _item
+from crosslens.runs.errors import DataError
+from crosslens.storage import records
+from crosslens.storage import seals as digests
+from crosslens.storage.parquet import read
 from crosslens.tokens.schema import counts
 from crosslens.training.run import run as train
 from test_training import recipe

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from crosslens import digests
+from crosslens.storage import seals as digests
 from crosslens.storage.adoption import Records
 from snakemake.persistence import RECORD_FORMAT_VERSION
 from snakemake.persistence.file import FilePersistence

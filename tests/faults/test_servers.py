@@ -27,7 +27,7 @@ import pytest
 from crosslens.config.encoders import VocabularyEncoder
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.encoders.describe import describe
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 from crosslens.sources import network
 from crosslens.sources.fetch import fetch, parts
 from crosslens.sources.pins import pinned, reading

@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 
 from crosslens.config import static
 from crosslens.config.base import Section, Split
-from crosslens.encoding.units import Units
-from crosslens.heads import Head, LanguageModelHead, Layer
+from crosslens.config.heads import Head, LanguageModelHead, Layer
+from crosslens.config.units import Units
 
 ENCODER: Final = "encoder"
 

@@ -3,10 +3,10 @@
 from importlib import import_module
 from pathlib import Path
 
-from crosslens import logs
 from crosslens.corpora.official import write_corpus
-from crosslens.digests import verified
+from crosslens.runs import logs
 from crosslens.sources.pins import reading
+from crosslens.storage.seals import verified
 
 settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from crosslens import logs
 from crosslens.config.draws import Draws
-from crosslens.draws.files import write
+from crosslens.encoding.drawn import write
+from crosslens.runs import logs
 
 logs.start(snakemake.log[0], snakemake.output[0])
 settings = Draws.model_validate(snakemake.params.settings)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from crosslens import logs
-from crosslens.digests import verified
+from crosslens.runs import logs
 from crosslens.sources.fetch import in_mirrors, parts
 from crosslens.sources.origins import Origin, Recorded, copy_stamp, remember
 from crosslens.sources.pins import reading
 from crosslens.sources.wikipedia import sample
+from crosslens.storage.seals import verified
 
 wildcards, settings = snakemake.wildcards, snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=wildcards.seed)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from crosslens import logs
 from crosslens.config.encoders import Encoder
-from crosslens.digests import verified
 from crosslens.encoders.build import build
+from crosslens.runs import logs
 from crosslens.sources.pins import reading
+from crosslens.storage.seals import verified
 from pydantic import TypeAdapter
 
 log = logs.start(snakemake.log[0], snakemake.output[0])

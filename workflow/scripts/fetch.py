@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from crosslens import logs
-from crosslens.digests import seal
+from crosslens.runs import logs
 from crosslens.sources.fetch import fetch, in_mirrors
 from crosslens.sources.origins import Origin, copy_stamp, remember
+from crosslens.storage.seals import seal
 
 wildcards = snakemake.wildcards
 log = logs.start(snakemake.log[0], snakemake.output[0])

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from crosslens import logs
-from crosslens.records import gather
+from crosslens.runs import logs
+from crosslens.storage.records import gather
 
 logs.start(snakemake.log[0], snakemake.output[0])
 gather(snakemake.input, Path(snakemake.output[0]))

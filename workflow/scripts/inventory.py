@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pyarrow.csv
-from crosslens import logs
 from crosslens.corpora.inventory import inventory
-from crosslens.digests import sealed
+from crosslens.runs import logs
+from crosslens.storage.seals import sealed
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 table = inventory([Path(path) for path in snakemake.params.files], snakemake.params.settings)

@@ -3,10 +3,12 @@
 from importlib import import_module
 from pathlib import Path
 
-from crosslens import gpus, logs, records
-from crosslens.digests import verified
 from crosslens.measures.given import Given
-from crosslens.trainings import seen, trainings
+from crosslens.runs import gpus, logs
+from crosslens.runs.machine import machine
+from crosslens.storage import records
+from crosslens.storage.seals import verified
+from crosslens.storage.trainings import seen, trainings
 
 kind, params = snakemake.wildcards.kind, snakemake.params
 log = logs.start(snakemake.log[0], snakemake.output[0])
@@ -33,5 +35,5 @@ rows = [
 ]
 schema = getattr(module, "SCHEMA", records.RECORDS)
 seen(inputs.get("predictions", []))  # for runs that do not show their jobs, or have their own workflow
-metadata = {"kind": kind, "recipe": recipe, "settings": params.settings["measure"], **logs.machine(snakemake.threads)}
+metadata = {"kind": kind, "recipe": recipe, "settings": params.settings["measure"], **machine(snakemake.threads)}
 records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema, metadata)

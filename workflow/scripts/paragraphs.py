@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from crosslens import logs
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.digests import verified
+from crosslens.runs import logs
 from crosslens.sources.pins import reading
+from crosslens.storage.seals import verified
 
 
 def main(snakemake):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from crosslens import logs
-from crosslens.digests import seal
 from crosslens.phrasebook.write import Sizes, write_sources
+from crosslens.runs import logs
+from crosslens.storage.seals import seal
 
 settings = dict(snakemake.params.settings)
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])

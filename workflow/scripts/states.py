@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from crosslens import gpus, logs
 from crosslens.config.draws import Draws
-from crosslens.encoding.units import Units
-from crosslens.states.run import run
-from crosslens.trainings import seen
+from crosslens.config.units import Units
+from crosslens.encoding.dump import run
+from crosslens.runs import gpus, logs
+from crosslens.storage.trainings import seen
 
 settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=int(snakemake.wildcards.seed))

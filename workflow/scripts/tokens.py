@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from crosslens import logs
 from crosslens.config.readings import Reading
-from crosslens.digests import verified
+from crosslens.runs import logs
+from crosslens.storage.seals import verified
 from crosslens.tokens.tokenise import write_corpus_tokens
 
 log = logs.start(snakemake.log[0], snakemake.output[0])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from crosslens import gpus, logs
+from crosslens.runs import gpus, logs
 
 seed = int(snakemake.wildcards.seed)
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=seed)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from crosslens import logs
 from crosslens.corpora.schema import TYPOLOGY, write
 from crosslens.corpora.typology import read
-from crosslens.digests import verified
+from crosslens.runs import logs
 from crosslens.sources.pins import reading
+from crosslens.storage.seals import verified
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 paths = [verified(Path(path)) for path in snakemake.input]

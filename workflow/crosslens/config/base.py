@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,11 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from crosslens.errors import DataError, short
+from crosslens.runs.errors import DataError, short
 from crosslens.storage.bounded import read_text
-
-if TYPE_CHECKING:
-    from crosslens.config.whole import Config
 
 LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
 
@@ -182,17 +179,6 @@ class OneOfKinds(Section):
     @model_serializer(mode="wrap")
     def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {"kind": self.kind, **fields(self)}  # type: ignore[attr-defined]
-
-
-class PaperSection(Section):
-    """What every paper's section has."""
-
-    encoder: str = Field(description="key of encoders")
-    reading: str = Field(description="key of readings: how the paper's texts become tokens")
-
-    def check(self, config: "Config") -> None:
-        """Raise ValueError, with the key, where the section does not fit the rest of the configuration."""
-        raise NotImplementedError
 
 
 def nearest(key: object, names: Iterable[str] | None = None) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from crosslens.config.base import Count, Language, Section, Share, Split, check_languages, fill, flores, inside, languages_table
-from crosslens.labels import TOPICS
+from crosslens.config.labels import TOPICS
 
 Files = str | list[str] | dict[Language, list[str]]
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Literal, Self
 
-from crosslens.config.base import Count, PaperSection, Section, Split
+from crosslens.config.base import Count, Section, Split
+from crosslens.config.whole import PaperSection
 
 
 class Draw(Section):

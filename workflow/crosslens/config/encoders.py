@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from crosslens.config.base import Count, Section, plain
-from crosslens.errors import DataError, short
+from crosslens.runs.errors import DataError, short
 from crosslens.storage.bounded import read_json
 
 DEEPEST = 1000  # blocks, several times those of any encoder

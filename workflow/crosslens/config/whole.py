@@ -1,31 +1,27 @@
-"""The whole configuration: one typed model of config.yaml and its overlays.
+"""The whole configuration but for the sections of papers: one typed model of config.yaml and its overlays."""
 
-An unknown key, a wrong type or a value out of range raises a `ConfigError` that names the key, what was expected and, for a
-misspelt key, the closest name. The JSON schema and docs/config.md are generated from these models (crosslens.config.docs).
-"""
-
-import re
-from collections.abc import Collection, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Collection
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, ValidationError, create_model, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Count, Name, PaperSection, Section, nearest, or_null, plain
+from crosslens.config.base import Count, Name, Section, nearest, or_null, plain
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.readings import Reading
 from crosslens.config.states import States
-from crosslens.errors import short
-from crosslens.papers import KEYS
 
-# One section per paper, from the one list of papers; a paper that is not configured is null.
-_SECTIONS: dict[str, Any] = {
-    key: (import_module(f"crosslens.papers.{key}.config").PAPER_SECTION | None, Field(None, description="null: not configured"))
-    for key in KEYS
-}
-Papers = create_model("Papers", __base__=Section, __doc__="One section per paper.", **_SECTIONS)
+
+class PaperSection(Section):
+    """What every paper's section has."""
+
+    encoder: str = Field(description="key of encoders")
+    reading: str = Field(description="key of readings: how the paper's texts become tokens")
+
+    def check(self, config: "Config") -> None:
+        """Raise ValueError, with the key, where the section does not fit the rest of the configuration."""
+        raise NotImplementedError
 
 
 class Config(Section):
@@ -42,7 +38,7 @@ class Config(Section):
     readings: dict[Name, Reading] = Field({}, description="how texts become tokens, by name")
     states: States = Field(States(), description="hidden states on disk")
     phrasebook: Phrasebook = Field(Phrasebook(), description="generated corpora in the official formats")
-    papers: Papers = Field(description="the studies")
+    papers: Section = Field(description="the studies")
 
     @field_validator("corpora", mode="before")
     @classmethod
@@ -86,7 +82,7 @@ class Config(Section):
                 _expect(f"encoders.{name}.tokenizer", shared, self.encoders)
                 if self.encoders[shared].shares():
                     raise ValueError(f"encoders.{name}.tokenizer: expected an encoder with its own tokenizer, found '{shared}'")
-        for key in KEYS:
+        for key in type(self.papers).model_fields:
             if (section := self.paper(key)) is not None:
                 self.expect_encoder(f"papers.{key}.encoder", section.encoder)
                 _expect(f"papers.{key}.reading", section.reading, self.readings)
@@ -119,92 +115,3 @@ def _expect(key: str, name: str, known: Collection[str]) -> None:
     """Raise ValueError unless `name`, given at `key`, is one of the known names."""
     if name not in known:
         raise ValueError(f"{key}: expected one of {', '.join(known)}, found '{name}'{nearest(name, known)}")
-
-
-LONGEST = 1200  # characters of a line of an error
-MOST = 50  # keys that an error names
-EXPECTED = {
-    "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
-    "float_type": "a number", "float_parsing": "a number", "finite_number": "a number",
-    "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text", "list_type": "a list",
-    "dict_type": "a section", "model_type": "a section", "model_attributes_type": "a section",
-    "greater_than_equal": "at least {ge}", "greater_than": "above {gt}", "less_than_equal": "at most {le}",
-    "less_than": "below {lt}", "too_short": "{min_length} or more entries", "literal_error": "{expected}",
-    "string_pattern_mismatch": "text matching {pattern}", "string_too_long": "at most {max_length} characters",
-    "union_tag_invalid": "one of {expected_tags}",
-}  # fmt: skip
-
-
-def _key(location: Sequence[str | int], values: Any, last: bool) -> str:
-    """Path of a key as the user wrote it, without the names of union members; `last` keeps a last part that is missing."""
-    parts = []
-    for number, part in enumerate(location):
-        if isinstance(values, Mapping):
-            exists = part in values
-        else:
-            exists = isinstance(values, list) and isinstance(part, int) and part < len(values)
-        if exists:
-            values = values[part]
-        if exists or (last and number == len(location) - 1):
-            parts.append(part[:80] if isinstance(part, str) else short(part))
-    return ".".join(parts)
-
-
-def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Key, what was expected there (or the whole message), and what was found ('' where the message is complete)."""
-    kind, location, value = problem["type"], problem["loc"], problem["input"]
-    context = problem.get("ctx", {})
-    if location[:1] in (("encoders",), ("corpora",)):
-        location = location[:2] + location[3:]  # without the form (kind, source) that the third part names
-    key = _key(location, values, kind == "missing")
-    if kind == "extra_forbidden":
-        return key, f"unknown key{nearest(location[-1])}", ""
-    if kind == "missing":
-        return key, "expected a value, found none", ""
-    if kind == "value_error":
-        return key, str(context["error"]), ""
-    if kind == "union_tag_not_found":
-        return f"{key}.{context['discriminator'].strip(chr(39))}", "expected a value, found none", ""
-    if problem["loc"][-1:] == ("[key]",) and kind == "string_pattern_mismatch":
-        marks = [mark for mark in "._-" if mark in re.sub("[a-z0]-[z9]", "", context["pattern"])]
-        return key, f"expected a name of lower-case letters, digits{' and ' * bool(marks)}{' '.join(marks)}", ""
-    if problem["loc"][-1:] == ("[key]",) and kind == "string_too_long":
-        return key, f"expected a name of at most {context['max_length']} characters", ""
-    if problem["loc"][-1:] == ("[key]",):
-        names = context.get("expected", "").replace(" or ", ", ").replace("'", "").split(", ")
-        return key, f"unknown key, expected {context.get('expected', 'another name')}{nearest(value, names)}", ""
-    text = EXPECTED.get(kind, problem["msg"]).format(**context)
-    hint = ""
-    if context.get("pattern") == LANGUAGE_PATTERN:
-        text = "a language code of two or three letters"
-    elif kind == "union_tag_invalid":
-        key, value = f"{key}.{context['discriminator'].strip(chr(39))}", context.get("tag")
-        hint = nearest(value, context.get("expected_tags", "").replace("'", "").split(", "))
-    elif kind == "literal_error" and isinstance(value, str):
-        hint = nearest(value, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
-    elif kind == "string_type" and isinstance(value, bool):
-        hint = " (YAML reads yes, no, on and off as truth values: put it in quotes)"
-    return key, text, f", found {short(value)}{hint}"
-
-
-def _readable(line: str) -> str:
-    """A line as a terminal may show it: what was found may be of any length, and have any characters."""
-    text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
-
-
-def load(values: Mapping[str, Any], origin: str = "config.yaml") -> Config:
-    """Check and type a configuration. Raises ConfigError, one line per key: `origin: key: expected ..., found ...`."""
-    try:
-        return Config.model_validate(dict(values))
-    except ValidationError as error:
-        problems: dict[str, tuple[list[str], str]] = {}
-        for problem in error.errors():
-            key, text, found = _message(problem, values)
-            problems.setdefault(key, ([], found))[0].append(text)
-        lines = [
-            ": ".join(filter(None, (origin, key, "expected " * bool(found) + " or ".join(dict.fromkeys(texts)) + found)))
-            for key, (texts, found) in problems.items()
-        ]
-        more = [f"{origin}: and {len(lines) - MOST} more keys"] * (len(lines) > MOST)
-        raise ConfigError("\n".join(map(_readable, [*lines[:MOST], *more]))) from None

@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Self
 
 from crosslens.corpora.lines import shown
-from crosslens.errors import NO_ROOM, DataError
-from crosslens.files import OPENERS, Budget, Limited
+from crosslens.runs.errors import NO_ROOM, DataError
+from crosslens.storage.files import OPENERS, Budget, Limited
 
 # The last: a zip with a password or an unknown compression.
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)

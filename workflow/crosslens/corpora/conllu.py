@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from crosslens.config.labels import UPOS
 from crosslens.corpora.lines import read_lines, refuse
-from crosslens.labels import UPOS
 
 UNTAGGED = "_"  # UPOS of treebanks that leave words untagged; also the form of withheld words
 VERSION_1 = {"CONJ": "CCONJ"}  # tags of UD 1 -> the same of UD 2

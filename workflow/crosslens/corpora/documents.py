@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from crosslens.config.base import languages_table
+from crosslens.config.labels import TOPICS
 from crosslens.corpora.archives import Archive
 from crosslens.corpora.lines import LONGEST, read_lines, refuse, shown, stem
 from crosslens.corpora.schema import DOCUMENTS
-from crosslens.errors import DataError
-from crosslens.labels import TOPICS
+from crosslens.runs.errors import DataError
 
 SCHEMA = DOCUMENTS
 # Labels of WiLI-2018 that are not the ISO 639-3 code of our table: macrolanguages where that has one of their members. Note

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import BinaryIO, Generic, NamedTuple, TypeVar, cast
 from xml.etree.ElementTree import Element, ParseError, fromstring, iterparse
 
-from crosslens import signals
-from crosslens.errors import DataError
-from crosslens.files import OPENERS, Budget, Limited, decompress
-from crosslens.logs import Progress
+from crosslens.runs import signals
+from crosslens.runs.errors import DataError
+from crosslens.runs.progress import Progress
+from crosslens.storage.files import OPENERS, Budget, Limited, decompress
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 from crosslens.config.base import languages_table
 from crosslens.corpora.lines import UNSPACED, Encoding, read_lines, refuse, stem
 from crosslens.corpora.schema import SENTENCES
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 SCHEMA = SENTENCES
 TYPES = ("PER", "LOC", "ORG", "MISC")

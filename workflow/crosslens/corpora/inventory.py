@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crosslens import parquet
-from crosslens.parquet import metadata
+from crosslens.storage import parquet
+from crosslens.storage.parquet import metadata
 
 COLUMNS = pa.schema(
     [

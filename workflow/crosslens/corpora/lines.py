@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from crosslens.errors import DataError
-from crosslens.files import open_binary
+from crosslens.runs.errors import DataError
+from crosslens.storage.files import open_binary
 
 Encoding = Literal["utf-8", "iso-8859-1"]
 LONGEST = 32 * 10**6  # bytes of a line

@@ -8,8 +8,8 @@ from typing import Any
 
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.splits import Reader, write_split
-from crosslens.digests import sealed
-from crosslens.logs import Progress
+from crosslens.runs.progress import Progress
+from crosslens.storage.seals import sealed
 
 
 def write_corpus(

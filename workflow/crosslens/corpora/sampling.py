@@ -18,7 +18,7 @@ from crosslens.corpora.lines import UNSPACED, read_lines, refuse
 from crosslens.corpora.schema import PARAGRAPHS, write
 from crosslens.corpora.splits import apportion
 from crosslens.corpora.treebanks import document
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 logger = logging.getLogger(__name__)
 

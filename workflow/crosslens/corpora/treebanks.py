@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from crosslens.corpora.conllu import UNTAGGED, Sentence, read_treebank
 from crosslens.corpora.schema import SENTENCES
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 SCHEMA = SENTENCES
 

@@ -10,13 +10,13 @@ import torch
 from transformers import BertConfig, BertModel
 
 from crosslens.config.encoders import Encoder, FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
-from crosslens.digests import sealed, verified
 from crosslens.encoders import packaged, weights
 from crosslens.encoders.folder import LANGUAGE_MODEL, PARTS, WEIGHTS, Description, read, read_config
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.static import StaticEncoder
 from crosslens.encoders.trial import try_encoder
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import sealed, verified
 
 
 def build(

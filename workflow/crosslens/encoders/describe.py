@@ -10,15 +10,15 @@ from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from crosslens import parquet
 from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.corpora.words import text_words
-from crosslens.digests import sealed
 from crosslens.encoders import packaged
 from crosslens.encoders.folder import KEPT, Description, read, write
 from crosslens.encoders.tokenizer_trial import try_tokenizer
 from crosslens.encoders.trim import trim
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
+from crosslens.storage.seals import sealed
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 

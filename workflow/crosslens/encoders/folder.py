@@ -10,7 +10,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 PARTS = {"config": "config.json", "tokenizer": "tokenizer.json", "tokenizer_config": "tokenizer_config.json"}
 """Field of `Description` -> its file."""

@@ -16,7 +16,7 @@ from crosslens.encoders.folder import WEIGHTS, read_config
 from crosslens.encoders.keys import find_ignored_keys
 from crosslens.encoders.static import MODEL_TYPE, StaticEncoder
 from crosslens.encoders.weights import load, shapes
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights or keys that an error names

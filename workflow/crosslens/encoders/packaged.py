@@ -18,8 +18,8 @@ import numpy as np
 
 from crosslens.config.encoders import PackagedEncoder
 from crosslens.encoders.folder import Description
-from crosslens.errors import DataError
-from crosslens.files import sha256
+from crosslens.runs.errors import DataError
+from crosslens.storage.files import sha256
 
 if TYPE_CHECKING:
     import torch

@@ -22,8 +22,8 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from crosslens.encoders.folder import PARTS, SAVE_AGAIN, Description
-from crosslens.errors import DataError
-from crosslens.files import readable
+from crosslens.runs.errors import DataError
+from crosslens.runs.quantities import readable
 
 SECONDS, SECONDS_A_BYTE = 8, 1e-6  # of processor time; multilingual-e5-small's 13 MB take 2
 BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 30 bytes a byte

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from crosslens.encoders.folder import COUNTED, Description
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 LONGEST = 18  # pieces of a text
 ROUNDING = 1e-4

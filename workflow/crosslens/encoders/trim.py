@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from crosslens.encoders.folder import Description
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 CHUNK = 5000
 CHECKED = 32  # texts of each chunk that are compared before and after

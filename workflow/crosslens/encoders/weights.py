@@ -12,8 +12,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS
-from crosslens.errors import DataError
-from crosslens.files import readable
+from crosslens.runs.errors import DataError
+from crosslens.runs.quantities import readable
 
 OTHERS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "model-*.safetensors", "model.safetensors.index.json")
 """Names of other sets of weights, which transformers writes and loads."""

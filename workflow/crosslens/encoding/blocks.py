@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 KNOWN = ("bert", "xlm-roberta")  # kinds of encoders whose positions and blocks are known: nothing follows the last block
 

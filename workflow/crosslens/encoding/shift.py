@@ -11,8 +11,8 @@ from torch import nn
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.blocks import KNOWN, blocks, starting_from
 from crosslens.encoding.texts import Texts
-from crosslens.errors import DataError
-from crosslens.logs import Progress
+from crosslens.runs.errors import DataError
+from crosslens.runs.progress import Progress
 
 
 class Shift(NamedTuple):

@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from crosslens import parquet
-from crosslens.errors import DataError
-from crosslens.heads import WORD
-from crosslens.labels import UPOS
+from crosslens.config.heads import WORD
+from crosslens.config.labels import UPOS
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
 
 IGNORED = -100  # label of a word that no loss or score counts
 

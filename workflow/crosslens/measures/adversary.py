@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.digests import verified
-from crosslens.measures.definitions import ADVERSARY_BEST, ADVERSARY_END, ADVERSARY_START
 from crosslens.measures.given import Given
+from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_END, ADVERSARY_START
+from crosslens.storage.seals import verified
 
 READS = ("predictions",)
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import parquet
 from crosslens.encoding.relations import relations_of
-from crosslens.errors import DataError
-from crosslens.measures.definitions import (
+from crosslens.measures.given import Given
+from crosslens.numerics.definitions import (
     LAS,
     LAS_SEEN,
     LAS_WITH_SUBTYPES,
@@ -18,10 +17,11 @@ from crosslens.measures.definitions import (
     UAS_WITHOUT_PUNCTUATION,
     UNSEEN_RELATIONS,
 )
-from crosslens.measures.f1 import Counts, accuracy, cut_shares
-from crosslens.measures.given import Given
-from crosslens.measures.intervals import score_interval
-from crosslens.measures.trees import attachment
+from crosslens.numerics.f1 import Counts, accuracy, cut_shares
+from crosslens.numerics.intervals import score_interval
+from crosslens.numerics.trees import attachment
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
 
 READS = ("predictions", "tokens")
 

@@ -16,10 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from crosslens.errors import DataError
-from crosslens.measures.jackknife import Deletions, half_width
-from crosslens.measures.kernels import Centring, Gram, Side, adjusted, checked, cosine, dot
 from crosslens.measures.shuffles import chance, shuffled_orders, shuffled_products
+from crosslens.numerics.jackknife import Deletions, half_width
+from crosslens.numerics.kernels import Centring, Gram, Side, adjusted, checked, cosine, dot
+from crosslens.runs.errors import DataError
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from crosslens import parquet
-from crosslens.measures.definitions import ACCURACY, CEILING, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, TRANSFER, UNION_F1
-from crosslens.measures.f1 import (
+from crosslens.measures.given import Given
+from crosslens.numerics.definitions import ACCURACY, CEILING, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, TRANSFER, UNION_F1
+from crosslens.numerics.f1 import (
     Counts,
     accuracy,
     chunk_counts,
@@ -21,8 +21,8 @@ from crosslens.measures.f1 import (
     token_counts,
     true_share,
 )
-from crosslens.measures.given import Given
-from crosslens.measures.intervals import Sample, score_interval
+from crosslens.numerics.intervals import Sample, score_interval
+from crosslens.storage import parquet
 
 READS = ("predictions",)
 

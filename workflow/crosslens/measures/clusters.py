@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
-from crosslens.measures.definitions import AMI, V_CHANCE, V_MEASURE
+from crosslens.encoding.stored import States, read
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import mean_interval
-from crosslens.states.files import States, read
+from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
+from crosslens.numerics.intervals import mean_interval
 
 READS = ("states",)
 

@@ -6,7 +6,7 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from crosslens.encoding.texts import Texts
-from crosslens.measures.intervals import jackknife
+from crosslens.numerics.intervals import jackknife
 
 
 class Counts(NamedTuple):

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.measures.intervals import mean_intervals, pairs_intervals
+from crosslens.encoding.stored import read_random, width
 from crosslens.measures.subspaces import METHODS
-from crosslens.states.files import read_random, width
-from crosslens.streams import stream
-from crosslens.subspaces.inlp import inlp
-from crosslens.subspaces.statistics import Statistics
-from crosslens.subspaces.subspace import Subspace
-from crosslens.subspaces.windows import Window
+from crosslens.numerics.inlp import inlp
+from crosslens.numerics.intervals import mean_intervals, pairs_intervals
+from crosslens.numerics.statistics import Statistics
+from crosslens.numerics.streams import stream
+from crosslens.numerics.subspace import Subspace
+from crosslens.numerics.windows import Window
 
 INLP = "inlp"
 INLP_ROUNDS, INLP_WORDS = 2, 300  # rounds of at most n - 1 directions; words of a language that it learns from

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from crosslens.encoding.stored import by_language, layers
 from crosslens.measures.coordinates import held_out, split_words, subspaces
-from crosslens.measures.definitions import PAIRS
 from crosslens.measures.given import Given
 from crosslens.measures.language_identification import language_pairs_of, of_pairs
-from crosslens.states.files import by_language, layers
-from crosslens.streams import stream
-from crosslens.subspaces.windows import BAND, BEYOND, windows
+from crosslens.numerics.definitions import PAIRS
+from crosslens.numerics.streams import stream
+from crosslens.numerics.windows import BAND, BEYOND, windows
 
 READS = ("states",)
 SIZE = 2  # coordinates in a window

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from crosslens.encoding.stored import by_language, layers, read_random_texts
 from crosslens.measures.coordinates import Read, States, held_out, split_texts, split_words, subspaces
-from crosslens.measures.definitions import (
+from crosslens.measures.given import Given
+from crosslens.numerics.definitions import (
     ONE_AGAINST_REST,
     PAIRS,
     PAIRS_ONE_DRAW,
@@ -16,12 +18,10 @@ from crosslens.measures.definitions import (
     PAIRS_SHUFFLED,
     PAIRS_TEXTS,
 )
-from crosslens.measures.given import Given
-from crosslens.measures.logistic import LEFT_OUT, fit
-from crosslens.states.files import by_language, layers, read_random_texts
-from crosslens.streams import stream
-from crosslens.subspaces.subspace import Subspace
-from crosslens.subspaces.windows import BAND, FIRST, SCATTERED, Window, of_layer, windows
+from crosslens.numerics.logistic import LEFT_OUT, fit
+from crosslens.numerics.streams import stream
+from crosslens.numerics.subspace import Subspace
+from crosslens.numerics.windows import BAND, FIRST, SCATTERED, Window, of_layer, windows
 
 READS = ("states",)
 AT_ONCE = 2**25  # coordinates of pairs of languages in memory at once

@@ -9,12 +9,12 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
+from crosslens.encoding.stored import by_language, layers
 from crosslens.measures.coordinates import held_out, subspaces
-from crosslens.measures.definitions import AMI_CENTRED, AMI_UNCENTRED, V_CENTRED, V_CHANCE, V_UNCENTRED
 from crosslens.measures.given import Given
-from crosslens.states.files import by_language, layers
-from crosslens.streams import stream
-from crosslens.subspaces.windows import FIRST, Window, of_layer
+from crosslens.numerics.definitions import AMI_CENTRED, AMI_UNCENTRED, V_CENTRED, V_CHANCE, V_UNCENTRED
+from crosslens.numerics.streams import stream
+from crosslens.numerics.windows import FIRST, Window, of_layer
 
 READS = ("states",)
 

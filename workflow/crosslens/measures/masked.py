@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from crosslens.config.heads import TASK
+from crosslens.config.units import Units
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.packing import first_texts, of_pages, windows_of
-from crosslens.encoding.states import unit_states
 from crosslens.encoding.texts import Texts, load_pieces
-from crosslens.encoding.units import Units
-from crosslens.heads import TASK
+from crosslens.encoding.unit_states import unit_states
 from crosslens.measures.conversion import share_interval
 from crosslens.measures.given import Given
 from crosslens.measures.guesses import BIGRAM, GAIN, MODEL, NAMED, guesses

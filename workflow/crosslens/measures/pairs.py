@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from crosslens.encoding.means import Variant, language_means
 from crosslens.encoding.texts import Texts, load, load_pieces
-from crosslens.errors import DataError
-from crosslens.subspaces.means import Variant, language_means
+from crosslens.runs.errors import DataError
 
 
 class Mean(NamedTuple):

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from crosslens.draws.files import Drawn
-from crosslens.measures.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN
-from crosslens.measures.f1 import accuracy, token_counts
+from crosslens.encoding.drawn import Drawn
+from crosslens.encoding.stored import States, read
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import Sample, score_interval
-from crosslens.measures.logistic import Regressions, fit
-from crosslens.states.files import States, read
+from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN
+from crosslens.numerics.f1 import accuracy, token_counts
+from crosslens.numerics.intervals import Sample, score_interval
+from crosslens.numerics.logistic import Regressions, fit
 
 READS = ("states",)
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
+from crosslens.encoding.stored import read
 from crosslens.measures.given import Given
-from crosslens.states.files import read
 
 READS = ("states",)
 SCHEMA = pa.schema([

@@ -15,16 +15,16 @@ import torch
 
 from crosslens.corpora.lines import UNSPACED
 from crosslens.corpora.schema import read
-from crosslens.digests import verified
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.occurrences import Spelling, context_vectors, find, moved, word_vectors
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.texts import Texts, load_pieces
-from crosslens.errors import DataError
-from crosslens.logs import Progress
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import mean_intervals
 from crosslens.measures.neighbours import Gold, chance, search
+from crosslens.numerics.intervals import mean_intervals
+from crosslens.runs.errors import DataError
+from crosslens.runs.progress import Progress
+from crosslens.storage.seals import verified
 from crosslens.tokens.tokenise import load_tokenizer
 
 logger = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ import pyarrow as pa
 import torch
 
 from crosslens.encoding.shift import Shift
-from crosslens.errors import DataError
 from crosslens.measures.conversion import share, vocabulary
 from crosslens.measures.given import Given
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.translation import compare, translate
+from crosslens.runs.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.trained import load_language_model
 

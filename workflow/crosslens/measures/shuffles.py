@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crosslens.measures.kernels import CANCELLED
+from crosslens.numerics.kernels import CANCELLED
 
 ROWS = 10  # of kernels shuffled at once
 

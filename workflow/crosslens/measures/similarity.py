@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from crosslens.corpora.treebanks import document
-from crosslens.errors import DataError
+from crosslens.encoding.stored import by_language, read_layers
 from crosslens.measures.cka import compare
 from crosslens.measures.given import Given
-from crosslens.states.files import by_language, read_layers
+from crosslens.runs.errors import DataError
 
 READS = ("states",)
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from crosslens import parquet
-from crosslens.measures.definitions import ACROSS_WINDOWS, F1, F1_BY_WINDOW, F1_MISC_AS_O, F1_STRICT
-from crosslens.measures.f1 import chunk_counts, cut_shares, flattened, micro_f1, sentences
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import score_interval
+from crosslens.numerics.definitions import ACROSS_WINDOWS, F1, F1_BY_WINDOW, F1_MISC_AS_O, F1_STRICT
+from crosslens.numerics.f1 import chunk_counts, cut_shares, flattened, micro_f1, sentences
+from crosslens.numerics.intervals import score_interval
+from crosslens.storage import parquet
 
 READS = ("predictions",)
 

@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from crosslens.draws.files import read
+from crosslens.encoding.drawn import read
 from crosslens.measures.given import Given
 from crosslens.measures.probes import accuracy_of
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from crosslens.encoding import subspaces as files
+from crosslens.encoding.stored import by_language, layers, read_random, width
 from crosslens.measures.given import Given
-from crosslens.states.files import by_language, layers, read_random, width
-from crosslens.subspaces import files
-from crosslens.subspaces.densray import centroids, densray
-from crosslens.subspaces.linear import lda, leace, lsar
-from crosslens.subspaces.statistics import Statistics
-from crosslens.subspaces.subspace import Subspace
+from crosslens.numerics.densray import centroids, densray
+from crosslens.numerics.linear import lda, leace, lsar
+from crosslens.numerics.statistics import Statistics
+from crosslens.numerics.subspace import Subspace
 
 READS = ("states",)
 SCHEMA = files.SCHEMA

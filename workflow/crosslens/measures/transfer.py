@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import torch
 
+from crosslens.config.heads import TASK, LinearHead
+from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.shift import Shift, for_each_shift, random_direction
 from crosslens.encoding.texts import Texts
-from crosslens.encoding.units import Units
-from crosslens.heads import TASK, LinearHead
-from crosslens.logs import Progress
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import mean_interval
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
-from crosslens.streams import stream
+from crosslens.numerics.intervals import mean_interval
+from crosslens.numerics.streams import stream
+from crosslens.runs.progress import Progress
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.trained import load_classifier
 

@@ -14,12 +14,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from crosslens.config.heads import TASK
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces, random_direction
 from crosslens.encoding.texts import Texts
-from crosslens.heads import TASK
-from crosslens.logs import Progress
 from crosslens.measures.conversion import (
     Counts,
     bleu,
@@ -46,8 +45,9 @@ from crosslens.measures.shifts import (
     THIRD,
     WITHOUT_PENALTY,
 )
+from crosslens.numerics.streams import stream
 from crosslens.recipes import Masking
-from crosslens.streams import stream
+from crosslens.runs.progress import Progress
 from crosslens.training.heads.language_model import LOGITS, LanguageModel
 from crosslens.training.heads.naming import Naming
 from crosslens.training.masking import HELD_OUT, masked

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from crosslens import parquet
+from crosslens.encoding.stored import by_language, layers
 from crosslens.measures.coordinates import Read, States, held_out, split_words, subspaces
-from crosslens.measures.definitions import (
+from crosslens.measures.given import Given
+from crosslens.numerics.definitions import (
     FEATURES,
     FEATURES_HELD_OUT,
     FEATURES_MAJORITY,
     FEATURES_SHUFFLED,
 )
-from crosslens.measures.given import Given
-from crosslens.measures.intervals import mean_interval
-from crosslens.measures.logistic import LEFT_OUT, fit
-from crosslens.states.files import by_language, layers
-from crosslens.streams import stream
-from crosslens.subspaces.windows import FIRST, SCATTERED, of_layer
+from crosslens.numerics.intervals import mean_interval
+from crosslens.numerics.logistic import LEFT_OUT, fit
+from crosslens.numerics.streams import stream
+from crosslens.numerics.windows import FIRST, SCATTERED, of_layer
+from crosslens.storage import parquet
 
 READS = ("states", "typology")
 AT_ONCE = 2**26  # logits of test words in memory at once

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import records
-from crosslens.cells import Published
-from crosslens.papers.paper import MODEL_FILES, Need
-from crosslens.trainings import trainings
+from crosslens.reports.cells import Published
+from crosslens.reports.paper import MODEL_FILES, Need
+from crosslens.storage import records
+from crosslens.storage.trainings import trainings
 
 
 @dataclass(frozen=True)

@@ -20,5 +20,5 @@ def by_seeds(numbers: Iterable[int], several: str, single: str) -> str:
 
 
 def interval(numbers: Iterable[int], single: str = "the jackknife over texts") -> str:
-    """A clause that names the interval of a value (crosslens.cells.cell); single: that of a single seed."""
+    """A clause that names the interval of a value (crosslens.reports.cells.cell); single: that of a single seed."""
     return by_seeds(numbers, "Student's t over {} seeds", single)

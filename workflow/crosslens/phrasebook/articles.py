@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from crosslens.errors import DataError
 from crosslens.phrasebook.generate import Stream, draw
 from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.realise import Meaning, Sentence, capital, realise
+from crosslens.runs.errors import DataError
 
 MINIMUM_CHARACTERS = 100
 """Length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)."""

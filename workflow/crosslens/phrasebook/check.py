@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosslens.errors import DataError
-from crosslens.labels import UPOS
+from crosslens.config.labels import UPOS
 from crosslens.phrasebook.grammar import RELATIONS, Grammar, read_grammar, tree_problem
 from crosslens.phrasebook.realise import Meaning, Sentence, lower, realise
 from crosslens.phrasebook.tables import TABLES, Frame, languages_present
+from crosslens.runs.errors import DataError
 
 EXAMPLE_DIGITS = {"number": ("120", "450", "980"), "year": ("1820", "1890", "1911", "1956", "1987")}
 RELEASES = ("r2.7", "r2.5")

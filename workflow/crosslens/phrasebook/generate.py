@@ -12,10 +12,10 @@ import random
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from crosslens.errors import DataError
 from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.realise import Meaning, Sentence, realise
 from crosslens.phrasebook.tables import Frame
+from crosslens.runs.errors import DataError
 
 Item = TypeVar("Item")
 Drawn = TypeVar("Drawn", bound=Hashable)

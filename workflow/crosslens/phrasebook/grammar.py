@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from crosslens.errors import DataError
-from crosslens.labels import UPOS
+from crosslens.config.labels import UPOS
 from crosslens.phrasebook.tables import (
     DIGITS,
     TABLES,
@@ -28,6 +27,7 @@ from crosslens.phrasebook.tables import (
     read_related,
     rows,
 )
+from crosslens.runs.errors import DataError
 
 RELATIONS = frozenset(
     "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl "

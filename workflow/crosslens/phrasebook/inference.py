@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from crosslens.errors import DataError
-from crosslens.labels import NLI
+from crosslens.config.labels import NLI
 from crosslens.phrasebook.generate import PATIENCE, Stream, draw, split_of
 from crosslens.phrasebook.grammar import Grammar
 from crosslens.phrasebook.realise import Meaning
+from crosslens.runs.errors import DataError
 
 DENIAL = {"e01": "e20", "e04": "e21", "e05": "e22", "e19": "e12"}
 """The frames that deny plain statements."""

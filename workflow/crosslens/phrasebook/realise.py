@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from crosslens.errors import DataError
 from crosslens.phrasebook.grammar import Form, Grammar, Lexeme, Part, Reference, Template, Text, tree_problem
 from crosslens.phrasebook.tables import DIGITS
+from crosslens.runs.errors import DataError
 
 ENTITY_OF_KIND = {"name": "PER", "surname": "PER", "village": "LOC", "city": "LOC", "country": "LOC"}
 CLOSING = frozenset(".,?!।؟،。、，？！；;:")

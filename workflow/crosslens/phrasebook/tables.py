@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 TABLES = Path(__file__).resolve().parents[3] / "resources" / "phrasebook"
 DIGITS = ("number", "year")

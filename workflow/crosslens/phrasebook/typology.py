@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from crosslens.config.base import languages_table
-from crosslens.errors import DataError
 from crosslens.phrasebook.tables import TABLES, read_languages, rows
+from crosslens.runs.errors import DataError
 
 COLUMNS = {
     "languages": "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus ISO_codes Samples_100 "

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosslens.config.phrasebook import DATE
-from crosslens.files import written
 from crosslens.phrasebook.articles import articles
 from crosslens.phrasebook.dictionaries import muse
 from crosslens.phrasebook.documents import mldoc
@@ -22,6 +21,7 @@ from crosslens.phrasebook.running import cc100, text, wili
 from crosslens.phrasebook.tables import TABLES
 from crosslens.phrasebook.treebanks import conllu, old_tags, old_treebank_path, treebank_path
 from crosslens.phrasebook.typology import read_features, wals
+from crosslens.storage.files import written
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from crosslens import files
-from crosslens.errors import NO_ROOM, DataError
+from crosslens.runs.errors import NO_ROOM, DataError
 from crosslens.sources.formats import fault
 from crosslens.sources.pins import LOCK, await_reading, forget, pinned
+from crosslens.storage import files
 
 if TYPE_CHECKING:  # slow to import, and most calls end in a mirror
     from crosslens.sources.network import Remote

@@ -20,7 +20,8 @@ from filelock import FileLock, Timeout
 from requests.exceptions import RequestException
 from urllib3.exceptions import HTTPError
 
-from crosslens.logs import Progress, duration
+from crosslens.runs.progress import Progress
+from crosslens.runs.quantities import duration
 
 logger = logging.getLogger(__name__)
 

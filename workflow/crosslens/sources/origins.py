@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from crosslens.errors import DataError
-from crosslens.files import open_binary, written
+from crosslens.runs.errors import DataError
 from crosslens.sources.fetch import CHUNK, Parts, found_in
 from crosslens.sources.pins import LOCK
 from crosslens.storage.bounded import read_json
 from crosslens.storage.contents import Contents, stamp
+from crosslens.storage.files import open_binary, written
 
 ESCAPED, ESCAPE = re.compile(r"([][\\.*^$/])"), r"\\\1"  # of a name in an expression for sed
 Ranges = Sequence[tuple[int, int]]  # (first byte, how many) of each part that was read of a file

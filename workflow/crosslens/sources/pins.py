@@ -8,26 +8,22 @@ import csv
 import io
 import logging
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from crosslens.digests import digest
-from crosslens.errors import DataError, short
-from crosslens.files import written
+from crosslens.runs.errors import DataError, short
 from crosslens.storage.bounded import read_text
-
-if TYPE_CHECKING:
-    from crosslens.sources.registry import Source
+from crosslens.storage.files import written
+from crosslens.storage.seals import digest
 
 logger = logging.getLogger(__name__)
 
 LOCK = Path("sources.lock.tsv")  # in the working directory: beside the results that rest on it, to be committed with them
+NAMED = 5  # files that a line names
 LARGEST = 10**8  # bytes of the table: a line a file
-NAMED = 5  # files that the line on unverified ones names
 FIELDS = ("file", "sha256", "bytes", "from")
 PATIENCE = 60.0  # seconds that other jobs may take to pin theirs
 
@@ -108,15 +104,6 @@ def _table(rows: Iterable[Row]) -> str:
     table.writeheader()
     table.writerows(rows)
     return text.getvalue()
-
-
-def unverified(sources: Mapping[str, "Source"], lock: Path = LOCK) -> str:
-    """A line on the files that rest on the first reading alone: pinned, and of no known digest; "" where there are none."""
-    paths = [file.partition("/") for file in _read(lock)]
-    files = [f"{source}/{path}" for source, _, path in paths if source not in sources or not sources[source].sha256_of(path)]
-    more = f" and {len(files) - NAMED} more" * (len(files) > NAMED)
-    known = f"{lock}: {len(files)} files are unverified, for no digest of them is published: trusted as first read"
-    return f"{known}: {', '.join(files[:NAMED])}{more}" * bool(files)
 
 
 def _read(lock: Path) -> dict[str, Row]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from crosslens.files import readable
+from crosslens.runs.quantities import readable
 from crosslens.sources.fetch import found_in
 from crosslens.sources.registry import Source
 

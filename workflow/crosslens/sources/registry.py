@@ -11,8 +11,8 @@ from urllib.parse import quote
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from crosslens.config.base import Section
-from crosslens.errors import DataError
-from crosslens.scales import read_yaml
+from crosslens.config.scales import read_yaml
+from crosslens.runs.errors import DataError
 from crosslens.sources.fetch import in_mirrors
 from crosslens.storage.bounded import read_text
 

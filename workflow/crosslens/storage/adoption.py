@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from crosslens.digests import SUMS, Seal, digest, read_seal
+from crosslens.storage.seals import SUMS, Seal, digest, read_seal
 
 FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws", "models", "states", "measures", "scores")
 """Folders of results in which every visible file belongs to an artefact, but for BESIDE."""

@@ -9,8 +9,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from crosslens.errors import DataError
-from crosslens.files import readable
+from crosslens.runs.errors import DataError
+from crosslens.runs.quantities import readable
 
 LARGEST = 10**6  # bytes
 LARGEST_JSON = 10**7  # bytes: config.json of an encoder names its labels, of which there may be many

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from crosslens.errors import DataError
-from crosslens.files import readable, sha256, written
+from crosslens.runs.errors import DataError
+from crosslens.runs.quantities import readable
 from crosslens.storage.bounded import regular
+from crosslens.storage.files import sha256, written
 
 SLOW = 0.01  # seconds of reading that are worth writing down
 SPARSE = 100  # times the room it takes on the disk that a file's size may be, as of file systems that compress

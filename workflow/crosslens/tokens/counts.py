@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crosslens import parquet
-from crosslens.digests import verified
-from crosslens.errors import DataError
-from crosslens.parquet import metadata
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
+from crosslens.storage.parquet import metadata
+from crosslens.storage.seals import verified
 
 UNKNOWN = ("[UNK]", "<unk>")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from crosslens.digests import verified
-from crosslens.parquet import metadata
+from crosslens.storage.parquet import metadata
+from crosslens.storage.seals import verified
 
 TOKENS = pa.schema(
     [

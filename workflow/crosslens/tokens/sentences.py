@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 from zipfile import BadZipFile, ZipFile
 
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
 
 Rule = Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"]
 Splitter = Callable[[str, str], list[str]]  # text, language -> its sentences

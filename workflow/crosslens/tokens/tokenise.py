@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Encoding, Tokenizer, models, normalizers
 
-from crosslens import parquet
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.splits import validation
-from crosslens.digests import sealed, verified
 from crosslens.encoders.folder import read
-from crosslens.errors import DataError
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
+from crosslens.storage.seals import sealed, verified
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.sentences import splitter
 from crosslens.tokens.texts import CHUNK, KnownTexts, Text, numbered

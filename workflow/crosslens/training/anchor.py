@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
+from crosslens.numerics.streams import stream
+from crosslens.numerics.subspace import Subspace
 from crosslens.recipes import Edit, Penalty
-from crosslens.streams import stream
-from crosslens.subspaces.subspace import Subspace
+from crosslens.runs.errors import DataError
 from crosslens.training import edit
 from crosslens.training.model import states
 from crosslens.training.objectives import subspace_distance

@@ -6,8 +6,8 @@ from itertools import chain
 import numpy as np
 
 from crosslens.encoding.texts import Texts
+from crosslens.numerics.streams import stream
 from crosslens.recipes import Data, Recipe, Stage
-from crosslens.streams import stream
 
 POOL = 50  # batches that are shuffled together before they are sorted by length
 

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from crosslens.encoding.texts import IGNORED
-from crosslens.measures.trees import decode_batch
+from crosslens.numerics.trees import decode_batch
 from crosslens.training.objectives import cross_entropy
 
 ACTIVATIONS: dict[str, nn.Module] = {"elu": nn.ELU(), "leaky_relu": nn.LeakyReLU(0.1)}

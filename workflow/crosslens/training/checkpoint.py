@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from crosslens.encoding.texts import Texts
-from crosslens.files import written
+from crosslens.storage.files import written
 from crosslens.training import parallel
 
 

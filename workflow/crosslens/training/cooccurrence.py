@@ -8,7 +8,7 @@ from math import lcm
 import numpy as np
 
 from crosslens.encoding.texts import Texts
-from crosslens.logs import Progress
+from crosslens.runs.progress import Progress
 
 CHUNK = 1 << 21  # pieces whose pairs are in memory at once: about 0.5 GB with a window of 10
 DISTANCE_BITS = 5  # windows of at most 31

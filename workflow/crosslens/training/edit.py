@@ -4,9 +4,9 @@ import torch
 from torch import nn
 
 from crosslens.encoding.blocks import blocks
-from crosslens.errors import DataError
+from crosslens.numerics.streams import stream
 from crosslens.recipes import Edit, Recipe
-from crosslens.streams import stream
+from crosslens.runs.errors import DataError
 
 
 def check_layers(recipe: Recipe, encoder: nn.Module) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch.nn.functional import embedding_bag
 
-from crosslens import signals
 from crosslens.config.static import GloVe
-from crosslens.errors import DataError
-from crosslens.logs import Progress
-from crosslens.streams import stream
+from crosslens.numerics.streams import stream
+from crosslens.runs import signals
+from crosslens.runs.errors import DataError
+from crosslens.runs.progress import Progress
 from crosslens.training.checkpoint import Kept
 from crosslens.training.cooccurrence import Cooccurrence
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from crosslens import signals
-from crosslens.errors import DataError
-from crosslens.files import remove
-from crosslens.trainings import CHECKPOINT, HALF_WRITTEN
+from crosslens.runs import signals
+from crosslens.runs.errors import DataError
+from crosslens.storage.files import remove
+from crosslens.storage.trainings import CHECKPOINT, HALF_WRITTEN
 
 Holder = dict[str, str | int]
 ENDED = (

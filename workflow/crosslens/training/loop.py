@@ -13,14 +13,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens import signals
+from crosslens.config.heads import ALL, LanguageModelHead
 from crosslens.encoding.batches import collate
 from crosslens.encoding.texts import IGNORED, Texts
-from crosslens.heads import ALL, LanguageModelHead
-from crosslens.logs import Progress
+from crosslens.numerics.streams import stream
+from crosslens.numerics.subspace import Subspace
 from crosslens.recipes import Data, Drift, Phase, Recipe, Stage, Term
-from crosslens.streams import stream
-from crosslens.subspaces.subspace import Subspace
+from crosslens.runs import signals
+from crosslens.runs.progress import Progress
 from crosslens.training import bottom, checkpoint, cpu, edit, optimiser, parallel, watch
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import phase_batches

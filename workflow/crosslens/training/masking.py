@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from crosslens.config.heads import TASK
 from crosslens.encoding.texts import Texts
-from crosslens.heads import TASK
+from crosslens.numerics.streams import stream
 from crosslens.recipes import Masking
-from crosslens.streams import stream
 
 HELD_OUT = stream(0, "mask", "held out")
 """Seed of held-out text, which is masked once, alike for every training."""

@@ -10,14 +10,14 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from crosslens.digests import sealed
+from crosslens.config.heads import ALL, Head
+from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch
-from crosslens.encoding.states import unit_states
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
-from crosslens.heads import ALL, Head
-from crosslens.streams import stream
-from crosslens.subspaces.subspace import Subspace
+from crosslens.encoding.unit_states import unit_states
+from crosslens.numerics.streams import stream
+from crosslens.numerics.subspace import Subspace
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import sealed
 from crosslens.training import cpu
 from crosslens.training.heads import head
 from crosslens.training.heads.build import build

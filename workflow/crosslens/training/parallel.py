@@ -5,13 +5,11 @@ how many processes share the parts, but for the order in which more than two of 
 """
 
 import json
-import logging
 import os
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from crosslens import logs, signals
-from crosslens.errors import DataError
-from crosslens.files import written
+from crosslens.runs import signals
+from crosslens.runs.errors import DataError
 
 
 def rank() -> int:
@@ -64,7 +61,7 @@ def agreed(wish: bool, device: torch.device) -> bool:
 
 
 def launch(arguments: dict[str, Any], number: int) -> None:
-    """Call `crosslens.training.run.run` in so many processes; arguments: of `_work`, ready for JSON.
+    """Call `crosslens.training.run.run` in so many processes; arguments: of `process.work`, ready for JSON.
 
     A signal is handed on, so that the training stops with a checkpoint. Raises what a process failed with: DataError, or
     RuntimeError with its traceback.
@@ -72,7 +69,7 @@ def launch(arguments: dict[str, Any], number: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arguments.json"
         file.write_text(json.dumps(arguments | {"place": folder}), encoding="utf-8")
-        command = [sys.executable, "-m", "crosslens.training.parallel", os.fspath(file)]
+        command = [sys.executable, "-m", "crosslens.training.process", os.fspath(file)]
         library = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
         environment = os.environ | {"OMP_NUM_THREADS": str(arguments["threads"]), "PYTHONPATH": library}
         started: list[subprocess.Popen[bytes]] = []
@@ -108,44 +105,3 @@ def _failure(place: Path, status: int) -> Exception:
     if line := next((line for line, _ in said if line), None):
         return DataError(line)
     return RuntimeError(next((traceback for _, traceback in said), f"a process of the training ended with status {status}"))
-
-
-def _work(
-    recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, place: str, **options: Any
-) -> None:  # fmt: skip
-    """One process of a training, as `launch` starts it. place: a folder where they find each other, and say why they failed."""
-    from crosslens.recipes import Recipe  # late: `run` imports this module
-    from crosslens.training.run import run
-
-    signals.handle()
-    own, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    logger = logging.getLogger("crosslens")
-    logger.propagate = False
-    try:
-        if own == 0:
-            logger.addHandler(logs.in_file(log, "a"))
-            logger.setLevel(logging.INFO)
-        if torch.cuda.is_available():
-            torch.cuda.set_device(own)
-        backend = "nccl" if torch.cuda.is_available() else "gloo"
-        torch.distributed.init_process_group(backend, init_method=f"file://{place}/meeting", rank=own, world_size=number)
-        paths = {name: None if options[name] is None else Path(options[name]) for name in ("artefact", "pretrained")}
-        run(
-            Recipe.model_validate(recipe), seed, Path(encoder), {name: Path(path) for name, path in tokens.items()},
-            Path(folder), log=logger, **{**options, **paths},
-        )  # fmt: skip
-    except signals.Stopped as stopped:
-        signals.ignore()
-        sys.exit(stopped.status)  # the process that started this one says why
-    except Exception as error:
-        reason = logs.in_one_line(error, folder), traceback.format_exc()
-        with written(Path(place, f"{own}.failed")) as file:
-            file.write_text(json.dumps(reason), encoding="utf-8")
-        sys.exit(1)
-    finally:
-        if torch.distributed.is_initialized():
-            torch.distributed.destroy_process_group()
-
-
-if __name__ == "__main__":
-    _work(**json.loads(Path(sys.argv[1]).read_text("utf-8")))

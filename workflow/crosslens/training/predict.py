@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
+from crosslens.config.heads import ARC, TAG, WORD
 from crosslens.encoding.batches import Batch, for_each_batch, sorted_batches
 from crosslens.encoding.texts import IGNORED, Texts
-from crosslens.heads import ARC, TAG, WORD
-from crosslens.measures.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
+from crosslens.numerics.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
 from crosslens.training.heads.head import Head
 from crosslens.training.model import EncoderWithHeads, Layer
 

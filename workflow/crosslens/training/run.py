@@ -15,25 +15,26 @@ import pyarrow as pa
 import torch
 from torch import nn
 
-from crosslens import parquet
-from crosslens.digests import digest, sealed, verified
+from crosslens.config.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
+from crosslens.encoding import subspaces
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.relations import relations_of
 from crosslens.encoding.texts import Texts, load, load_pieces
-from crosslens.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
-from crosslens.logs import command, machine, versions
+from crosslens.numerics.streams import stream
 from crosslens.recipes import Data, Recipe, Static
-from crosslens.records import read_json, write_json
-from crosslens.streams import stream
-from crosslens.subspaces import files as subspaces
+from crosslens.runs.call import command
+from crosslens.runs.machine import machine, versions
+from crosslens.storage import parquet
+from crosslens.storage.records import read_json, write_json
+from crosslens.storage.seals import digest, sealed, verified
+from crosslens.storage.trainings import CHECKPOINT
 from crosslens.training import checkpoint, parallel, static
 from crosslens.training.features import Features
 from crosslens.training.lock import alone
 from crosslens.training.loop import Loop
 from crosslens.training.model import EncoderWithHeads, Trained, save
-from crosslens.trainings import CHECKPOINT
 
 FileKey = tuple[str, str, str]  # corpus, language, split
 

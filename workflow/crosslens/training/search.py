@@ -7,15 +7,15 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from crosslens import signals
-from crosslens.digests import digest, read_seal, sealed, verified
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
+from crosslens.config.units import Units
 from crosslens.recipes import Edit, Recipe
+from crosslens.runs import signals
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import digest, read_seal, sealed, verified
+from crosslens.storage.trainings import CHECKPOINT
 from crosslens.training.features import Features
 from crosslens.training.lock import alone
 from crosslens.training.run import run
-from crosslens.trainings import CHECKPOINT
 
 
 def search(

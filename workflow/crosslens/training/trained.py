@@ -7,13 +7,13 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
-from crosslens.digests import verified
+from crosslens.config.heads import TASK, Head
+from crosslens.config.units import Units
 from crosslens.encoders.folder import LANGUAGE_MODEL
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.weights import load
-from crosslens.encoding.units import Units
-from crosslens.errors import DataError
-from crosslens.heads import TASK, Head
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import verified
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.model import EncoderWithHeads
 

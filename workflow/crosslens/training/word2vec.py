@@ -10,12 +10,12 @@ import torch
 from gensim.models import Word2Vec as Gensim
 from gensim.models.callbacks import CallbackAny2Vec
 
-from crosslens import signals
 from crosslens.config.static import Word2Vec
 from crosslens.encoding.texts import Texts
-from crosslens.errors import DataError
-from crosslens.logs import Progress
-from crosslens.streams import stream
+from crosslens.numerics.streams import stream
+from crosslens.runs import signals
+from crosslens.runs.errors import DataError
+from crosslens.runs.progress import Progress
 from crosslens.training.checkpoint import Kept
 
 LONGEST = 10_000  # pieces of a sentence that gensim reads (gensim.models.word2vec.MAX_WORDS_IN_BATCH)

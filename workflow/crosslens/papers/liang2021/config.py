@@ -1,10 +1,10 @@
 """liang2021: which models are trained, and how."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
 from crosslens.config.training import (
     Clip,
     Decay,
@@ -16,10 +16,8 @@ from crosslens.config.training import (
     Warmup,
     WeightDecay,
 )
+from crosslens.config.whole import Config, PaperSection
 from crosslens.papers.liang2021.layout import BASELINE
-
-if TYPE_CHECKING:
-    from crosslens.config.whole import Config
 
 Layers = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 First = Annotated[int, Field(ge=0)]
@@ -217,7 +215,7 @@ class Liang2021(PaperSection):
         """That of the paper's encoder."""
         return str(self.texts[self.encoder])
 
-    def check(self, config: "Config") -> None:
+    def check(self, config: Config) -> None:
         """See PaperSection."""
         here = "papers.liang2021"
         for encoder, corpus in self.texts.items():
@@ -259,7 +257,7 @@ class Liang2021(PaperSection):
 PAPER_SECTION = Liang2021
 
 
-def section(config: "Config") -> Liang2021:
+def section(config: Config) -> Liang2021:
     """The paper's part of a configuration in which it is not null."""
     found: Liang2021 = config.paper("liang2021")  # type: ignore[assignment]
     return found

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.figures.curves import LAYERS, Curve, panels
-from crosslens.figures.style import look
-from crosslens.measures import definitions as scores
+from crosslens.numerics import definitions as scores
+from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import METHODS
-from crosslens.subspaces.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED
+from crosslens.reports.figures.curves import LAYERS, Curve, panels
+from crosslens.reports.figures.style import look
 
 Look = Mapping[str, str | float]
 GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}

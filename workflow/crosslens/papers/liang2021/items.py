@@ -8,8 +8,8 @@ from crosslens.papers.liang2021.config import section
 from crosslens.papers.liang2021.layout import ITEMS, Study, pretrained, untrained
 from crosslens.papers.liang2021.probes import GROUPS, IDENTIFICATION, SIMILARITY, TYPOLOGY
 from crosslens.papers.liang2021.recipes import recipes, removals, study
-from crosslens.papers.paper import Item, Need
 from crosslens.recipes import Recipe
+from crosslens.reports.paper import Item, Need
 
 PROBES = {
     "figure1": (IDENTIFICATION, TYPOLOGY, SIMILARITY),

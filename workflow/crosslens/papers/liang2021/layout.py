@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, F1_BY_WINDOW, F1_STRICT
+from crosslens.numerics.definitions import ACCURACY, CHUNK_MICRO_F1, F1_BY_WINDOW, F1_STRICT
 
 PAPER = "liang2021"
 BASELINE, LDAR, NO_DROPOUT = "mbert", "ldar", "no_dropout"

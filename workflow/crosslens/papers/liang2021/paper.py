@@ -1,19 +1,19 @@
-"""liang2021: what it trains, measures and shows. See crosslens.papers.paper."""
+"""liang2021: what it trains, measures and shows. See crosslens.reports.paper."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.draws import Draw, Draws
+from crosslens.config.heads import TASK
 from crosslens.config.whole import Config
-from crosslens.heads import TASK
-from crosslens.measures.definitions import ACCURACY, CHUNK_MICRO_F1, CUT_WORDS
+from crosslens.numerics.definitions import ACCURACY, CHUNK_MICRO_F1, CUT_WORDS
 from crosslens.papers.liang2021.config import section
 from crosslens.papers.liang2021.items import items, kind
 from crosslens.papers.liang2021.layout import subwords
 from crosslens.papers.liang2021.probes import measures as probes
 from crosslens.papers.liang2021.recipes import recipes
-from crosslens.papers.paper import Paper
 from crosslens.recipes import Recipe
+from crosslens.reports.paper import Paper
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crosslens.config.base import Split
+from crosslens.config.heads import TASK, LinearHead, Projection
+from crosslens.config.labels import ENTITIES, UPOS
 from crosslens.config.whole import Config
-from crosslens.heads import TASK, LinearHead, Projection
-from crosslens.labels import ENTITIES, UPOS
 from crosslens.papers.liang2021.config import Liang2021, Model, TaskName, section
 from crosslens.papers.liang2021.layout import PAPER, part_name, pretrained, recipe_name, untrained
 from crosslens.recipes import ENCODER, Artefact, Data, Drift, Edit, Penalty, Phase, Recipe, Score, Stage, Term

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.errors import DataError
-from crosslens.figures.curves import Curve, panels
-from crosslens.figures.style import look
-from crosslens.heads import TASK
-from crosslens.measures.definitions import CHUNK_MICRO_F1
+from crosslens.config.heads import TASK
+from crosslens.numerics.definitions import CHUNK_MICRO_F1
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import TASKS, Study
 from crosslens.papers.wording import by_seeds
+from crosslens.reports.figures.curves import Curve, panels
+from crosslens.reports.figures.style import look
+from crosslens.runs.errors import DataError
 
 LOOKS: Mapping[bool, tuple[str, Mapping[str, str | float]]] = {
     True: ("random directions", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),

@@ -6,10 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from crosslens import cells, parquet
-from crosslens.cells import Published
-from crosslens.digests import verified
-from crosslens.measures.definitions import CUT_WORDS
+from crosslens.numerics.definitions import CUT_WORDS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import (
     BASELINE,
@@ -25,6 +22,10 @@ from crosslens.papers.liang2021.layout import (
     Study,
     row_name,
 )
+from crosslens.reports import cells
+from crosslens.reports.cells import Published
+from crosslens.storage import parquet
+from crosslens.storage.seals import verified
 
 AVERAGE = "avg"
 TEXTS = "training sentences"

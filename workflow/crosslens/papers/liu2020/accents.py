@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import rounded
 from crosslens.measures.correlation import pearson
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020.layout import PAPER
 from crosslens.papers.liu2020.transfer import ROWS
+from crosslens.reports import cells
+from crosslens.reports.cells import rounded
 from crosslens.tokens.counts import Vocabulary, changed_subwords
 
 CHANGED, SHARE = "subwords that change", "share of subwords (percent)"

@@ -9,17 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from crosslens import cells, parquet
-from crosslens.cells import rounded, where
-from crosslens.heads import TASK
+from crosslens.config.heads import TASK
 from crosslens.measures import shifts
-from crosslens.measures.intervals import families_interval, standard_error
+from crosslens.numerics.intervals import families_interval, standard_error
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import learned
 from crosslens.papers.liu2020.layout import LAST, PAPER, STATIC, Study, inference, pretraining, title
 from crosslens.papers.liu2020.learned import FROZEN, RETRIEVED, TUNED
 from crosslens.papers.liu2020.retrieval import RANK, last_layer
-from crosslens.verdicts import NOT_DECIDED, Model, unlearned, verdict
+from crosslens.reports import cells
+from crosslens.reports.cells import rounded, where
+from crosslens.reports.verdicts import NOT_DECIDED, Model, unlearned, verdict
+from crosslens.storage import parquet
 
 OVER_LANGUAGES = "difference, mean over families of languages, in percentage points"
 Scores = pd.Series | pd.DataFrame

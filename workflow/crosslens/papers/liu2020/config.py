@@ -1,15 +1,13 @@
 """liu2020: which encoders are pretrained, how words are retrieved, tokens translated, and states shifted."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
 from crosslens.config.static import GloVe, Word2Vec
 from crosslens.config.training import Clip, Decay, Positive, Precision, Seeds, Warmup, WeightDecay
-
-if TYPE_CHECKING:
-    from crosslens.config.whole import Config
+from crosslens.config.whole import Config, PaperSection
 
 RELEASED = "released"
 SENTENCE = "sentence"
@@ -209,7 +207,7 @@ class Liu2020(PaperSection):
         models += [name for name in ("glove", "word2vec") if getattr(part, name)]
         return [f"{model}/{size}" for size in part.sizes for model in models]
 
-    def check(self, config: "Config") -> None:
+    def check(self, config: Config) -> None:
         """See PaperSection."""
         here, part = "papers.liu2020", self.pretraining
         config.expect_corpus(f"{here}.pretraining.corpus", part.corpus, "paragraphs")
@@ -259,7 +257,7 @@ class Liu2020(PaperSection):
 PAPER_SECTION = Liu2020
 
 
-def section(config: "Config") -> Liu2020:
+def section(config: Config) -> Liu2020:
     """The paper's part of a configuration in which it is not null."""
     found: Liu2020 = config.paper("liu2020")  # type: ignore[assignment]
     return found

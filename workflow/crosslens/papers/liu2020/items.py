@@ -19,7 +19,7 @@ from crosslens.papers.liu2020.layout import (
     title,
 )
 from crosslens.papers.liu2020.recipes import examples, translator
-from crosslens.papers.paper import Item, Need
+from crosslens.reports.paper import Item, Need
 
 RETRIEVAL, XNLI, TRANSLATION, MASKED = "retrieval", "classification", "translation", "masked"
 """Kinds of measures."""

@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from crosslens.cells import where
-from crosslens.measures.definitions import TRANSFER
 from crosslens.measures.guesses import BIGRAM, GAIN, MODEL, NAMED
-from crosslens.measures.intervals import Interval
 from crosslens.measures.shifts import CONVERT_RATE
+from crosslens.numerics.definitions import TRANSFER
+from crosslens.numerics.intervals import Interval
 from crosslens.papers.liu2020.layout import LAST, THIRD, UNTRAINED, UNTRAINED_MODEL, Study, inference, pretraining
 from crosslens.papers.liu2020.retrieval import RANK, last_layer
-from crosslens.verdicts import CHANCE, RANDOM_WEIGHTS, Floor, Model, floor, paired_floor
+from crosslens.reports.cells import where
+from crosslens.reports.verdicts import CHANCE, RANDOM_WEIGHTS, Floor, Model, floor, paired_floor
 
 RETRIEVED, FROZEN, TUNED = "word retrieval", "XNLI, frozen", "XNLI, fine-tuned"
 """Tasks by which models are compared."""

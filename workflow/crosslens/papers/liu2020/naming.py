@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import where
 from crosslens.measures.guesses import BIGRAM, MAJORITY, MODEL, NAMED
 from crosslens.papers.liu2020.layout import Study, pretraining, title
+from crosslens.reports import cells
+from crosslens.reports.cells import where
 
 TRANSLATOR = "the model that translates"
 HELD_OUT = "held-out text"

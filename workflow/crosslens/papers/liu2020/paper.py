@@ -1,17 +1,17 @@
-"""liu2020: what it trains, measures and shows. See crosslens.papers.paper."""
+"""liu2020: what it trains, measures and shows. See crosslens.reports.paper."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from crosslens.config.heads import TASK
 from crosslens.config.whole import Config
-from crosslens.heads import TASK
-from crosslens.measures.definitions import ACCURACY, CUT_TEXTS, TRANSFER
+from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS, TRANSFER
 from crosslens.papers.liu2020.config import Means, section
 from crosslens.papers.liu2020.items import items
 from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, examples, lower_half, recipes, translator
-from crosslens.papers.paper import Paper
 from crosslens.recipes import Recipe
+from crosslens.reports.paper import Paper
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:

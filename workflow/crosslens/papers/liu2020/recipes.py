@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from crosslens.config.heads import TASK, LanguageModelHead, LinearHead
+from crosslens.config.labels import NLI
+from crosslens.config.units import Units
 from crosslens.config.whole import Config
-from crosslens.encoding.units import Units
-from crosslens.heads import TASK, LanguageModelHead, LinearHead
-from crosslens.labels import NLI
 from crosslens.papers.liu2020.config import RELEASED as RELEASED_MODEL
 from crosslens.papers.liu2020.config import SENTENCE, Bert, Liu2020, Window, section
 from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, UNTRAINED, UNTRAINED_MODEL, inference, pretraining

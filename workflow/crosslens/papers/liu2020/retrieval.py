@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import PAPER, RELEASED, UNTRAINED, Study, pretraining, title
+from crosslens.reports import cells
 
 ALL_MODELS, MEAN, BLANK = "all models", "mean", "BERT with random weights"
 RANK = "contexts, cosine, mrr"

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens import cells
-from crosslens.figures.dots import Dots, Panel, looks, panels
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import RELEASED, UNTRAINED, Study, pretraining, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN, RANK, last_layer, released
+from crosslens.reports import cells
+from crosslens.reports.figures.dots import Dots, Panel, looks, panels
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import rounded
 from crosslens.encoding.packing import first_texts, of_pages, windows_of
 from crosslens.encoding.texts import load_pieces
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020.layout import PAPER
+from crosslens.reports import cells
+from crosslens.reports.cells import rounded
 
 ALL = "all languages"
 SENTENCES, PAGES, SUBWORDS, LENGTH = "sentences", "pages", "subwords", "subwords of a sentence"

@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import Published, where
 from crosslens.measures import shifts
-from crosslens.measures.definitions import ACCURACY
+from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, THIRD, Study
+from crosslens.reports import cells
+from crosslens.reports.cells import Published, where
 
 AVERAGE = "avg w/o en"
 ROWS = {ALL: "finetune all layers", LAST: "finetune last 6 layers"}

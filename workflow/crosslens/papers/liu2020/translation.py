@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens import cells, parquet
-from crosslens.cells import Published, rounded, where
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import PAPER, Study
+from crosslens.reports import cells
+from crosslens.reports.cells import Published, rounded, where
+from crosslens.storage import parquet
 
 TEST, DEV = "selected on test data", "selected on development data"
 INPUT, REFERENCE = "input", "parallel text"

@@ -6,14 +6,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.cells import where
-from crosslens.figures.curves import Curve, panels
-from crosslens.figures.style import look
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import Study
 from crosslens.papers.liu2020.translation import shift_grid
+from crosslens.reports.cells import where
+from crosslens.reports.figures.curves import Curve, panels
+from crosslens.reports.figures.style import look
 
 LEVEL: Mapping[str, str | float] = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
 

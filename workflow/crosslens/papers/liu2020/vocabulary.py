@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens import cells
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020.layout import PAPER
+from crosslens.reports import cells
 from crosslens.tokens.counts import Counts, Vocabulary
 
 OWN, SHARED = "V_lang", "V_en and V_lang"

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from crosslens import cells
-from crosslens.measures.definitions import ACCURACY, CUT_TEXTS
+from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, THIRD, UNTRAINED_MODEL, Study, inference, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
+from crosslens.reports import cells
 
 FROZEN, WHOLE, HALF = "head on frozen states", "fine-tuned", "upper half fine-tuned"
 DROP = "drop of the short window (percent)"

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens import cells
-from crosslens.figures.dots import Dots, Look, Panel, looks, panels
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import OVER_PAIRS, THIRD, Study
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 from crosslens.papers.liu2020.xnli import FROZEN, all_models, in_languages, loss, mean_by_seed, tested, tuned, window_pairs
 from crosslens.papers.wording import interval
+from crosslens.reports import cells
+from crosslens.reports.figures.dots import Dots, Look, Panel, looks, panels
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:

@@ -1,14 +1,12 @@
 """muller2021: which models are trained, and how."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share
+from crosslens.config.base import Count, Language, Rate, Section, Share
 from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
-
-if TYPE_CHECKING:
-    from crosslens.config.whole import Config
+from crosslens.config.whole import Config, PaperSection
 
 Layer = Annotated[int, Field(ge=1)]
 Layers = Annotated[list[Layer], Field(min_length=1)]
@@ -124,7 +122,7 @@ class Muller2021(PaperSection):
         """Corpora of table 2, as far as configured."""
         return {domain: corpus for domain, key in DOMAINS.items() if (corpus := getattr(self, key))}
 
-    def check(self, config: "Config") -> None:
+    def check(self, config: Config) -> None:
         """See PaperSection."""
         here = "papers.muller2021"
         for domain, corpus in self.domains().items():
@@ -153,7 +151,7 @@ class Muller2021(PaperSection):
 PAPER_SECTION = Muller2021
 
 
-def section(config: "Config") -> Muller2021:
+def section(config: Config) -> Muller2021:
     """The paper's part of a configuration in which it is not null."""
     found: Muller2021 = config.paper("muller2021")  # type: ignore[assignment]
     return found

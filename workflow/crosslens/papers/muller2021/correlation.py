@@ -9,10 +9,10 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from crosslens.cells import where
 from crosslens.measures.cka import DEFINITIONS
 from crosslens.measures.ranks import Correlation, holm, spearman
 from crosslens.papers.muller2021.layout import METRICS, PRETRAINED, REF, Study, recipe_name
+from crosslens.reports.cells import where
 
 
 def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> pd.DataFrame:

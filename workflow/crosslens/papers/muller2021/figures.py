@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.errors import DataError
-from crosslens.figures.curves import Curve, panels
-from crosslens.figures.style import look
 from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED, OURS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.layout import COMPARED, PRETRAINED, REF, UNTRAINED, Study, recipe_name
 from crosslens.papers.wording import by_seeds
+from crosslens.reports.figures.curves import Curve, panels
+from crosslens.reports.figures.style import look
+from crosslens.runs.errors import DataError
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
 COLUMNS = {definition: HEADINGS[definition].replace(" (", "\n(") for definition in (OURS, *MAY_BE_PRINTED)}

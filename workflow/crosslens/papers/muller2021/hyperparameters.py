@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import Published
-from crosslens.digests import verified
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.layout import TASKS
-from crosslens.records import read_json
+from crosslens.reports import cells
+from crosslens.reports.cells import Published
+from crosslens.storage.records import read_json
+from crosslens.storage.seals import verified
 
 NOT_IN_GRID = "not in the printed grid"
 

@@ -8,7 +8,7 @@ from crosslens.papers.muller2021.config import section
 from crosslens.papers.muller2021.layout import COMPARED, ITEMS, REF, recipe_name
 from crosslens.papers.muller2021.layout import needs as shown_by
 from crosslens.papers.muller2021.recipes import recipes, set_name, study, trials
-from crosslens.papers.paper import Item, Need
+from crosslens.reports.paper import Item, Need
 
 KINDS = {"parsing": "attachment", "pos": "classification", "ner": "spans"}  # task -> kind of its scores
 TITLES = {

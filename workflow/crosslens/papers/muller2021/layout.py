@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
-from crosslens.measures.definitions import F1_MISC_AS_O
+from crosslens.numerics.definitions import F1_MISC_AS_O
 
 TASKS = {"parsing": "Parsing", "pos": "POS", "ner": "NER"}
 METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}

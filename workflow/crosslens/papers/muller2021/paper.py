@@ -1,17 +1,17 @@
-"""muller2021: what it trains, measures and shows. See crosslens.papers.paper."""
+"""muller2021: what it trains, measures and shows. See crosslens.reports.paper."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.draws import Draws
+from crosslens.config.heads import ARC, TASK
 from crosslens.config.whole import Config
-from crosslens.heads import ARC, TASK
-from crosslens.measures.definitions import ACCURACY, CUT_WORDS
+from crosslens.numerics.definitions import ACCURACY, CUT_WORDS
 from crosslens.papers.muller2021.config import section
 from crosslens.papers.muller2021.items import KINDS, items
 from crosslens.papers.muller2021.recipes import recipes, trials
-from crosslens.papers.paper import Paper
 from crosslens.recipes import Recipe
+from crosslens.reports.paper import Paper
 
 PARALLEL = "muller2021/parallel"
 

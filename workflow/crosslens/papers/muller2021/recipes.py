@@ -5,10 +5,10 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from crosslens.config.base import Split, languages_table
+from crosslens.config.heads import TASK, LinearHead, ParserHead
+from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.config.whole import Config
-from crosslens.heads import TASK, LinearHead, ParserHead
-from crosslens.labels import ENTITIES, RELATIONS, UPOS
-from crosslens.measures.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
+from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
 from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, needs, recipe_name
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term

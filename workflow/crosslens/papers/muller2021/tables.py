@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import Published
 from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED
-from crosslens.measures.definitions import CUT_WORDS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
+from crosslens.numerics.definitions import CUT_WORDS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import correlations
 from crosslens.papers.muller2021.layout import (
@@ -28,7 +26,9 @@ from crosslens.papers.muller2021.layout import (
     recipe_name,
     rows,
 )
-from crosslens.records import read_json
+from crosslens.reports import cells
+from crosslens.reports.cells import Published
+from crosslens.storage.records import read_json
 
 PRINTED_CORRELATION = "spearman (X-gap vs X-similarity)"
 DEVIATIONS = "std across seeds (caption)"

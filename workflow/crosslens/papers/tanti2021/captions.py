@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from crosslens.config.whole import Config
-from crosslens.papers.paper import Need
 from crosslens.papers.tanti2021.config import section
 from crosslens.papers.tanti2021.layout import FIGURES
 from crosslens.papers.wording import interval
+from crosslens.reports.paper import Need
 
 TEXTS = {
     "table1": """The target task, and language identification (Lang. ID) by a head that is trained on paragraphs with the

@@ -1,14 +1,12 @@
 """tanti2021: hyperparameters and measures, each with its source in the paper."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, nearest, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, nearest, or_null
 from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
-
-if TYPE_CHECKING:
-    from crosslens.config.whole import Config
+from crosslens.config.whole import Config, PaperSection
 
 Weight = Annotated[float, Field(gt=0, lt=1)]
 PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
@@ -170,7 +168,7 @@ class Tanti2021(PaperSection):
     clustering: Clustering = Field(Clustering(), description="k-means")
     tsne: Tsne = Field(Tsne(), description="t-SNE")
 
-    def check(self, config: "Config") -> None:
+    def check(self, config: Config) -> None:
         """See PaperSection."""
         here = "papers.tanti2021"
         config.expect_corpus(f"{here}.language_corpus", self.language_corpus, "paragraphs", "documents")
@@ -233,7 +231,7 @@ class Tanti2021(PaperSection):
 PAPER_SECTION = Tanti2021
 
 
-def section(config: "Config") -> Tanti2021:
+def section(config: Config) -> Tanti2021:
     """The paper's part of a configuration in which it is not null."""
     found: Tanti2021 = config.paper("tanti2021")  # type: ignore[assignment]
     return found

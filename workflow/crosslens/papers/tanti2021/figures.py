@@ -6,14 +6,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens import parquet
-from crosslens.cells import where
-from crosslens.figures.scatter import Panel, Row, keys, panels
-from crosslens.figures.style import FAMILY_MARKS, families, marks
-from crosslens.measures.definitions import ACCURACY, V_CHANCE
+from crosslens.numerics.definitions import ACCURACY, V_CHANCE
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PANELS, PAPER, V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
+from crosslens.reports.cells import where
+from crosslens.reports.figures.scatter import Panel, Row, keys, panels
+from crosslens.reports.figures.style import FAMILY_MARKS, families, marks
+from crosslens.storage import parquet
 
 UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "inference label")}
 CAPTION = (

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from crosslens.config.base import languages_table
 from crosslens.config.whole import Config
-from crosslens.papers.paper import Item, Need
 from crosslens.papers.tanti2021 import captions
 from crosslens.papers.tanti2021.config import PAPER_RUNS, section
 from crosslens.papers.tanti2021.draws import draws, draws_name
 from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, RUNS, SPELLING, TABLES, TUNED, column, recipe_name
 from crosslens.papers.tanti2021.recipes import trials
+from crosslens.reports.paper import Item, Need
 
 COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # by findings.csv
 TITLES = {

@@ -7,8 +7,8 @@ Each score stands under the definition of the authors' code (`paper`) and under 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from crosslens.labels import NLI, UPOS
-from crosslens.measures import definitions
+from crosslens.config.labels import NLI, UPOS
+from crosslens.numerics import definitions
 
 # Definitions of the authors' code. UDPOS is scored on words, XNLI on pairs of texts.
 PAPER = "paper: macro F1 (UDPOS: chunks of bare tags; XNLI: with stray classes)"

@@ -1,17 +1,17 @@
-"""tanti2021: what it trains, measures and shows. See crosslens.papers.paper."""
+"""tanti2021: what it trains, measures and shows. See crosslens.reports.paper."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.config.whole import Config
-from crosslens.heads import LANGUAGE, TASK
-from crosslens.measures import definitions as scores
-from crosslens.papers.paper import Paper
+from crosslens.numerics import definitions as scores
 from crosslens.papers.tanti2021.config import section
 from crosslens.papers.tanti2021.draws import draws, draws_name
 from crosslens.papers.tanti2021.items import items
 from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.recipes import Recipe
+from crosslens.reports.paper import Paper
 
 DEFINITIONS = {  # unit -> of the scores of every head, of the task's, of language heads
     "word": ((scores.CHUNK_MACRO_F1, scores.MACRO_F1, scores.ACCURACY), (scores.CHUNK_MICRO_F1, scores.TRANSFER), ()),

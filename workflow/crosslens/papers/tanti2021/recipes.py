@@ -6,9 +6,9 @@ from random import Random
 from typing import Any, Literal
 
 from crosslens.config.base import Split
+from crosslens.config.heads import LANGUAGE, TASK, LinearHead
+from crosslens.config.units import Units
 from crosslens.config.whole import Config
-from crosslens.encoding.units import Units
-from crosslens.heads import LANGUAGE, TASK, LinearHead
 from crosslens.papers.tanti2021.config import Run, section
 from crosslens.papers.tanti2021.layout import LABELS, SEARCHED, UNITS, recipe_name
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term

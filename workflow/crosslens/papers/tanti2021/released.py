@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.digests import verified
-from crosslens.measures.definitions import ACCURACY, MACRO_F1
+from crosslens.numerics.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import IN_RECORDS, PAPER, metric
+from crosslens.reports import cells
+from crosslens.storage.seals import verified
 
 F1, NATS = "macro F1", "mean over words or texts, in nats"
 STAGES = ("task", "language")  # of a training, named after the head that learns in it and is validated

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import Published
-from crosslens.measures.definitions import MACRO_F1
+from crosslens.numerics.definitions import MACRO_F1
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import PAPER, SEARCHED, TASKS
 from crosslens.papers.tanti2021.records import named
+from crosslens.reports import cells
+from crosslens.reports.cells import Published
 
 PLACES = 12  # of differences between hyperparameters, which go down to 1e-6
 

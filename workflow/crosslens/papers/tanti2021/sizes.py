@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 from pydantic import TypeAdapter
 
-from crosslens import cells
 from crosslens.config.base import Split
 from crosslens.config.corpora import Corpus, DocumentCorpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
 from crosslens.config.draws import Draw
 from crosslens.corpora.splits import apportion
-from crosslens.draws.files import read
+from crosslens.encoding.drawn import read
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import LABELS, TASKS
+from crosslens.reports import cells
 from crosslens.tokens.schema import counts
 
 WIKIPEDIA = "Wikipedia"

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.measures.definitions import ACCURACY
+from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import (
     CAPTIONS,
@@ -25,6 +24,7 @@ from crosslens.papers.tanti2021.layout import (
     recipe_name,
 )
 from crosslens.papers.tanti2021.records import named
+from crosslens.reports import cells
 
 SCORES = ("macro F1", "micro F1", "accuracy")  # in percent; V-measures and mutual information are not right or wrong
 

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from crosslens.config.base import Count, Language, PaperSection, Rate, Section, Share, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
 from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
+from crosslens.config.whole import Config, PaperSection
 from crosslens.papers.wu2019.layout import FULL, freeze
 
 if TYPE_CHECKING:
@@ -167,11 +168,11 @@ class Wu2019(PaperSection):
         """Key of a task's reading."""
         return self.tasks[task].reading or self.reading
 
-    def corpora(self, task: TaskName, config: "Config", split: str) -> dict[str, str]:
+    def corpora(self, task: TaskName, config: Config, split: str) -> dict[str, str]:
         """Language -> corpus of a task's texts of a split: the first that has them."""
         return _by_language(self.tasks[task].corpora, config, split)
 
-    def topics(self, config: "Config") -> tuple[str, ...]:
+    def topics(self, config: Config) -> tuple[str, ...]:
         """Labels of document classification, which its corpora share."""
         return config.corpora[self.tasks["topic"].corpora[0]].topics  # type: ignore[union-attr]
 
@@ -182,11 +183,11 @@ class Wu2019(PaperSection):
         named = {task: each.corpora for task, each in self.tasks.items()} | self.overlap.corpora
         return {task: corpora for task in KINDS if (corpora := named.get(task))}
 
-    def compared_texts(self, task: TaskName, config: "Config", split: str) -> dict[str, str]:
+    def compared_texts(self, task: TaskName, config: Config, split: str) -> dict[str, str]:
         """Language -> corpus, of texts of a split between which overlap is measured."""
         return _by_language(self.compared()[task], config, split)
 
-    def check(self, config: "Config") -> None:
+    def check(self, config: Config) -> None:
         """See PaperSection."""
         here = "papers.wu2019"
         for task, settings in self.tasks.items():
@@ -234,7 +235,7 @@ class Wu2019(PaperSection):
                 "blocks of this encoder"
             )
 
-    def _check_overlap(self, config: "Config") -> None:
+    def _check_overlap(self, config: Config) -> None:
         if self.overlap is None:
             return
         here = "papers.wu2019.overlap"
@@ -260,7 +261,7 @@ class Wu2019(PaperSection):
                 )
 
 
-def _by_language(corpora: "Iterable[str]", config: "Config", split: str) -> dict[str, str]:
+def _by_language(corpora: "Iterable[str]", config: Config, split: str) -> dict[str, str]:
     """Language -> the first of some corpora that has its texts of a split."""
     found: dict[str, str] = {}
     for corpus in corpora:
@@ -273,7 +274,7 @@ def _by_language(corpora: "Iterable[str]", config: "Config", split: str) -> dict
 PAPER_SECTION = Wu2019
 
 
-def section(config: "Config") -> Wu2019:
+def section(config: Config) -> Wu2019:
     """The paper's part of a configuration in which it is not null."""
     found: Wu2019 = config.paper("wu2019")  # type: ignore[assignment]
     return found

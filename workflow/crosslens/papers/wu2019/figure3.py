@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens import cells
-from crosslens.figures.points import Panel, panels
-from crosslens.figures.style import FAMILY_MARKS, families
 from crosslens.measures.correlation import pearson
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layout import DEFINITIONS, METRICS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, Texts, overlaps
+from crosslens.reports import cells
+from crosslens.reports.figures.points import Panel, panels
+from crosslens.reports.figures.style import FAMILY_MARKS, families
 
 LABELS = {TYPE: "overlap by type (% of the test set's different subwords)", TOKEN: "overlap by token (% of its subwords)"}
 

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.errors import DataError
-from crosslens.figures.heatmap import Panel, panels
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layers import AVERAGE, DIFFERENCE, ROWS, by_score, value_of
 from crosslens.papers.wu2019.layout import FULL, METRICS, TASKS, Study
 from crosslens.papers.wu2019.scores import Scores
+from crosslens.reports.figures.heatmap import Panel, panels
+from crosslens.runs.errors import DataError
 
 LIMITS = (1, 2, 5, 10, 20, 50)  # of the scale of colours
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from crosslens.cells import NEAR
-from crosslens.figures.curves import Curve, panels
-from crosslens.figures.style import look
-from crosslens.measures.definitions import ACCURACY
+from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wording import by_seeds
 from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED
+from crosslens.reports.cells import NEAR
+from crosslens.reports.figures.curves import Curve, panels
+from crosslens.reports.figures.style import look
 
 LOOKS: Mapping[str, tuple[str, Mapping[str, str | float]]] = {
     IDENTIFICATION: ("pretrained", look(0)),

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 from crosslens.config.base import languages_table
 from crosslens.config.whole import Config
-from crosslens.papers.paper import Item, Need
 from crosslens.papers.wu2019 import captions
 from crosslens.papers.wu2019.config import section
 from crosslens.papers.wu2019.layout import FULL, IDENTIFICATION, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
 from crosslens.papers.wu2019.recipes import recipes, study, trials
+from crosslens.reports.paper import Item, Need
 
 MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", "pos": "classification", "parsing": "attachment"}
 """Task -> kind of its scores."""

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import Published
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FEATURES, FULL, METRICS, PAPER, TASKS, Study, freeze
 from crosslens.papers.wu2019.scores import Scores, printed_scores, subset, uneven
+from crosslens.reports import cells
+from crosslens.reports.cells import Published
 
 AVERAGE, ALL = "AVER", "all configured"
 DIFFERENCE = "difference from full fine-tuning (points)"

@@ -6,7 +6,7 @@ Wu and Dredze (2019), Beto, Bentz, Becas. Blocks count from 1; freezing 0 freeze
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crosslens.measures.definitions import ACCURACY, F1, LAS_WITHOUT_PUNCTUATION
+from crosslens.numerics.definitions import ACCURACY, F1, LAS_WITHOUT_PUNCTUATION
 
 PAPER = "wu2019"
 TASKS = {"topic": "Document classification", "nli": "Natural language inference", "ner": "Named entities", "pos": "POS tagging",

@@ -1,16 +1,16 @@
-"""wu2019: what it trains, measures and shows. See crosslens.papers.paper."""
+"""wu2019: what it trains, measures and shows. See crosslens.reports.paper."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from crosslens.config.heads import ARC, TASK
 from crosslens.config.whole import Config
-from crosslens.heads import ARC, TASK
-from crosslens.measures.definitions import ACCURACY, CUT_TEXTS, CUT_WORDS
-from crosslens.papers.paper import Paper
+from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS, CUT_WORDS
 from crosslens.papers.wu2019.config import section
 from crosslens.papers.wu2019.items import MEASURES, items
 from crosslens.papers.wu2019.recipes import recipes, trials
 from crosslens.recipes import Recipe
+from crosslens.reports.paper import Paper
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:

@@ -6,10 +6,10 @@ from itertools import product
 from typing import Any
 
 from crosslens.config.base import languages_table
+from crosslens.config.heads import LANGUAGE, TASK, Head, LinearHead, Mix, ParserHead
+from crosslens.config.labels import ENTITIES, NLI, RELATIONS, UPOS
+from crosslens.config.units import Units
 from crosslens.config.whole import Config
-from crosslens.encoding.units import Units
-from crosslens.heads import LANGUAGE, TASK, Head, LinearHead, Mix, ParserHead
-from crosslens.labels import ENTITIES, NLI, RELATIONS, UPOS
 from crosslens.papers.wu2019.config import TaskName, section
 from crosslens.papers.wu2019.layout import (
     FEATURES,

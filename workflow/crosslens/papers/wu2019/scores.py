@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import Published
-from crosslens.measures.definitions import ACROSS_WINDOWS, CUT_TEXTS, CUT_WORDS
+from crosslens.numerics.definitions import ACROSS_WINDOWS, CUT_TEXTS, CUT_WORDS
 from crosslens.papers.wu2019.layout import METRICS, TABLES
+from crosslens.reports import cells
+from crosslens.reports.cells import Published
 
 ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"
 """Row of tables 2 to 5."""

@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.digests import verified
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layout import PAPER, TASKS
+from crosslens.reports import cells
+from crosslens.storage.seals import verified
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:

@@ -7,9 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.cells import Published
-from crosslens.measures.definitions import (
+from crosslens.numerics.definitions import (
     ACCURACY,
     F1,
     F1_BY_WINDOW,
@@ -21,6 +19,8 @@ from crosslens.measures.definitions import (
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layout import FULL, METRICS, PAPER, RELEASED_ROOT, TABLES, TAGS, TASKS, Study
 from crosslens.papers.wu2019.scores import Scores, subset, uneven
+from crosslens.reports import cells
+from crosslens.reports.cells import Published
 
 OURS = "mBERT"  # last part of the rows that are the paper's own
 ZERO_SHOT = "Zero-shot"  # begins the section of transfer; others with such a row are trained in each language

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens import heads as described
-from crosslens.errors import DataError
-from crosslens.subspaces.subspace import Subspace
+from crosslens.config import heads as described
+from crosslens.numerics.subspace import Subspace
+from crosslens.runs.errors import DataError
 from crosslens.training.heads.head import Head
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.heads.linear import Linear

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from crosslens.heads import TASK
+from crosslens.config.heads import TASK
 from crosslens.recipes import Term
 from crosslens.training.heads.head import Head
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from crosslens.heads import LinearHead
+from crosslens.config.heads import LinearHead
 from crosslens.recipes import Term
 from crosslens.training.heads.head import Head, uniform
 from crosslens.training.objectives import LOSSES

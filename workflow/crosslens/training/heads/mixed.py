@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
+from crosslens.config.heads import WORD, Mix
 from crosslens.encoding.texts import IGNORED
-from crosslens.heads import WORD, Mix
 from crosslens.recipes import Term
 from crosslens.training.heads.head import Head, uniform
 

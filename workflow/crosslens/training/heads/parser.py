@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
+from crosslens.config.heads import ARC, TAG, ParserHead
+from crosslens.config.labels import UPOS
 from crosslens.encoding.texts import IGNORED
-from crosslens.heads import ARC, TAG, ParserHead
-from crosslens.labels import UPOS
 from crosslens.recipes import Term
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.heads.head import Head

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from crosslens.errors import DataError
-from crosslens.measures.f1 import Counts, accuracy
+from crosslens.encoding.stored import read_layers
 from crosslens.measures.given import Given
-from crosslens.measures.intervals import score_interval
-from crosslens.states.files import read_layers
+from crosslens.numerics.f1 import Counts, accuracy
+from crosslens.numerics.intervals import score_interval
+from crosslens.runs.errors import DataError
 
 READS = ("states",)
 

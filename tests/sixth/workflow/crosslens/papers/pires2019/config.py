@@ -1,13 +1,9 @@
 """pires2019: what is trained, and how."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field
 
-from crosslens.config.base import Count, Language, PaperSection, Rate
-
-if TYPE_CHECKING:
-    from crosslens.config.whole import Config
+from crosslens.config.base import Count, Language, Rate
+from crosslens.config.whole import Config, PaperSection
 
 
 class Pires2019(PaperSection):
@@ -20,7 +16,7 @@ class Pires2019(PaperSection):
     batch: Count = Field(32, description="sentences a step (appendix A)")
     rate: Rate = Field(3e-5, description="learning rate (appendix A)")
 
-    def check(self, config: "Config") -> None:
+    def check(self, config: Config) -> None:
         """See PaperSection."""
         here = "papers.pires2019"
         for key in ("corpus", "parallel"):
@@ -34,7 +30,7 @@ class Pires2019(PaperSection):
 PAPER_SECTION = Pires2019
 
 
-def section(config: "Config") -> Pires2019:
+def section(config: Config) -> Pires2019:
     """The paper's part of a configuration in which it is not null."""
     found: Pires2019 = config.paper("pires2019")  # type: ignore[assignment]
     return found

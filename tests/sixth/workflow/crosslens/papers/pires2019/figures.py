@@ -5,9 +5,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from crosslens.figures.curves import Curve, panels
-from crosslens.figures.style import marks
 from crosslens.papers.inputs import Inputs
+from crosslens.reports.figures.curves import Curve, panels
+from crosslens.reports.figures.style import marks
 
 TITLE = "Accuracy of nearest-neighbour translation from English"
 NOTE = "{n:,} sentence pairs. Bands: 95 % interval over sentences."

@@ -1,9 +1,9 @@
 """pires2019: its table and its figure, each with what it needs and how the report tells of it."""
 
 from crosslens.config.whole import Config
-from crosslens.papers.paper import Item, Need
 from crosslens.papers.pires2019.config import section
 from crosslens.papers.pires2019.recipes import PRETRAINED, recipe_name
+from crosslens.reports.paper import Item, Need
 
 TABLE_2 = """**Table 2 of the paper: accuracy of part-of-speech tagging.** Rows: the language of the training data; columns:
 that of the test set."""

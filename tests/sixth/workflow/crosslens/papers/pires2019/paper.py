@@ -1,17 +1,17 @@
-"""pires2019: what it trains, measures and shows. See crosslens.papers.paper."""
+"""pires2019: what it trains, measures and shows. See crosslens.reports.paper."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.draws import Draws
+from crosslens.config.heads import TASK
 from crosslens.config.whole import Config
-from crosslens.heads import TASK
-from crosslens.measures.definitions import ACCURACY
-from crosslens.papers.paper import Paper
+from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.pires2019.config import section
 from crosslens.papers.pires2019.items import items
 from crosslens.papers.pires2019.recipes import recipes
 from crosslens.recipes import Recipe
+from crosslens.reports.paper import Paper
 
 PARALLEL = "pires2019/parallel"
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from crosslens.config.heads import TASK, LinearHead
+from crosslens.config.labels import UPOS
 from crosslens.config.whole import Config
-from crosslens.heads import TASK, LinearHead
-from crosslens.labels import UPOS
 from crosslens.papers.pires2019.config import section
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens import cells
-from crosslens.measures.definitions import ACCURACY
+from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
+from crosslens.reports import cells
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:

@@ -1,0 +1,95 @@
+"""Drawn words on disk: CORPUS/LANG.parquet, a row a word or text, in the order of the splits and, within each, of the tokens."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from crosslens.config.draws import Draw, Draws
+from crosslens.encoding.draw import draw
+from crosslens.encoding.texts import load
+from crosslens.storage import parquet
+from crosslens.storage.seals import sealed, verified
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),  # of the text
+        ("word", pa.string()),  # the word form, or the text
+        ("label", pa.string()),  # of the task, '' where the corpus has none
+        ("language", pa.string()),
+        ("split", pa.string()),
+        ("sample", pa.bool_()),  # in the figure's sample
+        ("random", pa.bool_()),  # among the evenly drawn words
+        ("row", pa.int64()),  # number of the word among those of the split's tokens
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """n drawn words, or whole texts."""
+
+    texts: np.ndarray  # (n,) id of the text
+    words: np.ndarray  # (n,) the word form, or the text
+    labels: np.ndarray  # (n,) the task's label, '' where the corpus has none
+    languages: np.ndarray  # (n,)
+    splits: np.ndarray  # (n,)
+    sample: np.ndarray  # (n,) bool: in the figure's sample
+    random: np.ndarray  # (n,) bool: among the evenly drawn words
+
+    @classmethod
+    def of(cls, table: pa.Table, **others: np.ndarray) -> Self:
+        """From the columns of SCHEMA. others: fields of a subclass."""
+        columns = {name: np.array(table[name].to_pylist()) for name in SCHEMA.names if name != "row"}
+        # Two languages may have a text of the same name.
+        pairs = zip(columns["language"], columns.pop("id"), strict=True)
+        texts = np.array([f"{language}/{text}" for language, text in pairs])
+        plural = {f"{name}s": columns.pop(name) for name in ("word", "label", "language", "split")}
+        return cls(texts=texts, **plural, **columns, **others)
+
+    def take(self, chosen: np.ndarray) -> Self:
+        """Some of the words, by index or mask."""
+        return type(self)(**{name: getattr(self, name)[chosen] for name in self.__dataclass_fields__})
+
+    def has_labels(self) -> bool:
+        """Whether any word has a label of the task."""
+        return bool((self.labels != "").any())
+
+    def sampled(self) -> Self:
+        """The figure's sample; of a corpus with labels, its labelled words."""
+        return self.take(self.sample & (self.labels != "") if self.has_labels() else self.sample)
+
+
+def write(settings: Draws, tokens: Mapping[str, Path], folder: Path) -> None:
+    """Draw from tokens, corpus -> its folder, and write folder/CORPUS/LANG.parquet."""
+    with sealed(folder) as temporary:
+        for corpus, drawn in settings.corpora.items():
+            for language in drawn.languages:
+                files = [(split, tokens[corpus] / f"{language}.{split}.parquet") for split in drawn.splits()]
+                parts = [_drawn(settings, drawn, language, split, file) for split, file in files]
+                parquet.write(pa.concat_tables(parts), temporary / corpus / f"{language}.parquet")
+
+
+def _drawn(settings: Draws, drawn: Draw, language: str, split: str, tokens: Path) -> pa.Table:
+    texts = load([tokens], settings.labels, (), settings.unit)
+    rows, sample, random = draw(texts, language, split, drawn)
+    labels = texts.labels["task"][rows]
+    columns = {
+        "id": [texts.ids[i] for i in texts.word_offsets.searchsorted(rows, side="right") - 1],
+        "word": [texts.words[i] for i in rows],
+        "label": [settings.labels[label] if label >= 0 else "" for label in labels],
+        "language": [language] * len(rows),
+        "split": [split] * len(rows),
+        "sample": sample,
+        "random": random,
+        "row": rows,
+    }
+    return pa.table(columns, schema=SCHEMA)
+
+
+def read(folder: Path) -> Drawn:
+    """Drawn words of all languages of a corpus, by language."""
+    return Drawn.of(pa.concat_tables([parquet.read(path, schema=SCHEMA) for path in sorted(verified(folder).glob("*.parquet"))]))

@@ -1,0 +1,66 @@
+"""Hidden states from files to files."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import torch
+
+from crosslens.config.draws import Draws
+from crosslens.config.units import Units
+from crosslens.encoders.load import load_encoder
+from crosslens.encoding import stored as states_files
+from crosslens.encoding.drawn import SCHEMA
+from crosslens.encoding.extract import extract, text_means
+from crosslens.encoding.texts import load
+from crosslens.runs.machine import machine
+from crosslens.runs.progress import Progress
+from crosslens.storage import parquet
+from crosslens.storage.seals import sealed, verified
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def run(
+    encoder: Path,
+    weights: Sequence[Path],
+    drawn: Path,
+    tokens: Mapping[str, Path],
+    output: Path,
+    *,
+    draws: Draws,
+    layers: Sequence[int],
+    units: Units,
+    precision: str,
+    stored: str,
+    threads: int,
+    log: logging.Logger,
+) -> None:
+    """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once.
+
+    weights: of trainings, see load_encoder; none: the encoder as it is. drawn: folder of drawn words, CORPUS/LANG.parquet;
+    tokens: corpus -> its folder, from which they were drawn. layers: beside what heads read, where a draw does not ask for all.
+    precision: of the forward pass; stored: float16 or float32.
+    """
+    torch.set_num_threads(threads)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    verified(encoder)
+    model = load_encoder(encoder, [*map(verified, weights)], pooler=units.state == "pooler", dtype=DTYPES[precision]).to(device)
+    every = range(int(model.config.num_hidden_layers) + 1)  # type: ignore[union-attr, arg-type]
+    files = [(corpus, language) for corpus, draw in draws.corpora.items() for language in draw.languages]
+    with sealed(output) as temporary:
+        for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
+            table, parts = parquet.read(drawn / corpus / f"{language}.parquet", schema=SCHEMA), []
+            for split in draws.corpora[corpus].splits():
+                texts = load([tokens[corpus] / f"{language}.{split}.parquet"], (), (), draws.unit)
+                rows = table.filter(pc.equal(table["split"], split))["row"].to_numpy()
+                if draws.corpora[corpus].means:
+                    parts.append(text_means(model, texts))
+                else:
+                    chosen = every if draws.corpora[corpus].all_layers else layers
+                    parts.append(extract(model, texts, rows, chosen, units))
+            states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            path = temporary / corpus / f"{language}.parquet"
+            states_files.write(table.drop_columns("row"), states, path, stored, machine(threads, precision))

@@ -1,0 +1,68 @@
+"""Hidden states of chosen words and layers, in one pass over length-sorted batches."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import nn
+
+from crosslens.config.units import Units
+from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.texts import Texts
+from crosslens.encoding.unit_states import unit_states
+
+
+def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
+    """Mean over the pieces of each text, the first and the last (special) left out: `layer_I` -> (n_texts, d) float32.
+
+    muller2021, section 4.2. texts: read by whole texts. 0 is the embedding output. nan for a text of special pieces alone.
+    """
+    device = next(encoder.parameters()).device
+    states: dict[str, np.ndarray] = {}
+
+    def step(batch: Batch) -> None:
+        mask = torch.ones(batch.input_ids.shape, dtype=torch.long) if batch.attention_mask is None else batch.attention_mask
+        options = {} if batch.attention_mask is None else {"attention_mask": mask.to(device)}
+        output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=True, **options)
+        places = torch.arange(mask.shape[1])
+        inside = ((places > 0) & (places < mask.sum(1, keepdim=True) - 1)).to(device)
+        for layer, hidden in enumerate(output.hidden_states):
+            means = (hidden.float() * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True)
+            column = states.setdefault(f"layer_{layer}", np.empty((len(texts), means.shape[1]), np.float32))
+            column[batch.words] = means.cpu().numpy()
+
+    for_each_batch(texts, encoder, False, step)
+    return states
+
+
+def extract(
+    encoder: nn.Module,
+    texts: Texts,
+    rows: np.ndarray,
+    layers: Sequence[int],
+    units: Units,
+) -> dict[str, np.ndarray]:
+    """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
+
+    layers: as for `unit_states`. Texts without a chosen word are not read, but for one where no word is chosen.
+    """
+    n_words = int(texts.word_offsets[-1])
+    slots = np.full(n_words, -1)
+    slots[rows] = np.arange(len(rows))
+    used = np.unique(np.searchsorted(texts.word_offsets, rows, side="right") - 1) if len(rows) else np.zeros(1, np.int64)
+    part = texts.take(used)
+    part_words = texts.word_rows(used)
+    size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+    states: dict[str, np.ndarray] = {}
+
+    def step(batch: Batch) -> None:
+        wanted = slots[part_words[batch.words]]
+        here = torch.from_numpy(np.flatnonzero(wanted >= 0))
+        chosen = replace(batch, rows=batch.rows[here], columns=batch.columns[here])
+        for name, values in unit_states(encoder, chosen, units, layers).items():
+            column = states.setdefault(name, np.empty((len(rows), size), np.float32))
+            column[wanted[wanted >= 0]] = values.float().cpu().numpy()
+
+    for_each_batch(part, encoder, units.segments, step)
+    return states

@@ -1,0 +1,91 @@
+"""Mean of a language's hidden states (liu2020, section 4.1), in the variants that the paper leaves open."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.packing import in_windows
+from crosslens.encoding.texts import Texts
+from crosslens.encoding.unit_states import unspecial
+from crosslens.numerics.statistics import Statistics
+from crosslens.runs.errors import DataError
+
+Weighting = Literal["tokens", "texts", "released"]
+BLOCKS, BLOCK, BLOCK_SEED = 16, 512, 42
+"""What the successor paper's code runs with (Liangtaiwan/lang-rep, extract_wiki_feature.py): running text in blocks of 510
+subwords and 2 special ones (lines 69-94), drawn at random (162), special ones included (196-201). It would stop after
+int(512 / block_size) * 10000 of them, but block_size is then still -1 (395, before 440): the loop ends after its first batch."""
+
+
+class Variant(NamedTuple):
+    """How pieces count: each alike, or those of each text together like those of any other; with special ones or without.
+
+    released: all pieces of a few blocks of running text, special ones included.
+    """
+
+    weighting: Weighting
+    specials: bool
+
+
+def language_means(
+    encoder: nn.Module, texts: Mapping[str, Texts], variants: tuple[Variant, ...], segments: bool = False
+) -> dict[Variant, dict[str, np.ndarray]]:  # fmt: skip
+    """Mean states of each language at all layers, (L + 1, d) float64, under each variant, in one pass over its texts.
+
+    texts: language -> texts; those of `released` are packed to blocks, and take a pass of their own.
+    """
+    found: dict[Variant, dict[str, np.ndarray]] = {variant: {} for variant in variants}
+    whole = tuple(variant for variant in variants if variant.weighting != "released")
+    for language, read in texts.items():
+        if whole:
+            for variant, means in _means(encoder, read, whole, segments).items():
+                found[variant][language] = means
+        for variant in variants:
+            if variant.weighting == "released":
+                every = Variant("tokens", True)
+                found[variant][language] = _means(encoder, _released(read, language), (every,), False)[every]
+    return found
+
+
+def _released(texts: Texts, language: str) -> Texts:
+    """The blocks of a language that the released code reads: it knows no pages, and leaves out a last block that is not full.
+
+    Raises DataError where there is no full block.
+    """
+    windows = in_windows(texts, BLOCK, np.zeros(len(texts)))
+    full = np.flatnonzero(windows.lengths == BLOCK)
+    if not len(full):
+        subwords = int((texts.lengths - 2).sum())
+        raise DataError(f"{language}: expected at least {BLOCK - 2} subwords to fill a block, found {subwords}: add text")
+    return windows.take(np.sort(np.random.default_rng(BLOCK_SEED).permutation(full)[:BLOCKS]))
+
+
+def _means(encoder: nn.Module, texts: Texts, variants: tuple[Variant, ...], segments: bool) -> dict[Variant, np.ndarray]:
+    """Means of one language from those of its texts, each of which counts once or by its pieces."""
+    top, width = int(encoder.config.num_hidden_layers), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+    sums = {variant: [Statistics(width, scatters=False) for _ in range(top + 1)] for variant in variants}
+    device = next(encoder.parameters()).device
+
+    def step(batch: Batch) -> None:
+        everywhere = torch.ones_like(batch.input_ids) if batch.attention_mask is None else batch.attention_mask
+        given = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
+        options = {name: value.to(device) for name, value in given.items() if value is not None}
+        layers = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=True, **options).hidden_states
+        for specials in {variant.specials for variant in variants}:
+            inside = (everywhere.bool() if specials else unspecial(batch)).to(device)
+            counts = inside.sum(1)
+            shares = (inside / counts.clamp(min=1)[:, None]).to(layers[0].dtype)[:, None]  # (B, 1, T)
+            some, sizes = (counts > 0).cpu().numpy(), counts.double().cpu().numpy()  # a text may have special pieces alone
+            means = [(shares @ states)[:, 0].double().cpu().numpy()[some] for states in layers]
+            for variant, statistics in sums.items():
+                weights = sizes[some] if variant.weighting == "tokens" else None
+                for layer, of_texts in zip(statistics, means, strict=True):
+                    if variant.specials == specials:
+                        layer.update(of_texts, "", weights)
+
+    for_each_batch(texts, encoder, segments, step)
+    return {variant: np.stack([layer.means[0] for layer in statistics]) for variant, statistics in sums.items()}

@@ -1,0 +1,73 @@
+"""Hidden states of labelled units."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from crosslens.config.units import Units
+from crosslens.encoding.batches import Batch
+from crosslens.runs.errors import DataError
+
+
+def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
+    """States of a batch's labelled units, column name -> (n_words, d).
+
+    Always what heads read, `pooler` or the last `layer_L`, as the last column; before it `layer_I` for each of `layers`, 0 the
+    embedding output. Raises DataError for a layer that the encoder does not have.
+    """
+    device = next(encoder.parameters()).device
+    options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
+    given = {name: value.to(device) for name, value in options.items() if value is not None}
+    top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+    if any(layer > top for layer in layers):
+        raise DataError(f"states.layers: expected layers from 0 to {top} for this encoder, found {max(layers)}")
+    output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **given)
+    rows, columns = batch.rows.to(device), batch.columns.to(device)
+
+    def of_units(states: torch.Tensor) -> torch.Tensor:
+        if units.state == "pair":
+            return pair_means(states, *(extent.to(device) for extent in pair_extents(batch)))[rows]
+        return text_means(states, given.get("attention_mask"))[rows] if units.state == "mean" else states[rows, columns]
+
+    last = {f"layer_{top}": of_units(output.last_hidden_state)} if top in layers or units.state != "pooler" else {}
+    pooled = {"pooler": output.pooler_output[rows]} if units.state == "pooler" else {}
+    return {f"layer_{layer}": of_units(output.hidden_states[layer]) for layer in layers if layer < top} | last | pooled
+
+
+def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which pieces are those of the first and of the second text of each pair, without special ones: (B, T) twice.
+
+    Special pieces stand before the first, between the two and behind the second, two between them in the way of RoBERTa.
+    """
+    assert batch.second is not None
+    size = batch.input_ids.shape[1]
+    ends = torch.full_like(batch.second, size) if batch.attention_mask is None else batch.attention_mask.sum(1)
+    last, before = ((place - 1).clamp(min=0)[:, None] for place in (ends, batch.second - 1))
+    twice = batch.input_ids.gather(1, before) == batch.input_ids.gather(1, last)
+    places = torch.arange(size)
+    first = (places >= 1) & (places < batch.second[:, None] - 1 - twice.long())
+    return first, (places >= batch.second[:, None]) & (places < ends[:, None] - 1)
+
+
+def unspecial(batch: Batch) -> torch.Tensor:
+    """Which pieces are no special ones, of single texts and of pairs: (B, T). Of single texts the first and the last one are."""
+    first, second = pair_extents(batch)
+    assert batch.second is not None
+    single = second.clone()  # from a place 0 on to the one before the last
+    single[:, 0] = False
+    return torch.where((batch.second > 0)[:, None], first | second, single)
+
+
+def pair_means(states: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """u, v, |u - v| and u * v side by side, (B, 4 d), where u and v are means over pieces (B, T) of states (B, T, d)."""
+    u, v = ((states * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True).clamp(min=1) for inside in (first, second))
+    return torch.cat([u, v, (u - v).abs(), u * v], 1)
+
+
+def text_means(states: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """Mean over the pieces of each text, special ones included, (B, d); states (B, T, d), mask (B, T) or None."""
+    if mask is None:
+        return states.mean(1)
+    inside = mask[:, :, None].to(states.dtype)
+    return (states * inside).sum(1) / inside.sum(1)

@@ -1,0 +1,85 @@
+"""Print what a run will take: python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [--card NAME] [options of snakemake]."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from crosslens.config.scales import read_yaml
+from crosslens.monitoring.cost.bill import Bill, Biller, Line
+from crosslens.monitoring.cost.plan import plan
+from crosslens.monitoring.cost.speed import Card, speed
+from crosslens.runs.errors import DataError
+from crosslens.runs.quantities import duration, readable
+from crosslens.sources.registry import load
+
+ASSUMED = "a100"  # card of a cluster, where none is named: its login node says nothing of its nodes
+
+
+def spent(seconds: list[float]) -> str:
+    """Likely time, and between which it lies: 17 h (5.5 to 50)."""
+    if not seconds[1]:
+        return ""
+    unit, size = ("h", 3600) if seconds[1] >= 3600 else ("min", 60)
+    low, likely, high = (f"{each / size:,.0f}" if each >= 10 * size else f"{each / size:.2g}" for each in seconds)
+    return f"{likely} {unit} ({low} to {high})"
+
+
+def table(bill: Bill, machine: str) -> Table:
+    """A line a rule, and all together."""
+    shown = Table("rule", title=f"What would run, and what it takes on {machine}", title_justify="left")
+    for column in ("jobs", "trainings", "with an encoder", "the longest", "others", "memory", "disk"):
+        shown.add_column(column, justify="right")
+    for line in [*bill.lines, bill.total]:
+        if line is bill.total:
+            shown.add_section()
+        shown.add_row(line.rule, *_cells(line))
+    return shown
+
+
+def _cells(line: Line) -> list[str]:
+    longest = duration(line.longest) if line.longest >= 60 else ""
+    memory = readable(line.memory * 10**6) if line.memory else ""
+    counts = [f"{line.jobs:,}", f"{line.trainings:,}" if line.trainings else ""]
+    return [*counts, spent(line.encoders), longest, spent(line.others), memory, readable(int(line.disk))]
+
+
+def main(arguments: list[str]) -> None:
+    """Ask Snakemake for the plan and print the bill."""
+    parser = argparse.ArgumentParser(prog="crosslens.monitoring.cost", description=__doc__)
+    parser.add_argument("--profile")
+    parser.add_argument("--card", help=f"a GPU: {', '.join(Card.PEAKS)}; otherwise this machine is measured, for a minute")
+    known, options = parser.parse_known_args(arguments)
+    profile = Path(known.profile or "profiles/default", "config.yaml")
+    cluster = profile.is_file() and "executor" in read_yaml(profile)
+    try:
+        # As many cores as here: with fewer than a job's threads Snakemake would plan, and the probe measure, fewer threads.
+        where = ["--profile", known.profile] if known.profile else ["--cores", str(os.cpu_count() or 1)]
+        config, jobs = plan([*where, *options])
+        if not jobs:
+            print("cost: everything is built; nothing would run")
+            return
+        console = Console(width=None if sys.stdout.isatty() else 140)
+        card = known.card or (ASSUMED if cluster else None)
+        bill = Biller(config, speed(card), load()).bill(jobs)
+    except DataError as error:
+        sys.exit(f"cost: {error}")
+    console.print(table(bill, card or "this machine"))
+    assumptions = list(bill.assumptions)
+    if card and not known.card:
+        assumptions.insert(0, f"Card: none was named, so {ASSUMED} is assumed; CARD=h100 (or --card) names another.")
+    if bill.total.checkpoint:
+        weights, checkpoint = (readable(int(size)) for size in (bill.total.weights, bill.total.checkpoint))
+        assumptions.append(
+            f"Disk: {weights} of it are weights of trained models, kept where later jobs read them. A running training also has "
+            f"a checkpoint of {checkpoint} at most, removed at its end."
+        )
+    for line in assumptions:
+        console.print(f"- {line}", soft_wrap=True, highlight=False, markup=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,237 @@
+"""The bill: what the jobs of a plan take, rule by rule."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from crosslens.config.whole import Config
+from crosslens.monitoring.cost import work
+from crosslens.monitoring.cost.plan import Job
+from crosslens.monitoring.cost.sizes import SHAPES, Shape, Size, Sizes
+from crosslens.monitoring.cost.speed import Speed
+from crosslens.monitoring.cost.work import Way, Work
+from crosslens.papers import papers
+from crosslens.recipes import Data, Recipe
+from crosslens.reports.paper import Paper
+from crosslens.sources.prefetch import BLOCK
+from crosslens.sources.registry import Source
+
+START = {"train": 10.0, "train_without_weights": 10.0, "train_trials": 10.0, "states": 10.0, "measure_encoder": 10.0}
+"""Seconds until a job that needs torch begins; of others the whole job, unless below."""
+OTHERS = {"paragraphs": 60.0, "dump_sample": 60.0, "fetch": 5.0, "measure": 10.0, "measure_states": 20.0, "encoder": 20.0}
+OTHER = 5.0
+TOKENISED = 20_000  # pieces a second
+READ = 20_000  # texts a second
+BLOCKS_READ = 1.0  # seconds for a block of a dump
+PIECE, TEXT, PREDICTED = 5.0, 250.0, 4.0  # bytes on disk of a tokenised piece, of a text, of a predicted word
+GUESS = 3.0  # factor of what is neither measured nor counted
+UNCOUNTED = 1.5  # of sizes that are estimated
+
+
+@dataclass
+class Line:
+    """What the jobs of a rule take. Seconds: least, likely, most; encoders: of jobs that ask for GPUs, times those held."""
+
+    rule: str
+    jobs: int = 0
+    trainings: int = 0
+    encoders: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    others: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    longest: float = 0.0  # likely seconds of a job
+    memory: int = 0  # MB, the most that a job asks for
+    disk: float = 0.0  # bytes
+    over: int = 0  # jobs that likely take longer than the time that they ask for
+    weights: float = 0.0  # of these, of trained models
+    checkpoint: float = 0.0  # bytes, the largest: weights, the best ones and two moments of each
+
+    def add(self, other: "Line") -> None:
+        """Sum up."""
+        self.jobs, self.trainings = self.jobs + other.jobs, self.trainings + other.trainings
+        self.encoders = [a + b for a, b in zip(self.encoders, other.encoders, strict=True)]
+        self.others = [a + b for a, b in zip(self.others, other.others, strict=True)]
+        self.longest, self.memory = max(self.longest, other.longest), max(self.memory, other.memory)
+        self.disk, self.weights = self.disk + other.disk, self.weights + other.weights
+        self.over += other.over
+        self.checkpoint = max(self.checkpoint, other.checkpoint)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """Lines by rule, the sum of all, and what was assumed, in sentences."""
+
+    lines: Sequence[Line]
+    total: Line
+    assumptions: Sequence[str]
+
+
+def way(recipe: Recipe, threads: int, gpus: int = 1) -> Way:
+    """How a recipe computes, its parts on these GPUs."""
+    # As crosslens.training.parallel.processes, which imports torch.
+    sharing = max(number for number in range(1, gpus + 1) if recipe.parts % number == 0)
+    return Way(recipe.precision, threads, sharing, recipe.encoder_dropout)
+
+
+class Biller:
+    """Prices jobs of a configuration."""
+
+    def __init__(self, config: Config, speed: Speed, sources: Mapping[str, Source]) -> None:
+        self.config, self.speed, self.sources, self.sizes = config, speed, sources, Sizes(config)
+        configured = [paper for paper in papers() if config.paper(paper.key)]
+        self.recipes: dict[str, tuple[Paper, Recipe]] = {
+            name: (paper, recipe) for paper in configured for name, recipe in paper.recipes(config).items()
+        }
+        self.trials = {name: trials for paper in configured for name, trials in paper.trials(config).items()}
+        self.draws = {name: draws for paper in configured for name, draws in paper.draws(config).items()}
+        self.unknown = 0  # files whose size nobody knows
+        self.estimated = False  # whether any size is
+
+    def bill(self, jobs: Sequence[Job]) -> Bill:
+        """Of all jobs."""
+        lines: dict[str, Line] = {}
+        for job in jobs:
+            lines.setdefault(job.rule, Line(job.rule)).add(self.line(job))
+        total = Line("all")
+        for line in lines.values():
+            total.add(line)
+        ordered = sorted(lines.values(), key=lambda line: (-line.encoders[1], -line.others[1]))
+        said = self._assumptions()
+        if total.over:
+            rules = ", ".join(f"{line.over} of {line.rule}" for line in ordered if line.over)
+            said.append(
+                f"Time limits: {rules} likely take longer than they ask for. Trainings go on where they were cut; for "
+                "others raise it, as in --set-resources tokens:runtime=600 (minutes)."
+            )
+        return Bill(ordered, total, said)
+
+    def line(self, job: Job) -> Line:
+        """Of a job."""
+        line = Line(job.rule, 1, memory=job.asked.get("mem_mb", 0))
+        if job.rule in START:
+            computed, spread = self._encoder_job(job, line)
+            likely = START[job.rule] + computed
+            held = self._held(job)
+            line.encoders = [seconds * held for seconds in (likely / spread, likely, likely * spread)]
+        else:
+            likely = self._other_job(job, line)
+            line.others = [likely / GUESS, likely, likely * GUESS]
+        line.longest = likely
+        line.over = int(likely > 60 * job.asked.get("runtime", 10**9))
+        return line
+
+    def _held(self, job: Job) -> int:
+        """GPUs that a job takes, at work or not."""
+        return self.speed.gpus(job.asked.get("gpu", 1))
+
+    def _encoder_job(self, job: Job, line: Line) -> tuple[float, float]:
+        """Seconds, and the factor that they are uncertain by; what is stored goes into the line."""
+        name = job.wildcards["recipe"]
+        recipes = self.trials.get(name) or [self.recipes[name][1]]
+        shape = self.sizes.shape(recipes[0].encoder)
+        if job.rule.startswith("train"):
+            line.trainings = len(recipes)
+            found, shared = [], set[Data]()
+            for recipe in recipes:
+                computed = None if recipe.trains_encoder() else shared
+                found.append((recipe, work.of(recipe, shape, lambda data, at=recipe: self._size(data, at), computed)))  # type: ignore[misc]
+            line.weights = sum(_weights(recipe, shape) for recipe in recipes)
+            line.checkpoint = 16.0 * shape.parameters * any(recipe.trains_encoder() for recipe in recipes)
+            line.disk = line.weights + sum(done.words * PREDICTED for _, done in found)
+            seconds = sum(self.speed.seconds(done, shape, way(recipe, job.threads, self._held(job))) for recipe, done in found)
+            return seconds, self._spread(all(done.counted for _, done in found))
+        done, spread = (self._states if job.rule == "states" else self._measured)(job, recipes[0], shape, line)
+        return self.speed.seconds(done, shape, Way(self.config.states.precision, job.threads)), spread
+
+    def _size(self, data: Data, recipe: Recipe) -> Size:
+        return self.sizes.known(data, recipe.encoder, recipe.reading)
+
+    def _spread(self, counted: bool) -> float:
+        self.estimated |= not counted
+        return self.speed.factor * (1 if counted else UNCOUNTED)
+
+    def _states(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
+        """Passes over the texts that were drawn from, and the states of what was drawn."""
+        paper, _ = self.recipes[recipe.name]
+        draws = self.draws[str(paper.drawn(recipe, self.config))]
+        done, numbers = Work(), 0.0
+        for corpus, draw in draws.corpora.items():
+            for language in draw.languages:
+                for split in draw.splits():
+                    size = self.sizes.tokens(draws.encoder, draws.reading, corpus, language, split)
+                    units = size.words if draws.unit == "word" else size.texts
+                    sampled = split == draw.sample_split
+                    asked = draw.random_words.get(split, 0) + (draw.sample_per_language or 0) * sampled
+                    asked += (draw.sample_per_label or 0) * len(draws.labels) * sampled
+                    drawn = size.texts if draw.means else min(asked, units)
+                    texts = min(size.texts, drawn)
+                    layers = shape.layers + 1 if draw.means or draw.all_layers else 1 + len(self.config.states.layers)
+                    done.passed += texts * size.length * shape.products(size.length)
+                    done.counted &= size.counted
+                    numbers += drawn * layers * shape.hidden
+        line.disk = numbers * (2 if self.config.states.stored == "float16" else 4)
+        return done, self._spread(done.counted)
+
+    def _measured(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
+        """Passes over what a measure reads; over pairs again for each weight that it tries."""
+        paper, recipe = self.recipes[recipe.name]
+        settings = paper.measures(recipe, self.config)[job.wildcards["kind"]]
+        done = Work()
+        for corpus, reading in settings.get("corpora", {}).items():
+            languages = getattr(self.config.corpora[corpus], "languages", [])
+            times = 1.0
+            if corpus == settings.get("pairs"):
+                times += len(settings.get("weights", [1])) * len(settings.get("directions", languages)) / max(len(languages), 1)
+            for language in languages:
+                size = self.sizes.tokens(recipe.encoder, reading, corpus, language, "test")
+                done.passed += times * size.pieces * shape.products(size.length)
+        line.disk = 1e6
+        return done, self._spread(False) * GUESS / UNCOUNTED
+
+    def _other_job(self, job: Job, line: Line) -> float:
+        """Seconds; what is stored goes into the line."""
+        likely, at = OTHERS.get(job.rule, OTHER), job.wildcards
+        line.disk = 2e5
+        if job.rule == "tokens":
+            tokens = [
+                self.sizes.tokens(at["encoder"], at["reading"], at["corpus"], language, split)
+                for language, split in self.config.corpora[at["corpus"]].parts()
+            ]
+            pieces = Size.total(tokens).pieces
+            likely, line.disk = likely + pieces / TOKENISED, pieces * PIECE
+        elif job.rule in ("corpus", "paragraphs"):
+            parts = [part for part in self.config.corpora[at["corpus"]].parts() if part[0] == at.get("language", part[0])]
+            texts = sum(self.sizes.rows(at["corpus"], *part)[0] for part in parts)
+            blocks = getattr(self.config.corpora[at["corpus"]], "blocks", None) or 0
+            likely, line.disk = likely + texts / READ + blocks * BLOCKS_READ, texts * TEXT
+        elif job.rule == "dump_sample":
+            line.disk = int(at["blocks"]) * BLOCK
+        elif job.rule == "fetch":
+            line.disk = self._fetched(at["source"], at["path"])
+        elif job.rule == "encoder":
+            line.disk = 4 * self.sizes.shape(at["encoder"]).parameters
+        return likely
+
+    def _fetched(self, source: str, path: str) -> float:
+        known = self.sources[source].bytes_of(path) if source in self.sources else None
+        if known is None and path.endswith("model.safetensors"):
+            identity = next((name for name in SHAPES if name in path), None)
+            known = 4 * Shape(*SHAPES[identity]).parameters if identity else None
+        self.unknown += known is None
+        return float(known or 0)
+
+    def _assumptions(self) -> list[str]:
+        said = [f"Speed: {self.speed.about}. True hours lie between the likely ones over {self.speed.factor:g} and times that."]
+        if self.estimated:
+            said.append(
+                f"Sizes: some texts are not tokenised yet. Theirs are estimated from the configuration and published sizes, "
+                f"which widens the range {UNCOUNTED:g} times. Ask again once tokens are built."
+            )
+        said.append(
+            f"Other jobs (no encoder runs) are guesses, true within {GUESS:g} times. Downloads are not timed"
+            + (f", and {self.unknown} files of unknown size are not in the sum." if self.unknown else ".")
+        )
+        return said
+
+
+def _weights(recipe: Recipe, shape: Shape) -> float:
+    """Bytes of the weights that a training keeps."""
+    changed = recipe.edit.changes() or recipe.trains_encoder() or recipe.static is not None
+    return 4.0 * shape.parameters if recipe.keeps_weights and changed else 0.0

@@ -1,0 +1,74 @@
+"""The jobs that a run would execute, as Snakemake plans them: what is built and current is not among them."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crosslens.config.whole import Config
+from crosslens.monitoring.jobs import event_of
+from crosslens.papers.configuration import load
+from crosslens.runs.errors import DataError
+
+FILE = "CROSSLENS_PLAN"
+"""Environment variable: a file to which a dry run writes its configuration, and then a line for each job."""
+
+
+class Recorder(logging.Handler):
+    """Listens to Snakemake's events, and writes jobs down."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        """config: as Snakemake merged it."""
+        super().__init__()
+        self.path = Path(os.environ[FILE])
+        self._write(config)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take note of a job."""
+        if event_of(record) == "job_info":
+            job: Any = record
+            asked = {name: value for name, value in job.resources.items() if isinstance(value, int)}
+            made = {"rule": job.rule_name, "wildcards": dict(job.wildcards or {}), "threads": job.threads, "asked": asked}
+            self._write(made | {"output": [*map(str, job.output)], "input": [*map(str, job.input)]})
+
+    def _write(self, values: Mapping[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(values) + "\n")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that would run. asked: resources by name, mem_mb, runtime (minutes) and gpu among them."""
+
+    rule: str
+    wildcards: Mapping[str, str]
+    threads: int
+    asked: Mapping[str, int]
+    output: Sequence[str]
+    input: Sequence[str]
+
+
+def plan(options: Sequence[str], root: Path = Path()) -> tuple[Config, list[Job]]:
+    """Configuration and jobs of a call of snakemake with some options. Raises DataError where Snakemake has no plan for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "plan.jsonl"
+        command = [sys.executable, "-m", "snakemake", "-n", *options]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=root, env=os.environ | {FILE: str(file)})
+        if result.returncode or not file.exists():
+            raise DataError(f"snakemake -n {' '.join(options)}: expected a plan, found an error:\n{_error(result)}")
+        config, *jobs = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    found = [Job(**{name: job[name] for name in Job.__dataclass_fields__}) for job in jobs]
+    return load(config), found
+
+
+def _error(result: subprocess.CompletedProcess[str]) -> str:
+    """What Snakemake said was wrong; with -n it says so on the standard output."""
+    said = f"{result.stderr}\n{result.stdout}"
+    at = max(said.find("Exception"), said.find("Error"), 0)
+    return said[at:].strip()

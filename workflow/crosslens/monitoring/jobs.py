@@ -1,0 +1,129 @@
+"""What a run of the workflow shows: a line for each finished job with the time left, and in the end what failed and why.
+
+The whole output of Snakemake stays in its own log, .snakemake/log/.
+"""
+
+import logging
+import sys
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from crosslens.runs.quantities import duration
+from crosslens.storage.trainings import seen
+
+SECONDS = {
+    "train": 40.0, "train_without_weights": 30.0, "train_trials": 15.0, "states": 10.0, "encoder": 8.0, "paragraphs": 4.0,
+    "fetch": 4.0,
+}  # fmt: skip
+"""First guess at how long a job of a rule takes: the demo on two cores. Replaced by the mean of those that have finished."""
+OTHERS = 3.0
+HIDDEN = {
+    "workflow_started",
+    "job_info",
+    "job_started",
+    "job_finished",
+    "job_error",
+    "shellcmd",
+    "progress",
+    "resources_info",
+}  # events
+SAID_ELSEWHERE = ("Select jobs to execute", "Execute ", "Finished jobid")
+
+
+class Jobs(logging.Handler):
+    """Listens to Snakemake's events."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """Count from now; stream: where lines go, stderr unless told."""
+        super().__init__()
+        self.stream, self.began = stream or sys.stderr, time.monotonic()
+        self.left: Counter[str] = Counter()  # jobs by rule
+        self.share = 0.0  # of the work that is done, as shown last
+        self.names: dict[int, tuple[str, str]] = {}  # job -> rule, what it does
+        self.outputs: dict[int, list[str]] = {}  # of trainings
+        self.running: dict[int, float] = {}  # job -> when it began
+        self.took: dict[str, list[float]] = defaultdict(list)  # rule -> seconds of its finished jobs
+        self.failed: dict[str, list[str]] = {}  # what the job does -> logs, once however often it was tried
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take note of an event, and print a line where a job has ended."""
+        match event_of(record):
+            case "run_info" if not self.left:
+                self.left.update({rule: count for rule, count in record.stats.items() if rule != "total"})  # type: ignore[attr-defined]
+            case "job_info":
+                self.names[record.jobid] = record.rule_name, _what(record)  # type: ignore[attr-defined]
+                if record.rule_name.startswith("train"):  # type: ignore[attr-defined]
+                    self.outputs[record.jobid] = list(getattr(record, "output", []))  # type: ignore[attr-defined]
+            case "job_started":
+                self.running.update(dict.fromkeys(record.jobs, time.monotonic()))  # type: ignore[attr-defined]
+            case "job_finished":
+                seen(self.outputs.pop(record.job_id, []))  # type: ignore[attr-defined]
+                self._finished(record.job_id)  # type: ignore[attr-defined]
+            case "job_error":
+                _, what = self.names.get(record.jobid, ("", _what(record)))  # type: ignore[attr-defined]
+                self.failed[what] = [str(log) for log in record.log]  # type: ignore[attr-defined]
+                self._print(f"FAILED: {what}; the reason is repeated at the end")
+
+    def _finished(self, job: int) -> None:
+        if job not in self.running or job not in self.names:
+            return
+        rule, what = self.names[job]
+        seconds = time.monotonic() - self.running.pop(job)
+        self.took[rule].append(seconds)
+        self.left[rule] -= 1
+        self._print(f"{self._ahead()}  {what} ({duration(seconds)})")
+
+    def _ahead(self) -> str:
+        """Share of the work that is done, and the time left at the pace so far."""
+        now, done = time.monotonic(), sum(map(sum, self.took.values()))
+        named = [(self._expected(self.names[job][0]), start) for job, start in self.running.items() if job in self.names]
+        begun = sum(min(now - start, 0.9 * expected) for expected, start in named)
+        left = sum(self._expected(rule) * count for rule, count in self.left.items()) - begun
+        share = self.share = max(self.share, (done + begun) / (done + begun + left))  # better guesses never set it back
+        pace = duration(max(1, round((now - self.began) * (1 / share - 1))))
+        return f"{share:4.0%}, {pace} left" if self.left.total() else "100%"
+
+    def _expected(self, rule: str) -> float:
+        """Seconds of a job."""
+        took = self.took[rule]
+        return sum(took) / len(took) if took else SECONDS.get(rule, OTHERS)
+
+    def summary(self) -> None:
+        """Say of each failed job why it failed and where its log is."""
+        self._print(f"\n{len(self.failed) or 'No'} job{'s' * (len(self.failed) != 1)} failed.")
+        for what, logs in self.failed.items():
+            reasons = [reason for log in logs if (reason := _reason(Path(log)))]
+            self._print(f"- {what}\n    {reasons[0] if reasons else 'it left no log'}\n    log: {', '.join(logs) or 'none'}")
+
+    def _print(self, line: str) -> None:
+        print(line, file=self.stream, flush=True)
+
+
+def event_of(record: logging.LogRecord) -> str:
+    """Name of a record's event; 'None' of a plain message."""
+    return str(getattr(record, "event", None))
+
+
+def calm(record: logging.LogRecord) -> bool:
+    """Whether Snakemake itself shows a record."""
+    message = str(record.msg or "")
+    # That a script ended with an error: what the error was stands in its log, and in the summary.
+    ended = getattr(record, "exception", None) == "RuleException" and "CalledProcessError" in message
+    return event_of(record) not in HIDDEN and not message.startswith(SAID_ELSEWHERE) and not ended
+
+
+def _what(record: Any) -> str:
+    """What a job does: the message of its rule."""
+    wildcards = ", ".join(f"{name} {value}" for name, value in (getattr(record, "wildcards", None) or {}).items())
+    return record.rule_msg or " ".join(filter(None, (record.rule_name, wildcards)))
+
+
+def _reason(log: Path) -> str:
+    """The last error of a log, without its time; else its last line."""
+    lines = log.read_text("utf-8", errors="replace").splitlines() if log.is_file() else []
+    errors = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
+    if errors and errors[-1] != "stopped by an error":
+        return errors[-1]
+    return lines[-1] if lines else ""

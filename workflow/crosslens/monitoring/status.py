@@ -1,0 +1,204 @@
+"""What is built, stale (and why) or missing, by table and figure: `make status`, or python -m crosslens.monitoring.status [SCALE ...]."""
+
+import csv
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePath
+
+from rich.console import Console
+from rich.table import Table
+
+from crosslens.config.scales import Scale, scales
+from crosslens.monitoring.hints import SHOWN
+from crosslens.runs.errors import DataError
+from crosslens.runs.quantities import readable
+from crosslens.sources.pins import LOCK, digests
+from crosslens.sources.registry import Source, load
+from crosslens.storage.trainings import CHECKPOINT, HALF_WRITTEN
+
+WHY = {
+    "params changed": "settings or code changed",
+    "set of input files changed": "different inputs than before",
+    "updated input files": "newer inputs",
+}
+NODE = re.compile(r'\s*(?P<job>\d+)\[label = "(?P<rule>\w+)(\\nitem: (?P<item>[^"]*))?.*style="(?P<style>[^"]*)"')
+EDGE = re.compile(r"\s*(\d+) -> (\d+)")
+ALL = "demo_all"  # the rule that builds every item
+NAMED = 5  # files that a line names
+UPSTREAM = "changes upstream"  # nothing of its own changed
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure. state: built, stale, missing; why: it is stale, or when it was built; jobs: what it takes, by rule."""
+
+    name: str
+    state: str
+    why: str
+    jobs: Counter[str]
+
+    def __str__(self) -> str:
+        """Its state in words."""
+        if self.state == "built":
+            return f"built {self.why}"
+        return f"{self.state}{f' because of {self.why}' * bool(self.why)}: {_counted(self.jobs)}"
+
+
+@dataclass(frozen=True)
+class Status:
+    """Of a scale. jobs: that it would take to build everything, by rule; causes: reasons -> jobs that they concern, by rule."""
+
+    items: list[Item]
+    jobs: Counter[str]
+    causes: Mapping[str, Counter[str]]
+
+
+def built(root: Path) -> dict[str, Scale]:
+    """Scales by name, of those whose results folder holds anything built."""
+    stages = ("sources", "corpora", "models")
+    return {each.name: each for each in scales(root) if any((root / each.results / stage).is_dir() for stage in stages)}
+
+
+def status(summary: str, dag: str, results: str) -> Status:
+    """Items and jobs, from what `snakemake --summary` and `--dag` print; results: the folder that items lie in."""
+    lines, jobs = summary.splitlines(), _planned(dag)
+    header = next((i for i, line in enumerate(lines) if line.startswith("output_file\t")), None)
+    if header is None:
+        raise ValueError("expected the output of `snakemake --summary`, found no line that begins with 'output_file'")
+    items, causes = [], defaultdict[str, set[tuple[str, str]]](set)
+    for row in csv.DictReader(lines[header:], delimiter="\t", quoting=csv.QUOTE_NONE):
+        path, rule, missing = PurePath(row["output_file"]), row["rule"], row["date"] == "-"
+        # The plan decides. The status also knows of changes that rerun nothing here, such as a comment in a script.
+        planned = row["plan"] != "no update"
+        if planned and row["status"] in WHY:
+            causes[WHY[row["status"]]].add((rule, row["log-file(s)"] or row["output_file"]))  # a job has one log
+        if path.suffix == SHOWN.get(rule):
+            name = str(path.with_suffix("").relative_to(results))
+            state = ("missing" if missing else "stale") if planned else "built"
+            why = {"built": _day(row["date"]), "missing": ""}.get(state, WHY.get(row["status"], UPSTREAM))
+            items.append(Item(name, state, why, jobs.get(name, Counter())))
+    counted = {why: Counter(rule for rule, _ in concerned) for why, concerned in causes.items()}
+    return Status(sorted(items, key=lambda item: item.name), jobs[""], counted)
+
+
+def _planned(dag: str) -> dict[str, Counter[str]]:
+    """Table or figure -> jobs that are to run for it, by rule, from what `snakemake --dag` prints; under "", all jobs."""
+    rules: dict[int, str] = {}  # of jobs that are to run
+    items: dict[int, str] = {}
+    inputs = defaultdict[int, set[int]](set)
+    for line in dag.splitlines():
+        if node := NODE.match(line):
+            if "dashed" not in node["style"] and node["rule"] != ALL:
+                rules[int(node["job"])] = node["rule"]
+            if node["rule"] in SHOWN:
+                items[int(node["job"])] = node["item"]
+        elif edge := EDGE.match(line):
+            inputs[int(edge[2])].add(int(edge[1]))
+    planned = {"": Counter(rules.values())}
+    for job, name in items.items():
+        found, ahead = {job}, {job}
+        while ahead := set().union(*(inputs[each] for each in ahead)) - found:
+            found |= ahead
+        planned[name] = Counter(rules[each] for each in found & rules.keys())
+    return planned
+
+
+def _counted(jobs: Counter[str]) -> str:
+    trainings = sum(count for rule, count in jobs.items() if rule.startswith("train"))
+    parts = ((jobs.total(), "job"), (trainings, "training"))
+    return " with ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in parts if count)
+
+
+def _day(date: str) -> str:
+    """Snakemake's date, shorter."""
+    return f"{datetime.strptime(date, '%a %b %d %H:%M:%S %Y'):%Y-%m-%d %H:%M}" if date != "-" else ""
+
+
+def leftovers(results: Path) -> list[Path]:
+    """What kills have left half written, and checkpoints that were altered or of what is finished, below a folder of results."""
+    found = {path for pattern in (*HALF_WRITTEN, "*.damaged") for path in results.rglob(pattern)}
+    return sorted(found | {path for path in results.rglob(CHECKPOINT) if path.with_name("record.json").exists()})
+
+
+def lying_about(scale: str, found: Sequence[Path]) -> str:
+    """Leftovers in words."""
+    files = [each for path in found for each in ([path] if path.is_file() else path.rglob("*")) if each.is_file()]
+    names = f"{', '.join(map(str, found[:5]))}{', ...' if len(found) > 5 else ''}"
+    size = readable(sum(file.stat().st_size for file in files))
+    return (
+        f"{scale}: {len(found)} left by kills, {size}: {names}. The next run of what made them removes those half written; "
+        "delete them while nothing runs, if it is not to run again."
+    )
+
+
+def table(found: Mapping[str, Status]) -> Table:
+    """One table for all scales."""
+    shown = Table("scale", "table or figure", "state, and what it would take")
+    for scale, its in found.items():
+        for i, item in enumerate(its.items):
+            shown.add_row(scale if i == 0 else "", item.name, str(item))
+        shown.add_section()
+    return shown
+
+
+def outlook(scale: str, its: Status) -> str:
+    """What it would take to build everything of a scale, and what has changed."""
+    if not its.jobs:
+        return f"{scale}: everything is built."
+    takes = ", ".join(f"{rule} {number}" for rule, number in its.jobs.most_common())
+    changed = [f"{why} ({', '.join(f'{rule} {n}' for rule, n in rules.most_common())})" for why, rules in its.causes.items()]
+    return f"{scale}: {its.jobs.total()} jobs to build everything: {takes}." + f" Changed: {'; '.join(changed)}." * bool(changed)
+
+
+def unverified(sources: Mapping[str, Source], lock: Path) -> str:
+    """A line on the pinned files of which no digest is published; "" where there are none."""
+    paths = [file.partition("/") for file in digests(lock)]
+    files = [f"{source}/{path}" for source, _, path in paths if source not in sources or not sources[source].sha256_of(path)]
+    more = f" and {len(files) - NAMED} more" * (len(files) > NAMED)
+    line = f"{lock}: {len(files)} files are unverified, for no digest of them is published: trusted as first read"
+    return f"{line}: {', '.join(files[:NAMED])}{more}" * bool(files)
+
+
+def main(names: list[str], root: Path = Path()) -> None:
+    """Ask Snakemake about each scale and print the table."""
+    try:
+        known = built(root)
+    except DataError as error:
+        sys.exit(f"status: {error}")
+    if unknown := set(names) - known.keys():
+        expected = f"one of {', '.join(known)}" if known else "a scale of which anything is built"
+        sys.exit(f"status: expected {expected}, found {', '.join(sorted(unknown))}")
+    if not known:
+        sys.exit("status: nothing is built yet; make demo builds the headline tables and figures of the demo")
+    found: dict[str, Status] = {}
+    failed = False
+    for name in names or known:
+        command = [sys.executable, "-m", "snakemake", "--profile", known[name].profile, ALL]
+        asked = [subprocess.run([*command, way], capture_output=True, text=True, cwd=root) for way in ("--summary", "--dag")]
+        wrong = next((result for result in asked if result.returncode), None)
+        if wrong:
+            failed = True
+            print(f"status: {name}: {' '.join(wrong.args[1:])} failed:\n{wrong.stderr}", file=sys.stderr)
+        else:
+            found[name] = status(asked[0].stdout, asked[1].stdout, known[name].results)
+    console = Console()
+    console.print(table(found))
+    for name, its in found.items():
+        console.print(outlook(name, its), soft_wrap=True)
+        if left := leftovers(root / known[name].results):
+            console.print(lying_about(name, left), soft_wrap=True)
+    try:
+        if line := unverified(load(), root / LOCK):
+            console.print(line, soft_wrap=True)
+    except DataError as error:
+        sys.exit(f"status: {error}")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

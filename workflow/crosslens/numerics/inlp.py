@@ -1,0 +1,40 @@
+"""Iterative nullspace projection, which needs the vectors themselves."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from crosslens.numerics.logistic import fit
+from crosslens.numerics.subspace import Subspace
+from crosslens.runs.errors import DataError
+
+
+def inlp(
+    states: Mapping[str, np.ndarray], rounds: int, *, penalty: float = 1.0, tolerance: float = 1e-4, device: str = "cpu"
+) -> Subspace:
+    """Directions of linear probes for the language, each round's learned where those before see nothing (Ravfogel et al. 2020).
+
+    states: a sample, by language (m, d). Probes are multinomial logistic regressions with `penalty` C; the released code takes
+    any linear classifier (shauli-ravfogel/nullspace_projection, src/debias.py, lines 98-136). Rounds of at most n - 1 directions
+    follow each other in the basis, within each by falling singular value of the weights. Eigenvalues are these, squared: they
+    fall within a round alone. Raises DataError for less than two languages.
+    """
+    languages = tuple(sorted(states))
+    if len(languages) < 2:
+        raise DataError(f"inlp: expected states of at least two languages, found {len(languages)}")
+    vectors = np.concatenate([np.asarray(states[language], np.float64) for language in languages])
+    classes = np.repeat(np.arange(len(languages)), [len(states[language]) for language in languages])
+    basis, eigenvalues = np.zeros((vectors.shape[1], 0)), np.zeros(0)
+    for _ in range(rounds):
+        left = vectors - (vectors @ basis) @ basis.T
+        probe = fit(left[None], classes[None, None], penalties=penalty, tolerance=tolerance, device=device)
+        weights = probe.weights[0, 0, 0].cpu().numpy()
+        values, directions = np.linalg.svd(weights - (weights @ basis) @ basis.T, full_matrices=False)[1:]
+        room = min(len(languages) - 1, len(basis) - basis.shape[1])
+        kept = (values > values[0] * max(weights.shape) * np.finfo(float).eps) & (np.arange(len(values)) < room)
+        if not kept.any():
+            break
+        added = directions[kept].T
+        basis = np.hstack([basis, added - basis @ (basis.T @ added)])
+        eigenvalues = np.append(eigenvalues, values[kept] ** 2)
+    return Subspace.orthogonal("inlp", languages, eigenvalues, basis, vectors.mean(0))

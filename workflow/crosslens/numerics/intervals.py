@@ -1,0 +1,169 @@
+"""95 % intervals: by leaving out one text or language at a time, and of means over repeated runs (docs/intervals.md)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from crosslens.config.translations import shared_id
+from crosslens.numerics.f1 import Counts, overall
+
+EXACT = 1e-12  # a standard error up to which nothing varies
+
+
+class Interval(NamedTuple):
+    """A value and the ends of its 95 % interval, nan where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The texts that n units are drawn with: a text and its translations are one, drawn within strata of fixed sizes."""
+
+    numbers: np.ndarray  # (n,) number of each unit's text, from 0
+    strata: np.ndarray  # (texts,) number of each text's stratum, from 0
+
+    @classmethod
+    def of(cls, ids: Sequence[str] | np.ndarray, languages: Sequence[str] | np.ndarray) -> "Sample":
+        """Units whose ids translations share are one text, (n,) each.
+
+        The texts of one language alone are a stratum, and those that several languages share are another one.
+        """
+        numbers = np.unique([shared_id(id) for id in ids], return_inverse=True)[1]
+        codes = np.unique(languages, return_inverse=True)[1]
+        first, last = np.full(numbers.max() + 1, codes.max()), np.zeros(numbers.max() + 1, int)
+        np.minimum.at(first, numbers, codes)
+        np.maximum.at(last, numbers, codes)
+        return cls(numbers, np.unique(np.where(first == last, first, codes.max() + 1), return_inverse=True)[1])
+
+
+def score_interval(counts: Counts, score: Callable[[Counts], np.ndarray], sample: Sample | None = None) -> Interval:
+    """A score from 0 to 1 and its interval over texts; sample: of the rows of counts, None: each row is a text.
+
+    `score` maps counts of shape (..., k) to values of shape (...).
+    """
+    if sample:
+        counts = counts.together(sample.numbers)
+    total = overall(counts)
+    left = score(Counts(total.true - counts.true, total.predicted - counts.predicted, total.correct - counts.correct))
+    number = int((counts.true + counts.predicted).any(axis=1).sum())
+    low, high = jackknife(score(total), left, number, sample.strata if sample else None)
+    return Interval(float(score(total)), float(low), float(high))
+
+
+def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means over pairs of languages of scores from 0 to 1, (pairs, c), and their intervals over languages; (c,) each.
+
+    Pairs that share a language are not independent: what is left out is a language, with all pairs that it is in.
+    """
+    names = sorted({name for pair in pairs for name in pair})
+    member = np.array([[name in pair for pair in pairs] for name in names], dtype=float)
+    mean = values.mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # no pair is left without a language that is in all
+        left = (values.sum(axis=0) - member @ values) / (len(pairs) - member.sum(axis=1))[:, None]
+    return mean, *jackknife(mean, left, len(names))
+
+
+def standard_error(low: np.ndarray, high: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Standard errors of means of `number` items, from the ends of their t intervals, (...) each; 0 where there is none."""
+    errors: np.ndarray = np.nan_to_num((high - low) / 2 / _quantile(number - 1))
+    return errors
+
+
+def families_interval(values: np.ndarray, families: Sequence[str] | np.ndarray, error: float = 0) -> Interval:
+    """Mean over families of the means over their languages, of values (languages,) without bounds, and its interval.
+
+    What varies are families, by Student's t over their means: related languages are not independent. error: the standard error
+    that all languages share, as where they have the same texts; it is added, with degrees of freedom after Satterthwaite (1946).
+    """
+    names, numbers = np.unique(families, return_inverse=True)
+    means = np.bincount(numbers, values) / np.bincount(numbers)
+    if len(names) < 2:
+        return Interval(float(means.mean()), np.nan, np.nan)
+    square = float(np.var(means, ddof=1)) / len(names)
+    with np.errstate(invalid="ignore", divide="ignore"):  # where the families are equal
+        freedom = (len(names) - 1) * np.square(1 + np.divide(error**2, square))
+    low, high = _unbounded(float(means.mean()), np.sqrt(square + error**2), freedom)
+    return Interval(float(means.mean()), float(low), float(high))
+
+
+def jackknife(
+    value: float | np.ndarray, left: np.ndarray, number: int, strata: np.ndarray | None = None, *, score: bool = True
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Ends of the intervals of values (...) by those without each of m items, (m, ...).
+
+    number: of items that the values rest on; strata: (m,) in which the items were drawn, None: there is one; score: as of
+    `mean_interval`. The standard error is that of the delete-one jackknife (Efron and Stein 1981), the degrees of freedom are m
+    less the number of strata.
+    """
+    strata = np.zeros(len(left), int) if strata is None else strata
+    sizes = np.bincount(strata)
+    square = np.zeros(left.shape[1:])
+    for stratum, size in enumerate(sizes):
+        inside = left[strata == stratum]
+        square += (size - 1) / size * ((inside - inside.mean(axis=0)) ** 2).sum(axis=0)
+    freedom = len(left) - len(sizes)
+    return bounded(value, np.sqrt(square), freedom, number) if score else _unbounded(value, np.sqrt(square), freedom)
+
+
+def mean_interval(values: np.ndarray, *, score: bool = True, items: bool = False) -> Interval:
+    """Mean of m values (m,) and the t interval of that mean; none for a single value.
+
+    score: the values are from 0 to 1, and so are the ends (see `bounded`); those that are not, such as scores below chance that
+    are corrected for it, are taken for what has no bounds. items: values of single items, such as words, which tell how near 0 or
+    1 the mean may be where all are 0 or 1; equal values of repeated runs tell nothing, and have no interval.
+    """
+    means, low, high = mean_intervals(np.asarray(values, float)[:, None], score=score, items=items)
+    return Interval(float(means[0]), float(low[0]), float(high[0]))
+
+
+def mean_intervals(values: np.ndarray, *, score: bool = True, items: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means of the columns of values (m, c), whose NaNs do not count, and their intervals as of `mean_interval`; (c,) each."""
+    inside = np.isfinite(values)
+    number = inside.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(inside, values, 0).sum(axis=0) / number
+        square = (np.where(inside, values - mean, 0) ** 2).sum(axis=0) / (number - 1)
+        error = np.where(number > 1, np.sqrt(square / number), np.nan)
+    if score and np.nanmin(values, initial=0) >= 0 and np.nanmax(values, initial=1) <= 1:
+        return mean, *bounded(mean, error, number - 1, number if items else np.nan)
+    return mean, *_unbounded(mean, error, number - 1)
+
+
+def bounded(
+    value: float | np.ndarray, error: float | np.ndarray, freedom: int | np.ndarray, number: float | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Ends of the 95 % intervals of scores from 0 to 1, which stay between these; all arguments are broadcast.
+
+    error: standard errors; freedom: their degrees. Wilson's interval of a share (1927), with Student's t in the place of the
+    normal quantile and, as the number of items that the share is of, as many as have this error: value (1 - value) / error^2, the
+    effective size of Korn and Graubard (1998). number: of items that take this place where the value is 0 or 1 and nothing
+    varies; nan: there are none. Where another value does not vary there is no interval: nan.
+    """
+    value, error = np.clip(value, 0, 1), np.asarray(error)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = np.where(error > EXACT, value * (1 - value) / error**2, np.nan)
+        size = np.where((value == 0) | (value == 1), np.where(np.isnan(error), np.nan, number), size)
+        ratio = _quantile(freedom) ** 2 / size
+    half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4)
+    low, high = (value + ratio / 2 - half) / (1 + ratio), (value + ratio / 2 + half) / (1 + ratio)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def _unbounded(
+    value: float | np.ndarray, error: np.ndarray, freedom: int | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    half = np.where(error > EXACT, _quantile(freedom) * error, np.nan)
+    return value - half, value + half
+
+
+def _quantile(freedom: int | np.ndarray) -> np.ndarray:
+    """Quantile of Student's t at 97.5 %; nan without a degree of freedom."""
+    from scipy.special import stdtrit  # late, and not scipy.stats: every table imports this module, most need no interval of runs
+
+    with np.errstate(invalid="ignore"):
+        return np.where(np.asarray(freedom) > 0, stdtrit(np.maximum(freedom, 1), 0.975), np.nan)

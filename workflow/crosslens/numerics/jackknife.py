@@ -1,0 +1,80 @@
+"""Intervals of CKA by the delete-one-block jackknife, from the adjusted kernels of all sentences."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import stdtrit  # not scipy.stats, which takes half a second to import
+
+from crosslens.numerics.kernels import CANCELLED, LEAST, Centring, Side, cosine
+
+BlockSums = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Deletions:
+    """CKA without each block, from the adjusted matrices of all m sentences.
+
+    With A and B adjusted, D a block and R = rows outside D: sum over R x R of A * B, then centred again. Rows of A sum to zero
+    where it is centred, so that what is left of row j sums to minus its part in D.
+    """
+
+    def __init__(self, labels: np.ndarray, centring: Centring) -> None:
+        """labels: (m,) block of each sentence, rising by at most one."""
+        self.first = int(labels[0]) if len(labels) else 0
+        self.starts = np.flatnonzero(np.diff(labels, prepend=-1))
+        self.centring = centring
+        self.rest = len(labels) - np.diff(self.starts, append=len(labels))
+        self.within = np.nonzero(labels[:, None] == labels)  # pairs in one block, by row
+        self.within_starts = np.searchsorted(self.within[0], np.arange(len(labels)))
+
+    def values(self, sides: Sequence[Side], whole: np.ndarray, blocks: int) -> np.ndarray:
+        """CKA of the first side with the L others without each block, (L, blocks); blocks that are not here change nothing.
+
+        whole: (L,) CKA of all sentences; blocks: how many there are, those of other windows included.
+        """
+        values = np.repeat(whole[:, None], blocks, axis=1)
+        if not len(self.starts):
+            return values
+        sums = [self._sums(side.matrix) for side in sides]
+        squares = []
+        for side, side_sums in zip(sides, sums, strict=True):
+            left = self._products(side.matrix, side_sums, side.matrix, side_sums)
+            squares.append(np.where(left > CANCELLED * side.squares, left, np.nan))
+        for row, side, side_sums, left in zip(values, sides[1:], sums[1:], squares[1:], strict=True):
+            products = self._products(sides[0].matrix, sums[0], side.matrix, side_sums)
+            row[self.first : self.first + len(self.starts)] = cosine(products, squares[0], left)
+        return values
+
+    def _sums(self, matrix: np.ndarray) -> BlockSums:
+        """Sums of columns of each block (m, blocks), of them those of a row's own block (m,), and entries within blocks."""
+        within = matrix[self.within]
+        sums = matrix if len(self.starts) == len(matrix) else np.add.reduceat(matrix, self.starts, axis=1)
+        return sums, np.add.reduceat(within, self.within_starts), within
+
+    def _products(self, a: np.ndarray, sums_of_a: BlockSums, b: np.ndarray, sums_of_b: BlockSums) -> np.ndarray:
+        """Sum of A * B without each block, centred again: (blocks,)."""
+        (sums_a, own_a, within_a), (sums_b, own_b, within_b) = sums_of_a, sums_of_b
+        rows = np.einsum("ij,ij->i", a, b)
+        products: np.ndarray = rows.sum() - 2 * np.add.reduceat(rows, self.starts)
+        products += np.add.reduceat(within_a * within_b, self.within_starts[self.starts])
+        if self.centring == "none":
+            return products
+        lost = np.einsum("jd,jd->d", sums_a, sums_b) - np.add.reduceat(own_a * own_b, self.starts)
+        totals = np.add.reduceat(own_a, self.starts) * np.add.reduceat(own_b, self.starts)
+        less = 0 if self.centring == "centred" else 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            products += totals / ((self.rest - less) * (self.rest - less / 2)) - 2 * lost / (self.rest - less)
+        return np.where(self.rest < LEAST[self.centring], np.nan, products)
+
+
+def half_width(value: float, left: np.ndarray, sizes: np.ndarray) -> float:
+    """Half the 95 % interval of a value from those without each of G blocks (G,) of unequal sizes (G,): Busing et al. 1999.
+
+    nan for a single block.
+    """
+    blocks = len(sizes)
+    if blocks < 2:
+        return float("nan")
+    ratio = sizes.sum() / sizes
+    centre = blocks * value - ((1 - 1 / ratio) * left).sum()
+    pseudo = ratio * value - (ratio - 1) * left
+    return float(stdtrit(blocks - 1, 0.975) * np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))

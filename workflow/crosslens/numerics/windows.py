@@ -1,0 +1,92 @@
+"""Windows of the coordinates along a language subspace: the first ones, those that follow, narrow bands, random ones."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from crosslens.numerics.streams import stream
+
+FIRST, FOLLOWING, BAND = "first", "following", "band"
+CONTIGUOUS, BEYOND, SCATTERED = "contiguous random", "contiguous random beyond the rank", "random"
+WINDOWS = (FIRST, FOLLOWING, BAND, CONTIGUOUS, BEYOND, SCATTERED)
+
+
+class Window(NamedTuple):
+    """Coordinates that a probe reads; random ones are drawn several times."""
+
+    kind: str  # of WINDOWS
+    x: int
+    draws: tuple[np.ndarray, ...]  # coordinates of each draw
+
+
+def first(x: int) -> np.ndarray:
+    """Window [0:x], the first x coordinates."""
+    return np.arange(x)
+
+
+def following(x: int, width: int) -> np.ndarray:
+    """Window [x:2x], cut at the width."""
+    return np.arange(x, min(2 * x, width))
+
+
+def band(x: int, size: int = 10) -> np.ndarray:
+    """Window [x - size:x], as in figure 2."""
+    return np.arange(x - size, x)
+
+
+def contiguous(x: int, width: int, low: int, high: int, generator: np.random.Generator) -> np.ndarray:
+    """A window of x consecutive coordinates that starts at random in [low, high), cut at the width.
+
+    The paper's "random dimensions": the released code starts in [x, width - x) for figure 1 (densray_lda.py, lines 29 and 36)
+    and in [105, width - 10) for figure 2 (LI_figure2.py, line 102), so that the first coordinates are never drawn.
+    """
+    start = int(generator.integers(low, high))
+    return np.arange(start, min(start + x, width))
+
+
+def scattered(x: int, width: int, generator: np.random.Generator) -> np.ndarray:
+    """Random coordinates, x of all, without replacement."""
+    return np.sort(generator.choice(width, x, replace=False))
+
+
+def windows(
+    kinds: Sequence[str], xs: Sequence[int], width: int, rank: int, *, size: int, draws: int, seed: int
+) -> list[Window]:  # fmt: skip
+    """Windows of some kinds at each x, as far as a width has room for them.
+
+    width: coordinates that there are; rank: those that the method determines. size: of bands, and of what is beyond the rank,
+    for which x says nothing. draws: of random windows. Each kind and x has a stream of its own.
+    """
+    return [window for kind in kinds for window in _of_kind(kind, xs, width, rank, size, draws, seed)]
+
+
+def of_layer(
+    last: bool, *, dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, width: int, rank: int, size: int,
+    draws: int, seed: int,
+) -> list[Window]:  # fmt: skip
+    """What the figures of liang2021 show of a layer: windows of all kinds at the last one, else the first few and random ones."""
+    if not last:
+        return windows((FIRST, SCATTERED), [layer_dimension], width, rank, size=size, draws=draws, seed=seed)
+    kinds, xs = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED), sorted({*dimensions, layer_dimension, size})
+    at_dimensions = windows(kinds, xs, width, rank, size=size, draws=draws, seed=seed)
+    return [*at_dimensions, *windows([BAND], bands, width, rank, size=size, draws=1, seed=seed)]
+
+
+def _of_kind(
+    kind: str, xs: Sequence[int], width: int, rank: int, size: int, draws: int, seed: int
+) -> Iterator[Window]:  # fmt: skip
+    for x in [size] if kind == BEYOND else [*xs]:
+        generator = np.random.default_rng(stream(seed, "window", kind, x))
+        if kind == FIRST and x <= width:
+            yield Window(kind, x, (first(x),))
+        if kind == FOLLOWING and x < width:
+            yield Window(kind, x, (following(x, width),))
+        if kind == BAND and size <= x <= width:
+            yield Window(kind, x, (band(x, size),))
+        if kind == CONTIGUOUS and 2 * x < width:
+            yield Window(kind, x, tuple(contiguous(x, width, x, width - x, generator) for _ in range(draws)))
+        if kind == BEYOND and rank + x < width:
+            yield Window(kind, x, tuple(contiguous(x, width, rank, width - x, generator) for _ in range(draws)))
+        if kind == SCATTERED and x <= width:
+            yield Window(kind, x, tuple(scattered(x, width, generator) for _ in range(draws)))

@@ -1,0 +1,136 @@
+"""Dots by language: a column a language, in which several models stand side by side; panels one above the other."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from crosslens.reports.figures.style import COLOURS, MARKERS, SMALL, STYLE, WIDTH
+
+HEIGHT = 1.55  # inches of a panel
+SPREAD = 0.72  # of a column, over which series stand
+LEVEL = {"color": "#666666", "linewidth": 0.8, "linestyle": (0, (3, 1.5))}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Of a series: its colour and marker; hollow: an outline."""
+
+    colour: str
+    marker: str
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A series: values of the languages and the ends of their intervals, each (languages,); nan: none."""
+
+    name: str
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Series over the same languages. level: of each language, (languages,), such as chance; None: there is none.
+
+    ylim: its ends give way to values and intervals beyond them. apart: last columns that are set apart, as means are.
+    """
+
+    title: str
+    ylabel: str
+    columns: Sequence[str]
+    series: Sequence[Dots]
+    level: np.ndarray | None = None
+    ylim: tuple[float, float] | None = None
+    apart: int = 0
+
+
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """A look for each series: colours and markers differ, so that they can be told apart in grey; none is black."""
+    colours = len(COLOURS) - 1
+    return {
+        name: Look(COLOURS[i % colours], MARKERS[i % len(MARKERS)], hollow=i // colours % 2 == 1) for i, name in enumerate(names)
+    }
+
+
+def panels(parts: Sequence[Panel], looked: Mapping[str, Look], title: str, note: str, *, level: str = "chance") -> Figure:
+    """Panels with a title above them, the names of the series and a note below.
+
+    looked: series -> look, in the order of the legend and from left to right within a column; level: name of dashed lines.
+    """
+    shown = [name for name in looked if any(series.name == name for part in parts for series in part.series)]
+    with plt.rc_context(STYLE):  # type: ignore[arg-type]
+        handles = [_handle(name, looked[name]) for name in shown]
+        if any(part.level is not None for part in parts):
+            handles.append(Line2D([], [], label=level, **LEVEL))  # type: ignore[arg-type]
+        longest = max((len(str(handle.get_label())) for handle in handles), default=1)
+        per_line = max(1, int(WIDTH / (0.068 * longest + 0.32)))
+        heights = [*(HEIGHT for _ in parts), 0.15 * ceil(len(handles) / per_line)]
+        heading = textwrap.fill(title, int(13.5 * WIDTH), break_on_hyphens=False)
+        footing = textwrap.fill(note, int(18.5 * WIDTH), break_on_hyphens=False)
+        outside = 0.17 * (heading.count("\n") + 1) + 0.13 * (footing.count("\n") + 1)
+        figure = Figure((WIDTH, sum(heights) + 0.42 * len(parts) + outside + 0.2), layout="constrained")
+        axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for axis, part in zip(axes[:-1], parts, strict=True):
+            _draw(axis, part, looked, shown)
+        axes[-1].axis("off")
+        axes[-1].legend(handles=handles, loc="upper left", ncols=per_line, handletextpad=0.4, columnspacing=1.2, borderaxespad=0)
+        figure.suptitle(heading, fontsize=9, x=0.01, ha="left")
+        figure.supxlabel(footing, fontsize=SMALL, x=0.01, ha="left")
+        figure.align_ylabels(axes[:-1])
+    return figure
+
+
+def _draw(axis: Axes, part: Panel, looked: Mapping[str, Look], shown: Sequence[str]) -> None:
+    """A column a language, faintly bordered; intervals below dots, so that none is hidden."""
+    columns = np.arange(len(part.columns), dtype=float)
+    columns[len(columns) - part.apart :] += 0.3
+    axis.grid(axis="y", color="#E5E5E5", linewidth=0.5)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+    for border in (columns[1:] + columns[:-1]) / 2:
+        axis.axvline(border, color="#EFEFEF", linewidth=0.5, zorder=0)
+    series = {each.name: each for each in part.series}
+    own = [name for name in shown if name in series]
+    for number, name in enumerate(own):
+        dots, look = series[name], looked[name]
+        x = columns + SPREAD / len(own) * (number - (len(own) - 1) / 2)
+        axis.vlines(x, dots.low, dots.high, color=look.colour, linewidth=0.7, zorder=2)
+        face = "white" if look.hollow else look.colour
+        axis.plot(
+            x, dots.values, linestyle="", marker=look.marker, markersize=3.2, markerfacecolor=face, markeredgecolor=look.colour,
+            markeredgewidth=0.7, zorder=3,
+        )  # fmt: skip
+    if part.level is not None:
+        axis.hlines(part.level, columns - 0.46, columns + 0.46, zorder=1, **LEVEL)  # type: ignore[arg-type]
+    axis.set_xlim(columns[0] - 0.55, columns[-1] + 0.55)
+    axis.set_xticks(columns, part.columns)
+    axis.tick_params(axis="x", length=0, pad=2)
+    axis.set_ylim(*_limits(part))
+    axis.set_ylabel(part.ylabel)
+    axis.set_title(part.title, loc="left")
+
+
+def _limits(part: Panel) -> tuple[float, float]:
+    """So that every dot and interval is inside, with a margin for markers."""
+    drawn = [array for each in part.series for array in (each.values, each.low, each.high)]
+    values = np.concatenate([*drawn, part.level if part.level is not None else [], part.ylim or []])
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    margin = 0.05 * (high - low or 1)
+    return low - margin, high + margin
+
+
+def _handle(name: str, look: Look) -> Line2D:
+    face = "white" if look.hollow else look.colour
+    return Line2D(
+        [], [], linestyle="", marker=look.marker, markersize=4, markerfacecolor=face, markeredgecolor=look.colour, label=name
+    )

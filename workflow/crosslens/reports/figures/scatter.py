@@ -1,0 +1,160 @@
+"""Points in two dimensions by class: a map with a name beside each class, or a small map for each class; and keys of marks."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, cos, pi, sin, sqrt
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Mark, dark
+
+SHAPE = 0.75  # height of a map / its width
+GAP = 0.08  # between small maps, in their widths
+NAME = 0.15  # inches, above a small map
+AREA = {"^": 1.4, "s": 0.7}  # of marks, so that they look equally large
+# Places of a name around a point, in its heights: in the middle, and on ellipses, since names are wide.
+RINGS = np.array([(0, 0), *((2 * r * cos(pi * i / 8), r * sin(pi * i / 8)) for r in range(1, 40) for i in range(16))])
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Points (n, 2), their classes (n,), and a title of at most two lines."""
+
+    points: np.ndarray
+    classes: np.ndarray
+    title: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Panels that share classes. apart: a small map for each class, on grey points of all; for classes that mix."""
+
+    panels: Sequence[Panel]
+    names: Mapping[str, str]  # class -> name, in order; those without a point are left out
+    marks: Mapping[str, Mark]
+    apart: bool = False
+
+    @property
+    def shown(self) -> list[str]:
+        """Classes with points."""
+        found = {name for panel in self.panels for name in panel.classes}
+        return [name for name in self.names if name in found]
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Lines and columns of small maps: a few more columns than lines, and few empty places."""
+        n, columns = len(self.shown), round(sqrt(1.35 * len(self.shown)))
+        columns = min(columns, columns + 1, key=lambda columns: -n % columns)
+        return ceil(n / columns), columns
+
+    def height(self, width: float) -> float:
+        """Inches of a panel of this width."""
+        lines, columns = self.grid if self.apart else (1, 1)
+        return lines * (SHAPE * width / (columns * (1 + GAP)) + NAME) if self.apart else SHAPE * width
+
+
+def panels(rows: Sequence[Row], title: str, note: str) -> Figure:
+    """Rows of panels, a title above, a note below."""
+    with plt.rc_context(STYLE):  # type: ignore[arg-type]
+        columns = max(len(row.panels) for row in rows)
+        heights = [row.height(WIDTH / columns - 0.1) for row in rows]
+        figure = Figure((WIDTH, sum(heights) + 0.39 * len(rows) + 0.78), layout="constrained")
+        axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
+        for row, height, line in zip(rows, heights, axes, strict=True):
+            for panel, axis in zip(row.panels, line, strict=True):
+                axis.set_title(panel.title, loc="left")
+                axis.set(xticks=[], yticks=[])
+                _apart(axis, panel, row, height) if row.apart else _together(axis, panel, row)
+        _around(figure, title, note)
+        figure.draw_without_rendering()  # lays out, so that sizes are known
+        for row, line in zip(rows, axes, strict=True):
+            for panel, axis in zip(row.panels, line, strict=True):
+                if not row.apart:
+                    _name(axis, panel, row)
+    return figure
+
+
+def keys(columns: Mapping[str, Mapping[str, Mark]], title: str, note: str) -> Figure:
+    """Marks and what they stand for, a column under each heading."""
+    wrapped = {head: {textwrap.fill(label, 66): mark for label, mark in column.items()} for head, column in columns.items()}
+    lines = max(sum(label.count("\n") + 1 for label in column) for column in wrapped.values())
+    with plt.rc_context(STYLE):  # type: ignore[arg-type]
+        figure = Figure((WIDTH, 0.14 * lines + 0.9), layout="constrained")
+        axes = figure.subplots(1, len(columns), width_ratios=[min(66, max(map(len, column))) + 8 for column in columns.values()])
+        for axis, (head, column) in zip(axes, wrapped.items(), strict=True):
+            handles = [Line2D([], [], linestyle="", color=colour, marker=marker, markersize=4, label=label)
+                       for label, (colour, marker) in column.items()]  # fmt: skip
+            axis.axis("off")
+            axis.legend(handles=handles, title=head, loc="upper left", handletextpad=0.2, borderaxespad=0, alignment="left")
+        _around(figure, title, note)
+    return figure
+
+
+def _around(figure: Figure, title: str, note: str) -> None:
+    figure.suptitle(textwrap.fill(title, 100), fontsize=9, x=0.01, ha="left")
+    figure.supxlabel(textwrap.fill(note, 132), fontsize=SMALL, x=0.01, ha="left")
+
+
+def _dots(axis: Axes, points: np.ndarray, mark: Mark, size: float, **look: Any) -> None:
+    colour, marker = mark
+    axis.scatter(points[:, 0], points[:, 1], s=size * AREA.get(marker, 1), c=colour, marker=marker, linewidths=0, **look)
+
+
+def _together(axis: Axes, panel: Panel, row: Row) -> None:
+    size = min(max(8000 / len(panel.points), 3), 8)
+    for name in row.shown:
+        _dots(axis, panel.points[panel.classes == name], row.marks[name], size, alpha=0.75)
+    axis.margins(0.05)
+
+
+def _apart(axis: Axes, panel: Panel, row: Row, height: float) -> None:
+    """Small maps side by side, their width 1; the points of all classes stand in each. height: inches of the panel."""
+    low, high = panel.points.min(0), panel.points.max(0)
+    points = (0.04 + 0.92 * (panel.points - low) / (high - low)) * (1, SHAPE)
+    lines, columns = row.grid
+    step = SHAPE * height / (height - lines * NAME)  # from line to line
+    room = 72 * (height / lines - NAME) / SHAPE  # points, for a name
+    font = min(SMALL, room / (0.6 * max(len(row.names[name]) for name in row.shown)))
+    size = 16 / columns
+    for number, name in enumerate(row.shown):
+        x, y = corner = (number % columns * (1 + GAP), -(number // columns) * step)
+        axis.add_patch(Rectangle(corner, 1, SHAPE, facecolor=GROUND, zorder=0))
+        _dots(axis, points + corner, (PALE, "o"), 0.4 * size, rasterized=True, zorder=1)
+        _dots(axis, points[panel.classes == name] + corner, row.marks[name], size, zorder=2)
+        axis.text(x, y + SHAPE + 0.03, row.names[name], fontsize=font)
+    axis.set(xlim=(0, columns * (1 + GAP) - GAP), ylim=((1 - lines) * step, step))
+    axis.axis("off")
+
+
+def _name(axis: Axes, panel: Panel, row: Row) -> None:
+    """Write each class's name near its densest place, where it covers no other name and few points, with a line to it."""
+    points, frame, dot = axis.transData.transform(panel.points), axis.get_window_extent(), axis.figure.dpi / 72
+    taken: list[tuple[np.ndarray, np.ndarray]] = []  # lower left and upper right corners of names
+    for name in (name for name in row.shown if name in panel.classes):
+        here = np.flatnonzero(panel.classes == name)
+        apart = ((points[here, None] - points[here]) ** 2).sum(-1)
+        dense = here[np.exp(-apart / (0.04 * frame.width) ** 2).sum(1).argmax()]
+        colour = dark(row.marks[name][0])
+        text = axis.annotate(
+            row.names[name], panel.points[dense], (0, 0), textcoords="offset points", ha="center", va="center", fontsize=SMALL,
+            color=colour, bbox={"fc": (1, 1, 1, 0.75), "ec": "none", "pad": 0.5},
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+        size = np.array(Text.get_window_extent(text).padded(dot).size)  # without the line
+        low = points[dense] + size[1] * RINGS - size / 2
+        high = low + size
+        free = (low >= frame.min).all(1) & (high <= frame.max).all(1)
+        for corner, opposite in taken:
+            free &= ~((low < opposite) & (high > corner)).all(1)
+        covered = [np.mean(((points > low[i]) & (points < high[i])).all(1)) if free[i] else np.inf for i in range(len(RINGS))]
+        best = int(np.argmin(300 * np.array(covered) + np.hypot(*RINGS.T)))  # the nearest where no place is free
+        text.set_position(size[1] * RINGS[best] / dot)
+        taken.append((low[best], high[best]))

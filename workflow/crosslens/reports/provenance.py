@@ -1,0 +1,72 @@
+"""How a table or figure was made, in a JSON file beside it."""
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from crosslens.runs.call import command
+from crosslens.runs.machine import machine, revision, versions
+from crosslens.storage import parquet
+from crosslens.storage.files import sha256
+from crosslens.storage.records import read_json, write_json
+from crosslens.storage.seals import sealed
+from crosslens.storage.trainings import trainings
+
+PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
+
+DATA = ("data_sha256", "content_sha256")  # digests of files and of what tables hold, in the records of trainings
+
+
+def write_table(made: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any]) -> None:
+    """Write a table as CSV and its record beside it; settings, files: as for `write_record`."""
+    with sealed(path) as temporary:
+        made.to_csv(temporary, index=False)
+    write_record(path, settings, files)
+
+
+def write_record(made: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any]) -> None:
+    """Write the record of a table or figure, FILE.json: command, settings, and how what it rests on was measured and trained.
+
+    files: `records` of the trainings and `needs`, among which are the measures. Digests of data that several trainings read
+    stand once, beside the trainings; settings of measures once for all recipes that share them.
+    """
+    made = Path(made)
+    folders = [folder for record in files.get("records", ()) for _, folder in trainings(Path(record), "")]
+    known = [read_json(folder / "record.json") for folder in folders]
+    data: dict[str, dict[str, str]] = {name: {} for name in DATA}
+    for training in known:
+        for name, shared in data.items():
+            if all(shared.get(file, digest) == digest for file, digest in training[name].items()):
+                shared |= training.pop(name)
+    write_json(
+        {
+            "file": made.name,
+            "sha256": sha256(made),
+            "command": command(made),
+            "crosslens": revision(),
+            "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "versions": versions(PACKAGES),
+            "settings": settings,
+            **machine(threads=1),
+            "measures": _measures(map(Path, files.get("needs", ()))),
+            **data,
+            "trainings": known,
+            "training_seconds": round(sum(training["seconds"] for training in known), 1),
+        },
+        made.with_name(f"{made.name}.json"),
+    )
+
+
+def _measures(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """Measures among an item's files: kind, settings and machine, once for all recipes that share them, and the recipes."""
+    shared: dict[str, dict[str, Any]] = {}
+    for path in dict.fromkeys(paths):
+        measured = parquet.metadata(path) if path.suffix == ".parquet" else {}
+        if recipe := measured.pop("recipe", None):
+            recipes = shared.setdefault(json.dumps(measured, sort_keys=True), {**measured, "recipes": []})["recipes"]
+            recipes += [recipe] if recipe not in recipes else []
+    return list(shared.values())

@@ -1,0 +1,29 @@
+"""How Snakemake was called, and the command that makes a file again."""
+
+import os
+import shlex
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+
+COMMAND = "CROSSLENS_COMMAND"  # environment variable: how Snakemake was called (`called`); jobs inherit it, on a cluster too
+
+
+def called(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
+    """A call of Snakemake without its targets, and without the options that decide only how it runs."""
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--profile", default=environment.get("SNAKEMAKE_PROFILE"))
+    parser.add_argument("--snakefile", "-s")
+    parser.add_argument("--directory", "-d")
+    parser.add_argument("--configfile", "--configfiles", nargs="+")
+    parser.add_argument("--config", "-C", nargs="*")
+    known, _ = parser.parse_known_args(arguments)
+    words = ["snakemake"]
+    for option, value in vars(known).items():
+        if value:
+            words += [f"--{option}", *([value] if isinstance(value, str) else value)]
+    return shlex.join([*words, *["--"][: bool(known.configfile or known.config)]])  # a target is not one more file or value
+
+
+def command(made: str | os.PathLike[str]) -> str | None:
+    """The command that makes a file again; None outside a run of the workflow."""
+    return f"{call} {shlex.quote(os.fspath(made))}" if (call := os.environ.get(COMMAND)) else None

@@ -1,0 +1,17 @@
+"""Durations and sizes as they are read."""
+
+
+def duration(seconds: float) -> str:
+    """A time as one reads it: 42 s, 3 min 20 s, 2 h 05 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    return f"{whole // 60} min {whole % 60:02} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def readable(size: int) -> str:
+    """Bytes as one reads them: 17.9 MB."""
+    for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
+        if size >= 10**power:
+            return f"{size / 10**power:.1f} {unit}"
+    return f"{size} bytes"

@@ -1,0 +1,105 @@
+"""Parquet files that one step writes and another reads: the only place that opens them, so that none is read unverified."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import sealed, verified
+
+METADATA, CONTENT = b"crosslens", b"content_sha256"  # keys of a file's metadata
+
+
+def write(table: pa.Table, path: Path, metadata: Mapping[str, Any] | None = None, **options: Any) -> None:
+    """Write a table, whole or not at all, with a digest of the file, another of its content, and checksums of its pages.
+
+    metadata: anything that JSON can hold, which `metadata(path)` gives back. options: as pyarrow's.
+    """
+    about = {METADATA: json.dumps(metadata, ensure_ascii=False, sort_keys=True).encode()} if metadata is not None else {}
+    table = table.replace_schema_metadata({**about, CONTENT: content_digest(table).encode()})
+    with sealed(path) as temporary:
+        pq.write_table(table, temporary, write_page_checksum=True, **options)
+
+
+def read(path: str | Path, **options: Any) -> pa.Table:
+    """A table, or some columns or rows of it; options as pyarrow's.
+
+    Raises DataError where the file is not what was written, or has other columns than those that are asked for.
+    """
+    file = verified(Path(path))
+    try:
+        return pq.read_table(file, page_checksum_verification=True, **options)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{path}: expected a Parquet file: {' '.join(str(error).split())}; build it again") from None
+
+
+def schema(path: Path) -> pa.Schema:
+    """Columns of a file and their types, and its own metadata."""
+    return pq.read_schema(verified(path))
+
+
+def metadata(path: Path) -> dict[str, Any]:
+    """Metadata that `write` was given with a file, {} if none."""
+    stored = schema(path).metadata or {}
+    return dict(json.loads(stored.get(METADATA, b"{}")))
+
+
+def content(path: Path) -> str | None:
+    """Digest of a file's content as `write` computed it; None where the file has none."""
+    stored = (schema(path).metadata or {}).get(CONTENT)
+    return stored.decode() if stored else None
+
+
+def content_digest(table: pa.Table) -> str:
+    """sha256 of the names, types and values of a table's columns.
+
+    It is the same for equal data, whatever program wrote the file, in how many pieces, with which compression and metadata.
+    """
+    digest = hashlib.sha256()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        digest.update(f"{name}, {len(column)} rows: ".encode())
+        _digest_values(column.chunks, column.type, digest)
+    return digest.hexdigest()
+
+
+def _digest_values(chunks: Sequence[pa.Array], kind: pa.DataType, digest: "hashlib._Hash") -> None:
+    """Add a column to a digest: its type; which values are null or, of lists and strings, their lengths; then the values."""
+    strings, lists = pa.types.is_string(kind) or pa.types.is_binary(kind), hasattr(kind, "value_type")
+    digest.update(
+        b"list of " if lists else f"{kind}\n".encode()
+    )  # without the name that a list's values have in it, which varies
+    for chunk in chunks:
+        if strings or lists:
+            lengths = pc.binary_length(chunk) if strings else pc.list_value_length(chunk)
+            digest.update(pc.fill_null(lengths, -1).to_numpy().astype(np.int64).data)
+        elif any(part.null_count for part in chunks):
+            digest.update(chunk.is_null().to_numpy(zero_copy_only=False).data)
+    if lists:
+        _digest_values([chunk.flatten() for chunk in chunks], kind.value_type, digest)
+        return
+    for chunk in (chunk.drop_null() if chunk.null_count else chunk for chunk in chunks):
+        if strings:
+            large = chunk.cast(pa.large_binary())
+            _, offsets, values = large.buffers()
+            if values:
+                first, last = np.frombuffer(offsets, np.int64)[[large.offset, large.offset + len(large)]]
+                digest.update(values[int(first) : int(last)])
+        else:
+            digest.update(np.ascontiguousarray(chunk.to_numpy(zero_copy_only=False)).data)
+
+
+def rows(path: Path) -> int:
+    """How many rows a file has."""
+    return int(footer(verified(path)).num_rows)
+
+
+def footer(path: Path) -> pq.FileMetaData:
+    """What a file says of its columns and rows, not verified: for estimates, which read many files."""
+    return pq.read_metadata(path)

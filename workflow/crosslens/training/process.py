@@ -1,0 +1,55 @@
+"""One process of a training that several share, as `parallel.launch` starts it."""
+
+import json
+import logging
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from crosslens.recipes import Recipe
+from crosslens.runs import logs, signals
+from crosslens.storage.files import written
+from crosslens.training.run import run
+
+
+def work(
+    recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, place: str, **options: Any
+) -> None:  # fmt: skip
+    """Take part in a training. place: a folder where the processes find each other, and leave why they failed."""
+
+    signals.handle()
+    own, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    logger = logging.getLogger("crosslens")
+    logger.propagate = False
+    try:
+        if own == 0:
+            logger.addHandler(logs.in_file(log, "a"))
+            logger.setLevel(logging.INFO)
+        if torch.cuda.is_available():
+            torch.cuda.set_device(own)
+        backend = "nccl" if torch.cuda.is_available() else "gloo"
+        torch.distributed.init_process_group(backend, init_method=f"file://{place}/meeting", rank=own, world_size=number)
+        paths = {name: None if options[name] is None else Path(options[name]) for name in ("artefact", "pretrained")}
+        run(
+            Recipe.model_validate(recipe), seed, Path(encoder), {name: Path(path) for name, path in tokens.items()},
+            Path(folder), log=logger, **{**options, **paths},
+        )  # fmt: skip
+    except signals.Stopped as stopped:
+        signals.ignore()
+        sys.exit(stopped.status)  # the process that started this one says why
+    except Exception as error:
+        reason = logs.in_one_line(error, folder), traceback.format_exc()
+        with written(Path(place, f"{own}.failed")) as file:
+            file.write_text(json.dumps(reason), encoding="utf-8")
+        sys.exit(1)
+    finally:
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    work(**json.loads(Path(sys.argv[1]).read_text("utf-8")))

@@ -10,7 +10,6 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from crosslens.config import docs
 from crosslens.config.base import ConfigError, Section
 from crosslens.config.corpora import DocumentCorpus, TreebankCorpus
 from crosslens.config.labels import TOPICS
@@ -19,6 +18,7 @@ from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021.recipes import recipes
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
+from documents import configuration
 from snakemake.utils import update_config
 
 REPOSITORY = Path(__file__).parents[1]
@@ -63,7 +63,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 def test_real_configurations_load_and_fit_the_schema(scale):
     values = merged(scale)
     assert load(values).papers.tanti2021.encoder in values["encoders"]
-    jsonschema.validate(values, docs.schema(), jsonschema.Draft202012Validator)
+    jsonschema.validate(values, configuration.schema(), jsonschema.Draft202012Validator)
 
 
 def test_overlays_agree_with_their_profiles():
@@ -315,25 +315,6 @@ def test_every_wrong_key_is_named_at_once():
 # --- what is generated ----------------------------------------------------------------------------------------------------
 
 
-def test_generated_files_are_in_step():
-    assert docs.stale() == [], "run make docs"
-
-
-def test_stale_files_are_named_and_rewritten(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(docs, "ROOT", tmp_path)
-    monkeypatch.setattr(docs, "stale", lambda: stale(tmp_path))
-    assert docs.main(["--check"]) == 1
-    assert docs.MARKDOWN in capsys.readouterr().out and not list(tmp_path.iterdir())
-    assert docs.main([]) == 0
-    assert docs.main(["--check"]) == 0
-    (tmp_path / docs.SCHEMA).write_text("{}")
-    assert docs.main(["--check"]) == 1
-    assert docs.SCHEMA in capsys.readouterr().out
-
-
-stale = docs.stale
-
-
 def keys(section: type[Section], seen: set[type]) -> list[tuple[str, str | None]]:
     """Names and descriptions of all keys of a section and of the sections inside it."""
     found = []
@@ -347,7 +328,7 @@ def keys(section: type[Section], seen: set[type]) -> list[tuple[str, str | None]
 
 
 def test_every_key_is_described_in_the_documentation():
-    text = docs.markdown()
+    text = configuration.markdown()
     for name, description in keys(Config, set()):
         key = name.partition(".")[2]
         assert re.search(rf"^(\| `(\S*\.)?{key}`|#+ `(\S*\.)?{key}(\.NAME)?`)", text, re.MULTILINE), name
@@ -356,7 +337,7 @@ def test_every_key_is_described_in_the_documentation():
 
 
 def test_documentation_gives_type_range_default_and_meaning():
-    text = docs.markdown()
+    text = configuration.markdown()
     assert "| `threads` | whole number, at least 1 | `2` | threads per training or extraction of states on a CPU |" in text
     assert "| `corpora.NAME.kind` | `treebank` | *required* | selects this form |" in text
     assert "### `kind: typology`" in text

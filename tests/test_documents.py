@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
 from crosslens.reports.cells import line, table
-from crosslens.reports.documents import ROOT, Tables, main
 from crosslens.reports.provenance import write_table
+from documents.__main__ import ROOT, main
+from documents.templates import Tables
 
 PAPER, ACCURACY = ("Target task", "macro F1", "paper"), ("Target task", "accuracy", "accuracy")
 TABLE = table(

@@ -101,6 +101,7 @@ def test_blind_to_descriptions_of_fields_but_not_to_their_bounds(root):
 
 def test_blind_to_how_a_rule_reports(root):
     edit(root, SCRIPT, "cka.run()", "from crosslens.runs import logs")
+    (root / "workflow/crosslens/runs").mkdir()
     (root / "workflow/crosslens/runs/logs.py").write_text("EVERY = 10\n")
     before = fingerprint(root)
     (root / "workflow/crosslens/runs/logs.py").write_text("EVERY = 20.0\n")

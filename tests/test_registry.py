@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from crosslens.runs.errors import DataError
-from crosslens.sources import docs, registry
+from crosslens.sources import registry
 from crosslens.sources.registry import SOURCES_YAML, Source
+from documents.sources import markdown
 
 ROOT = Path(__file__).parents[1]
 RESOURCES = SOURCES_YAML.parent
@@ -182,13 +183,9 @@ def test_treebanks_of_wu2019_parsing_are_those_of_its_source() -> None:
     assert ours == published
 
 
-def test_the_page_is_current() -> None:
-    assert not docs.stale(), "run: PYTHONPATH=workflow python -m crosslens.sources.docs"
-
-
 def test_the_page_says_what_to_supply() -> None:
     common = {"title": "A corpus", "version": "1", "licence": "l", "citation": "c", "example": "a/b.zip"}
-    page = docs.markdown({
+    page = markdown({
         "licensed": Source(**common, manual="ask the publisher for it"),
         "fetched": Source(**common, url=["https://x.org/{path}"]),
         "slow": Source(**common, url=["https://x.org/{path}"], manual="its server is slow"),
@@ -202,15 +199,3 @@ def test_the_page_says_what_to_supply() -> None:
         ("`licensed`: A corpus", "Ask the publisher for it. Path in the mirror: `licensed/a/b.zip`.")
     ]
     assert remarks.strip().splitlines() == ["- `slow`: Its server is slow.", "- `made`: Written by a rule."]
-
-
-def test_the_command_checks_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    stale, page = docs.stale, tmp_path / docs.MARKDOWN
-    monkeypatch.setattr(docs, "ROOT", tmp_path)
-    monkeypatch.setattr(docs, "stale", lambda: stale(tmp_path))
-    assert docs.main(["--check"]) == 1
-    assert f"{docs.MARKDOWN} is out of date" in capsys.readouterr().out and not page.exists()
-    assert docs.main([]) == 0 and page.exists()
-    assert docs.main(["--check"]) == 0
-    page.write_text("old")
-    assert docs.main(["--check"]) == 1

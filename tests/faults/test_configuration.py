@@ -16,10 +16,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from crosslens.config import docs
 from crosslens.config.scales import read_yaml
 from crosslens.papers.configuration import load
 from crosslens.runs.errors import DataError, short
+from documents import configuration
 from forked import snakemake
 from test_config import merged
 
@@ -140,7 +140,7 @@ def tried(values: dict[str, Any], origin: str) -> tuple[str, str]:
 @pytest.mark.parametrize("scale", ["published", "demo"])
 def test_wrong_values_in_the_place_of_each_right_one(scale: str, often, tally) -> None:
     counts, values = tally(f"wrong values in the configuration, {scale}"), merged(scale)
-    check = jsonschema.Draft202012Validator(docs.schema())
+    check = jsonschema.Draft202012Validator(configuration.schema())
     choices = [(key, value) for key in leaves(values) for value in WRONG]
     for key, value in Random(0).sample(choices, often(2000, 100)):
         changed, name = replaced(values, key, value), ".".join(map(str, key))

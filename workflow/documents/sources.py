@@ -60,9 +60,12 @@ REMARKS = """
 
 def documents() -> dict[str, str]:
     """Text of docs/data.md by its path in the repository."""
-    sources = load()
-    text = "".join([HEAD, *_table(sources), BY_HAND, *_by_hand(sources), REMARKS, *_remarks(sources)])
-    return {MARKDOWN: text}
+    return {MARKDOWN: markdown(load())}
+
+
+def markdown(sources: dict[str, Source]) -> str:
+    """Text of docs/data.md for a table of sources."""
+    return "".join([HEAD, *_table(sources), BY_HAND, *_by_hand(sources), REMARKS, *_remarks(sources)])
 
 
 def _table(sources: dict[str, Source]) -> Iterator[str]:

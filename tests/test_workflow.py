@@ -275,16 +275,16 @@ def test_records_tell_how_each_measure_was_made_and_what_trainings_read(built):
 def test_words_and_file_times_rerun_nothing(built):
     library = built / "workflow/crosslens"
     with (
-        changed(library / "files.py", ("def sha256(", "# a comment\n\n\ndef sha256(")),
+        changed(library / "storage/files.py", ("def sha256(", "# a comment\n\n\ndef sha256(")),
         changed(library / "measures/projection.py", ('"""t-SNE of hidden states."""', '"""Another docstring."""')),
         changed(library / "training/loop.py", ('"""One training.', '"""A training.')),
-        changed(library / "logs.py", ("EVERY = 10.0", "EVERY = 20.0")),
+        changed(library / "runs/progress.py", ("EVERY = 10.0", "EVERY = 20.0")),
         changed(library / "papers/tanti2021/config.py", ('"texts per step"', '"texts in a step"')),
         changed(
             library / "config/readings.py", ('128, description="maximum leng', '128, description="in other words, maximum leng')
         ),
         changed(library / "corpora/pairs.py", ('"""Sentence pairs of natural', '"""Pairs of sentences of natural')),
-        changed(library / "pages.py", ("def _decimals", "# a comment\n\n\ndef _decimals")),
+        changed(library / "reports/pages.py", ("def _decimals", "# a comment\n\n\ndef _decimals")),
     ):
         for file in (*built.glob("workflow/scripts/*.py"), *built.glob("resources/**/*.csv")):
             os.utime(file)

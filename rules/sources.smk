@@ -99,11 +99,11 @@ rule phrasebook:
         "../envs/corpora.yaml"
     params:
         **resource_params(GRAMMAR),
-        code=code("phrasebook"),
+        code=code("write_phrasebook"),
         settings=CONFIG.phrasebook.model_dump(),
         folder=f"{RESULTS}/sources/phrasebook",
         environment=environment("corpora"),
     message:
         "Write the phrasebook's corpora"
     script:
-        "../workflow/scripts/phrasebook.py"
+        "../workflow/scripts/write_phrasebook.py"

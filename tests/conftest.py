@@ -25,14 +25,14 @@ from crosslens.encoders.folder import write as write_description
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts, load
 from crosslens.papers.configuration import load as load_config
-from crosslens.phrasebook.generate import treebank
-from crosslens.phrasebook.grammar import read_grammar
 from crosslens.recipes import Data
 from crosslens.runs import signals
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
 from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import write_tokens
+from phrasebook.generate import treebank
+from phrasebook.grammar import read_grammar
 from tally import often, tally  # noqa: F401, fixtures of tests/faults
 from tokenizers import Tokenizer
 from transformers import BertModel

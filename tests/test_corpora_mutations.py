@@ -33,16 +33,16 @@ from crosslens.corpora.archives import extracted
 from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.splits import write_split
-from crosslens.phrasebook.archives import tarred
-from crosslens.phrasebook.articles import articles
-from crosslens.phrasebook.dumps import dump
-from crosslens.phrasebook.generate import treebank
-from crosslens.phrasebook.grammar import read_grammar
-from crosslens.phrasebook.inference import prompts
-from crosslens.phrasebook.pairs import multinli, xnli
-from crosslens.phrasebook.treebanks import conllu
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
+from phrasebook.archives import tarred
+from phrasebook.articles import articles
+from phrasebook.dumps import dump
+from phrasebook.generate import treebank
+from phrasebook.grammar import read_grammar
+from phrasebook.inference import prompts
+from phrasebook.pairs import multinli, xnli
+from phrasebook.treebanks import conllu
 
 SECONDS = 10  # that a case may take; the slowest takes one on an idle core
 Row = dict[str, object]

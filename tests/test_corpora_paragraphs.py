@@ -669,9 +669,9 @@ def test_real_dumps_as_mwxml_reads_them(row: dict[str, str]) -> None:
 
 def test_the_phrasebook_comes_back(tmp_path: Path) -> None:
     """A dump that is made from known paragraphs gives just these."""
-    from crosslens.phrasebook.articles import articles as generated
-    from crosslens.phrasebook.dumps import dump as written
-    from crosslens.phrasebook.grammar import read_grammar
+    from phrasebook.articles import articles as generated
+    from phrasebook.dumps import dump as written
+    from phrasebook.grammar import read_grammar
 
     grammar = read_grammar("en")
     made = written(grammar, generated(grammar, 20, 0), 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from crosslens.phrasebook.write import Sizes, write_sources
+from phrasebook.write import Sizes, write_sources
 from test_workflow import copy_repository, snakemake
 
 WRITTEN = ["de", "en", "zh"]  # by the phrasebook

@@ -16,13 +16,13 @@ from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.packing import first_texts, in_windows, of_pages
 from crosslens.encoding.texts import Texts, load, load_pieces
-from crosslens.phrasebook.grammar import read_grammar
-from crosslens.phrasebook.running import text
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Stage, Term
 from crosslens.tokens.tokenise import write_tokens
 from crosslens.training.batches import phase_batches
 from crosslens.training.loop import Loop
 from crosslens.training.run import load_data
+from phrasebook.grammar import read_grammar
+from phrasebook.running import text
 
 READING = Reading(maximum=512, sentences="all_marks", each_sentence=True, drop_unknown=False)
 PAGE = Data(corpus="text", split="train", languages=LANGUAGES, window=24)

@@ -12,23 +12,23 @@ import mwparserfromhell
 import mwxml
 import pytest
 from crosslens.config.phrasebook import Phrasebook
-from crosslens.phrasebook.articles import MINIMUM_CHARACTERS, articles
-from crosslens.phrasebook.check import (
+from phrasebook.articles import MINIMUM_CHARACTERS, articles
+from phrasebook.check import (
     covering_meanings,
     grammar_problems,
     sentence_problem,
     tag_agreement,
     treebank_tags,
 )
-from crosslens.phrasebook.dumps import dump
-from crosslens.phrasebook.generate import SPLITS, Stream, split_of, treebank
-from crosslens.phrasebook.grammar import read_grammar
-from crosslens.phrasebook.realise import Meaning, capital, realise
-from crosslens.phrasebook.tables import TABLES, languages_present
-from crosslens.phrasebook.treebanks import conllu as to_conllu
-from crosslens.phrasebook.treebanks import treebank_path
-from crosslens.phrasebook.write import Sizes, write_sources
-from crosslens.runs.errors import DataError
+from phrasebook.dumps import dump
+from phrasebook.errors import PhrasebookError
+from phrasebook.generate import SPLITS, Stream, split_of, treebank
+from phrasebook.grammar import read_grammar
+from phrasebook.realise import Meaning, capital, realise
+from phrasebook.tables import TABLES, languages_present
+from phrasebook.treebanks import conllu as to_conllu
+from phrasebook.treebanks import treebank_path
+from phrasebook.write import Sizes, write_sources
 
 LANGUAGES = languages_present()
 MIRROR = Path(__file__).resolve().parents[2] / "shared" / "mirror" / "ud"
@@ -183,14 +183,16 @@ def test_wordings_by_class_empty_forms_and_compounds(toy):
     ],
 )
 def test_a_bad_line_gives_one_readable_error(toy, old, new, message):
-    with pytest.raises(DataError, match=message) as error:
+    with pytest.raises(PhrasebookError, match=message) as error:
         toy(toy.lexicon.replace(old, new), toy.frames.replace(old, new))
     assert "\n" not in str(error.value)
 
 
 def test_a_missing_form_names_word_and_key(toy):
     grammar = toy(toy.lexicon.replace("acc=Hund", "nom=Hund"))
-    with pytest.raises(DataError, match=r"frames.txt:1: .* needs the form `acc` of `dog`, which has only nom; add the form"):
+    with pytest.raises(
+        PhrasebookError, match=r"frames.txt:1: .* needs the form `acc` of `dog`, which has only nom; add the form"
+    ):
         realise(grammar, Meaning("e01", (("act", "buy"), ("animal", "dog"), ("place", "garden"))))
 
 
@@ -410,13 +412,13 @@ def plain_paragraphs(text: str, prefixes: set[str]):
 
 
 def test_nothing_is_written_when_a_language_is_unknown(tmp_path):
-    with pytest.raises(DataError, match=r"languages.csv: no line for `xx`, expected one"):
+    with pytest.raises(PhrasebookError, match=r"languages.csv: no line for `xx`, expected one"):
         write_sources(tmp_path / "sources", ["en", "xx"], 0, Sizes())
     assert not (tmp_path / "sources").exists()
 
 
 def test_too_large_a_split_says_so():
-    with pytest.raises(DataError, match=r"100000 sentences of the dev split requested"):
+    with pytest.raises(PhrasebookError, match=r"100000 sentences of the dev split requested"):
         treebank(read_grammar("en"), "dev", 100_000, 0)
 
 

@@ -18,26 +18,27 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.config.phrasebook import MLDOC, Phrasebook
+from crosslens.config.phrasebook import Phrasebook
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.phrasebook.archives import gz, tarred, xz, zipped
-from crosslens.phrasebook.articles import articles, paragraphs
-from crosslens.phrasebook.dictionaries import dictionary
-from crosslens.phrasebook.documents import CODES, FIELDS, TOPICS, passage
-from crosslens.phrasebook.documents import documents as news
-from crosslens.phrasebook.entities import iob1, sentences, tagged
-from crosslens.phrasebook.generate import Stream, different, split_of
-from crosslens.phrasebook.grammar import read_grammar
-from crosslens.phrasebook.inference import prompts
-from crosslens.phrasebook.pairs import XNLI_LANGUAGES
-from crosslens.phrasebook.realise import realise
-from crosslens.phrasebook.running import EVERYDAY, everyday
-from crosslens.phrasebook.tables import TABLES, languages_present
-from crosslens.phrasebook.typology import read_features
-from crosslens.phrasebook.write import Sizes, write_sources
-from crosslens.runs.errors import DataError
+from phrasebook.archives import gz, tarred, xz, zipped
+from phrasebook.articles import articles, paragraphs
+from phrasebook.dictionaries import dictionary
+from phrasebook.documents import CODES, FIELDS, TOPICS, passage
+from phrasebook.documents import documents as news
+from phrasebook.entities import iob1, sentences, tagged
+from phrasebook.errors import PhrasebookError
+from phrasebook.generate import Stream, different, split_of
+from phrasebook.grammar import read_grammar
+from phrasebook.inference import prompts
+from phrasebook.pairs import XNLI_LANGUAGES
+from phrasebook.paths import MLDOC
+from phrasebook.realise import realise
+from phrasebook.running import EVERYDAY, everyday
+from phrasebook.tables import TABLES, languages_present
+from phrasebook.typology import read_features
+from phrasebook.write import Sizes, write_sources
 
 LANGUAGES = languages_present()
 RECORDS = 8
@@ -349,11 +350,13 @@ def test_cc_100_has_documents_of_other_paragraphs_than_the_dump(language, source
 
 
 def test_too_much_is_refused_with_what_there_is():
-    with pytest.raises(DataError, match=r"phrasebook: 300 articles requested, only \d+ available; request fewer"):
+    with pytest.raises(PhrasebookError, match=r"phrasebook: 300 articles requested, only \d+ available; request fewer"):
         articles(read_grammar("en"), 300, 0, "cc-100")
-    with pytest.raises(DataError, match=r"phrasebook: 2000 paragraphs requested, only \d+ available; request fewer"):
+    with pytest.raises(PhrasebookError, match=r"phrasebook: 2000 paragraphs requested, only \d+ available; request fewer"):
         paragraphs(read_grammar("en"), 2000, 0, "wili")
-    with pytest.raises(DataError, match=r"phrasebook: 3 letters requested, only 2 available; request fewer or add concepts"):
+    with pytest.raises(
+        PhrasebookError, match=r"phrasebook: 3 letters requested, only 2 available; request fewer or add concepts"
+    ):
         different(lambda place: "ab"[place % 2], 3, "letters")
 
 
@@ -457,7 +460,7 @@ def test_a_bad_line_of_typology_is_named_before_anything_is_written(line, messag
     with open(tables / "typology.csv", "a", encoding="utf-8") as stream:
         stream.write(line + "\n")
     last = len((tables / "typology.csv").read_text(encoding="utf-8").splitlines())
-    with pytest.raises(DataError, match=rf"typology.csv:{last}: {message}"):
+    with pytest.raises(PhrasebookError, match=rf"typology.csv:{last}: {message}"):
         write_sources(tmp_path / "sources", ["en"], 0, SMALL, tables)
     assert not (tmp_path / "sources").exists()
 

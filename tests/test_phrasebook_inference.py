@@ -11,12 +11,12 @@ from collections import Counter, defaultdict
 
 import pytest
 from crosslens.config.labels import NLI
-from crosslens.phrasebook.grammar import read_grammar
-from crosslens.phrasebook.inference import DENIAL, Statement, label_of, prompts, statements
-from crosslens.phrasebook.pairs import XNLI_LANGUAGES, multinli, xnli
-from crosslens.phrasebook.realise import Meaning, realise
-from crosslens.phrasebook.tables import TABLES, languages_present, read_related
-from crosslens.runs.errors import DataError
+from phrasebook.errors import PhrasebookError
+from phrasebook.grammar import read_grammar
+from phrasebook.inference import DENIAL, Statement, label_of, prompts, statements
+from phrasebook.pairs import XNLI_LANGUAGES, multinli, xnli
+from phrasebook.realise import Meaning, realise
+from phrasebook.tables import TABLES, languages_present, read_related
 
 LANGUAGES = languages_present()
 # Of XNLI 1.0's own files.
@@ -220,12 +220,14 @@ def test_the_languages_are_xnlis():
 def test_a_bad_relation_gives_one_readable_error(tmp_path, relation, line):
     shutil.copy(TABLES / "concepts.csv", tmp_path)
     (tmp_path / f"{relation}.csv").write_text(f"concept,{relation}\n{line}\n")
-    with pytest.raises(DataError, match=rf"{relation}.csv:[23]: `\w+` and `\w*`, expected two concepts of one kind") as error:
+    with pytest.raises(
+        PhrasebookError, match=rf"{relation}.csv:[23]: `\w+` and `\w*`, expected two concepts of one kind"
+    ) as error:
         read_related(relation, tmp_path)
     assert "\n" not in str(error.value)
 
 
 def test_too_many_prompts_says_so(monkeypatch):
-    monkeypatch.setattr("crosslens.phrasebook.inference.PATIENCE", 2)
-    with pytest.raises(DataError, match=r"prompts of the dev split requested, only \d+ available; request fewer"):
+    monkeypatch.setattr("phrasebook.inference.PATIENCE", 2)
+    with pytest.raises(PhrasebookError, match=r"prompts of the dev split requested, only \d+ available; request fewer"):
         prompts(read_grammar("en"), "dev", 10**6, seed=0)

@@ -11,12 +11,12 @@ from crosslens.config.labels import UPOS
 from crosslens.config.readings import Reading
 from crosslens.corpora import dictionaries, entities, schema, treebanks
 from crosslens.corpora.conllu import Multiword, Sentence, read_treebank
-from crosslens.phrasebook.generate import treebank
-from crosslens.phrasebook.grammar import read_grammar
 from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise
 from crosslens.tokens.windows import LONGEST, windows
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from phrasebook.generate import treebank
+from phrasebook.grammar import read_grammar
 from tokenizers import Encoding, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 always_the_same = settings(derandomize=True, deadline=None, max_examples=100)

@@ -25,11 +25,11 @@ from crosslens.measures import neighbours, retrieval
 from crosslens.measures.given import Given
 from crosslens.measures.neighbours import Gold, chance, search, skewness
 from crosslens.measures.retrieval import ALONE, CONTEXTS, definition
-from crosslens.phrasebook.dictionaries import muse
-from crosslens.phrasebook.grammar import read_grammar
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import load_tokenizer, write_tokens
+from phrasebook.dictionaries import muse
+from phrasebook.grammar import read_grammar
 from test_encoders import unigram_encoder
 
 READING = Reading(maximum=500, drop_unknown=False)

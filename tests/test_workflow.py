@@ -423,10 +423,10 @@ def test_another_trial_or_value_reruns_no_other_job(built, edit, job, items):
 @pytest.mark.parametrize(
     ("module", "edit", "jobs"),
     [
-        ("pages.py", ('"notes": list', '"remarks": list'), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
-        ("page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
+        ("reports/pages.py", ('"notes": list', '"remarks": list'), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
+        ("reports/page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
         ("papers/tanti2021/captions.py", ("how far does", "how much does"), pages("table1")),
-        ("figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
+        ("reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
         (
             "papers/muller2021/tables.py",
             ('"muller2021", name', '"muller2021", str(name)'),

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from crosslens.phrasebook.write import Sizes, write_sources
+from phrasebook.write import Sizes, write_sources
 from test_workflow import copy_repository, snakemake
 
 PAGE = (Path(__file__).parents[1] / "docs/your-own.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from crosslens.corpora import treebanks
 from crosslens.corpora.inventory import inventory
-from crosslens.phrasebook.archives import tarred
+from phrasebook.archives import tarred
 from test_corpora_mutations import REUTERS, Format, case, formats, official, outcome, sampled, split_of, valid
 
 TREES = """# sent_id = a1

@@ -14,8 +14,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from crosslens.phrasebook.archives import tarred
 from crosslens.storage.seals import seal
+from phrasebook.archives import tarred
 
 ROOT = Path(__file__).parents[2]
 CALL = """

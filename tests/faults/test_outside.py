@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import pytest
 from crosslens.config.encoders import FolderEncoder
-from crosslens.phrasebook.write import Sizes, write_sources
 from crosslens.runs.errors import DataError, short
 from forked import snakemake
+from phrasebook.write import Sizes, write_sources
 from tally import Tally
 from test_workflow import copy_repository, environment
 from test_your_own import BLOCKS

@@ -1,31 +1,10 @@
 """The phrasebook's corpora: their languages and sizes."""
 
-import itertools
-from collections.abc import Iterator
-
+from phrasebook.paths import paths
+from phrasebook.tables import languages_present
 from pydantic import Field, field_validator
 
-from crosslens.config.base import LANGUAGES_CSV, Count, Language, Section, languages_table
-
-DATE = "20260101"  # of the generated dumps
-MLDOC = {
-    "de": "german",
-    "en": "english",
-    "es": "spanish",
-    "fr": "french",
-    "it": "italian",
-    "ja": "japanese",
-    "ru": "russian",
-    "zh": "chinese",
-}
-"""MLDoc's names of its languages."""
-ENTITIES = {
-    "de": {split: f"conll-2003-german/deu.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
-    "en": {split: f"conll-2003/eng.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
-    "es": {split: f"conll-2002/esp.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
-    "zh": {split: f"msra/msra_{split}_bio.txt" for split in ("train", "test")},
-}
-"""Files of the shared tasks' named entities, by language and split; MSRA has no dev."""
+from crosslens.config.base import Count, Language, Section
 
 
 class Phrasebook(Section):
@@ -54,42 +33,15 @@ class Phrasebook(Section):
     @field_validator("languages", "train_languages")
     @classmethod
     def _has_folders(cls, languages: list[str]) -> list[str]:
-        known = sorted(path.parent.name for path in LANGUAGES_CSV.parent.glob("phrasebook/*/frames.txt"))
-        unknown = [code for code in languages if code not in known]
+        present = languages_present()
+        unknown = [code for code in languages if code not in present]
         if unknown:
             raise ValueError(
-                f"{', '.join(unknown)} not among the phrasebook's languages ({', '.join(known)}): docs/new-language.md says how "
+                f"{', '.join(unknown)} not among the phrasebook's languages ({', '.join(present)}): docs/new-language.md says how "
                 "to write one; other languages need real data, for instance at the laptop scale"
             )
         return languages
 
-    def files(self) -> Iterator[str]:
+    def files(self) -> list[str]:
         """Paths of all files that are written, as in the official distributions."""
-        for code in self.languages:
-            row = languages_table()[code]
-            for split in ("train", "dev", "test") if code in self.train_languages else ("dev", "test"):
-                yield f"ud/UD_{row['name']}-Phrasebook/{code}_phrasebook-ud-{split}.conllu"
-                yield f"ud-1.4/UD_{row['name']}/{code}-ud-{split}.conllu"
-            yield f"ud/UD_{row['name']}-PhrasebookPUD/{code}_phrasebookpud-ud-test.conllu"
-            stem = f"wikipedia/{row['wikipedia']}/{DATE}/{row['wikipedia']}-{DATE}-pages-articles-multistream"
-            yield f"{stem}.xml.bz2"
-            yield f"{stem}-index.txt.bz2"
-            yield from ENTITIES.get(code, {}).values()
-            if code in MLDOC:
-                yield from (f"mldoc/{MLDOC[code]}.{split}" for split in ("train.1000", "dev", "test"))
-            if code != "en":
-                for pair, part in itertools.product((f"en-{code}", f"{code}-en"), ("0-5000", "5000-6500")):
-                    yield f"muse/dictionaries/{pair}.{part}.txt"
-            yield f"cc-100/{row['cc100']}.txt.xz"
-            yield f"text/{code}.txt"
-        if "en" in self.languages:
-            yield "reuters/rcv1.tar.xz"
-        if {*self.languages} & {*MLDOC} - {"en"}:
-            yield "reuters/rcv2.tar.xz"
-        if self.languages:
-            yield "multinli/multinli_1.0.zip"
-            yield "xnli/XNLI-1.0.zip"
-            yield "xnli-mt/XNLI-MT-1.0.zip"
-            yield "wikiann/panx_dataset.zip"
-            yield "wili-2018/wili-2018.zip"
-            yield from (f"wals-2020/cldf/{table}.csv" for table in ("languages", "parameters", "codes", "values"))
+        return list(paths(self.languages, self.train_languages))

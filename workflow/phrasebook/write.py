@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import os
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosslens.config.phrasebook import DATE
-from crosslens.phrasebook.articles import articles
-from crosslens.phrasebook.dictionaries import muse
-from crosslens.phrasebook.documents import mldoc
-from crosslens.phrasebook.dumps import dump
-from crosslens.phrasebook.entities import conll, wikiann
-from crosslens.phrasebook.generate import treebank
-from crosslens.phrasebook.grammar import read_grammar
-from crosslens.phrasebook.inference import prompts
-from crosslens.phrasebook.pairs import multinli, xnli, xnli_mt
-from crosslens.phrasebook.running import cc100, text, wili
-from crosslens.phrasebook.tables import TABLES
-from crosslens.phrasebook.treebanks import conllu, old_tags, old_treebank_path, treebank_path
-from crosslens.phrasebook.typology import read_features, wals
-from crosslens.storage.files import written
+from phrasebook.articles import articles
+from phrasebook.dictionaries import muse
+from phrasebook.documents import mldoc
+from phrasebook.dumps import dump
+from phrasebook.entities import conll, wikiann
+from phrasebook.generate import treebank
+from phrasebook.grammar import read_grammar
+from phrasebook.inference import prompts
+from phrasebook.pairs import multinli, xnli, xnli_mt
+from phrasebook.paths import DATE
+from phrasebook.running import cc100, text, wili
+from phrasebook.tables import TABLES
+from phrasebook.treebanks import conllu, old_tags, old_treebank_path, treebank_path
+from phrasebook.typology import read_features, wals
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Sizes:
 
 
 def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Sizes, tables: Path = TABLES) -> None:
-    """Write into folder/SOURCE/ what config.phrasebook.Phrasebook.files() lists.
+    """Write into folder/SOURCE/ what `paths` lists.
 
     The same arguments give the same bytes. A file is whole or absent.
     """
@@ -93,5 +94,10 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
 
 
 def _write(path: Path, content: bytes) -> None:
-    with written(path) as temporary:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.part-{platform.node()}-{os.getpid()}")
+    try:
         temporary.write_bytes(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -12,10 +12,10 @@ import random
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.realise import Meaning, Sentence, realise
-from crosslens.phrasebook.tables import Frame
-from crosslens.runs.errors import DataError
+from phrasebook.errors import PhrasebookError
+from phrasebook.grammar import Grammar
+from phrasebook.realise import Meaning, Sentence, realise
+from phrasebook.tables import Frame
 
 Item = TypeVar("Item")
 Drawn = TypeVar("Drawn", bound=Hashable)
@@ -79,7 +79,9 @@ def different(drawn: Callable[[int], Drawn | None], n: int, what: str) -> tuple[
         else:
             misses += 1
         if misses == PATIENCE:
-            raise DataError(f"phrasebook: {n} {what} requested, only {len(things)} available; request fewer or add concepts")
+            raise PhrasebookError(
+                f"phrasebook: {n} {what} requested, only {len(things)} available; request fewer or add concepts"
+            )
     return tuple(things)
 
 

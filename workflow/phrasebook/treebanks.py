@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crosslens.phrasebook.realise import Sentence
-from crosslens.phrasebook.tables import Language
+from phrasebook.realise import Sentence
+from phrasebook.tables import Language
 
 DOCUMENT = 10
 """Sentences in a document of the treebank."""

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from crosslens.config.base import languages_table
-from crosslens.phrasebook.tables import TABLES, read_languages, rows
-from crosslens.runs.errors import DataError
+from phrasebook.errors import PhrasebookError
+from phrasebook.tables import TABLES, language_facts, read_languages, rows
 
 COLUMNS = {
     "languages": "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus ISO_codes Samples_100 "
@@ -49,18 +48,20 @@ def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
     for place, (id, name, area, number, code, found) in rows(tables / "typology.csv", header):
         feature = Feature(id, name, area, codes.setdefault(id, {}), values.setdefault(id, {}))
         if features.setdefault(id, feature) != feature or number in codes[id]:
-            raise DataError(f"{place}: value {number} of {id} a second time or under another name, expected once; correct it")
+            raise PhrasebookError(
+                f"{place}: value {number} of {id} a second time or under another name, expected once; correct it"
+            )
         codes[id][number] = code
         for language in found.split():
             if language not in languages or language in values[id]:
-                raise DataError(f"{place}: `{language}`, expected a language of languages.csv, once in {id}; correct it")
+                raise PhrasebookError(f"{place}: `{language}`, expected a language of languages.csv, once in {id}; correct it")
             values[id][language] = number
     return tuple(features.values())
 
 
 def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tuple[str, bytes]]:
     """(path, content) of the four tables, for some languages."""
-    known = {code: languages_table()[code] for code in languages}
+    known = {code: language_facts()[code] for code in languages}
     tables: dict[str, Iterable[dict[str, str]]] = {
         "languages": (
             {

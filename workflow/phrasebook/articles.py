@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from crosslens.phrasebook.generate import Stream, draw
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.realise import Meaning, Sentence, capital, realise
-from crosslens.runs.errors import DataError
+from phrasebook.errors import PhrasebookError
+from phrasebook.generate import Stream, draw
+from phrasebook.grammar import Grammar
+from phrasebook.realise import Meaning, Sentence, capital, realise
 
 MINIMUM_CHARACTERS = 100
 """Length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)."""
@@ -47,7 +47,7 @@ def articles(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Article, .
     """
     written = tuple(itertools.islice(_articles(grammar, seed, *key), n))
     if len(written) < n:
-        raise DataError(f"phrasebook: {n} articles requested, only {len(written)} available; request fewer")
+        raise PhrasebookError(f"phrasebook: {n} articles requested, only {len(written)} available; request fewer")
     return written
 
 
@@ -57,7 +57,7 @@ def paragraphs(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Paragrap
         itertools.islice((paragraph for article in _articles(grammar, seed, *key) for paragraph in article.paragraphs), n)
     )
     if len(written) < n:
-        raise DataError(f"phrasebook: {n} paragraphs requested, only {len(written)} available; request fewer")
+        raise PhrasebookError(f"phrasebook: {n} paragraphs requested, only {len(written)} available; request fewer")
     return written
 
 

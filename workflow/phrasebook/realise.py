@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from crosslens.phrasebook.grammar import Form, Grammar, Lexeme, Part, Reference, Template, Text, tree_problem
-from crosslens.phrasebook.tables import DIGITS
-from crosslens.runs.errors import DataError
+from phrasebook.errors import PhrasebookError
+from phrasebook.grammar import Form, Grammar, Lexeme, Part, Reference, Template, Text, tree_problem
+from phrasebook.tables import DIGITS
 
 ENTITY_OF_KIND = {"name": "PER", "surname": "PER", "village": "LOC", "city": "LOC", "country": "LOC"}
 CLOSING = frozenset(".,?!।؟،。、，？！；;:")
@@ -107,7 +107,7 @@ class _Draft:
 
 @lru_cache(maxsize=4096)  # articles often say the same, and three hypotheses share a premise
 def realise(grammar: Grammar, meaning: Meaning) -> Sentence:
-    """Say a meaning in a language; a form that is missing is a DataError naming frame, word and key."""
+    """Say a meaning in a language; a form that is missing is a PhrasebookError naming frame, word and key."""
     fillers = dict(meaning.fillers)
     template = _choose(grammar, meaning, fillers)
     drafts: list[_Draft] = []
@@ -120,7 +120,7 @@ def realise(grammar: Grammar, meaning: Meaning) -> Sentence:
     words, ranges = _capitalised(words, ranges, grammar.language.code)
     problem = tree_problem([word.head for word in words], [word.relation for word in words])
     if problem:
-        raise DataError(f"{template.place}: expected a tree, found {problem} with {fillers}; correct the heads")
+        raise PhrasebookError(f"{template.place}: expected a tree, found {problem} with {fillers}; correct the heads")
     entities = _entities(grammar, meaning, drafts, words)
     return Sentence(grammar.language.code, meaning, tuple(words), tuple(ranges), tuple(entities))
 
@@ -130,7 +130,7 @@ def _choose(grammar: Grammar, meaning: Meaning, fillers: Mapping[str, str]) -> T
     for template in grammar.templates.get(meaning.frame, ()):
         if all(_meets(_agreement(grammar, slot, fillers), part) for slot, part in template.conditions):
             return template
-    raise DataError(
+    raise PhrasebookError(
         f"phrasebook/{grammar.language.code}/frames.txt: expected a template of {meaning.frame} without a condition, found none "
         f"for {dict(fillers)}; add it"
     )
@@ -147,7 +147,9 @@ def _lexeme(grammar: Grammar, name: str, fillers: Mapping[str, str]) -> Lexeme:
         part = Part(filler, filler, "NUM", "", False)
         return Lexeme(filler, "NUM", Form((part,), 0), f"{filler[-2:-1]}.{filler[-1]}", {})
     if filler not in grammar.lexicon:
-        raise DataError(f"phrasebook/{grammar.language.code}/lexicon.csv: expected a line for `{filler}`, found none; add it")
+        raise PhrasebookError(
+            f"phrasebook/{grammar.language.code}/lexicon.csv: expected a line for `{filler}`, found none; add it"
+        )
     return grammar.lexicon[filler]
 
 
@@ -170,7 +172,7 @@ def _resolve(grammar: Grammar, reference: Reference, fillers: Mapping[str, str],
     key = re.sub(r"\.{2,}", ".", key).strip(".")
     form = lexeme.form(key)
     if form is None:
-        raise DataError(
+        raise PhrasebookError(
             f"{place}: `{{{reference.name}:{reference.key}}}` needs the form `{key}` of `{lexeme.name}`, which has only "
             f"{', '.join(lexeme.forms)}; add the form to lexicon.csv or correct the key"
         )
@@ -224,7 +226,7 @@ def _word(draft: _Draft, template: Template, head_of: Mapping[int, int]) -> Word
         return Word(draft.part.text, draft.lemma, draft.upos, head_of[draft.origin], draft.part.relation, True)
     rule = template.words[draft.origin - 1]
     if rule.head and rule.head not in head_of:
-        raise DataError(
+        raise PhrasebookError(
             f"{template.place}: expected the head of word {draft.origin} in the sentence, but word {rule.head} is omitted (empty "
             "form); give the word another head, or a template of its own with a condition"
         )

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from crosslens.config.phrasebook import ENTITIES
-from crosslens.phrasebook.archives import gz, tarred, zipped
-from crosslens.phrasebook.generate import Stream, different, draw, split_of
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.realise import ENTITY_OF_KIND, Sentence, Token, realise
+from phrasebook.archives import gz, tarred, zipped
+from phrasebook.generate import Stream, different, draw, split_of
+from phrasebook.grammar import Grammar
+from phrasebook.paths import ENTITIES
+from phrasebook.realise import ENTITY_OF_KIND, Sentence, Token, realise
 
 NAMELESS = 0.2
 """Share of the sentences that have no name."""

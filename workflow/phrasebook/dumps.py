@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from crosslens.phrasebook.articles import Article, Paragraph, name_in
-from crosslens.phrasebook.generate import Stream
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.realise import Sentence, Token, capital
-from crosslens.phrasebook.tables import Language
+from phrasebook.articles import Article, Paragraph, name_in
+from phrasebook.generate import Stream
+from phrasebook.grammar import Grammar
+from phrasebook.realise import Sentence, Token, capital
+from phrasebook.tables import Language
 
 PAGES_A_STREAM = 20
 TALK, TEMPLATE_NAMESPACE, CATEGORY = 1, 10, 14

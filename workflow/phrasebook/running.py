@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from crosslens.config.base import languages_table
-from crosslens.phrasebook.archives import xz, zipped
-from crosslens.phrasebook.articles import articles, joined, paragraphs
-from crosslens.phrasebook.generate import Stream, different, draw, percent, split_of
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.realise import Meaning, realise
+from phrasebook.archives import xz, zipped
+from phrasebook.articles import articles, joined, paragraphs
+from phrasebook.generate import Stream, different, draw, percent, split_of
+from phrasebook.grammar import Grammar
+from phrasebook.realise import Meaning, realise
+from phrasebook.tables import language_facts
 
 WILI_LABELS = {"ar": "ara", "zh": "zho"}
 """Labels that are not the ISO 639-3 code of resources/languages.csv: WiLI names the macrolanguage."""
@@ -29,7 +29,7 @@ def wili(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple
     halves: dict[str, list[tuple[str, str]]] = {"train": [], "test": []}
     for grammar in grammars:
         code = grammar.language.code
-        label = WILI_LABELS.get(code, languages_table()[code]["iso639_3"])
+        label = WILI_LABELS.get(code, language_facts()[code]["iso639_3"])
         found = [(paragraph.text, label) for paragraph in paragraphs(grammar, 2 * records, seed, "wili")]
         halves["train"] += found[:records]
         halves["test"] += found[records:]
@@ -46,7 +46,7 @@ def cc100(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
         code = grammar.language.code
         found = articles(grammar, records, seed, "cc-100")
         lines = [line for article in found for line in (*(paragraph.text for paragraph in article.paragraphs), "")]
-        yield f"cc-100/{languages_table()[code]['cc100']}.txt.xz", xz(_lines(lines))
+        yield f"cc-100/{language_facts()[code]['cc100']}.txt.xz", xz(_lines(lines))
 
 
 def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tuple[str, bytes]]:

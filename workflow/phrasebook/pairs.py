@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from crosslens.phrasebook.archives import zipped
-from crosslens.phrasebook.articles import joined
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.inference import Prompt
-from crosslens.phrasebook.realise import Meaning, realise
+from phrasebook.archives import zipped
+from phrasebook.articles import joined
+from phrasebook.grammar import Grammar
+from phrasebook.inference import Prompt
+from phrasebook.realise import Meaning, realise
 
 XNLI_LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 XNLI_COLUMNS = (

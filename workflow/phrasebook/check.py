@@ -1,4 +1,4 @@
-"""Check a language of the phrasebook: python -m crosslens.phrasebook.check LANG [--samples N] [--treebanks DIR].
+"""Check a language of the phrasebook: python -m phrasebook.check LANG [--samples N] [--treebanks DIR].
 
 Every concept and frame is there, every filler resolves, every tree is sound; with a folder of real treebanks,
 the tags of the generated words are compared with the tags that the same forms carry there.
@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosslens.config.labels import UPOS
-from crosslens.phrasebook.grammar import RELATIONS, Grammar, read_grammar, tree_problem
-from crosslens.phrasebook.realise import Meaning, Sentence, lower, realise
-from crosslens.phrasebook.tables import TABLES, Frame, languages_present
-from crosslens.runs.errors import DataError
+from phrasebook.errors import PhrasebookError
+from phrasebook.grammar import RELATIONS, Grammar, read_grammar, tree_problem
+from phrasebook.labels import UPOS
+from phrasebook.realise import Meaning, Sentence, lower, realise
+from phrasebook.tables import TABLES, Frame, languages_present
 
 EXAMPLE_DIGITS = {"number": ("120", "450", "980"), "year": ("1820", "1890", "1911", "1956", "1987")}
 RELEASES = ("r2.7", "r2.5")
@@ -76,7 +76,7 @@ def grammar_problems(grammar: Grammar, seed: int = 0) -> list[str]:
             try:
                 sentence = realise(grammar, meaning)
                 problem = sentence_problem(sentence)
-            except DataError as error:
+            except PhrasebookError as error:
                 problems.append(str(error))
                 continue
             if problem:
@@ -172,7 +172,7 @@ def _report_tags(grammar: Grammar, folder: Path, sentences: list[Sentence]) -> N
 
 def main(arguments: list[str] | None = None) -> int:
     """Print what is wrong, samples and tags; the exit status is 1 if anything is wrong."""
-    parser = argparse.ArgumentParser(prog="crosslens.phrasebook.check", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="phrasebook.check", description=__doc__.split("\n")[0])
     parser.add_argument("language", choices=languages_present(), help="the language's folder")
     parser.add_argument("--samples", type=int, default=3, metavar="N", help="random sentences a frame (3)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the samples (0)")
@@ -180,7 +180,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         grammar = read_grammar(options.language, TABLES)
-    except DataError as error:
+    except PhrasebookError as error:
         print(error)
         return 1
     problems = grammar_problems(grammar, options.seed)
@@ -196,7 +196,7 @@ def main(arguments: list[str] | None = None) -> int:
         for position, index in enumerate(shown):
             try:
                 sentence = realise(grammar, meanings[index])
-            except DataError:
+            except PhrasebookError:
                 continue
             sentences.append(sentence)
             if position < options.samples:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from crosslens.config.labels import UPOS
-from crosslens.phrasebook.tables import (
+from phrasebook.errors import PhrasebookError
+from phrasebook.labels import UPOS
+from phrasebook.tables import (
     DIGITS,
     TABLES,
     Animal,
@@ -27,7 +28,6 @@ from crosslens.phrasebook.tables import (
     read_related,
     rows,
 )
-from crosslens.runs.errors import DataError
 
 RELATIONS = frozenset(
     "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl "
@@ -146,7 +146,7 @@ def read_grammar(language: str, tables: Path = TABLES) -> Grammar:
     languages = read_languages(tables)
     if language not in languages:
         place = tables / "languages.csv"
-        raise DataError(f"{place}: no line for `{language}`, expected one for each language; add it")
+        raise PhrasebookError(f"{place}: no line for `{language}`, expected one for each language; add it")
     concepts, frames = read_concepts(tables), read_frames(tables)
     lexicon = _read_lexicon(tables / language / "lexicon.csv", concepts)
     templates = _read_templates(tables / language / "frames.txt", frames, lexicon)
@@ -158,24 +158,26 @@ def _read_lexicon(path: Path, concepts: Mapping[str, Concept]) -> dict[str, Lexe
     lexicon: dict[str, Lexeme] = {}
     for place, (name, upos, lemma, agreement, forms) in rows(path, "concept,upos,lemma,class,forms"):
         if name in lexicon:
-            raise DataError(f"{place}: `{name}` a second time, expected one line for each; remove one of them")
+            raise PhrasebookError(f"{place}: `{name}` a second time, expected one line for each; remove one of them")
         if name not in concepts and not name.startswith("_"):
-            raise DataError(f"{place}: `{name}` is no concept of concepts.csv; correct it, or begin a function word with `_`")
+            raise PhrasebookError(
+                f"{place}: `{name}` is no concept of concepts.csv; correct it, or begin a function word with `_`"
+            )
         if upos not in UPOS:
-            raise DataError(f"{place}: upos `{upos}`, expected one of {' '.join(sorted(UPOS))}; correct it")
+            raise PhrasebookError(f"{place}: upos `{upos}`, expected one of {' '.join(sorted(UPOS))}; correct it")
         if not lemma and not forms:
-            raise DataError(f"{place}: `{name}` has neither lemma nor forms, expected a lemma; fill the third cell in")
+            raise PhrasebookError(f"{place}: `{name}` has neither lemma nor forms, expected a lemma; fill the third cell in")
         if " " in agreement:
-            raise DataError(f"{place}: class `{agreement}` has a space, expected parts separated by dots; join them")
+            raise PhrasebookError(f"{place}: class `{agreement}` has a space, expected parts separated by dots; join them")
         if name in DIGITS:
-            raise DataError(f"{place}: `{name}` stands for digits and has no line of its own; remove it")
+            raise PhrasebookError(f"{place}: `{name}` stands for digits and has no line of its own; remove it")
         citation = _form(lemma, upos, "", place)
         head_lemma = citation.parts[citation.head].lemma if citation.parts else ""
         table: dict[str, Form] = {}
         for pair in filter(None, (pair.strip() for pair in forms.split(";"))):
             key, equals, text = (piece.strip() for piece in pair.partition("="))
             if not equals or not key or key in table:
-                raise DataError(f"{place}: form `{pair}`, expected key=form with each key once, separated by `;`; fix it")
+                raise PhrasebookError(f"{place}: form `{pair}`, expected key=form with each key once, separated by `;`; fix it")
             table[key] = _form(text, upos, head_lemma, place)
         lexicon[name] = Lexeme(name, upos, citation, agreement, table)
     return lexicon
@@ -187,7 +189,7 @@ def _form(text: str, upos: str, lemma: str, place: str) -> Form:
     for position, word in enumerate(text.split()):
         surface, *marks = word.split("/")
         if len(marks) not in (0, 2):
-            raise DataError(f"{place}: `{word}` in form `{text}`, expected word or word/UPOS/relation; mark it so")
+            raise PhrasebookError(f"{place}: `{word}` in form `{text}`, expected word or word/UPOS/relation; mark it so")
         surface, _, own_lemma = surface.partition("=")
         joined = surface.endswith("_")
         surface = surface.removesuffix("_")
@@ -199,7 +201,7 @@ def _form(text: str, upos: str, lemma: str, place: str) -> Form:
             heads.append(position)
             parts.append(Part(surface, own_lemma or lemma or surface, upos, "", joined))
     if parts and len(heads) != 1:
-        raise DataError(
+        raise PhrasebookError(
             f"{place}: form `{text}` has {len(heads)} words without a mark, expected one (the head); "
             "mark the others as word/UPOS/relation"
         )
@@ -208,9 +210,9 @@ def _form(text: str, upos: str, lemma: str, place: str) -> Form:
 
 def _check_tags(upos: str, relation: str, place: str) -> None:
     if upos not in UPOS:
-        raise DataError(f"{place}: upos `{upos}`, expected one of {' '.join(sorted(UPOS))}; correct it")
+        raise PhrasebookError(f"{place}: upos `{upos}`, expected one of {' '.join(sorted(UPOS))}; correct it")
     if relation.split(":")[0] not in RELATIONS:
-        raise DataError(f"{place}: relation `{relation}`, expected one of Universal Dependencies; correct it")
+        raise PhrasebookError(f"{place}: relation `{relation}`, expected one of Universal Dependencies; correct it")
 
 
 def _read_templates(path: Path, frames: Mapping[str, Frame], lexicon: Mapping[str, Lexeme]) -> dict[str, tuple[Template, ...]]:
@@ -219,11 +221,11 @@ def _read_templates(path: Path, frames: Mapping[str, Frame], lexicon: Mapping[st
         name, tab, body = line.partition("\t")
         name, *conditions = name.strip().split("@")
         if not tab or name not in frames:
-            raise DataError(f"{place}: `{line[:40]}`, expected frame<TAB>template and a frame of frames.csv; fix it")
+            raise PhrasebookError(f"{place}: `{line[:40]}`, expected frame<TAB>template and a frame of frames.csv; fix it")
         names = {slot for slot, _ in frames[name].slots} | {key for key in lexicon if key.startswith("_")}
         template = _template(name, conditions, body, names, place)
         if any(template.conditions == other.conditions for other in templates.get(name, ())):
-            raise DataError(f"{place}: frame `{name}` a second time, expected once; remove one, or add a condition")
+            raise PhrasebookError(f"{place}: frame `{name}` a second time, expected once; remove one, or add a condition")
         templates.setdefault(name, []).append(template)
     # A sort on "has no condition" is stable: special wordings are tried in the order of the file, then the usual one.
     return {name: tuple(sorted(group, key=lambda each: not each.conditions)) for name, group in templates.items()}
@@ -233,25 +235,25 @@ def _template(name: str, conditions: list[str], body: str, names: set[str], plac
     pairs = tuple((slot, part) for slot, _, part in (condition.partition("=") for condition in conditions))
     for slot, part in pairs:
         if slot not in names or not part:
-            raise DataError(f"{place}: condition `@{slot}={part}`, expected @slot=class, a slot of {name}; fix it")
+            raise PhrasebookError(f"{place}: condition `@{slot}={part}`, expected @slot=class, a slot of {name}; fix it")
     words: list[TemplateWord] = []
     contractions: list[Contraction] = []
     opened: tuple[Text, int] | None = None
     for token in body.split():
         if token.startswith("[") and token.endswith("="):
             if opened:
-                raise DataError(f"{place}: `{token}` inside another `[...]`, expected one at a time; close the first")
+                raise PhrasebookError(f"{place}: `{token}` inside another `[...]`, expected one at a time; close the first")
             opened = _text(token[1:-1], names, place), len(words) + 1
             continue
         closes = token.endswith("]")
         words.append(_template_word(token.removesuffix("]"), names, place))
         if closes:
             if not opened:
-                raise DataError(f"{place}: `{token}` closes what nothing opens, expected `[surface= a b]`; fix it")
+                raise PhrasebookError(f"{place}: `{token}` closes what nothing opens, expected `[surface= a b]`; fix it")
             contractions.append(Contraction(*opened, len(words)))
             opened = None
     if opened:
-        raise DataError(f"{place}: `[` without `]`, expected `[surface= word word]`; close it after its last word")
+        raise PhrasebookError(f"{place}: `[` without `]`, expected `[surface= word word]`; close it after its last word")
     _check_tree([word.head for word in words], [word.relation for word in words], place)
     return Template(name, pairs, tuple(words), tuple(contractions), place)
 
@@ -259,7 +261,7 @@ def _template(name: str, conditions: list[str], body: str, names: set[str], plac
 def _template_word(token: str, names: set[str], place: str) -> TemplateWord:
     pieces = token.rsplit("/", 3)
     if len(pieces) != 4 or not pieces[0] or not pieces[2].isdecimal():
-        raise DataError(f"{place}: word `{token}`, expected TEXT/UPOS/HEAD/RELATION; correct it")
+        raise PhrasebookError(f"{place}: word `{token}`, expected TEXT/UPOS/HEAD/RELATION; correct it")
     text, upos, head, relation = pieces
     joined = text.endswith("_") and len(text) > 1
     text = text.removesuffix("_") if joined else text
@@ -284,13 +286,13 @@ def _text(text: str, names: set[str], place: str) -> Text:
             name, _, key = piece[1:-1].partition(":")
             for needed in (name, *re.findall(r"@(\w+)", key)):
                 if needed not in names:
-                    raise DataError(
+                    raise PhrasebookError(
                         f"{place}: `{piece}` names `{needed}`, expected a slot of the frame or a function word "
                         "of lexicon.csv; correct it or add the line"
                     )
             pieces.append(Reference(name, key))
         elif "{" in piece or "}" in piece:
-            raise DataError(f"{place}: `{text}` has a stray brace, expected {{slot:key}}; correct it")
+            raise PhrasebookError(f"{place}: `{text}` has a stray brace, expected {{slot:key}}; correct it")
         else:
             pieces.append(piece)
     return tuple(pieces)
@@ -300,7 +302,7 @@ def _check_tree(heads: list[int], relations: list[str], place: str) -> None:
     """One root with the relation root, heads in range, no cycle."""
     problem = tree_problem(heads, relations)
     if problem:
-        raise DataError(f"{place}: {problem}, expected a tree with one root; correct the heads")
+        raise PhrasebookError(f"{place}: {problem}, expected a tree with one root; correct the heads")
 
 
 def tree_problem(heads: list[int], relations: list[str]) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from crosslens.config.phrasebook import MLDOC
-from crosslens.phrasebook.archives import tarred, xz
-from crosslens.phrasebook.generate import Stream, different, draw
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.realise import Meaning, Sentence, realise
+from phrasebook.archives import tarred, xz
+from phrasebook.generate import Stream, different, draw
+from phrasebook.grammar import Grammar
+from phrasebook.paths import MLDOC
+from phrasebook.realise import Meaning, Sentence, realise
 
 CODES = {"home": ("CCAT", "C15"), "travel": ("ECAT", "E12"), "learning": ("GCAT", "GPOL"), "errands": ("MCAT", "M14")}
 """A main topic of Reuters and a finer one below it, for each topic of ours."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crosslens.phrasebook.generate import Stream
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.realise import lower
+from phrasebook.generate import Stream
+from phrasebook.grammar import Grammar
+from phrasebook.realise import lower
 
 TRAIN = 0.75
 """Share of the source words in `0-5000`, the part to learn from; the others are in `5000-6500`."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from crosslens.config.labels import NLI
-from crosslens.phrasebook.generate import PATIENCE, Stream, draw, split_of
-from crosslens.phrasebook.grammar import Grammar
-from crosslens.phrasebook.realise import Meaning
-from crosslens.runs.errors import DataError
+from phrasebook.errors import PhrasebookError
+from phrasebook.generate import PATIENCE, Stream, draw, split_of
+from phrasebook.grammar import Grammar
+from phrasebook.labels import NLI
+from phrasebook.realise import Meaning
 
 DENIAL = {"e01": "e20", "e04": "e21", "e05": "e22", "e19": "e12"}
 """The frames that deny plain statements."""
@@ -79,7 +79,7 @@ def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ..
         else:
             misses += 1
         if misses == PATIENCE:
-            raise DataError(
+            raise PhrasebookError(
                 f"phrasebook: {n} prompts of the {split} split requested, only {len(found)} available; request fewer or add "
                 "concepts"
             )

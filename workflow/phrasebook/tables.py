@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from crosslens.runs.errors import DataError
+from phrasebook.errors import PhrasebookError
 
-TABLES = Path(__file__).resolve().parents[3] / "resources" / "phrasebook"
+TABLES = Path(__file__).resolve().parents[2] / "resources" / "phrasebook"
 DIGITS = ("number", "year")
 """Slots that digits fill, whatever the language."""
 
@@ -59,6 +59,13 @@ class Language:
     redirect: str
 
 
+@cache
+def language_facts() -> dict[str, dict[str, str]]:
+    """Rows of resources/languages.csv by the code of the language: its names in the official distributions."""
+    with open(TABLES.parent / "languages.csv", encoding="utf-8", newline="") as stream:
+        return {row["code"]: row for row in csv.DictReader(stream)}
+
+
 def languages_present(tables: Path = TABLES) -> tuple[str, ...]:
     """Codes of the languages that have a folder with both tables, sorted."""
     folders = {path.parent for path in tables.glob("*/frames.txt")}
@@ -70,9 +77,9 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file, expected a table of the phrasebook; see its README.md") from None
+        raise PhrasebookError(f"{path}: no such file, expected a table of the phrasebook; see its README.md") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: {error.reason} at byte {error.start}, expected UTF-8; save it as UTF-8") from None
+        raise PhrasebookError(f"{path}: {error.reason} at byte {error.start}, expected UTF-8; save it as UTF-8") from None
     for number, line in enumerate(unicodedata.normalize("NFC", text).splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             yield f"{path}:{number}", line
@@ -83,12 +90,12 @@ def rows(path: Path, header: str) -> Iterator[tuple[str, list[str]]]:
     found = lines(path)
     place, first = next(found, (f"{path}:1", ""))
     if first.strip() != header:
-        raise DataError(f"{place}: header `{first.strip()}`, expected `{header}`; restore the first line")
+        raise PhrasebookError(f"{place}: header `{first.strip()}`, expected `{header}`; restore the first line")
     width = header.count(",") + 1
     for place, line in found:
         cells = [cell.strip() for cell in next(csv.reader([line]))]
         if len(cells) != width:
-            raise DataError(f"{place}: {len(cells)} cells, expected {width} ({header}); quote a cell that has commas")
+            raise PhrasebookError(f"{place}: {len(cells)} cells, expected {width} ({header}); quote a cell that has commas")
         yield place, cells
 
 
@@ -98,7 +105,7 @@ def read_concepts(tables: Path = TABLES) -> Mapping[str, Concept]:
     concepts: dict[str, Concept] = {}
     for place, (name, kinds) in rows(tables / "concepts.csv", "concept,kinds"):
         if name in concepts:
-            raise DataError(f"{place}: concept `{name}` a second time, expected once; remove one of the lines")
+            raise PhrasebookError(f"{place}: concept `{name}` a second time, expected once; remove one of the lines")
         concepts[name] = Concept(name, tuple(kinds.split()))
     return concepts
 
@@ -113,7 +120,7 @@ def read_frames(tables: Path = TABLES) -> Mapping[str, Frame]:
         bad = [f"{slot}={kind}" for slot, kind in pairs if not slot or kind not in kinds]
         if bad or name in frames:
             what = f"slot `{bad[0]}`" if bad else f"frame `{name}` a second time"
-            raise DataError(f"{place}: {what}, expected slot=kind with a kind of concepts.csv, each frame once; fix it")
+            raise PhrasebookError(f"{place}: {what}, expected slot=kind with a kind of concepts.csv, each frame once; fix it")
         frames[name] = Frame(name, register, pairs, example)
     return frames
 
@@ -128,7 +135,7 @@ def read_animals(tables: Path = TABLES) -> Mapping[str, Animal]:
         for kind, cell in zip(kinds, (name, *cells), strict=True):
             for word in cell.split() or [""]:
                 if word not in concepts or kind not in concepts[word].kinds:
-                    raise DataError(f"{place}: `{word}`, expected a concept of kind {kind}; correct it")
+                    raise PhrasebookError(f"{place}: `{word}`, expected a concept of kind {kind}; correct it")
         animals[name] = Animal(*(tuple(cell.split()) for cell in cells))
     return animals
 
@@ -142,7 +149,9 @@ def read_related(relation: str, tables: Path = TABLES) -> Mapping[str, tuple[str
         for other in others.split() or [""]:
             known = name in concepts and other in concepts
             if not known or not set(concepts[name].kinds) & set(concepts[other].kinds) or other in (name, *related.get(name, ())):
-                raise DataError(f"{place}: `{name}` and `{other}`, expected two concepts of one kind, each pair once; correct it")
+                raise PhrasebookError(
+                    f"{place}: `{name}` and `{other}`, expected two concepts of one kind, each pair once; correct it"
+                )
             related[name] = (*related.get(name, ()), other)
             related[other] = (*related.get(other, ()), name)
     return related
@@ -155,6 +164,6 @@ def read_languages(tables: Path = TABLES) -> Mapping[str, Language]:
     languages = {}
     for place, (code, name, spaces, *names) in rows(tables / "languages.csv", header):
         if spaces not in ("yes", "no"):
-            raise DataError(f"{place}: spaces `{spaces}`, expected yes or no; say whether words are set apart")
+            raise PhrasebookError(f"{place}: spaces `{spaces}`, expected yes or no; say whether words are set apart")
         languages[code] = Language(code, name, spaces == "yes", *names)
     return languages

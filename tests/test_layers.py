@@ -1,0 +1,91 @@
+"""The library's rooms: in layers, each with one thought, without a circle."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+WORKFLOW = Path(__file__).parents[1] / "workflow"
+LAYERS = (  # from the ground up: a room imports from those of earlier lines and from itself
+    ("crosslens.runs",),
+    ("crosslens.storage",),
+    ("phrasebook",),
+    ("crosslens.config",),
+    ("crosslens.recipes", "crosslens.numerics"),
+    ("crosslens.sources", "crosslens.corpora"),
+    ("crosslens.encoders",),
+    ("crosslens.tokens",),
+    ("crosslens.encoding",),
+    ("crosslens.training",),
+    ("crosslens.measures",),
+    ("crosslens.reports",),
+    ("crosslens.papers",),
+    ("crosslens.monitoring",),
+    ("documents",),
+)
+ROOMS = 14  # at most, beside recipes.py
+
+
+def modules() -> dict[str, Path]:
+    """Files of the packages by the dotted name of the module."""
+    paths = [path for package in ("crosslens", "phrasebook", "documents") for path in (WORKFLOW / package).rglob("*.py")]
+    return {".".join(path.relative_to(WORKFLOW).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+
+
+MODULES = modules()
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Modules of the packages that a file imports anywhere, also late or for type checking."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names] + [str(node.module)]
+        else:
+            continue
+        yield from (name for name in names if name in MODULES and name not in ("crosslens", "phrasebook", "documents"))
+
+
+def room(module: str) -> str:
+    """The room of a module: crosslens.training, phrasebook."""
+    return ".".join(module.split(".")[: 2 if module.startswith("crosslens.") else 1])
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    graph = defaultdict(set, {name: set(imports(path)) - {name} for name, path in MODULES.items()})
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_every_room_has_its_layer() -> None:
+    rooms = {room(name) for name in MODULES} - {"crosslens"}
+    assert rooms == {name for layer in LAYERS for name in layer}
+    assert len([name for name in rooms if name.startswith("crosslens.") and name != "crosslens.recipes"]) <= ROOMS
+
+
+def test_nothing_lies_loose_beside_the_rooms_but_recipes() -> None:
+    assert [path.name for path in (WORKFLOW / "crosslens").glob("[!_]*") if path.is_file()] == ["recipes.py"]
+
+
+@pytest.mark.parametrize("name", [name for layer in LAYERS for name in layer])
+def test_a_room_imports_from_lower_layers_alone(name: str) -> None:
+    height = {room: number for number, layer in enumerate(LAYERS) for room in layer}
+    wrong = [
+        f"{module} imports {other}"
+        for module, path in MODULES.items()
+        if room(module) == name
+        for other in imports(path)
+        if room(other) != name and height[room(other)] >= height[name]
+    ]
+    assert not wrong
+
+
+def test_the_phrasebook_knows_nothing_of_the_library() -> None:
+    assert not [
+        name
+        for name, path in MODULES.items()
+        if room(name) == "phrasebook" and any("crosslens" in other for other in imports(path))
+    ]

@@ -114,17 +114,20 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _no_truth_for_a_number(cls, values: Any) -> Any:
-        for name, field in cls.model_fields.items() if isinstance(values, dict) else ():
-            expected = {*_parts(field.annotation)}
-            if (bool in expected) != bool(expected & {int, float}):
-                for part in _values(values.get(name)):
-                    if bool in expected and isinstance(part, int | float) and not isinstance(part, bool):
-                        raise ValueError(f"{name}: expected true or false, found {short(part)}")
-                    if bool not in expected and isinstance(part, bool):
-                        raise ValueError(
-                            f"{name}: expected a number, found {part} (YAML reads yes, no, on and off as truth values)"
-                        )
+        for name, truth in cls._truths().items() if isinstance(values, dict) else ():
+            for part in _values(values[name]) if name in values else ():
+                if truth and isinstance(part, int | float) and not isinstance(part, bool):
+                    raise ValueError(f"{name}: expected true or false, found {short(part)}")
+                if not truth and isinstance(part, bool):
+                    raise ValueError(f"{name}: expected a number, found {part} (YAML reads yes, no, on and off as truth values)")
         return values
+
+    @classmethod
+    @cache
+    def _truths(cls) -> dict[str, bool]:
+        """Fields that take truth values (true) or numbers (false), but not both: found once a class, since it takes long."""
+        types = {name: {*_parts(field.annotation)} for name, field in cls.model_fields.items()}
+        return {name: bool in parts for name, parts in types.items() if (bool in parts) != bool(parts & {int, float})}
 
     @field_validator("*", mode="after")
     @classmethod

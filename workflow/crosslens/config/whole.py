@@ -1,9 +1,10 @@
 """The whole configuration but for the sections of papers: one typed model of config.yaml and its overlays."""
 
-from collections.abc import Collection
-from typing import Annotated, Any, Self
+from collections.abc import Callable, Collection
+from functools import wraps
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_validator
 
 from crosslens.config.base import Count, Name, Section, nearest, or_null, plain
 from crosslens.config.corpora import Corpus
@@ -11,6 +12,9 @@ from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.readings import Reading
 from crosslens.config.states import States
+
+
+Result = TypeVar("Result")
 
 
 class PaperSection(Section):
@@ -26,6 +30,8 @@ class PaperSection(Section):
 
 class Config(Section):
     """The whole configuration."""
+
+    _results: dict[Any, Any] = PrivateAttr(default_factory=dict)  # of functions that are called once
 
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="folder for the results of this scale")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
@@ -109,6 +115,19 @@ class Config(Section):
         if (its_kind := self.corpora[name].kind) not in kinds:
             expected = " or ".join(f"'{kind}'" for kind in kinds)
             raise ValueError(f"{key}: expected a corpus of kind {expected}, found '{name}' of kind '{its_kind}'")
+
+
+def once(function: Callable[[Config], Result]) -> Callable[[Config], Result]:
+    """Compute what a function makes of a configuration once for each configuration."""
+
+    @wraps(function)
+    def call(config: Config) -> Result:
+        if function not in config._results:
+            config._results[function] = function(config)
+        result: Result = config._results[function]
+        return result
+
+    return call
 
 
 def _expect(key: str, name: str, known: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.liang2021 import captions
 from crosslens.papers.liang2021.config import section
 from crosslens.papers.liang2021.layout import ITEMS, Study, pretrained, untrained
@@ -26,6 +26,7 @@ def kind(recipe: Recipe) -> str:
     return "spans" if recipe.task == "ner" and not projected else "classification"
 
 
+@once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     return {name: _item(name, config) for name in ITEMS}

@@ -5,7 +5,7 @@ from typing import Any
 
 from crosslens.config.draws import Draw, Draws
 from crosslens.config.heads import TASK
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import ACCURACY, CHUNK_MICRO_F1, CUT_WORDS
 from crosslens.papers.liang2021.config import section
 from crosslens.papers.liang2021.items import items, kind
@@ -22,6 +22,7 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
     return found if recipe.stages else found[:1]
 
 
+@once
 def draws(config: Config) -> dict[str, Draws]:
     """Of each encoder's texts random subwords, at all layers: of train for subspaces, of test for probes."""
     paper, found = section(config), {}

@@ -6,7 +6,7 @@ from typing import Any
 from crosslens.config.base import Split
 from crosslens.config.heads import TASK, LinearHead, Projection
 from crosslens.config.labels import ENTITIES, UPOS
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.liang2021.config import Liang2021, Model, TaskName, section
 from crosslens.papers.liang2021.layout import PAPER, part_name, pretrained, recipe_name, untrained
 from crosslens.recipes import ENCODER, Artefact, Data, Drift, Edit, Penalty, Phase, Recipe, Score, Stage, Term
@@ -16,6 +16,7 @@ FROZEN = "frozen"
 WATCHED = 1000  # texts of each source whose states' distances from the pretrained encoder are watched
 
 
+@once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as liang2021/pos/en/ldar, encoders as they were pretrained, and one with random weights."""
     paper = section(config)

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.liu2020 import captions
 from crosslens.papers.liu2020.config import section
 from crosslens.papers.liu2020.layout import (
@@ -27,6 +27,7 @@ TRANSLATED = ("table1", "table2", "figure7", "figure8")
 """Items of one model that translates."""
 
 
+@once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     paper, shown = section(config), study(config)

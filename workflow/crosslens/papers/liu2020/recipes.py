@@ -5,7 +5,7 @@ from typing import Any
 from crosslens.config.heads import TASK, LanguageModelHead, LinearHead
 from crosslens.config.labels import NLI
 from crosslens.config.units import Units
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.liu2020.config import RELEASED as RELEASED_MODEL
 from crosslens.papers.liu2020.config import SENTENCE, Bert, Liu2020, Window, section
 from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, UNTRAINED, UNTRAINED_MODEL, inference, pretraining
@@ -14,6 +14,7 @@ from crosslens.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe
 ON_XNLI = "nli"  # task of trainings on XNLI
 
 
+@once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, and the encoders that they are compared with."""
     paper = section(config)

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.muller2021 import captions
 from crosslens.papers.muller2021.config import section
 from crosslens.papers.muller2021.layout import COMPARED, ITEMS, REF, recipe_name
@@ -32,6 +32,7 @@ TITLES = {
 }
 
 
+@once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     made = {name: _item(name, config) for name in ITEMS} | {"table3": _hyperparameters(config), "table3_search": _search(config)}

@@ -5,7 +5,7 @@ from typing import Any
 
 from crosslens.config.draws import Draws
 from crosslens.config.heads import ARC, TASK
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import ACCURACY, CUT_WORDS
 from crosslens.papers.muller2021.config import section
 from crosslens.papers.muller2021.items import KINDS, items
@@ -22,6 +22,7 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
     return found if recipe.stages and not recipe.trial else found[:1]
 
 
+@once
 def draws(config: Config) -> dict[str, Draws]:
     """The parallel sentences, whose states are averaged, at all layers."""
     paper = section(config)

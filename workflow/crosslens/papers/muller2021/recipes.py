@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from crosslens.config.base import Split, languages_table
 from crosslens.config.heads import TASK, LinearHead, ParserHead
 from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
 from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, needs, recipe_name
@@ -54,6 +54,7 @@ def sources(paper: Muller2021) -> list[Source]:
     return found
 
 
+@once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
     paper = section(config)
@@ -74,6 +75,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in made}
 
 
+@once
 def trials(config: Config) -> dict[str, list[Recipe]]:
     """Trials of the grid search by job, one each, such as muller2021/pos/en/ref/trials00."""
     paper = section(config)

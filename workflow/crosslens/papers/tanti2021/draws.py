@@ -1,11 +1,12 @@
 """tanti2021: which words' (nli: pairs' and paragraphs') hidden states are stored."""
 
 from crosslens.config.draws import Draw, Draws
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.tanti2021.config import section
 from crosslens.papers.tanti2021.layout import LABELS, UNITS
 
 
+@once
 def draws(config: Config) -> dict[str, Draws]:
     """For each task the appendix's samples, and words for the probes."""
     paper = section(config)

@@ -5,7 +5,7 @@ from itertools import chain, product
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.tanti2021 import captions
 from crosslens.papers.tanti2021.config import PAPER_RUNS, section
 from crosslens.papers.tanti2021.draws import draws, draws_name
@@ -37,6 +37,7 @@ TITLES = {
 }
 
 
+@once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     paper = section(config)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from crosslens.config.base import Split
 from crosslens.config.heads import LANGUAGE, TASK, LinearHead
 from crosslens.config.units import Units
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.tanti2021.config import Run, section
 from crosslens.papers.tanti2021.layout import LABELS, SEARCHED, UNITS, recipe_name
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
@@ -16,6 +16,7 @@ from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, 
 PAPER = "tanti2021"
 
 
+@once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as tanti2021/pos/finetuned."""
     tasks = section(config).tasks
@@ -24,6 +25,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     }
 
 
+@once
 def trials(config: Config) -> dict[str, list[Recipe]]:
     """Trials of the random search by job, which is named after the first, such as tanti2021/pos/finetuned/trials03.
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.wu2019 import captions
 from crosslens.papers.wu2019.config import section
 from crosslens.papers.wu2019.layout import FULL, IDENTIFICATION, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
@@ -32,6 +32,7 @@ TITLES = {
 }
 
 
+@once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     shown = Study(**study(config))

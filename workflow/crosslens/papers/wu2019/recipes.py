@@ -9,7 +9,7 @@ from crosslens.config.base import languages_table
 from crosslens.config.heads import LANGUAGE, TASK, Head, LinearHead, Mix, ParserHead
 from crosslens.config.labels import ENTITIES, NLI, RELATIONS, UPOS
 from crosslens.config.units import Units
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.wu2019.config import TaskName, section
 from crosslens.papers.wu2019.layout import (
     FEATURES,
@@ -36,6 +36,7 @@ PRINTED = {
 """Task -> the paper's corpora, by key."""
 
 
+@once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as wu2019/ner/en/freeze3."""
     paper = section(config)
@@ -45,6 +46,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in made}
 
 
+@once
 def trials(config: Config) -> dict[str, list[Recipe]]:
     """Trials of the grid search by job, one each, such as wu2019/pos/en/full/trials00."""
     paper, found = section(config), {}

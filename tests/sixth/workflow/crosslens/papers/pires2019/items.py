@@ -1,6 +1,6 @@
 """pires2019: its table and its figure, each with what it needs and how the report tells of it."""
 
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.pires2019.config import section
 from crosslens.papers.pires2019.recipes import PRETRAINED, recipe_name
 from crosslens.reports.paper import Item, Need
@@ -11,6 +11,7 @@ FIGURE_3 = """**Figure 3 of the paper: are translations neighbours?** Share of t
 difference to another language, whose nearest sentence of that language is the translation, by layer."""
 
 
+@once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     sources = {recipe_name(source): source.upper() for source in section(config).source_languages}

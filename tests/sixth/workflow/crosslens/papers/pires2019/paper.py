@@ -5,7 +5,7 @@ from typing import Any
 
 from crosslens.config.draws import Draws
 from crosslens.config.heads import TASK
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.pires2019.config import section
 from crosslens.papers.pires2019.items import items
@@ -16,6 +16,7 @@ from crosslens.reports.paper import Paper
 PARALLEL = "pires2019/parallel"
 
 
+@once
 def draws(config: Config) -> dict[str, Draws]:
     """The parallel sentences, whose states are averaged, at all layers."""
     paper = section(config)

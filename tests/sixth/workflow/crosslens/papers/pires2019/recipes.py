@@ -4,7 +4,7 @@ from typing import Any
 
 from crosslens.config.heads import TASK, LinearHead
 from crosslens.config.labels import UPOS
-from crosslens.config.whole import Config
+from crosslens.config.whole import Config, once
 from crosslens.papers.pires2019.config import section
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 
@@ -16,6 +16,7 @@ def recipe_name(source: str) -> str:
     return f"pires2019/pos/{source}"
 
 
+@once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name."""
     shared = {

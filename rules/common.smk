@@ -25,10 +25,11 @@ from crosslens.runs.errors import DataError
 from crosslens.storage.fingerprint import Fingerprints, pins
 from crosslens.monitoring.hints import KEPT_IN_SPITE, SHOWN, missing_command, published_here, reason, unknown_target, warnings
 from crosslens.monitoring.jobs import Jobs, calm
-from crosslens.measures.kinds import kinds, named_corpora
+from crosslens.measures.kinds import named_corpora
 from crosslens.runs.call import COMMAND, called
 from crosslens.reports.paper import MODEL_FILES
 from crosslens.papers import papers
+from crosslens.reports.studies import BY_SEED, Studies
 from crosslens.config.scales import read_yaml, scales
 from crosslens.storage.adoption import Records
 
@@ -46,25 +47,23 @@ folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # other modules' r
 os.environ[SEALED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # seals say what they seal
 LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
-KINDS = kinds()  # of measures
-BY_SEED = ("states", "encoder")  # what kinds read of one seed at a time
-PAPERS = [paper for paper in papers() if CONFIG.paper(paper.key)]
-# Trainings by name, trials of searches by that of the job that they share; tables and figures by their path below the results:
-# table2, muller2021/table2.
-RECIPES = {name: (paper, recipe) for paper in PAPERS for name, recipe in paper.recipes(CONFIG).items()}
-TRIALS = {name: (paper, trials) for paper in PAPERS for name, trials in paper.trials(CONFIG).items()}
-DRAWS = {name: draws for paper in PAPERS for name, draws in paper.draws(CONFIG).items()}
-ITEMS = {paper.path(name): (paper, name, item) for paper in PAPERS for name, item in paper.items(CONFIG).items()}
+STUDIES = Studies(CONFIG, papers())
+PAPERS, RECIPES, TRIALS, DRAWS, ITEMS = STUDIES.papers, STUDIES.recipes, STUDIES.trials, STUDIES.draws, STUDIES.items
 # Snakemake matches recipe patterns against every file, so they are short; `asked` reports unknown names.
 ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
 KEPT = "|".join(name for name, (_, recipe) in RECIPES.items() if recipe.keeps_weights) or "none"
+
+
+def kinds_pattern(names):
+    """Pattern of measures of some kinds: KIND or KIND@ASKER."""
+    return f"(?:{'|'.join(names) or 'none'})(?:@[a-z0-9_-]+)?"
 
 
 wildcard_constraints:
     corpus="|".join(CONFIG.corpora),
     encoder="|".join(CONFIG.encoders),
     item="|".join(ITEMS),
-    kind="|".join(KINDS),
+    kind=kinds_pattern(STUDIES.kinds),
     reading="|".join(CONFIG.readings) or "none",
     language=LANGUAGE_PATTERN.strip("^$"),
     recipe=ANY_RECIPE,
@@ -79,19 +78,11 @@ def code(script, *modules):
 
 
 def asked(name):
-    """Paper and recipe of a name; of trials that share a job, the first, since all read and are measured alike."""
-    if name in TRIALS:
-        paper, (first, *_) = TRIALS[name]
-        return paper, first
-    if name not in RECIPES:
-        raise WorkflowError(f"{name}: expected the name of a configured recipe{nearest(name, [*RECIPES, *TRIALS])}")
-    return RECIPES[name]
-
-
-def seeds(name):
-    """Seeds of a recipe."""
-    paper, recipe = asked(name)
-    return paper.seeds(recipe, CONFIG)
+    """The recipe of a name; of trials that share a job, the first."""
+    try:
+        return STUDIES.recipe(name)[1]
+    except DataError as error:
+        raise WorkflowError(str(error))
 
 
 def environment(name):

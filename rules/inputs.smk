@@ -90,8 +90,7 @@ def all_official_files():
     read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
     read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
     read.update(*((*item.corpora, item.typology) for item in items))
-    asked_of = [kind for paper, recipe in RECIPES.values() for kind in paper.measures(recipe, CONFIG).values()]
-    read.update(corpus for settings in asked_of for corpus in named_corpora(settings))
+    read.update(corpus for _, settings in STUDIES.requests() for corpus in named_corpora(settings))
     return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
 
 
@@ -213,18 +212,16 @@ def drawn_tokens(draws):
 
 def recipe_draws(name):
     """Name of the draws whose states are stored for a recipe's model."""
-    paper, recipe = asked(name)
-    if (drawn := paper.drawn(recipe, CONFIG)) is None:
-        raise WorkflowError(
-            f"states/{name}: expected a recipe for which {paper.key} draws words; name them in papers/{paper.key}/paper.py"
-        )
+    asked(name)
+    if (drawn := STUDIES.drawn(name)) is None:
+        raise WorkflowError(f"states/{name}: expected a recipe for which its paper draws words or texts (Paper.drawn)")
     return drawn
 
 
 def recipe_models(name, seed):
     """The weights of a training and of the model that it started from, the first to be loaded first; none for an encoder as it
     was pretrained."""
-    _, recipe = asked(name)
+    recipe = asked(name)
     own = [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if recipe.trains() else []
     return recipe_pretrained(recipe, seed) + own
 
@@ -232,7 +229,7 @@ def recipe_models(name, seed):
 @cache
 def recipe_leaves(name):
     """Settings of a recipe, one by one."""
-    return asked(name)[1].leaves()
+    return asked(name).leaves()
 
 
 def recipe_params():
@@ -249,43 +246,41 @@ def recipe_params():
 
 
 def measure_settings(wildcards):
-    """Settings of a kind of measure for a recipe, as its paper requests it."""
-    paper, recipe = asked(wildcards.recipe)
-    measures = paper.measures(recipe, CONFIG)
-    if wildcards.kind not in measures:
-        raise WorkflowError(
-            f"measures/{wildcards.kind}/{wildcards.recipe}: expected a kind of measure that {paper.key} requests for this recipe "
-            f"({', '.join(measures)}); add {wildcards.kind} with its settings in papers/{paper.key}/paper.py"
-        )
+    """Settings of a measure of a recipe."""
+    try:
+        paper, recipe = STUDIES.recipe(wildcards.recipe)
+        settings = STUDIES.settings(wildcards.kind, wildcards.recipe)
+    except DataError as error:
+        raise WorkflowError(str(error))
     common = {"paper": paper.key, "encoder": recipe.encoder, "task": recipe.task}
-    return {"common": common, "measure": measures[wildcards.kind]}
+    return {"common": common, "measure": settings}
 
 
 def measured_seeds(wildcards):
     """Seeds that a measure is of; what is drawn is the same for all."""
-    source = KINDS[wildcards.kind].source
+    source, seeds = STUDIES.kind(wildcards.kind).source, STUDIES.seeds(wildcards.recipe)
     if source in BY_SEED:
         return [int(wildcards.seed)]
-    return seeds(wildcards.recipe)[:1] if source == "draws" else seeds(wildcards.recipe)
+    return seeds[:1] if source == "draws" else seeds
 
 
 def measured(wildcards):
     """What a measure reads, by its kind."""
-    settings = measure_settings(wildcards)["measure"]  # first: rejects a kind that is not requested
-    name, kind = wildcards.recipe, KINDS[wildcards.kind]
-    beside = {"tokens": recipe_tokens(asked(name)[1])} if kind.tokens else {}
+    settings = measure_settings(wildcards)["measure"]  # first: rejects a measure that nobody asks for
+    name, kind = wildcards.recipe, STUDIES.kind(wildcards.kind)
+    beside = {"tokens": recipe_tokens(asked(name))} if kind.tokens else {}
     beside |= {"typology": corpus_files(settings["typology"])} if kind.typology else {}
     if kind.source == "states":
         return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | beside
     if kind.source == "encoder":
-        encoder = asked(name)[1].encoder
+        encoder = asked(name).encoder
         read = [tokens_of(encoder, reading, [corpus])[0] for corpus, reading in settings.get("corpora", {}).items()]
         dictionaries = [corpus_outputs(corpus)[0] for corpus in settings.get("dictionaries", [])]
         folder = {"encoder": f"{RESULTS}/encoders/{encoder}", "weights": recipe_models(name, wildcards.seed)}
         return folder | {"tokens": read, "dictionaries": dictionaries} | beside
     if kind.source == "draws":
         return {"draws": f"{RESULTS}/draws/{recipe_draws(name)}"} | beside
-    return {file: model_files(name, file, seeds(name)) for file in ("predictions", "history")} | beside
+    return {file: model_files(name, file, STUDIES.seeds(name)) for file in ("predictions", "history")} | beside
 
 
 def model_files(name, kind, seeds):
@@ -294,13 +289,14 @@ def model_files(name, kind, seeds):
     return folders if name in TRIALS else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
 
 
-def need_files(need):
-    """Files of a need: one per seed where the measure reads states, otherwise one for all seeds."""
+def need_files(paper, need):
+    """Files of a need of a paper's item: one per seed where the measure reads states, otherwise one for all seeds."""
     if need.kind in MODEL_FILES:
         return model_files(need.recipe, need.kind, need.seeds)
-    if KINDS[need.kind].source not in BY_SEED:
-        return [f"{RESULTS}/measures/{need.kind}/{need.recipe}.parquet"]
-    return [f"{RESULTS}/measures/{need.kind}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
+    measure = STUDIES.measure(paper.key, need)
+    if STUDIES.kind(measure).source not in BY_SEED:
+        return [f"{RESULTS}/measures/{measure}/{need.recipe}.parquet"]
+    return [f"{RESULTS}/measures/{measure}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 
 
 def item_tokens(paper, item):
@@ -318,13 +314,13 @@ def item_inputs(wildcards):
     """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
     encoder = item.encoder or CONFIG.paper(paper.key).encoder
-    trained = [need for need in item.needs if asked(need.recipe)[1].trains()]
+    trained = [need for need in item.needs if asked(need.recipe).trains()]
     records = dict.fromkeys(file for need in trained for file in model_files(need.recipe, "record", need.seeds))
     return {
-        "needs": [file for need in item.needs for file in need_files(need)],
+        "needs": [file for need in item.needs for file in need_files(paper, need)],
         "records": list(records),
-        "published": ancient(str(ROOT / f"resources/published/{paper.key}.csv")),  # its content is among the params
-        "cited": [ancient(str(ROOT / f"resources/published/{item.cites}.csv"))] if item.cites else [],
+        "published": [ancient(file) for file in published_file(paper.key)],  # its content is among the params
+        "cited": [ancient(file) for file in published_file(item.cites)],
         "tokens": list(item_tokens(paper, item).values()),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
         "tokenizer": [f"{RESULTS}/tokenizers/{encoder}"] if item.tokenizer else [],
@@ -341,7 +337,7 @@ def item_settings(wildcards):
         "item": name,
         "module": item.module,
         "needs": [
-            {"kind": need.kind, "recipe": need.recipe, "seeds": list(need.seeds), "files": len(need_files(need))}
+            {"kind": need.kind, "recipe": need.recipe, "seeds": list(need.seeds), "files": len(need_files(paper, need))}
             for need in item.needs
         ],
         "corpora": list(item_tokens(paper, item)),
@@ -351,8 +347,14 @@ def item_settings(wildcards):
     }
 
 
+def published_file(paper):
+    """The table of a paper's published values, in a list: empty without a paper, or for one that printed nothing."""
+    file = ROOT / f"resources/published/{paper}.csv"
+    return [str(file)] if paper and file.is_file() else []
+
+
 def published(paper):
-    """Content of the table of a paper's published values; "" where there is no paper."""
+    """Content of the table of a paper's published values; "" where there is none."""
     return content(ROOT / f"resources/published/{paper}.csv", f"resources/published/{paper}.csv") if paper else ""
 
 
@@ -365,8 +367,8 @@ def item_code(wildcards):
 def paper_measures(paper):
     """All records of a paper's tables and figures."""
     needs = [need for key, _, item in ITEMS.values() if key is paper and not item.searched for need in item.needs]
-    measured = [need for need in needs if need.kind in KINDS and KINDS[need.kind].records]
-    return sorted({file for need in measured for file in need_files(need)})
+    measured = [need for need in needs if need.kind in STUDIES.kinds and STUDIES.kinds[need.kind].records]
+    return sorted({file for need in measured for file in need_files(paper, need)})
 
 
 def regular_items(paper):
@@ -383,7 +385,7 @@ def page_items(wildcards):
 @cache
 def about():
     """The facts of this scale that pages and tables give, next to the published study."""
-    return About(CONFIG, load(read_yaml(ROOT / "config.yaml")), SOURCES, lambda name: asked(name)[1], DRAWS, KINDS)
+    return About(STUDIES, Studies(load(read_yaml(ROOT / "config.yaml")), papers()), SOURCES)
 
 
 def page_settings(wildcards):
@@ -406,4 +408,4 @@ def targets(*keys, searched=False):
 
 def kinds_that_read(*sources):
     """Pattern of the kinds that read predictions, states or draws."""
-    return "|".join(name for name, kind in KINDS.items() if kind.source in sources) or "none"
+    return kinds_pattern(name for name, kind in STUDIES.kinds.items() if kind.source in sources)

@@ -16,7 +16,7 @@ rule measure:
     resources:
         mem_mb=8000,
     params:
-        code=lambda wildcards: code("measure", f"measures/{wildcards.kind}"),
+        code=lambda wildcards: code("measure", f"measures/{wildcards.kind.partition('@')[0]}"),
         settings=measure_settings,
         seeds=measured_seeds,
         environment=environment("measures"),
@@ -41,7 +41,7 @@ use rule measure as measure_encoder with:
         mem_mb=32000,
         runtime=lambda wildcards, attempt: 360 * attempt,
     params:
-        code=lambda wildcards: code("measure", f"measures/{wildcards.kind}"),
+        code=lambda wildcards: code("measure", f"measures/{wildcards.kind.partition('@')[0]}"),
         settings=measure_settings,
         seeds=measured_seeds,
         environment=environment("encoders"),

@@ -16,7 +16,6 @@ from crosslens.config.heads import LANGUAGE
 from crosslens.corpora import schema
 from crosslens.encoding import drawn as draws
 from crosslens.measures import cka
-from crosslens.measures.kinds import kinds
 from crosslens.numerics import definitions as d
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
@@ -25,6 +24,7 @@ from crosslens.recipes import Recipe
 from crosslens.reports.about import About
 from crosslens.reports.cells import Published, set_apart
 from crosslens.reports.paper import MODEL_FILES, Item, Paper
+from crosslens.reports.studies import Studies
 from crosslens.sources.registry import load as load_sources
 from crosslens.storage import parquet
 from crosslens.storage.records import RECORDS
@@ -55,13 +55,9 @@ class Scale:
 
     def __init__(self, values: Mapping[str, Any], published: Mapping[str, Any], folder: Path) -> None:
         self.config, self.folder = load(dict(values)), folder
-        self.papers = {paper.key: paper for paper in papers() if self.config.paper(paper.key)}
-        self.recipes: dict[str, Recipe] = {}
-        self.draws: dict[str, Any] = {}
-        for paper in self.papers.values():
-            self.recipes |= paper.recipes(self.config)
-            self.draws |= paper.draws(self.config)
-        self.about = About(self.config, load(dict(published)), load_sources(), self.recipes.__getitem__, self.draws, kinds())
+        self.studies = Studies(self.config, papers())
+        self.papers = {paper.key: paper for paper in self.studies.papers}
+        self.about = About(self.studies, Studies(load(dict(published)), papers()), load_sources())
 
     def table(self, key: str, name: str, *, cut: float, empty: bool = False) -> pd.DataFrame:
         """A table as its rule writes it. cut: share of the texts and words that are cut; empty: whether there are no scores."""
@@ -69,8 +65,8 @@ class Scale:
         item = paper.items(self.config)[name]
         by_kind: dict[str, list[dict[str, Any]]] = {need.kind: [] for need in item.needs if need.kind not in MODEL_FILES}
         for need in item.needs if not empty else ():
-            recipe = self.recipes[need.recipe]
-            settings = paper.measures(recipe, self.config).get(need.kind)
+            recipe = self.studies.recipe(need.recipe)[1]
+            settings = None if need.kind in MODEL_FILES else self.studies.settings(self.studies.measure(key, need), need.recipe)
             common = {"paper": key, "encoder": recipe.encoder, "task": recipe.task, "recipe": recipe.name}
             for seed in need.seeds if settings is not None else ():
                 records = self._records(need.kind, recipe, settings, cut)
@@ -83,7 +79,7 @@ class Scale:
     def _inputs(self, paper: Paper, item: Item, by_kind: Mapping[str, pd.DataFrame], cut: float) -> SyntheticInputs:
         section = self.config.paper(paper.key)
         files = [
-            [self._training(self.recipes[need.recipe], seed) / MODEL_FILES.get(need.kind, "") for seed in need.seeds]
+            [self._training(self.studies.recipe(need.recipe)[1], seed) / MODEL_FILES.get(need.kind, "") for seed in need.seeds]
             for need in item.needs
         ]
         return SyntheticInputs(
@@ -173,7 +169,7 @@ class Scale:
     def _draws(self, name: str) -> Path:
         folder = self.folder / "draws" / name
         if not folder.exists():
-            for corpus, draw in self.draws[name].corpora.items():
+            for corpus, draw in self.studies.draws[name].corpora.items():
                 for language in draw.languages:
                     row = blank(draws.SCHEMA) | {"language": language, "split": draw.sample_split, "sample": True}
                     parquet.write(pa.Table.from_pylist([row], schema=draws.SCHEMA), folder / corpus / f"{language}.parquet")

@@ -140,7 +140,8 @@ def test_peak_memory_is_in_bytes():
 
 def fails(tmp_path, line, status=1, first=""):
     """Log and stderr of a script that starts a log and then fails."""
-    script = f"{first}\nfrom crosslens.runs import logs\nfrom crosslens.runs.errors import DataError\nlogs.start('a.log', 't')\n{line}\n"
+    imports = "from crosslens.runs import logs\nfrom crosslens.runs.errors import DataError\n"
+    script = f"{first}\n{imports}logs.start('a.log', 't')\n{line}\n"
     environment = os.environ | {"PYTHONPATH": str(Path(logs.__file__).parents[2])}
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert result.returncode == status

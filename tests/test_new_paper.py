@@ -8,7 +8,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.papers.inputs import inputs
 from crosslens.reports.figures.style import dark
+from crosslens.storage.parquet import metadata
 from sklearn.neighbors import NearestNeighbors
 from test_workflow import ALL, OVERLAY, REPOSITORY, RESULTS, copy_repository, planned, tiny
 
@@ -57,8 +59,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = copy_repository(tmp_path_factory.mktemp("sixth"))
     add_paper(root)
     overlay = root / OVERLAY  # of two sentences, each would have the right neighbour or both the wrong one
-    overlay.write_text(overlay.read_text().replace("  parallel: 2\n", "  parallel: 12\n"))
-    tiny(root, f"{RESULTS}/pires2019/table2.csv", f"{RESULTS}/pires2019/figure3.svg")
+    assert "  parallel: 6\n" in overlay.read_text()
+    overlay.write_text(overlay.read_text().replace("  parallel: 6\n", "  parallel: 12\n"))
+    tiny(
+        root,
+        *(f"{RESULTS}/pires2019/{name}" for name in ("table2.csv", "figure3.svg", "figure3_tuned.svg", "figure3_tuned.html")),
+    )
     return root / RESULTS
 
 
@@ -75,13 +81,16 @@ def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(tmp_path):
         "Measure nearest_translation of pires2019/pretrained, seed 0",
         "Make pires2019/table2",
         "Draw pires2019/figure3",
+        "Measure nearest_translation@pires2019 of muller2021/pos/en/ref, seed 0",
+        "Draw pires2019/figure3_tuned",
         "Lay out pires2019/table2",
         "Lay out pires2019/figure3",
+        "Lay out pires2019/figure3_tuned",
         "Lay out pires2019/report",
         "Gather the records of pires2019",
     ])  # fmt: skip
     said = tiny(root, "-n", f"{RESULTS}/measures/clusters/pires2019/pos/en/seed0.parquet", works=False)
-    assert "measures/clusters/pires2019/pos/en: expected a kind of measure that pires2019 requests for this recipe" in said
+    assert "measures/clusters/pires2019/pos/en: expected a measure whose settings the paper of the recipe states" in said
 
 
 def test_the_table_of_a_new_paper(built):
@@ -96,7 +105,32 @@ def test_the_table_of_a_new_paper(built):
 
 
 def test_the_figure_of_a_new_paper(built):
-    drawn, states = curves(built / "pires2019/figure3.svg"), built / "states/pires2019/pretrained/seed0/pud"
+    check_figure(curves(built / "pires2019/figure3.svg"), built / "states/pires2019/pretrained/seed0/pud")
+
+
+def test_a_figure_over_the_recipe_of_another_paper(built):
+    """Its kind is one that the other paper does not ask for."""
+    check_figure(curves(built / "pires2019/figure3_tuned.svg"), built / "states/muller2021/pos/en/ref/seed0/pud")
+    page = (built / "pires2019/figure3_tuned.html").read_text(encoding="utf-8")
+    assert "in a tagger of muller2021" in page and "muller2021_ud" in page  # on which that tagger was trained
+    record = metadata(built / "measures/nearest_translation@pires2019/muller2021/pos/en/ref/seed0.parquet")
+    assert record["settings"] == {"corpus": "pud", "reference": "en"}
+
+
+def test_the_configuration_asks_for_a_measure_of_any_recipe(tmp_path):
+    root = copy_repository(tmp_path)
+    overlay = root / OVERLAY
+    settings = "{ corpus: udpos, reference: en, draws: 9 }"
+    asked = f"measures:\n  mine: {{ kind: similarity, recipe: tanti2021/pos/finetuned, settings: {settings} }}\n"
+    overlay.write_text(overlay.read_text() + asked)
+    target = f"{RESULTS}/measures/similarity@mine/tanti2021/pos/finetuned/seed0.parquet"
+    assert "Measure similarity@mine of tanti2021/pos/finetuned, seed 0" in tiny(root, "-n", target)
+    overlay.write_text(overlay.read_text().replace("kind: similarity", "kind: similarly"))
+    assert "measures.mine.kind: expected one of adversary, " in tiny(root, "-n", target, works=False)
+
+
+def check_figure(drawn: dict[str, list[float]], states: Path) -> None:
+    """Compare a figure's curves with nearest neighbours by scikit-learn."""
     assert drawn.keys() == {"EN-AR", "EN-DE", "EN-ES", "EN-FR", "EN-HI", "EN-TR"}
     for name, values in drawn.items():
         english, other = (pd.read_parquet(states / f"{language}.parquet") for language in ("en", name[-2:].lower()))
@@ -114,3 +148,8 @@ def test_the_tutorial_quotes_the_modules():
         text = (REPOSITORY / f"docs/{page}.md").read_text(encoding="utf-8")
         quoted = re.findall(r"```(?:python|yaml)\n(.*?)```", text, re.DOTALL)
         assert quoted and all(any(part in file for file in files) for part in quoted), page
+
+
+def test_a_paper_without_published_values_has_none():
+    made = inputs({"needs": [], "corpora": [], "draws": []}, {})
+    assert made.published.value("table2", "EN", "DE") is None and made.cited is None

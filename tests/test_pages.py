@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 from crosslens.config.base import languages_table
-from crosslens.measures.kinds import kinds
 from crosslens.numerics import definitions
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
@@ -19,6 +18,7 @@ from crosslens.reports.figures.save import save
 from crosslens.reports.pages import meanings, page, read_terms
 from crosslens.reports.pages import table as laid_out
 from crosslens.reports.provenance import write_record, write_table
+from crosslens.reports.studies import Studies
 from crosslens.reports.verdicts import AGREES, DISAGREES, NOT_DECIDED
 from crosslens.runs.call import COMMAND
 from crosslens.sources.registry import load as load_sources
@@ -184,12 +184,7 @@ def about(values, changes):
         for key in parents:
             section = section[key]
         section[last] = value
-    config = load(changed)
-    recipes, draws = {}, {}
-    for paper in papers():
-        recipes |= paper.recipes(config) | {name: first for name, (first, *_) in paper.trials(config).items()}
-        draws |= paper.draws(config)
-    return About(config, load(values), load_sources(), recipes.__getitem__, draws, kinds())
+    return About(Studies(load(changed), papers()), Studies(load(values), papers()), load_sources())
 
 
 def settings(found, place):
@@ -262,8 +257,7 @@ def test_another_distribution_of_the_same_corpus_is_no_other_corpus(values):
 def test_a_study_that_config_yaml_lacks_is_not_comparable(values):
     without = deepcopy(values)
     without["papers"]["muller2021"] = None
-    found = about(values, {})
-    found = About(found.config, load(without), found.sources, found.recipe, found.draws, found.kinds)
+    found = About(about(values, {}).here, Studies(load(without), papers()), load_sources())
     assert settings(found, "muller2021/table8")["apart"] == ["config.yaml does not have this study"]
 
 

@@ -107,8 +107,8 @@ class _Pages:
     def values(self, node: Node) -> Node:
         """What a mapping maps to."""
         patterns = node.get("patternProperties") or {"": node.get("additionalProperties") or {}}
-        first: Node = next(iter(patterns.values()))
-        return first
+        first = next(iter(patterns.values()))
+        return {} if first is True else first  # true: anything
 
     def description(self, node: Node) -> str:
         """Description of a key; the first line of a section's docstring where the key has none of its own."""
@@ -130,6 +130,8 @@ class _Pages:
             return "language"
         if "prefixItems" in node:
             return f"[{', '.join(self.type_of(item).replace(', ', ' ') for item in node['prefixItems'])}]"
+        if not node:
+            return "any value"
         bounds = [text.format(f"{node[name]:g}") for name, text in BOUNDS.items() if name in node]
         if "pattern" in node:
             bounds.append(f"`{node['pattern']}`")

@@ -10,7 +10,7 @@ from crosslens.storage import records
 from crosslens.storage.seals import verified
 from crosslens.storage.trainings import seen, trainings
 
-kind, params = snakemake.wildcards.kind, snakemake.params
+kind, params = snakemake.wildcards.kind.partition("@")[0], snakemake.params
 log = logs.start(snakemake.log[0], snakemake.output[0])
 gpus.take(snakemake.resources.get("gpu", 0), log)
 # Not an import at the top: the kind is one of several, and the rule's fingerprint takes in just this one.

@@ -37,8 +37,8 @@ class Phrasebook(Section):
         unknown = [code for code in languages if code not in present]
         if unknown:
             raise ValueError(
-                f"{', '.join(unknown)} not among the phrasebook's languages ({', '.join(present)}): docs/new-language.md says how "
-                "to write one; other languages need real data, for instance at the laptop scale"
+                f"{', '.join(unknown)} not among the phrasebook's languages ({', '.join(present)}): docs/new-language.md says "
+                "how to write one; other languages need real data, for instance at the laptop scale"
             )
         return languages
 

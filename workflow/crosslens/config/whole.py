@@ -13,7 +13,6 @@ from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.readings import Reading
 from crosslens.config.states import States
 
-
 Result = TypeVar("Result")
 
 
@@ -26,6 +25,14 @@ class PaperSection(Section):
     def check(self, config: "Config") -> None:
         """Raise ValueError, with the key, where the section does not fit the rest of the configuration."""
         raise NotImplementedError
+
+
+class Measure(Section):
+    """A measure beside those of the papers: results[/SCALE]/measures/KIND@NAME/RECIPE.parquet, or RECIPE/seedN.parquet."""
+
+    kind: str = Field(description="a module of workflow/crosslens/measures")
+    recipe: str = Field(description="name of a configured recipe")
+    settings: dict[str, Any] = Field({}, description="arguments of the kind's function `measure`")
 
 
 class Config(Section):
@@ -43,6 +50,7 @@ class Config(Section):
     corpora: dict[Name, Corpus] = Field(description="corpora by name; null omits a corpus", json_schema_extra=or_null)
     readings: dict[Name, Reading] = Field({}, description="how texts become tokens, by name")
     states: States = Field(States(), description="hidden states on disk")
+    measures: dict[Name, Measure] = Field({}, description="measures beside those that the papers ask for, by name")
     phrasebook: Phrasebook = Field(Phrasebook(), description="generated corpora in the official formats")
     papers: Section = Field(description="the studies")
 

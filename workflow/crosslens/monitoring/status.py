@@ -1,4 +1,7 @@
-"""What is built, stale (and why) or missing, by table and figure: `make status`, or python -m crosslens.monitoring.status [SCALE ...]."""
+"""What is built, stale (and why) or missing, by table and figure.
+
+`make status`, or python -m crosslens.monitoring.status [SCALE ...]
+"""
 
 import csv
 import re

@@ -48,13 +48,13 @@ def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
     """From plain values, as a rule passes them.
 
     settings: needs (the fields of Need, and `files`, how many it has), corpora and draws. files: needs, one list for all;
-    published; tokens, a folder a corpus and reading; draws; tokenizer, typology and cited, where they are read.
+    tokens, a folder a corpus and reading; draws; published, cited, tokenizer and typology, a file or folder where there is one.
     """
     paths = iter(map(Path, files.get("needs", ())))
     needs = [Need(need["kind"], need["recipe"], tuple(need["seeds"])) for need in settings["needs"]]
     grouped = [[next(paths) for _ in range(need["files"])] for need in settings["needs"]]
     tokens = dict(zip(settings["corpora"], map(Path, files.get("tokens", ())), strict=True))
-    tokenizer, typology, cited = (next(map(Path, files.get(name, ())), None) for name in ("tokenizer", "typology", "cited"))
+    tokenizer, typology = (next(map(Path, files.get(name, ())), None) for name in ("tokenizer", "typology"))
+    published, cited = (next(map(Published.read, files.get(name, ())), None) for name in ("published", "cited"))
     draws = dict(zip(settings["draws"], map(Path, files.get("draws", ())), strict=True))
-    published = Published.read(files["published"])
-    return Inputs(needs, grouped, published, tokens, draws, tokenizer, typology, Published.read(cited) if cited else None)
+    return Inputs(needs, grouped, published or Published.empty(), tokens, draws, tokenizer, typology, cited)

@@ -1,18 +1,17 @@
 """Facts beside tables and figures: encoder, seeds, corpora, and how these differ from the published study's."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple
 
 from crosslens.config.corpora import Corpus
-from crosslens.config.draws import Draws
 from crosslens.config.encoders import Encoder
 from crosslens.config.scales import Scale
 from crosslens.config.whole import Config
-from crosslens.measures.kinds import Kind, named_corpora
-from crosslens.recipes import Recipe
-from crosslens.reports.paper import Item, Need, Paper
+from crosslens.measures.kinds import named_corpora
+from crosslens.reports.paper import Item, Paper
+from crosslens.reports.studies import Studies
 from crosslens.sources.registry import Source
 
 APART = {"source", "archive", "train_source", "train_archive", "texts_source", "note"}
@@ -32,15 +31,22 @@ class Uses(NamedTuple):
 
 @dataclass(frozen=True)
 class About:
-    """A scale and the published study. config: of the scale; published: of config.yaml alone; recipe: by name, also of trials."""
+    """The studies of a scale, and those of config.yaml alone, as they were published."""
 
-    config: Config
-    published: Config
+    here: Studies
+    there: Studies
     sources: Mapping[str, Source]
-    recipe: Callable[[str], Recipe]
-    draws: Mapping[str, Draws]
-    kinds: Mapping[str, Kind]
     _published: dict[str, Uses] = field(default_factory=dict)  # by paper
+
+    @property
+    def config(self) -> Config:
+        """Configuration of the scale."""
+        return self.here.config
+
+    @property
+    def published(self) -> Config:
+        """Configuration of the published study."""
+        return self.there.config
 
     def page(self, paper: Paper, items: Mapping[str, Item], report: bool) -> dict[str, Any]:
         """The settings of a page of some items of a paper (crosslens.reports.pages), as plain values. report: whether of all."""
@@ -75,23 +81,7 @@ class About:
 
     def uses(self, paper: Paper, item: Item) -> Uses:
         """What an item is made of."""
-        needs = [(need, self.recipe(need.recipe)) for need in item.needs]
-        drawn = [paper.drawn(recipe, self.config) for need, recipe in needs
-                 if need.kind in self.kinds and self.kinds[need.kind].source != "predictions"]  # fmt: skip
-        corpora = [corpus for _, recipe in needs for corpus, _, _ in recipe.files()]
-        corpora += [corpus for name in [*drawn, *item.draws] if name for corpus in self.draws[name].corpora]
-        asked = [paper.measures(recipe, self.config)[need.kind] for need, recipe in needs if need.kind in self.kinds]
-        corpora += [corpus for settings in asked for corpus in named_corpora(settings)]
-        return Uses(
-            dict.fromkeys([*(recipe.encoder for _, recipe in needs), *_encoders(item)]),
-            dict.fromkeys([*corpora, *_corpora(item)]),
-            dict.fromkeys(seed for need, recipe in needs for seed in self._seeds_of(paper, need, recipe)),
-        )
-
-    def _seeds_of(self, paper: Paper, need: Need, recipe: Recipe) -> Iterable[int]:
-        """Those of trainings, or those that a measure names, which has draws of its own."""
-        settings = paper.measures(recipe, self.config).get(need.kind, {})
-        return settings.get("seeds") or (need.seeds if recipe.trains() else ())
+        return _uses(self.here, paper, item)
 
     def apart(self, paper: Paper, used: Uses) -> list[str]:
         """Why numbers are not comparable with the paper's: another encoder or other corpora than in the published study."""
@@ -116,15 +106,18 @@ class About:
     def _there(self, paper: Paper) -> Uses:
         """What a paper is made of in the published study, but for seeds."""
         if paper.key not in self._published:
-            recipes = paper.recipes(self.published).values()
-            settings = [kind for recipe in recipes for kind in paper.measures(recipe, self.published).values()]
+            config, items = self.published, paper.items(self.published).values()
+            recipes = paper.recipes(config).values()
             corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
-            corpora += [corpus for draws in paper.draws(self.published).values() for corpus in draws.corpora]
-            items = paper.items(self.published).values()
-            corpora += [corpus for item in items for corpus in _corpora(item)]
-            corpora += [corpus for kind in settings for corpus in named_corpora(kind)]
-            encoders = [*(recipe.encoder for recipe in recipes), *(encoder for item in items for encoder in _encoders(item))]
-            self._published[paper.key] = Uses(dict.fromkeys(encoders), dict.fromkeys(corpora), {})
+            corpora += [corpus for draws in paper.draws(config).values() for corpus in draws.corpora]
+            corpora += [
+                corpus
+                for recipe in recipes
+                for settings in paper.measures(recipe, config).values()
+                for corpus in named_corpora(settings)
+            ]
+            trained = Uses(dict.fromkeys(recipe.encoder for recipe in recipes), dict.fromkeys(corpora), {})
+            self._published[paper.key] = reduce(Uses.__or__, (_uses(self.there, paper, item) for item in items), trained)
         return self._published[paper.key]
 
     def _corpus(self, paper: Paper, key: str) -> str:
@@ -156,6 +149,29 @@ class About:
     def _titles(self, corpus: Corpus) -> list[str]:
         """Names of the distributions that the texts come from."""
         return sorted({self.sources[name].name for name in corpus.sources()})
+
+
+def _uses(studies: Studies, paper: Paper, item: Item) -> Uses:
+    """What an item of a paper is made of, in some studies."""
+    recipes = [studies.recipe(need.recipe)[1] for need in item.needs]
+    settings = [
+        studies.settings(studies.measure(paper.key, need), need.recipe) if need.kind in studies.kinds else {}
+        for need in item.needs
+    ]
+    measured = [need for need in item.needs if need.kind in studies.kinds]
+    drawn = [studies.drawn(need.recipe) for need in measured if studies.kinds[need.kind].source != "predictions"]
+    corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
+    corpora += [corpus for name in [*drawn, *item.draws] if name for corpus in studies.draws[name].corpora]
+    corpora += [corpus for asked in settings for corpus in named_corpora(asked)]
+    seeds = [  # of trainings, or those that a measure with draws of its own names
+        asked.get("seeds") or (need.seeds if recipe.trains() else ())
+        for need, recipe, asked in zip(item.needs, recipes, settings, strict=True)
+    ]
+    return Uses(
+        dict.fromkeys([*(recipe.encoder for recipe in recipes), *_encoders(item)]),
+        dict.fromkeys([*corpora, *_corpora(item)]),
+        dict.fromkeys(seed for group in seeds for seed in group),
+    )
 
 
 def _encoders(item: Item) -> list[str]:

@@ -149,6 +149,11 @@ class Published:
         """The file of a paper."""
         return cls(pd.read_csv(path))
 
+    @classmethod
+    def empty(cls) -> "Published":
+        """The cells of a paper that printed none."""
+        return cls(pd.DataFrame(columns=["item", "row", "column", "metric", "value", "note"]))
+
     def get(self, item: str, row: str, column: str, metric: str | None = None) -> Printed | None:
         """A cell, None where none is printed."""
         return self._cells.get((item, row, column) if metric is None else (item, row, column, metric))

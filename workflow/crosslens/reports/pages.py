@@ -22,8 +22,8 @@ Terms = Mapping[str, Any]  # resources/terms.yaml
 def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, command: str | None, template: Path = TEMPLATE) -> str:
     """A page of one or several items.
 
-    settings: of crosslens.reports.about. files: what each item is made of, ITEM.csv or ITEM.svg, in the order of the settings; its record
-    lies beside it. command: which makes the page.
+    settings: of crosslens.reports.about. files: what each item is made of, ITEM.csv or ITEM.svg, in the order of the settings;
+    its record lies beside it. command: which makes the page.
     """
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"], terms["verdicts"]
     items = [_item(item, file, *glossary) for item, file in zip(settings["items"], files, strict=True)]

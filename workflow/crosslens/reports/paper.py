@@ -17,11 +17,15 @@ MODEL_FILES = {"record": "record.json", "history": "history.csv", "predictions":
 
 @dataclass(frozen=True)
 class Need:
-    """What an item shows of one recipe, or of the trials of a job: a kind of measure, or one of MODEL_FILES, over some seeds."""
+    """What an item shows of one recipe, or of the trials of a job: a kind of measure, or one of MODEL_FILES, over some seeds.
+
+    recipe: of any paper. settings: of the measure, where they are not those that the paper of the recipe states.
+    """
 
     kind: str
     recipe: str
     seeds: tuple[int, ...]
+    settings: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ def work(
     recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, place: str, **options: Any
 ) -> None:  # fmt: skip
     """Take part in a training. place: a folder where the processes find each other, and leave why they failed."""
-
     signals.handle()
     own, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     logger = logging.getLogger("crosslens")

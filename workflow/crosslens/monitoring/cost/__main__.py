@@ -1,4 +1,7 @@
-"""Print what a run will take: python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [--card NAME] [options of snakemake]."""
+"""Print what a run will take.
+
+python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [--card NAME] [options of snakemake]
+"""
 
 import argparse
 import os

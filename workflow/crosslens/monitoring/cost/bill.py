@@ -11,7 +11,7 @@ from crosslens.monitoring.cost.speed import Speed
 from crosslens.monitoring.cost.work import Way, Work
 from crosslens.papers import papers
 from crosslens.recipes import Data, Recipe
-from crosslens.reports.paper import Paper
+from crosslens.reports.studies import Studies
 from crosslens.sources.prefetch import BLOCK
 from crosslens.sources.registry import Source
 
@@ -75,12 +75,7 @@ class Biller:
 
     def __init__(self, config: Config, speed: Speed, sources: Mapping[str, Source]) -> None:
         self.config, self.speed, self.sources, self.sizes = config, speed, sources, Sizes(config)
-        configured = [paper for paper in papers() if config.paper(paper.key)]
-        self.recipes: dict[str, tuple[Paper, Recipe]] = {
-            name: (paper, recipe) for paper in configured for name, recipe in paper.recipes(config).items()
-        }
-        self.trials = {name: trials for paper in configured for name, trials in paper.trials(config).items()}
-        self.draws = {name: draws for paper in configured for name, draws in paper.draws(config).items()}
+        self.studies = Studies(config, papers())
         self.unknown = 0  # files whose size nobody knows
         self.estimated = False  # whether any size is
 
@@ -124,7 +119,7 @@ class Biller:
     def _encoder_job(self, job: Job, line: Line) -> tuple[float, float]:
         """Seconds, and the factor that they are uncertain by; what is stored goes into the line."""
         name = job.wildcards["recipe"]
-        recipes = self.trials.get(name) or [self.recipes[name][1]]
+        recipes = self.studies.trials[name][1] if name in self.studies.trials else [self.studies.recipe(name)[1]]
         shape = self.sizes.shape(recipes[0].encoder)
         if job.rule.startswith("train"):
             line.trainings = len(recipes)
@@ -149,8 +144,7 @@ class Biller:
 
     def _states(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
         """Passes over the texts that were drawn from, and the states of what was drawn."""
-        paper, _ = self.recipes[recipe.name]
-        draws = self.draws[str(paper.drawn(recipe, self.config))]
+        draws = self.studies.draws[str(self.studies.drawn(recipe.name))]
         done, numbers = Work(), 0.0
         for corpus, draw in draws.corpora.items():
             for language in draw.languages:
@@ -171,8 +165,7 @@ class Biller:
 
     def _measured(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
         """Passes over what a measure reads; over pairs again for each weight that it tries."""
-        paper, recipe = self.recipes[recipe.name]
-        settings = paper.measures(recipe, self.config)[job.wildcards["kind"]]
+        settings = self.studies.settings(job.wildcards["kind"], recipe.name)
         done = Work()
         for corpus, reading in settings.get("corpora", {}).items():
             languages = getattr(self.config.corpora[corpus], "languages", [])

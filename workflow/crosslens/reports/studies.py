@@ -1,0 +1,134 @@
+"""The configured studies: trainings, draws, measures, tables and figures of all papers by name, whoever asks for them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from crosslens.config.base import nearest
+from crosslens.config.draws import Draws
+from crosslens.config.whole import Config
+from crosslens.measures.kinds import Kind, kinds
+from crosslens.recipes import Recipe
+from crosslens.reports.paper import Item, Need, Paper
+from crosslens.runs.errors import DataError
+
+BY_SEED = ("states", "encoder")  # what kinds of measures read of one seed at a time
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Studies:
+    """What the papers of a configuration consist of.
+
+    A measure is known by its recipe and a name: that of its kind or, where whoever asks for it states settings of its own,
+    KIND@ASKER, with the key of the asking paper or the measure's name in the configuration.
+    """
+
+    config: Config
+    listed: Sequence[Paper]  # also papers that are not configured
+
+    @cached_property
+    def papers(self) -> list[Paper]:
+        """The configured papers."""
+        return [paper for paper in self.listed if self.config.paper(paper.key)]
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """Kinds of measures by name."""
+        return kinds()
+
+    @cached_property
+    def recipes(self) -> dict[str, tuple[Paper, Recipe]]:
+        """Trainings by name, with their papers."""
+        return {name: (paper, recipe) for paper in self.papers for name, recipe in paper.recipes(self.config).items()}
+
+    @cached_property
+    def trials(self) -> dict[str, tuple[Paper, Sequence[Recipe]]]:
+        """Trials of searches by the name of the job that they share, with their papers."""
+        return {name: (paper, trials) for paper in self.papers for name, trials in paper.trials(self.config).items()}
+
+    @cached_property
+    def draws(self) -> dict[str, Draws]:
+        """Drawn words and texts by name."""
+        return {name: draws for paper in self.papers for name, draws in paper.draws(self.config).items()}
+
+    @cached_property
+    def items(self) -> dict[str, tuple[Paper, str, Item]]:
+        """Tables and figures by their place below the results (table2, muller2021/table2), with their papers and names."""
+        return {paper.path(name): (paper, name, item) for paper in self.papers for name, item in paper.items(self.config).items()}
+
+    def recipe(self, name: str) -> tuple[Paper, Recipe]:
+        """Paper and recipe of a name; of trials that share a job, the first, since all read and are measured alike.
+
+        Raises DataError for an unknown name.
+        """
+        if name in self.trials:
+            paper, (first, *_) = self.trials[name]
+            return paper, first
+        if name not in self.recipes:
+            names = [*self.recipes, *self.trials]
+            raise DataError(f"{name}: expected the name of a configured recipe{nearest(name, names)}")
+        return self.recipes[name]
+
+    def seeds(self, name: str) -> tuple[int, ...]:
+        """Seeds of a recipe."""
+        paper, recipe = self.recipe(name)
+        return paper.seeds(recipe, self.config)
+
+    def drawn(self, name: str) -> str | None:
+        """Name of the draws whose hidden states are stored for a recipe's model; None where its paper draws nothing."""
+        paper, recipe = self.recipe(name)
+        return paper.drawn(recipe, self.config)
+
+    def kind(self, measure: str) -> Kind:
+        """The kind of a measure by its name: KIND or KIND@ASKER."""
+        return self.kinds[measure.partition("@")[0]]
+
+    def measure(self, asker: str, need: Need) -> str:
+        """Name of the measure that a need asks for: KIND@ASKER where it states other settings than the recipe's paper."""
+        return need.kind if need.settings in (None, self._usual(need.recipe).get(need.kind)) else f"{need.kind}@{asker}"
+
+    def settings(self, measure: str, recipe: str) -> Settings:
+        """Settings of a measure of a recipe. Raises DataError where nobody states any."""
+        settings = self._asked.get((measure, recipe)) if "@" in measure else self._usual(recipe).get(measure)
+        if settings is None:
+            usual = ", ".join(self._usual(recipe)) or "none"
+            raise DataError(
+                f"measures/{measure}/{recipe}: expected a measure whose settings the paper of the recipe states ({usual}); "
+                "else state them where it is asked for: Need(kind, recipe, seeds, settings), or `measures` of the configuration"
+            )
+        return settings
+
+    def requests(self) -> Iterator[tuple[str, Settings]]:
+        """Recipe and settings of every measure that is asked for."""
+        for name in [*self.recipes, *self.trials]:
+            yield from ((name, settings) for settings in self._usual(name).values())
+        yield from ((recipe, settings) for (_, recipe), settings in self._asked.items())
+
+    def _usual(self, name: str) -> Mapping[str, Settings]:
+        """Settings by kind, as the paper of a recipe states them."""
+        paper, recipe = self.recipe(name)
+        return paper.measures(recipe, self.config)
+
+    @cached_property
+    def _asked(self) -> dict[tuple[str, str], Settings]:
+        """Settings that are stated where a measure is asked for, by its name and recipe.
+
+        Raises DataError where one paper states two for the same measure, or the configuration names an unknown kind or recipe.
+        """
+        asked: dict[tuple[str, str], Settings] = {}
+        for paper, _, item in self.items.values():
+            for need in item.needs:
+                name = self.measure(paper.key, need) if need.kind in self.kinds else need.kind
+                if "@" in name and asked.setdefault((name, need.recipe), need.settings or {}) != need.settings:
+                    raise DataError(
+                        f"{paper.key}: expected the same settings of {need.kind} of {need.recipe} in all items, found others: "
+                        "make one measure of both, or a kind of its own"
+                    )
+        for key, wanted in self.config.measures.items():
+            if wanted.kind not in self.kinds:
+                raise DataError(f"measures.{key}.kind: expected one of {', '.join(self.kinds)}, found '{wanted.kind}'")
+            self.recipe(wanted.recipe)
+            asked[f"{wanted.kind}@{key}", wanted.recipe] = wanted.settings
+        return asked

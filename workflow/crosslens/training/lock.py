@@ -1,6 +1,7 @@
 """One run of a training at a time, on whatever machines: a file names who is at it.
 
-A file that is made only where there is none works on every shared file system; locks of the kernel do not.
+A file that is made only where there is none works on every shared file system; locks of the kernel do not. The soft lock of
+filelock knows a holder's host and process, but not its SLURM job, which alone tells that a holder on another node is dead.
 """
 
 import json

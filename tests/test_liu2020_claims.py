@@ -245,8 +245,8 @@ def test_a_language_model_that_names_less_than_the_bigram_has_not_learned():
 def test_a_classifier_at_chance_or_at_random_weights_has_not_learned():
     recipes = [inference("bert-512/200k"), inference("untrained")]
     for accuracy, control, expected in (
-        (0.338, 0.335, "bert-512/200k is not above chance (33.8 %, chance 33.3 %)"),
-        (0.40, 0.388, "bert-512/200k is not above random weights (40.0 %, random weights 38.8 %)"),
+        (0.338, 0.335, "bert-512/200k is not surely above chance (33.8 %, chance 33.3 %)"),
+        (0.40, 0.388, "bert-512/200k is not surely above random weights (40.0 %, random weights 38.8 %)"),
         (0.45, 0.388, ""),
     ):
         names = [

@@ -30,9 +30,9 @@ def test_an_interval_decides_between_models_that_learned(sign, low, high, expect
 
 def test_a_model_that_learned_nothing_decides_nothing():
     said = verdict(1, 0.5, 2.0, 8, [LEARNED, GUESSING])
-    assert said == "not decided: bert-20/less is not above chance (33.8 %, chance 33.3 %)"
+    assert said == "not decided: bert-20/less is not surely above chance (33.8 %, chance 33.3 %)"
     untrained = Model("glove/less", [Floor(CHANCE, 40.0, 33.3, 1.0), Floor("random weights", 40.0, 38.8, -0.1)], 2)
-    assert unlearned(untrained) == "glove/less is not above random weights (40.0 %, random weights 38.8 %)"
+    assert unlearned(untrained) == "glove/less is not surely above random weights (40.0 %, random weights 38.8 %)"
     unmeasured = Model("glove/more", [Floor("random weights", 40.0, math.nan, math.nan)], 2)
     assert verdict(1, 0.5, 2.0, 8, [unmeasured]) == "not decided: glove/more has no score beside random weights"
 
@@ -45,7 +45,7 @@ def test_one_training_or_one_language_decides_nothing():
     both = verdict(1, 0.5, 2.0, 1, [once, GUESSING])
     assert (
         both.split(": ")[1]
-        == "bert-20/less is not above chance (33.8 %, chance 33.3 %), bert-64/more has one seed, one family of languages"
+        == "bert-20/less is not surely above chance (33.8 %, chance 33.3 %), bert-64/more has one seed, one family of languages"
     )
 
 

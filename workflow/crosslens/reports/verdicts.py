@@ -61,7 +61,7 @@ def unlearned(model: Model) -> str:
         if math.isnan(score) or math.isnan(level):
             return f"{model.name} has no score beside {name}"
         if not low > 0:
-            return f"{model.name} is not {'surely ' * (score > level)}above {name} ({score:.1f} %, {name} {level:.1f} %)"
+            return f"{model.name} is not {'surely ' if score > level else ''}above {name} ({score:.1f} %, {name} {level:.1f} %)"
     return ""
 
 

@@ -357,24 +357,64 @@ PROJECTIONS = sorted(
 )
 
 
-def test_numerics_of_tsne_rerun_projections_and_figures(built):
-    with changed(built / "workflow/crosslens/measures/projection.py", ("init=start", 'init="random"')):
-        assert planned(built) == PROJECTIONS
+REVERSAL, FOLLOWING = "gradient_reversal", ("languages", "epochs", "findings", "scores")
 
 
-def test_settings_of_tsne_rerun_projections_and_figures(built):
-    with changed(built / OVERLAY, ("iterations: 250", "iterations: 260")):
-        assert planned(built) == PROJECTIONS
+def trials(job: str, *items: str) -> list[str]:
+    """Jobs of trials that share a job, and of the items that show them."""
+    return [f"Train the trials of {job}, seed 0", f"Measure classification of {job}", *made(*items)]
 
 
-@pytest.mark.parametrize(
-    ("task", "batch", "items"),
-    [("pos", 16, ("table2", "table3", "table5", "figure5")), ("nli", 8, ("table2", "table3", "table5", "figure6"))],
-)
-def test_a_hyperparameter_reruns_its_branch_and_no_other_training(built, task, batch, items):
-    run = "gradient_reversal"
-    with changed(built / OVERLAY, (f"{run}: {{ batch: {batch} }}", f"{run}: {{ batch: {batch}, reversal: 0.2 }}")):
-        assert planned(built) == sorted(training(task, run) + made(*items, "languages", "epochs", "findings", "scores"))
+def reversal(batch: int) -> tuple[str, str]:
+    """Another weight of gradient reversal, in the run of this batch."""
+    return f"{REVERSAL}: {{ batch: {batch} }}", f"{REVERSAL}: {{ batch: {batch}, reversal: 0.2 }}"
+
+
+LIBRARY = "workflow/crosslens"
+REVERSED = {"pos": ("table2", "table3", "table5", "figure5"), "nli": ("table2", "table3", "table5", "figure6")}
+MULLER_TABLES = [table for table in OTHER_TABLES if table.startswith("muller2021") and "table3" not in table]
+EDITS = {  # independent changes of one dry run: a file, what is edited, and the jobs that rerun
+    "numerics of t-SNE, a trial more, tables of another paper": [
+        (f"{LIBRARY}/measures/projection.py", ("init=start", 'init="random"'), PROJECTIONS),
+        (OVERLAY, ("trials: 2,", "trials: 3,"), trials("tanti2021/pos/frozen/trials02", "table5_search")),
+        (f"{LIBRARY}/papers/muller2021/tables.py", ('"muller2021", name', '"muller2021", str(name)'), made(*MULLER_TABLES)),
+    ],
+    "settings of t-SNE, values of the trials, sizes": [
+        (OVERLAY, ("iterations: 250", "iterations: 260"), PROJECTIONS),
+        (OVERLAY, ("trials: 2,", "trials: 2, head_rate: [1.0e-3],"), trials(TRIALS, "table4", "table5_search")),
+        (f"{LIBRARY}/papers/tanti2021/sizes.py", ('"equal"', '"the same"'), made("dataset_sizes")),
+    ],
+    "a hyperparameter of tagging, a caption": [
+        (OVERLAY, reversal(16), training("pos", REVERSAL) + made(*REVERSED["pos"], *FOLLOWING)),
+        (f"{LIBRARY}/papers/tanti2021/captions.py", ("how far does", "how much does"), pages("table1")),
+    ],
+    "a hyperparameter of inference, a title": [
+        (OVERLAY, reversal(8), training("nli", REVERSAL) + made(*REVERSED["nli"], *FOLLOWING)),
+        (f"{LIBRARY}/papers/tanti2021/items.py", ('"Table 1"', '"Table I"'), pages("table1")),
+    ],
+    "how figures look, findings": [
+        (f"{LIBRARY}/reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
+        (f"{LIBRARY}/papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
+    ],
+    "code of pages": [
+        (
+            f"{LIBRARY}/reports/pages.py",
+            ('"notes": list', '"remarks": list'),
+            pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES),
+        ),
+    ],
+    "template of pages": [
+        (f"{LIBRARY}/reports/page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
+    ],
+}
+
+
+@pytest.mark.parametrize("group", EDITS)
+def test_a_change_reruns_what_follows_from_it_and_nothing_else(built, group):
+    with contextlib.ExitStack() as stack:
+        for file, edit, _ in EDITS[group]:
+            stack.enter_context(changed(built / file, edit))
+        assert planned(built) == sorted({job for _, _, jobs in EDITS[group] for job in jobs})
 
 
 def test_the_reason_of_a_rerun_is_the_setting_that_changed(built):
@@ -382,13 +422,6 @@ def test_the_reason_of_a_rerun_is_the_setting_that_changed(built):
         said = tiny(built, f"{RESULTS}/models/{RECIPE}/seed0/predictions.parquet", "-n")
     (reason,) = re.findall(r"Params have changed since last execution: (.*)", said)
     assert "reversal: 0.1" in reason and "reversal: 0.2" in reason and len(reason) < 200, reason
-
-
-def test_a_field_of_a_paper_reruns_nothing_of_the_other(built):
-    with changed(built / OVERLAY, ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")):
-        jobs = planned(built)
-    # Items of the headline have names without a paper.
-    assert jobs and all("muller2021" in job for job in jobs), jobs
 
 
 def test_a_new_measure_reruns_nothing(built):
@@ -401,45 +434,13 @@ def test_a_new_measure_reruns_nothing(built):
 
 
 def test_a_control_that_is_left_out_no_longer_runs_alone(built):
-    """Trainings come in, and the items that show them are made again; the others stay."""
-    with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")):
-        new = training("pos", "no_adversary") + training("nli", "no_adversary")
-        assert planned(built) == sorted(new + made("table2", "findings", "scores"))
-
-
-@pytest.mark.parametrize(
-    ("edit", "job", "items"),
-    [
-        (("trials: 2,", "trials: 3,"), "tanti2021/pos/frozen/trials02", ("table5_search",)),
-        (("trials: 2,", "trials: 2, head_rate: [1.0e-3],"), TRIALS, ("table4", "table5_search")),
-    ],
-)
-def test_another_trial_or_value_reruns_no_other_job(built, edit, job, items):
-    with changed(built / OVERLAY, edit):
-        jobs = [f"Train the trials of {job}, seed 0", f"Measure classification of {job}", *made(*items)]
-        assert planned(built) == sorted(jobs)
-
-
-@pytest.mark.parametrize(
-    ("module", "edit", "jobs"),
-    [
-        ("reports/pages.py", ('"notes": list', '"remarks": list'), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
-        ("reports/page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
-        ("papers/tanti2021/captions.py", ("how far does", "how much does"), pages("table1")),
-        ("reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
-        (
-            "papers/muller2021/tables.py",
-            ('"muller2021", name', '"muller2021", str(name)'),
-            made(*(table for table in OTHER_TABLES if table.startswith("muller2021") and "table3" not in table)),
-        ),
-        ("papers/tanti2021/sizes.py", ('"equal"', '"the same"'), made("dataset_sizes")),
-        ("papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
-        ("papers/tanti2021/items.py", ('"Table 1"', '"Table I"'), pages("table1")),
-    ],
-)
-def test_code_of_an_item_reruns_what_it_makes(built, module, edit, jobs):
-    with changed(built / "workflow/crosslens" / module, edit):
-        assert planned(built) == sorted(jobs)
+    """Trainings come in, and the items that show them are made again; the others stay. Another paper's settings concern it alone."""
+    others = ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")
+    with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")), changed(built / OVERLAY, others):
+        jobs = planned(built)
+    new = training("pos", "no_adversary") + training("nli", "no_adversary")
+    assert sorted(job for job in jobs if "muller2021" not in job) == sorted(new + made("table2", "findings", "scores"))
+    assert "Train muller2021/ner/en/ref, seed 0" in jobs
 
 
 def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
@@ -487,12 +488,13 @@ CHANGES = {  # to a file: the corpora that are read again
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_change_to_a_corpus_has_it_read_again_and_no_other(built, change):
-    file, edit, corpora = CHANGES[change]
-    with changed(built / file, edit):
+@pytest.mark.parametrize("names", [("limit", "languages", "reader"), ("pattern", "exchanged files")], ids=", ".join)
+def test_a_change_to_a_corpus_has_it_read_again_and_no_other(built, names):
+    with contextlib.ExitStack() as stack:
+        for file, edit, _ in (CHANGES[name] for name in names):
+            stack.enter_context(changed(built / file, edit))
         read = [job for job in planned(built, f"{RESULTS}/corpora.csv") if job != "List all corpora"]
-    assert read == [f"Read {corpus}" for corpus in corpora]
+    assert read == sorted(f"Read {corpus}" for name in names for corpus in CHANGES[name][2])
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------------------

@@ -434,7 +434,7 @@ def test_a_new_measure_reruns_nothing(built):
 
 
 def test_a_control_that_is_left_out_no_longer_runs_alone(built):
-    """Trainings come in, and the items that show them are made again; the others stay. Another paper's settings concern it alone."""
+    """Trainings come in, and the items that show them are made again; the others stay; settings of another paper are its own."""
     others = ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")
     with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")), changed(built / OVERLAY, others):
         jobs = planned(built)

@@ -91,7 +91,7 @@ def test_a_measure_that_a_paper_does_not_ask_for_is_refused(root):
     for kind, end in (("classification", ""), ("probes", "/seed0")):
         of_another = f"results/demo/measures/{kind}/muller2021/parsing/en/ref{end}.parquet"
         said = snakemake(root, "--profile", "demo", "-n", of_another, works=False)
-        expected = "expected a kind of measure that muller2021 requests for this recipe (similarity, attachment)"
+        expected = "expected a measure whose settings the paper of the recipe states (similarity, attachment)"
         assert f"measures/{kind}/muller2021/parsing/en/ref: {expected}" in said
     said = snakemake(
         root, "--profile", "demo", "-n", "results/demo/measures/probes/tanti2021/pos/frozn/seed0.parquet", works=False

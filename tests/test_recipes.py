@@ -117,7 +117,7 @@ def test_weights_are_kept_where_hidden_states_are_asked_of_them(every):
 
 
 def test_planning_needs_neither_torch_nor_pandas():
-    code = "import sys; from crosslens.reports.paper import papers; papers(); "
+    code = "import sys; from crosslens.papers import papers; papers(); "
     code += "print([name for name in ('torch', 'pandas', 'numpy') if name in sys.modules])"
     options = {"cwd": ROOT / "workflow", "capture_output": True, "text": True, "check": True}
     assert subprocess.run([sys.executable, "-c", code], **options).stdout == "[]\n"

@@ -124,7 +124,7 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (_own(source, "validation"), *tests)),
         select_by=SELECT[source.task],
-        **paper.training.model_dump(include=set(Recipe.model_fields)),
+        **paper.training.of_recipe(),
         **{"keeps_weights": not trial} | options,
     )
 

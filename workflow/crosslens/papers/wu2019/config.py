@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
-from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
+from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
 from crosslens.papers.wu2019.layout import FULL, freeze
 
@@ -22,19 +22,19 @@ KINDS: dict[TaskName, str] = {
 """Task -> kind of its corpora."""
 
 
-class Training(Section):
+class WuTraining(Training):
     """Settings that all trainings share (section 4.1)."""
+
+    RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
     epochs: Count = Field(3, description="number of epochs; of the released grid {3, 4}, our choice for the tables")
     batch: Count = Field(32, description="examples per step; of {16, 32}")
     rate: Rate = Field(3e-5, description="learning rate of encoder and head; of {2e-5, 3e-5, 5e-5}")
     head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
     warmup: Warmup = 0.1
-    decay: Decay = "linear"
     weight_decay: WeightDecay = 0.01
     beta2: Share = Field(0.999, description="of Adam; 0.99 in the released code (model/base.py, 538)")
     epsilon: Positive = Field(1e-8, description="of Adam")
-    clip: Clip = None
     dropout: Share = Field(0.0, description="before linear heads; the paper has none")
     input_dropout: Share = Field(
         0.2,
@@ -46,7 +46,6 @@ class Training(Section):
     )
     encoder_dropout_when_frozen: bool = Field(False, description="dropout in frozen blocks; on in the released code")
     length_pools: LengthPools = False
-    precision: Precision = "float32"
 
 
 class ParserSettings(Section):
@@ -148,7 +147,7 @@ class Wu2019(PaperSection):
         min_length=1, description="the paper's tasks; null omits one", json_schema_extra=or_null
     )
     segments: bool = Field(True, description="token type 1 for the second text of a pair")
-    training: Training = Field(Training(), description="settings that all trainings share")
+    training: WuTraining = Field(WuTraining(), description="settings that all trainings share")
     parser: ParserSettings = Field(ParserSettings(), description="the parser")
     released_root: bool = Field(True, description="train a further parser with the root as released, beside the correct one")
     frozen: list[Annotated[int, Field(ge=0)]] = Field(

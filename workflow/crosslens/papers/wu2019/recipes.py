@@ -34,6 +34,8 @@ PRINTED = {
     "pos": ["wu2019_tagging"], "parsing": ["wu2019_parsing"],
 }  # fmt: skip
 """Task -> the paper's corpora, by key."""
+CONSTANT = {"warmup": 0.0, "decay": "none", "weight_decay": 0.0}
+"""Of trainings of heads on a frozen encoder, whose rates are halved instead."""
 
 
 @once
@@ -111,9 +113,10 @@ def _recipe(
     paper, own = section(config), section(config).tasks[task]
     features = paper.features if variant == FEATURES else None
     of_task = own.model_dump(include={"epochs", "batch", "rate", "head_rate"}, exclude_none=True)
-    settings = paper.training.model_dump() | of_task | (trial or {})
+    training = paper.training.model_copy(update=of_task | (trial or {}))
     if features:
-        settings |= {**features.model_dump(), "head_rate": None, "warmup": 0.0, "decay": "none", "weight_decay": 0.0}
+        heads_alone = features.model_dump(include={"epochs", "batch", "rate"}) | {"head_rate": None}
+        training = training.model_copy(update=heads_alone | CONSTANT)
     corpus = paper.corpora(task, config, "train")[language]
     train = Data(corpus=corpus, split="train", languages=(language,))
     selecting = language if own.selection == "own" else paper.source_language
@@ -128,10 +131,10 @@ def _recipe(
     stage = Stage(
         name="task",
         phases=(phase,),
-        epochs=settings["epochs"],
-        batch=settings["batch"],
-        encoder_rate=0.0 if features else settings["rate"],
-        head_rate=settings["head_rate"] or settings["rate"],
+        epochs=training.epochs,
+        batch=training.batch,
+        encoder_rate=0.0 if features else training.rate,
+        head_rate=training.head_rate or training.rate,
         new_heads=(TASK,),
         select_head=TASK,
         select_data=held_out,
@@ -154,7 +157,7 @@ def _recipe(
         scores=tuple(Score(head=TASK, data=data) for data in (held_out, *tests)),
         select_by=SELECT[task],
         decays="matrices",
-        **{key: value for key, value in settings.items() if key in Recipe.model_fields},
+        **training.of_recipe(),
     )
 
 
@@ -219,7 +222,6 @@ def _identification(name: str, config: Config, *, reinitialised: bool = False) -
         )
         for head in heads
     ]
-    shared = paper.training.model_dump(include=set(Recipe.model_fields))
     return Recipe(
         name=name,
         paper=PAPER,
@@ -233,5 +235,5 @@ def _identification(name: str, config: Config, *, reinitialised: bool = False) -
         stages=tuple(stages),
         scores=tuple(Score(head=head, data=test) for head in heads),
         select_by="accuracy",
-        **shared | {"warmup": 0.0, "decay": "none", "weight_decay": 0.0},
+        **paper.training.model_copy(update=CONSTANT).of_recipe(),
     )

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import Study
+from crosslens.papers.liu2020.layout import Study, alpha
 from crosslens.papers.liu2020.translation import shift_grid
 from crosslens.reports.cells import where
 from crosslens.reports.figures.curves import Curve, panels
@@ -29,7 +29,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     grid, plain = shift_grid(own), where(own, definition=NO_SHIFT)
     title = f"{'Convert rate' if name == 'figure7' else 'BLEU-1'}, {study.names[source]} to {study.names[target]}"
     layers = [*dict.fromkeys(grid["layer"])]
-    by_layer = [_curve(where(grid, weight=weight), "layer", look(number), f"alpha = {weight:g}")
+    by_layer = [_curve(where(grid, weight=weight), "layer", look(number), alpha(weight))
                 for number, weight in enumerate(study.translation["weights"])]  # fmt: skip
     level = float(plain["value"].iloc[0])
     flat = pd.DataFrame({"value": level}, index=pd.Index(layers))
@@ -37,7 +37,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     if name == "figure7":
         most = max(study.translation["weights"])
         chance = where(own, definition=RANDOM, weight=most)
-        by_layer.append(_curve(chance, "layer", {**LEVEL, "linestyle": ":"}, f"random, alpha = {most:g}"))
+        by_layer.append(_curve(chance, "layer", {**LEVEL, "linestyle": ":"}, f"random, {alpha(most)}"))
         note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions." + masked_note
         return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", ylim=(0, 1), xlabel="layer of the shift")
     chosen = layers[:: max(1, len(layers) // 4)]

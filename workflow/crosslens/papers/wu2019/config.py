@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
 from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
-from crosslens.papers.wu2019.layout import FULL, freeze
+from crosslens.papers.wu2019.layout import FULL, Variant, freeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -186,6 +186,10 @@ class Wu2019(PaperSection):
         """Language -> corpus, of texts of a split between which overlap is measured."""
         return _by_language(self.compared()[task], config, split)
 
+    def searchable(self) -> dict[str, Variant]:
+        """Variants by name that a search can try."""
+        return {variant.name: variant for variant in (FULL, *map(freeze, self.frozen))}
+
     def check(self, config: Config) -> None:
         """See PaperSection."""
         here = "papers.wu2019"
@@ -219,7 +223,7 @@ class Wu2019(PaperSection):
                     f"{here}.identification: corpora.{key} has no training data for {', '.join(missing)}: list them under "
                     "source_languages there"
                 )
-        searchable = [FULL, *map(freeze, self.frozen)]
+        searchable = self.searchable()
         if unknown := [variant for variant in self.search.variants if variant not in searchable]:
             raise ValueError(f"{here}.search.variants: expected some of {', '.join(searchable)}, found '{unknown[0]}'")
         blocks = config.encoders[self.encoder].blocks()

@@ -8,7 +8,7 @@ from crosslens.config.whole import Config, once
 from crosslens.papers.wu2019 import captions
 from crosslens.papers.wu2019.config import section
 from crosslens.papers.wu2019.layout import FULL, IDENTIFICATION, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
-from crosslens.papers.wu2019.recipes import recipes, study, trials
+from crosslens.papers.wu2019.recipes import grid, recipes, study
 from crosslens.reports.paper import Item, Need
 
 MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", "pos": "classification", "parsing": "attachment"}
@@ -49,9 +49,9 @@ def items(config: Config) -> dict[str, Item]:
         needs = _needs(list(layers), config)
         made["figure2"] = _made("figure2", "identification", needs=needs, settings={"layers": layers})
     made |= _overlap(shown, config)
-    if jobs := trials(config):
-        tried = {each.name: {"task": each.task} | each.trial for job in jobs.values() for each in job}
-        needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
+    if trials := grid(config):
+        tried = {trial.name: {"task": trial.task, "variant": trial.variant.name} | trial.values for trial in trials}
+        needs = tuple(Need("history", trial.job, tuple(section(config).seeds[:1])) for trial in trials)
         made["search"] = _made("search", "search", needs=needs, settings={"trials": tried}, decimals=None, searched=True)
     return {name: _named(name, made[name], shown) for name in TITLES if name in made}
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from crosslens.config.base import languages_table
 from crosslens.config.heads import LANGUAGE, TASK, Head, LinearHead, Mix, ParserHead
@@ -19,6 +19,7 @@ from crosslens.papers.wu2019.layout import (
     RELEASED_ROOT,
     TAGS,
     UNTRAINED,
+    Variant,
     freeze,
     recipe_name,
 )
@@ -48,20 +49,38 @@ def recipes(config: Config) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in made}
 
 
+class Trial(NamedTuple):
+    """A trial of the grid search: its job, such as wu2019/pos/en/full/trials00, its name, and what it tries."""
+
+    job: str
+    name: str
+    task: TaskName
+    variant: Variant
+    values: dict[str, float]
+
+
+@once
+def grid(config: Config) -> list[Trial]:
+    """All trials of the grid search, each a job."""
+    paper, searchable = section(config), section(config).searchable()
+    made, tasks = [], [task for task in paper.search.tasks if task in paper.tasks]
+    for task, name in product(tasks, paper.search.variants):
+        values = product(paper.search.rate, paper.search.batch, paper.search.epochs)
+        for number, (rate, batch, epochs) in enumerate(values):
+            job = f"{recipe_name(task, paper.source_language, searchable[name])}/trials{number:02d}"
+            tried = {"rate": rate, "batch": batch, "epochs": epochs}
+            made.append(Trial(job, f"{job}/trial{number:02d}", task, searchable[name], tried))
+    return made
+
+
 @once
 def trials(config: Config) -> dict[str, list[Recipe]]:
-    """Trials of the grid search by job, one each, such as wu2019/pos/en/full/trials00."""
-    paper, found = section(config), {}
-    grid = [
-        {"rate": rate, "batch": batch, "epochs": epochs}
-        for rate, batch, epochs in product(paper.search.rate, paper.search.batch, paper.search.epochs)
-    ]
-    for task, variant in product(paper.search.tasks, paper.search.variants):
-        for number, values in enumerate(grid if task in paper.tasks else ()):
-            job = f"{recipe_name(task, paper.source_language, variant)}/trials{number:02d}"
-            name = f"{job}/trial{number:02d}"
-            found[job] = [_recipe(task, paper.source_language, variant, config, name=name, trial=values)]
-    return found
+    """Trials of the grid search by job, one each."""
+    source = section(config).source_language
+    return {
+        trial.job: [_recipe(trial.task, source, trial.variant, config, name=trial.name, trial=trial.values)]
+        for trial in grid(config)
+    }
 
 
 def study(config: Config) -> dict[str, Any]:
@@ -95,7 +114,7 @@ def _titles() -> dict[str, str]:
     return {key: source.name for key, source in load().items()}
 
 
-def _trained(task: TaskName, config: Config) -> list[tuple[str, str]]:
+def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
     """Language and variant of each training of a task."""
     paper = section(config)
     source, tests = paper.source_language, paper.corpora(task, config, "test")
@@ -107,7 +126,7 @@ def _trained(task: TaskName, config: Config) -> list[tuple[str, str]]:
 
 
 def _recipe(
-    task: TaskName, language: str, variant: str, config: Config, *, name: str = "", trial: dict[str, float] | None = None
+    task: TaskName, language: str, variant: Variant, config: Config, *, name: str = "", trial: dict[str, float] | None = None
 ) -> Recipe:  # fmt: skip
     """A training, scored in all languages where it is from the source, and otherwise in its own; a trial on validation alone."""
     paper, own = section(config), section(config).tasks[task]
@@ -122,11 +141,10 @@ def _recipe(
     selecting = language if own.selection == "own" else paper.source_language
     its_corpus = paper.corpora(task, config, "train")[selecting]
     held_out = Data(corpus=its_corpus, split=_held_out(its_corpus, config), languages=(selecting,))
-    frozen = next((number for number in paper.frozen if variant == freeze(number)), None)
     phase = Phase(
         terms=(Term(head=TASK, data=train, loss="tree" if task == "parsing" else "cross_entropy"),),
         update=(*([] if features else [ENCODER]), TASK),
-        frozen_blocks=frozen,
+        frozen_blocks=variant.frozen,
     )
     stage = Stage(
         name="task",
@@ -165,7 +183,7 @@ def _labels(task: TaskName, config: Config) -> tuple[str, ...]:
     return LABELS.get(task) or section(config).topics(config)
 
 
-def _head(task: TaskName, variant: str, config: Config) -> Head:
+def _head(task: TaskName, variant: Variant, config: Config) -> Head:
     paper, mix = section(config), None
     if variant == FEATURES and paper.features:
         of_lstm = paper.features.model_dump(include={"lstm_layers", "lstm_size", "reads"})

@@ -8,7 +8,7 @@ from crosslens.config.heads import TASK, LinearHead, Projection
 from crosslens.config.labels import ENTITIES, UPOS
 from crosslens.config.whole import Config, once
 from crosslens.papers.liang2021.config import Liang2021, LiangTraining, Model, TaskName, section
-from crosslens.papers.liang2021.layout import PAPER, part_name, pretrained, recipe_name, untrained
+from crosslens.papers.liang2021.layout import PAPER, Study, part_name, pretrained, recipe_name, untrained
 from crosslens.recipes import ENCODER, Artefact, Data, Drift, Edit, Penalty, Phase, Recipe, Score, Stage, Term
 
 LABELS = {"pos": UPOS, "ner": tuple(tag for tag in ENTITIES if not tag.endswith("-MISC"))}
@@ -36,19 +36,20 @@ def recipes(config: Config) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in made}
 
 
-def study(config: Config) -> dict[str, Any]:
-    """What is trained and scored, as the fields of layout.Study."""
+@once
+def study(config: Config) -> Study:
+    """What is trained and scored."""
     paper = section(config)
     tasks = {str(task): settings.corpus for task, settings in paper.tasks.items()}
-    return {
-        "tasks": tasks,
-        "languages": {corpus: config.corpora[corpus].languages for corpus in tasks.values()},
-        "sources": paper.sources,
-        "models": {name: bool(model.weight) and model.layers != "all" for name, model in paper.models.items()},
-        "penalties": {
+    return Study(
+        tasks=tasks,
+        languages={corpus: config.corpora[corpus].languages for corpus in tasks.values()},
+        sources=paper.sources,
+        models={name: bool(model.weight) and model.layers != "all" for name, model in paper.models.items()},
+        penalties={
             name: model.model_dump(include={"weight", "layers", "anchor"}) for name, model in paper.models.items() if model.weight
         },
-    }
+    )
 
 
 def removals(config: Config) -> dict[str, list[dict[str, Any]]]:

@@ -1,6 +1,6 @@
 """wu2019: its tables and figures, each with what it needs and how the report describes it."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table
@@ -35,13 +35,13 @@ TITLES = {
 @once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
-    shown = Study(**study(config))
+    shown = study(config)
     of_tables = {table: [task] for task, table in TABLES.items() if task in shown.tasks}
-    made = {"table1": _made("table1", "tables", settings={"study": study(config)}, decimals=None)}
+    made = {"table1": _made("table1", "tables", settings={"study": asdict(study(config))}, decimals=None)}
     made |= {table: _table(table, tasks[0], shown, config) for table, tasks in of_tables.items()}
     variants = [shown.zero_shot(task, variant) for task in shown.tasks for variant in (FULL, *shown.variants)]
     if shown.variants:
-        of_variants = {"needs": _needs(variants, config), "settings": {"study": study(config)}}
+        of_variants = {"needs": _needs(variants, config), "settings": {"study": asdict(study(config))}}
         made["figure1"] = _made("figure1", "figures", **of_variants)
         made["figure1_cells"] = _made("figure1_cells", "layers", **of_variants)
     if section(config).identification:
@@ -71,7 +71,7 @@ def _table(name: str, task: str, shown: Study, config: Config) -> Item:
     if task == "parsing":
         of_source += [shown.zero_shot(task, TAGS), *([shown.zero_shot(task, RELEASED_ROOT)] if shown.released_root else [])]
     names = list(dict.fromkeys([*of_source, *shown.in_language(task).values()]))
-    return _made(name, "tables", needs=_needs(names, config), settings={"study": study(config)})
+    return _made(name, "tables", needs=_needs(names, config), settings={"study": asdict(study(config))})
 
 
 def _overlap(shown: Study, config: Config) -> dict[str, Item]:

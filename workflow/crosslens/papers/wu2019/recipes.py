@@ -19,6 +19,7 @@ from crosslens.papers.wu2019.layout import (
     RELEASED_ROOT,
     TAGS,
     UNTRAINED,
+    Study,
     Variant,
     freeze,
     recipe_name,
@@ -83,24 +84,25 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
     }
 
 
-def study(config: Config) -> dict[str, Any]:
-    """What is trained and scored, as the fields of layout.Study."""
+@once
+def study(config: Config) -> Study:
+    """What is trained and scored."""
     paper = section(config)
     tests = {str(task): paper.corpora(task, config, "test") for task in paper.tasks}
     codes = dict.fromkeys(code for languages in tests.values() for code in languages)
-    return {
-        "source": paper.source_language,
-        "tests": tests,
-        "trains": {str(task): paper.corpora(task, config, "train") for task in paper.tasks},
-        "frozen": paper.frozen,
-        "features": paper.features is not None,
-        "released_root": paper.released_root,
-        "names": {code: languages_table()[code]["name"] for code in codes},
-        "chance": {task: 100 / len(_labels(task, config)) for task in OF_TEXTS if task in paper.tasks},
-        "substitutes": {
+    return Study(
+        source=paper.source_language,
+        tests=tests,
+        trains={str(task): paper.corpora(task, config, "train") for task in paper.tasks},
+        frozen=paper.frozen,
+        features=paper.features is not None,
+        released_root=paper.released_root,
+        names={code: languages_table()[code]["name"] for code in codes},
+        chance={task: 100 / len(_labels(task, config)) for task in OF_TEXTS if task in paper.tasks},
+        substitutes={
             str(task): _sources(each.corpora, config) for task, each in paper.tasks.items() if each.corpora != PRINTED[task]
         },
-    }
+    )
 
 
 def _sources(corpora: Iterable[str], config: Config) -> list[str]:

@@ -42,6 +42,11 @@ def or_null(schema: dict[str, Any]) -> None:
         values[key] = {"anyOf": [values[key], {"type": "null"}]}
 
 
+def without_null(values: Any) -> Any:
+    """A mapping without the names that are null, which overlays omit so; any other value as it is, for the validation."""
+    return {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
+
+
 class ConfigError(DataError):
     """A wrong value in the configuration."""
 

@@ -1,10 +1,10 @@
 """liang2021: which models are trained, and how."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.training import Clip, LengthPools, NotNegative, Positive, Seeds, Training
 from crosslens.config.whole import Config, PaperSection
 from crosslens.papers.liang2021.layout import BASELINE
@@ -175,10 +175,7 @@ class Liang2021(PaperSection):
     probing: Probing = Field(Probing(), description="figures 1, 2, 3 and 5")
     training: LiangTraining = Field(LiangTraining(), description="settings that all trainings share")
 
-    @field_validator("tasks", "models", "texts", mode="before")
-    @classmethod
-    def _without_null(cls, named: Any) -> Any:
-        return {name: of for name, of in named.items() if of is not None} if isinstance(named, dict) else named
+    _named = field_validator("tasks", "models", "texts", mode="before")(without_null)
 
     @model_validator(mode="after")
     def _compared(self) -> Self:
@@ -243,9 +240,4 @@ class Liang2021(PaperSection):
 
 
 PAPER_SECTION = Liang2021
-
-
-def section(config: Config) -> Liang2021:
-    """The paper's part of a configuration in which it is not null."""
-    found: Liang2021 = config.paper("liang2021")  # type: ignore[assignment]
-    return found
+section = Liang2021.of

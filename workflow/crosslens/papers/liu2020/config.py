@@ -1,10 +1,10 @@
 """liu2020: which encoders are pretrained, how words are retrieved, tokens translated, and states shifted."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.static import GloVe, Word2Vec
 from crosslens.config.training import Clip, Positive, Precision, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
@@ -89,10 +89,7 @@ class Pretraining(Section):
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it")
     word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it")
 
-    @field_validator("sizes", mode="before")
-    @classmethod
-    def _without_null(cls, named: Any) -> Any:
-        return {name: number for name, number in named.items() if number is not None} if isinstance(named, dict) else named
+    _named = field_validator("sizes", mode="before")(without_null)
 
 
 class Retrieval(Section):
@@ -256,9 +253,4 @@ class Liu2020(PaperSection):
 
 
 PAPER_SECTION = Liu2020
-
-
-def section(config: Config) -> Liu2020:
-    """The paper's part of a configuration in which it is not null."""
-    found: Liu2020 = config.paper("liu2020")  # type: ignore[assignment]
-    return found
+section = Liu2020.of

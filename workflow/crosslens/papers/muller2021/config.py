@@ -147,9 +147,4 @@ class Muller2021(PaperSection):
 
 
 PAPER_SECTION = Muller2021
-
-
-def section(config: Config) -> Muller2021:
-    """The paper's part of a configuration in which it is not null."""
-    found: Muller2021 = config.paper("muller2021")  # type: ignore[assignment]
-    return found
+section = Muller2021.of

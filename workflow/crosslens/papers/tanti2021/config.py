@@ -227,9 +227,4 @@ class Tanti2021(PaperSection):
 
 
 PAPER_SECTION = Tanti2021
-
-
-def section(config: Config) -> Tanti2021:
-    """The paper's part of a configuration in which it is not null."""
-    found: Tanti2021 = config.paper("tanti2021")  # type: ignore[assignment]
-    return found
+section = Tanti2021.of

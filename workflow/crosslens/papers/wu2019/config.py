@@ -1,10 +1,10 @@
 """wu2019: which models are trained, and how."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
 from crosslens.papers.wu2019.layout import FULL, Variant, freeze
@@ -158,10 +158,7 @@ class Wu2019(PaperSection):
     overlap: Overlap | None = Field(Overlap(), description="overlap of subwords; null omits it")
     search: WuSearch = Field(WuSearch(), description="grid search")
 
-    @field_validator("tasks", mode="before")
-    @classmethod
-    def _without_null(cls, named: Any) -> Any:
-        return {name: of for name, of in named.items() if of is not None} if isinstance(named, dict) else named
+    _named = field_validator("tasks", mode="before")(without_null)
 
     def reading_of(self, task: TaskName) -> str:
         """Key of a task's reading."""
@@ -275,9 +272,4 @@ def _by_language(corpora: "Iterable[str]", config: Config, split: str) -> dict[s
 
 
 PAPER_SECTION = Wu2019
-
-
-def section(config: Config) -> Wu2019:
-    """The paper's part of a configuration in which it is not null."""
-    found: Wu2019 = config.paper("wu2019")  # type: ignore[assignment]
-    return found
+section = Wu2019.of

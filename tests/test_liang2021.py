@@ -749,7 +749,7 @@ def test_printed_cells_stand_alone_where_nothing_is_configured(records, publishe
 def test_figure_4_shows_what_is_lost_in_the_mean_over_all_languages(config, records):
     """Each kind of directions less its own, English included."""
     removals = recipes.removals(config)
-    study = Study(**recipes.study(config))
+    study = recipes.study(config)
     rows = []
     for task, part in [(task, part) for task, parts in removals.items() for part in parts]:
         place = {"recipe": part["recipe"], "item": part["head"], "corpus": study.tasks[task], "definition": CHUNK_MICRO_F1}

@@ -1,7 +1,7 @@
 """muller2021: its recipes, and the scores and similarities that its tables are made of."""
 
 import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021 import recipes
 from crosslens.papers.muller2021.hyperparameters import hyperparameters, searched
-from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, Study, needs, recipe_name, rows
+from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, needs, recipe_name, rows
 from crosslens.papers.muller2021.paper import draws, measures
 from crosslens.papers.muller2021.tables import table
 from crosslens.recipes import Edit
@@ -152,7 +152,7 @@ def test_relations_with_subtypes_are_those_of_the_training_data(values):
             assert recipe.heads[TASK].labels == labels and recipe.heads[TASK].subtypes == subtypes
             settings = measures(recipe, of)["attachment"]
             assert (settings["relations"], settings["training"]) == (labels, [(corpus, source[:2], "train")])
-        study = Study(**recipes.study(of))
+        study = recipes.study(of)
         for name in ("table1", "table2", "table5", "table6"):
             parsing = [row for row in rows(name, study) if row.task == "parsing"]
             assert {row.definition for row in parsing} == {"", definition}
@@ -173,7 +173,7 @@ def test_corpora_have_the_names_that_the_configuration_gives_them(values):
     corpora = {new.get(name, name): of for name, of in values["corpora"].items()}
     papers = values["papers"] | {key: renamed(values["papers"][key]) for key in ("muller2021", "wu2019")}
     before, after = load(values), load(values | {"corpora": corpora, "papers": papers})
-    old, other = (Study(**recipes.study(of)) for of in (before, after))
+    old, other = (recipes.study(of) for of in (before, after))
     for name in ("table1", "table2", "table5", "table6", "table7", "table8"):
         shown = rows(name, other)
         assert [[(new[corpus], code) for corpus, code in row.texts] for row in rows(name, old)] == [[*row.texts] for row in shown]
@@ -186,7 +186,7 @@ def test_corpora_have_the_names_that_the_configuration_gives_them(values):
 
 def test_every_score_of_a_printed_tables_recipes_is_shown(config):
     """No configured test set is left out of the tables in silence; validation is for table 5 alone."""
-    study = Study(**recipes.study(config))
+    study = recipes.study(config)
     shown = {(row.task, row.source, *text) for name in ITEMS if name in BY_LANGUAGE.values() or name in ("table2", "table5")
              for row in rows(name, study) for text in row.texts}  # fmt: skip
     for name, recipe in recipes.recipes(config).items():
@@ -215,7 +215,7 @@ def test_the_number_of_layers_is_the_encoders(tmp_path, config):
     records_of.write([], tmp_path / "scores.parquet", {})
     published = Published.read(REPOSITORY / "resources/published/muller2021.csv")
     inputs = Inputs([Need("attachment", recipe, (0,))], [[tmp_path / "scores.parquet"]], published, {}, {}, tmp_path)
-    settings = {"recipes": [recipe], "study": recipes.study(config), "further": []}
+    settings = {"recipes": [recipe], "study": asdict(recipes.study(config)), "further": []}
     remarks = table("table6", inputs, settings)["remark"]
     assert len(remarks) > 16 and remarks.str.contains("encoder with 2 layers, 12 in the paper").all()
 

@@ -9,7 +9,7 @@ from crosslens.config.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
 from crosslens.config.units import Units
 from crosslens.papers.configuration import load
 from crosslens.papers.wu2019.items import items
-from crosslens.papers.wu2019.layout import IDENTIFICATION, TASKS, UNTRAINED, Study
+from crosslens.papers.wu2019.layout import IDENTIFICATION, TASKS, UNTRAINED
 from crosslens.papers.wu2019.paper import PAPER
 from crosslens.papers.wu2019.recipes import PRINTED, recipes, study, trials
 from crosslens.recipes import ENCODER, Edit
@@ -164,11 +164,11 @@ def test_topics_are_those_of_the_corpora(values):
 
 
 def test_substitutes_are_named(config, values):
-    assert Study(**study(config)).substitutes == {}
+    assert study(config).substitutes == {}
     changed = deepcopy(values)
     changed["papers"]["wu2019"]["tasks"]["ner"] = {"corpora": ["conll2002", "wikiann"]}
     other = load(changed)
-    found = Study(**study(other))
+    found = study(other)
     assert found.substitutes == {"ner": ["CoNLL-2002", "WikiANN (PAN-X)"]}
     instead = "CoNLL-2002 and WikiANN (PAN-X) instead of CoNLL-2002, CoNLL-2003 and MSRA"
     shown, before = items(other), items(config)

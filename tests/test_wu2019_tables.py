@@ -241,7 +241,7 @@ def test_trials_of_the_grid_rest_on_a_seed_each(tmp_path):
         name, path = f"wu2019/ner/en/full/trials/{number}", tmp_path / f"{number}.csv"
         with sealed(path) as temporary:
             pd.DataFrame({"epoch": [1, 2], "score": scores}).to_csv(temporary, index=False)
-        trials[name] = {"task": "ner", "rate": 1e-5 * (number + 1)}
+        trials[name] = {"task": "ner", "variant": "full", "rate": 1e-5 * (number + 1)}
         histories.append((name, 42, path))
     table = search.table("search", SimpleNamespace(by_seed=lambda kind: iter(histories)), {"trials": trials})
     assert table[["row", "column", "here", "seeds"]].to_numpy().tolist() == [

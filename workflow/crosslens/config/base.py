@@ -42,6 +42,11 @@ def or_null(schema: dict[str, Any]) -> None:
         values[key] = {"anyOf": [values[key], {"type": "null"}]}
 
 
+def without_null(values: Any) -> Any:
+    """A mapping without the names that are null, which overlays omit so; any other value as it is, for the validation."""
+    return {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
+
+
 class ConfigError(DataError):
     """A wrong value in the configuration."""
 
@@ -187,6 +192,13 @@ class OneOfKinds(Section):
 def nearest(key: object, names: Iterable[str] | None = None) -> str:
     """'; did you mean ...?' for an unknown name, or ''; without `names`, those of all keys."""
     key = key[:80] if isinstance(key, str) else short(key)
-    known = {name for section in Section.__subclasses__() for name in section.model_fields} if names is None else set(names)
+    known = {name for section in _subclasses(Section) for name in section.model_fields} if names is None else set(names)
     close = difflib.get_close_matches(key, sorted(known - {key}), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def _subclasses(section: type[Section]) -> Iterator[type[Section]]:
+    """All sections that are made of a section."""
+    for subclass in section.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)

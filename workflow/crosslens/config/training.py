@@ -1,10 +1,10 @@
 """Keys of trainings that papers have alike, described once; each paper states its own defaults."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from crosslens.config.base import Share
+from crosslens.config.base import Section, Share
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -19,3 +19,19 @@ Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
     Field(description="of matrix products in training; auto: bfloat16 where the processor supports it"),
 ]
+
+
+class Training(Section):
+    """Settings of trainings that all papers have; a paper sets other defaults and adds keys of its own."""
+
+    RECIPE: ClassVar[tuple[str, ...]] = ()  # further keys that a recipe has under the same names
+
+    warmup: Warmup = 0.0
+    decay: Decay = "linear"
+    weight_decay: WeightDecay = 0.0
+    clip: Clip = None
+    precision: Precision = "float32"
+
+    def of_recipe(self) -> dict[str, Any]:
+        """The settings that a recipe has under the same names: those of all papers, and RECIPE."""
+        return self.model_dump(include={*Training.model_fields, *self.RECIPE})

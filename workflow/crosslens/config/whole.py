@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_validator
 
-from crosslens.config.base import Count, Name, Section, nearest, or_null, plain
+from crosslens.config.base import Count, Name, Section, nearest, or_null, plain, without_null
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
@@ -21,6 +21,11 @@ class PaperSection(Section):
 
     encoder: str = Field(description="key of encoders")
     reading: str = Field(description="key of readings: how the paper's texts become tokens")
+
+    @classmethod
+    def of(cls, config: "Config") -> Self:
+        """The section of this paper in a configuration in which it is not null."""
+        return next(section for _, section in config.papers if isinstance(section, cls))
 
     def check(self, config: "Config") -> None:
         """Raise ValueError, with the key, where the section does not fit the rest of the configuration."""
@@ -54,12 +59,7 @@ class Config(Section):
     phrasebook: Phrasebook = Field(Phrasebook(), description="generated corpora in the official formats")
     papers: Section = Field(description="the studies")
 
-    @field_validator("corpora", mode="before")
-    @classmethod
-    def _without_null(cls, corpora: Any) -> Any:
-        if not isinstance(corpora, dict):
-            return corpora
-        return {name: corpus for name, corpus in corpora.items() if corpus is not None}
+    _named = field_validator("corpora", mode="before")(without_null)
 
     @field_validator("encoders")
     @classmethod

@@ -1,21 +1,11 @@
 """liang2021: which models are trained, and how."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
-from crosslens.config.training import (
-    Clip,
-    Decay,
-    LengthPools,
-    NotNegative,
-    Positive,
-    Precision,
-    Seeds,
-    Warmup,
-    WeightDecay,
-)
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
+from crosslens.config.training import Clip, LengthPools, NotNegative, Positive, Seeds, Training
 from crosslens.config.whole import Config, PaperSection
 from crosslens.papers.liang2021.layout import BASELINE
 
@@ -24,16 +14,15 @@ First = Annotated[int, Field(ge=0)]
 TaskName = Literal["pos", "ner"]
 
 
-class Training(Section):
+class LiangTraining(Training):
     """Settings that all trainings share; XTREME's, where the paper names none."""
+
+    RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
     epochs: Count = Field(2, description="number of epochs")
     batch: Count = Field(32, description="sentences per step; the authors accumulated 8 times 4")
     rate: Rate = Field(2e-5, description="learning rate of encoder and head")
     head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
-    warmup: Warmup = 0.0
-    decay: Decay = "linear"
-    weight_decay: WeightDecay = 0.0
     epsilon: Positive = Field(1e-8, description="of AdamW")
     clip: Clip = 1.0
     dropout: Share = Field(0.1, description="before the head, in models with dropout")
@@ -44,7 +33,6 @@ class Training(Section):
         "last (the released script without options). Heads on a frozen encoder, which train together: last",
     )
     length_pools: LengthPools = False
-    precision: Precision = "float32"
 
 
 class LiangTask(Section):
@@ -185,12 +173,9 @@ class Liang2021(PaperSection):
     )
     removal: Removal = Field(Removal(), description="figure 4")
     probing: Probing = Field(Probing(), description="figures 1, 2, 3 and 5")
-    training: Training = Field(Training(), description="settings that all trainings share")
+    training: LiangTraining = Field(LiangTraining(), description="settings that all trainings share")
 
-    @field_validator("tasks", "models", "texts", mode="before")
-    @classmethod
-    def _without_null(cls, named: Any) -> Any:
-        return {name: of for name, of in named.items() if of is not None} if isinstance(named, dict) else named
+    _named = field_validator("tasks", "models", "texts", mode="before")(without_null)
 
     @model_validator(mode="after")
     def _compared(self) -> Self:
@@ -255,9 +240,4 @@ class Liang2021(PaperSection):
 
 
 PAPER_SECTION = Liang2021
-
-
-def section(config: Config) -> Liang2021:
-    """The paper's part of a configuration in which it is not null."""
-    found: Liang2021 = config.paper("liang2021")  # type: ignore[assignment]
-    return found
+section = Liang2021.of

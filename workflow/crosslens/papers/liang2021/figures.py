@@ -11,11 +11,8 @@ from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWIN
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import METHODS
 from crosslens.reports.figures.curves import LAYERS, Curve, panels
-from crosslens.reports.figures.style import look
+from crosslens.reports.figures.style import DOTTED, GREY, Look, look
 
-Look = Mapping[str, str | float]
-GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
-DOTTED: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": ":"}
 SEEDS = "Bands show the range over {} seeds; each seed has its own subspace, split of the words and random directions."
 ONE_SEED = "Bands: 95 % intervals over languages, or over features of typology."
 

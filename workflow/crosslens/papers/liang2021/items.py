@@ -1,11 +1,12 @@
 """liang2021: its tables and figures, each with what it needs and how the report describes it."""
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from crosslens.config.whole import Config, once
 from crosslens.papers.liang2021 import captions
 from crosslens.papers.liang2021.config import section
-from crosslens.papers.liang2021.layout import ITEMS, Study, pretrained, untrained
+from crosslens.papers.liang2021.layout import ITEMS, pretrained, untrained
 from crosslens.papers.liang2021.probes import GROUPS, IDENTIFICATION, SIMILARITY, TYPOLOGY
 from crosslens.papers.liang2021.recipes import recipes, removals, study
 from crosslens.recipes import Recipe
@@ -39,19 +40,19 @@ def _item(name: str, config: Config) -> Item:
 
 
 def _table(name: str, config: Config) -> Item:
-    configured, shown = recipes(config), Study(**study(config))
+    configured, shown = recipes(config), study(config)
     names = [shown.recipe(*combination, model) for combination in shown.combinations(name) for model in shown.shown(name)]
     corpora = tuple(dict.fromkeys(shown.tasks[task] for task, _ in shown.combinations(name)))
     seeds = tuple(section(config).seeds)
     needs = tuple(Need(measure, recipe, seeds) for recipe in names for measure in (kind(configured[recipe]), "history"))
-    return _made(name, "tables", needs=needs, settings=study(config), corpora=corpora)
+    return _made(name, "tables", needs=needs, settings={"study": asdict(shown)}, corpora=corpora)
 
 
 def _removal(config: Config) -> Item:
     shown = removals(config)
     names = dict.fromkeys(part["recipe"] for parts in shown.values() for part in parts)
     needs = tuple(Need("classification", recipe, tuple(section(config).seeds)) for recipe in names)
-    return _made("figure4", "removal", needs=needs, settings={"study": study(config), "removals": shown})
+    return _made("figure4", "removal", needs=needs, settings={"study": asdict(study(config)), "removals": shown})
 
 
 def _probes(name: str, config: Config) -> Item:

@@ -7,8 +7,8 @@ from crosslens.config.base import Split
 from crosslens.config.heads import TASK, LinearHead, Projection
 from crosslens.config.labels import ENTITIES, UPOS
 from crosslens.config.whole import Config, once
-from crosslens.papers.liang2021.config import Liang2021, Model, TaskName, section
-from crosslens.papers.liang2021.layout import PAPER, part_name, pretrained, recipe_name, untrained
+from crosslens.papers.liang2021.config import Liang2021, LiangTraining, Model, TaskName, section
+from crosslens.papers.liang2021.layout import PAPER, Study, part_name, pretrained, recipe_name, untrained
 from crosslens.recipes import ENCODER, Artefact, Data, Drift, Edit, Penalty, Phase, Recipe, Score, Stage, Term
 
 LABELS = {"pos": UPOS, "ner": tuple(tag for tag in ENTITIES if not tag.endswith("-MISC"))}
@@ -36,19 +36,20 @@ def recipes(config: Config) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in made}
 
 
-def study(config: Config) -> dict[str, Any]:
-    """What is trained and scored, as the fields of layout.Study."""
+@once
+def study(config: Config) -> Study:
+    """What is trained and scored."""
     paper = section(config)
     tasks = {str(task): settings.corpus for task, settings in paper.tasks.items()}
-    return {
-        "tasks": tasks,
-        "languages": {corpus: config.corpora[corpus].languages for corpus in tasks.values()},
-        "sources": paper.sources,
-        "models": {name: bool(model.weight) and model.layers != "all" for name, model in paper.models.items()},
-        "penalties": {
+    return Study(
+        tasks=tasks,
+        languages={corpus: config.corpora[corpus].languages for corpus in tasks.values()},
+        sources=paper.sources,
+        models={name: bool(model.weight) and model.layers != "all" for name, model in paper.models.items()},
+        penalties={
             name: model.model_dump(include={"weight", "layers", "anchor"}) for name, model in paper.models.items() if model.weight
         },
-    }
+    )
 
 
 def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
@@ -83,15 +84,16 @@ def _model(name: str, task: TaskName, sources: Sequence[str], model: Model, conf
     )
     heads = {TASK: LinearHead(labels=LABELS[task])}
     # The released code's dropout before the head is the encoder's too (run_tag_LDAR.py, line 89).
-    options: dict[str, Any] = {} if model.dropout else {"dropout": 0.0, "encoder_dropout": False}
+    training = paper.training if model.dropout else paper.training.model_copy(update={"dropout": 0.0})
     # At all layers from the pretrained encoder, whatever the model's own penalty: so any two models can be compared.
     drift = Penalty(weight=model.weight, dimensions=paper.dimensions)
-    return _recipe(name, task, sources, heads, config, penalty=penalty if model.weight else None, drift=drift, **options)
+    own = penalty if model.weight else None
+    return _recipe(name, task, sources, heads, training, config, penalty=own, drift=drift, encoder_dropout=model.dropout)
 
 
 def _tuned(task: TaskName, first: int, random: bool, config: Config) -> Recipe:
-    head = LinearHead(labels=LABELS[task], projection=Projection(first=first, random=random))
-    return _recipe(part_name(first, random), task, section(config).sources[0], {TASK: head}, config)
+    paper, head = section(config), LinearHead(labels=LABELS[task], projection=Projection(first=first, random=random))
+    return _recipe(part_name(first, random), task, paper.sources[0], {TASK: head}, paper.training, config)
 
 
 def _frozen(task: TaskName, config: Config) -> Recipe:
@@ -100,17 +102,16 @@ def _frozen(task: TaskName, config: Config) -> Recipe:
     parts = {f"{TASK} {part_name(*part)}": Projection(first=part[0], random=part[1]) for part in _parts(paper.removal.first)}
     heads = {name: LinearHead(labels=LABELS[task], projection=projection) for name, projection in parts.items()}
     rate = paper.removal.rate
-    options: dict[str, Any] = {"rate": rate, "head_rate": rate, "clip": None, "keep": "last", "interval": None}
-    return _recipe(FROZEN, task, paper.sources[0], heads, config, frozen=True, **options)
+    training = paper.training.model_copy(update={"rate": rate, "head_rate": rate, "clip": None, "keep": "last"})
+    return _recipe(FROZEN, task, paper.sources[0], heads, training, config, frozen=True)
 
 
 def _recipe(
-    name: str, task: TaskName, sources: Sequence[str], heads: Mapping[str, LinearHead], config: Config, *,
-    penalty: Penalty | None = None, drift: Penalty | None = None, frozen: bool = False, **changes: Any,
+    name: str, task: TaskName, sources: Sequence[str], heads: Mapping[str, LinearHead], training: LiangTraining, config: Config,
+    *, penalty: Penalty | None = None, drift: Penalty | None = None, frozen: bool = False, encoder_dropout: bool = True,
 ) -> Recipe:  # fmt: skip
-    """A training of some heads, scored in all languages. changes: to the settings that all trainings share."""
+    """A training of some heads, scored in all languages. frozen: of the heads alone, which are rated by epoch."""
     paper = section(config)
-    settings = paper.training.model_dump() | {"interval": paper.tasks[task].interval} | changes
     train, validation = (_own(paper, task, split, sources) for split in ("train", "validation"))
     watched = validation.model_copy(update={"texts": WATCHED})
     stage = Stage(
@@ -121,15 +122,15 @@ def _recipe(
                 update=(*([] if frozen else [ENCODER]), *heads),
             ),
         ),
-        epochs=settings["epochs"],
-        batch=settings["batch"],
-        encoder_rate=0.0 if frozen else settings["rate"],
-        head_rate=settings["head_rate"] or settings["rate"],
+        epochs=training.epochs,
+        batch=training.batch,
+        encoder_rate=0.0 if frozen else training.rate,
+        head_rate=training.head_rate or training.rate,
         new_heads=tuple(heads),
         select_head=next(iter(heads)),
         select_data=validation,
-        interval=settings["interval"],
-        keep=settings["keep"],
+        interval=None if frozen else paper.tasks[task].interval,
+        keep=training.keep,
         watch=(Drift(head=TASK, data=watched, penalty=drift),) if drift else (),
     )
     corpus = paper.tasks[task].corpus
@@ -148,7 +149,8 @@ def _recipe(
         scores=tuple(Score(head=head, data=test) for head in heads),
         select_by="spans",  # seqeval's f1_score for both tasks (run_tag_LDAR.py, lines 272-274 and 390-392)
         keeps_weights=False,
-        **{name: value for name, value in settings.items() if name in Recipe.model_fields},
+        encoder_dropout=encoder_dropout,
+        **training.of_recipe(),
     )
 
 

@@ -13,11 +13,11 @@ from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import TASKS, Study
 from crosslens.papers.wording import by_seeds
 from crosslens.reports.figures.curves import Curve, panels
-from crosslens.reports.figures.style import look
+from crosslens.reports.figures.style import GREY, Look, look
 from crosslens.runs.errors import DataError
 
-LOOKS: Mapping[bool, tuple[str, Mapping[str, str | float]]] = {
-    True: ("random directions", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),
+LOOKS: Mapping[bool, tuple[str, Look]] = {
+    True: ("random directions", GREY),
     False: ("language directions", look(0)),
 }
 FROZEN, TUNED = "frozen encoder", "fine-tuned encoder"

@@ -54,11 +54,11 @@ class Place(NamedTuple):
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A table. settings: the fields of Study."""
+    """A table. settings: study, the fields of Study."""
     sizes = {corpus: {path.name.split(".")[0]: parquet.rows(path) for path in verified(folder).glob("*.train.parquet")}
              for corpus, folder in inputs.tokens.items()}  # fmt: skip
     histories = {(recipe, seed): pd.read_csv(verified(path)) for recipe, seed, path in inputs.by_seed("history")}
-    return made(name, inputs.records(), inputs.published, Study(**settings), sizes, histories)
+    return made(name, inputs.records(), inputs.published, Study(**settings["study"]), sizes, histories)
 
 
 def made(

@@ -14,7 +14,7 @@ from crosslens.measures import shifts
 from crosslens.numerics.intervals import families_interval, standard_error
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import learned
-from crosslens.papers.liu2020.layout import LAST, PAPER, STATIC, Study, inference, pretraining, title
+from crosslens.papers.liu2020.layout import LAST, PAPER, STATIC, Study, alpha, inference, pretraining, title
 from crosslens.papers.liu2020.learned import FROZEN, RETRIEVED, TUNED
 from crosslens.papers.liu2020.retrieval import RANK, last_layer
 from crosslens.reports import cells
@@ -135,11 +135,11 @@ def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
         of_weight = where(shifted, weight=weight)
         for column, measure in (("subwords of the target", shifts.CONVERT_RATE), (against, against)):
             statement = "negative weights give the source language"
-            yield _share(statement, f"alpha = {weight:g}, {column}", where(of_weight, measure=measure), model)
+            yield _share(statement, f"{alpha(weight)}, {column}", where(of_weight, measure=measure), model)
     positive = shifted[shifted["weight"] > 0]
     for weight in sorted(set(positive["weight"])):
         rows = where(positive, weight=weight, measure=outside)
-        yield _share("outputs are of one of the two languages", f"alpha = {weight:g}, {outside}", rows, model)
+        yield _share("outputs are of one of the two languages", f"{alpha(weight)}, {outside}", rows, model)
     masked = where(test, definition=shifts.MASKED)
     for measure, column in ((shifts.SHARES["target"], ""), (shifts.PROBABILITY, "probability of ")):
         statement = "masked subwords are hardly ever another language's"
@@ -150,16 +150,16 @@ def _tokens(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
         rates = where(layers, weight=weight, measure=shifts.CONVERT_RATE, subspace=first)
         by_item = {d: where(rates, definition=d).set_index("item")["value"] for d in (shifts.RANDOM, shifts.SHIFT)}
         claim = Claim("the shift turns the language, beyond a random vector")
-        yield _difference("convert rate, shift less random direction", f"alpha = {weight:g}", claim, [model], study,
+        yield _difference("convert rate, shift less random direction", alpha(weight), claim, [model], study,
                           *(100 * by_item[d] for d in (shifts.RANDOM, shifts.SHIFT)))  # fmt: skip
 
 
 def _rises(rates: pd.DataFrame, model: Model, study: Study) -> Iterator[dict[str, Any]]:
     """The convert rate of each positive weight less that of the one before, by direction."""
     claim = Claim("the convert rate rises with the weight")
-    for weights in pairwise(sorted({weight for weight in rates["weight"] if weight > 0})):
-        by_item = [100 * where(rates, weight=weight).set_index("item")["value"] for weight in weights]
-        column = "alpha = {1:g} less alpha = {0:g}".format(*weights)
+    for lower, higher in pairwise(sorted({weight for weight in rates["weight"] if weight > 0})):
+        by_item = [100 * where(rates, weight=weight).set_index("item")["value"] for weight in (lower, higher)]
+        column = f"{alpha(higher)} less {alpha(lower)}"
         yield _difference("convert rate by weight", column, claim, [model], study, *by_item)
 
 

@@ -1,12 +1,12 @@
 """liu2020: which encoders are pretrained, how words are retrieved, tokens translated, and states shifted."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.static import GloVe, Word2Vec
-from crosslens.config.training import Clip, Decay, Positive, Precision, Seeds, Warmup, WeightDecay
+from crosslens.config.training import Clip, Positive, Precision, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
 
 RELEASED = "released"
@@ -15,8 +15,10 @@ Window = Annotated[int, Field(ge=8, le=512)] | Literal["sentence"]
 Weighting = Literal["tokens", "texts", "released"]
 
 
-class Bert(Section):
+class Bert(Training):
     """Masked language models pretrained from scratch (section 3.2). The paper gives neither shape, steps nor rate."""
+
+    RECIPE = ("epsilon", "parts", "encoder_dropout")
 
     encoder: str = Field(description="key of encoders: an untrained BERT")
     window: Window = Field(
@@ -45,7 +47,6 @@ class Bert(Section):
     )
     rate: Rate = Field(1e-4, description="learning rate (BERT's)")
     warmup: Warmup = 0.01
-    decay: Decay = "linear"
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     epsilon: Positive = Field(1e-6, description="of Adam")
@@ -88,10 +89,7 @@ class Pretraining(Section):
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it")
     word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it")
 
-    @field_validator("sizes", mode="before")
-    @classmethod
-    def _without_null(cls, named: Any) -> Any:
-        return {name: number for name, number in named.items() if number is not None} if isinstance(named, dict) else named
+    _named = field_validator("sizes", mode="before")(without_null)
 
 
 class Retrieval(Section):
@@ -137,8 +135,10 @@ class Translation(Section):
     variants: list[Means] = Field([], description="of the mean, compared with the printed convert rates: item calibration")
 
 
-class Inference(Section):
+class Inference(Training):
     """XNLI (section 4.3: table 4; figures 2, 4 and 6)."""
+
+    RECIPE = ("dropout",)
 
     corpus: str = Field(description="key of corpora of kind pairs")
     reading: str = Field(description="key of readings")
@@ -158,12 +158,10 @@ class Inference(Section):
         "not say so",
     )
     warmup: Warmup = 0.1
-    decay: Decay = "linear"
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     dropout: Share = Field(0.1, description="before the head")
     segments: bool = Field(True, description="token type 1 for the second text of a pair")
-    precision: Precision = "float32"
     weights: list[float] = Field(
         [number / 10 for number in range(31)], min_length=2, description="of the shift, from which development data select"
     )
@@ -255,9 +253,4 @@ class Liu2020(PaperSection):
 
 
 PAPER_SECTION = Liu2020
-
-
-def section(config: Config) -> Liu2020:
-    """The paper's part of a configuration in which it is not null."""
-    found: Liu2020 = config.paper("liu2020")  # type: ignore[assignment]
-    return found
+section = Liu2020.of

@@ -1,5 +1,6 @@
 """liu2020: its tables and figures, each with what it needs and how the report describes it."""
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table
@@ -14,6 +15,7 @@ from crosslens.papers.liu2020.layout import (
     TITLES,
     UNTRAINED,
     UNTRAINED_MODEL,
+    Study,
     inference,
     pretraining,
     title,
@@ -30,7 +32,7 @@ TRANSLATED = ("table1", "table2", "figure7", "figure8")
 @once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
-    paper, shown = section(config), study(config)
+    paper, shown = section(config), asdict(study(config))
     sizes = list(paper.pretraining.sizes)
     settings: dict[str, Any] = {"study": shown}
     masked_need, translation_need = (MASKED, translator(config)), (TRANSLATION, translator(config))
@@ -70,25 +72,25 @@ def items(config: Config) -> dict[str, Item]:
     return {name: made[name] for name in TITLES if name in made}
 
 
-def study(config: Config) -> dict[str, Any]:
-    """What is trained and shown, as the fields of layout.Study."""
+def study(config: Config) -> Study:
+    """What is trained and shown."""
     paper = section(config)
     codes = dict.fromkeys(
         [*config.corpora[paper.pretraining.corpus].languages, *config.corpora[paper.inference.corpus].languages]
     )
-    return {
-        "source": paper.source_language,
-        "encoder": paper.encoder,
-        "models": paper.pretrained(),
-        "sizes": paper.pretraining.sizes,
-        "windows": paper.pretraining.bert.windows,
-        "translator": translator(config),
-        "translation": paper.translation.model_dump(exclude={"variants"}),
-        "inference": paper.inference.languages,
-        "half": paper.inference.pretrained_half,
-        "names": {code: languages_table()[code]["name"] for code in codes},
-        "families": {code: languages_table()[code]["family"] for code in codes},
-    }
+    return Study(
+        source=paper.source_language,
+        encoder=paper.encoder,
+        models=paper.pretrained(),
+        sizes=paper.pretraining.sizes,
+        windows=paper.pretraining.bert.windows,
+        translator=translator(config),
+        translation=paper.translation.model_dump(exclude={"variants"}),
+        inference=paper.inference.languages,
+        half=paper.inference.pretrained_half,
+        names={code: languages_table()[code]["name"] for code in codes},
+        families={code: languages_table()[code]["family"] for code in codes},
+    )
 
 
 def _retrieval(models: list[str]) -> list[tuple[str, str]]:

@@ -61,6 +61,16 @@ def title(model: str) -> str:
     return STATIC.get(kind) or ("BERT, a sentence an example" if window == "sentence" else f"BERT, window {window}")
 
 
+def alpha(weight: float) -> str:
+    """The weight of a shift as the paper calls it: alpha = 3."""
+    return f"alpha = {weight:g}"
+
+
+def place(layer: int, weight: float) -> str:
+    """Where a shift is added and its weight, as rows of table 2 end: (layer=11, alpha=3)."""
+    return f"(layer={layer}, alpha={weight:g})"
+
+
 @dataclass(frozen=True)
 class Study:
     """What is pretrained, translated and shown, as configured.

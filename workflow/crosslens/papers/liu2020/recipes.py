@@ -137,9 +137,7 @@ def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
         dropout=0.0,
         select_by="pieces",
         decays="matrices",
-        **settings.model_dump(
-            include={"warmup", "decay", "weight_decay", "clip", "epsilon", "precision", "parts", "encoder_dropout"}
-        ),
+        **settings.of_recipe(),
     )
 
 
@@ -180,7 +178,6 @@ def _inference(
         select_head=TASK,
         select_data=dev,
     )
-    options: dict[str, Any] = settings.model_dump(include={"warmup", "decay", "weight_decay", "clip", "dropout", "precision"})
     segments = settings.segments and not features
     return Recipe(
         name=name,
@@ -199,5 +196,5 @@ def _inference(
         init_sd=0.02,
         select_by="accuracy",
         decays="matrices",
-        **options,
+        **settings.of_recipe(),
     )

@@ -9,7 +9,7 @@ import pandas as pd
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import PAPER, Study
+from crosslens.papers.liu2020.layout import PAPER, Study, alpha, place
 from crosslens.reports import cells
 from crosslens.reports.cells import Published, rounded, where
 from crosslens.storage import parquet
@@ -35,13 +35,13 @@ def _samples(path: Any) -> Iterator[dict[str, Any]]:
     """Inputs, outputs and parallel texts, as remarks; the number of each is the share of the target language's own subwords."""
     seen = set()
     for row in parquet.read(path).to_pylist():
-        place, column = f"pair {row['number']}, {row['item']}", {"here": rounded(row["value"], 3), "seeds": 1, "n": row["n"]}
-        for name in (INPUT, REFERENCE) if place not in seen else ():
+        pair, column = f"pair {row['number']}, {row['item']}", {"here": rounded(row["value"], 3), "seeds": 1, "n": row["n"]}
+        for name in (INPUT, REFERENCE) if pair not in seen else ():
             text = row["text" if name == INPUT else "reference"]
-            yield cells.line(place, name, "text", "", {"here": None, "n": len(text.split())}, None, _remark(text))
-        seen.add(place)
-        weight = f"layer {row['layer']}, alpha = {row['weight']:g}" if row["weight"] else NO_SHIFT
-        yield cells.line(place, weight, SHARES["target"], "", column, None, _remark(row["output"]))
+            yield cells.line(pair, name, "text", "", {"here": None, "n": len(text.split())}, None, _remark(text))
+        seen.add(pair)
+        weight = f"layer {row['layer']}, {alpha(row['weight'])}" if row["weight"] else NO_SHIFT
+        yield cells.line(pair, weight, SHARES["target"], "", column, None, _remark(row["output"]))
 
 
 def _remark(text: str) -> str:
@@ -58,22 +58,22 @@ def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterat
     directions = list(dict.fromkeys(grid["item"]))
     test = where(records, split="test", subspace=first)
     for item in directions:
-        label = f"BLEU-1 (layer={at}, alpha={weight:g})"
+        label = f"BLEU-1 {place(at, weight)}"
         found = where(grid, item=item, split="test", measure=BLEU_1, layer=at, weight=weight)
         yield _bleu(label, item, SHIFT, found, published)
     for split, definition in (("test", TEST), ("dev", DEV)):
         for item in directions:
             of_item = where(grid, item=item, measure=BLEU_1)
             chosen = where(of_item, split=split).sort_values("value", ascending=False, kind="stable").iloc[:1]
-            place = {"layer": chosen["layer"].iloc[0], "weight": chosen["weight"].iloc[0]}
-            yield _bleu("best BLEU-1", item, definition, where(of_item, split="test", **place), published)
-            for row, metric, value in (("best layer", "layer", place["layer"]), ("best alpha", "alpha", place["weight"])):
+            best = {"layer": chosen["layer"].iloc[0], "weight": chosen["weight"].iloc[0]}
+            yield _bleu("best BLEU-1", item, definition, where(of_item, split="test", **best), published)
+            for row, metric, value in (("best layer", "layer", best["layer"]), ("best alpha", "alpha", best["weight"])):
                 printed = published.value("table2", row, item, metric) if definition == TEST else None
                 yield cells.line(row, item, metric, definition, {"here": value, "seeds": len(chosen)}, printed)
     for weight in shown["weights"]:
         for definition in (SHIFT, RANDOM, THIRD):
             for item in directions:
-                row = f"convert rate (layer={layer}, alpha={weight:g})"
+                row = f"convert rate {place(layer, weight)}"
                 found = where(test, item=item, measure=CONVERT_RATE, definition=definition, layer=layer, weight=weight)
                 value = published.value("table2", row, item, CONVERT_RATE) if definition == SHIFT else None
                 yield _line(row, item, CONVERT_RATE, definition, found, 1, value)
@@ -85,7 +85,7 @@ def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterat
         for item in directions:
             weight = max(shown["weights"])
             found = where(test, item=item, measure=BLEU_1, definition=definition, layer=layer, weight=weight)
-            yield _bleu(f"BLEU-1 (layer={layer}, alpha={weight:g})", item, definition, found, None)
+            yield _bleu(f"BLEU-1 {place(layer, weight)}", item, definition, found, None)
 
 
 def shift_grid(records: pd.DataFrame) -> pd.DataFrame:
@@ -120,7 +120,7 @@ def _calibration(records: pd.DataFrame, published: Published, study: Study) -> I
     for mean in dict.fromkeys(rates["subspace"]):
         differences = []
         for row in where(rates, subspace=mean).to_dict("records"):
-            label = f"convert rate (layer={layer}, alpha={row['weight']:g})"
+            label = f"convert rate {place(layer, row['weight'])}"
             printed = published.value("table2", label, row["item"], CONVERT_RATE)
             differences += [abs(row["value"] - printed)] if printed is not None else []
             numbers = {"here": rounded(row["value"], 3), "seeds": 1, "n": row["n"]}

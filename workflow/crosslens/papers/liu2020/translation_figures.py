@@ -9,13 +9,11 @@ from matplotlib.figure import Figure
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import Study
+from crosslens.papers.liu2020.layout import Study, alpha
 from crosslens.papers.liu2020.translation import shift_grid
 from crosslens.reports.cells import where
 from crosslens.reports.figures.curves import Curve, panels
-from crosslens.reports.figures.style import look
-
-LEVEL: Mapping[str, str | float] = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
+from crosslens.reports.figures.style import DOTTED, GREY, Look, look
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
@@ -29,15 +27,15 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     grid, plain = shift_grid(own), where(own, definition=NO_SHIFT)
     title = f"{'Convert rate' if name == 'figure7' else 'BLEU-1'}, {study.names[source]} to {study.names[target]}"
     layers = [*dict.fromkeys(grid["layer"])]
-    by_layer = [_curve(where(grid, weight=weight), "layer", look(number), f"alpha = {weight:g}")
+    by_layer = [_curve(where(grid, weight=weight), "layer", look(number), alpha(weight))
                 for number, weight in enumerate(study.translation["weights"])]  # fmt: skip
     level = float(plain["value"].iloc[0])
     flat = pd.DataFrame({"value": level}, index=pd.Index(layers))
-    by_layer.append(Curve.of(flat, LEVEL, "no shift"))
+    by_layer.append(Curve.of(flat, GREY, "no shift"))
     if name == "figure7":
         most = max(study.translation["weights"])
         chance = where(own, definition=RANDOM, weight=most)
-        by_layer.append(_curve(chance, "layer", {**LEVEL, "linestyle": ":"}, f"random, alpha = {most:g}"))
+        by_layer.append(_curve(chance, "layer", DOTTED, f"random, {alpha(most)}"))
         note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions." + masked_note
         return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", ylim=(0, 1), xlabel="layer of the shift")
     chosen = layers[:: max(1, len(layers) // 4)]
@@ -52,5 +50,5 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     return panels(rows, title, note, ylabel="BLEU-1", ylim=(0, 20), xlabel=xlabels)
 
 
-def _curve(records: pd.DataFrame, x: str, style: Mapping[str, str | float], label: str) -> Curve:
+def _curve(records: pd.DataFrame, x: str, style: Look, label: str) -> Curve:
     return Curve.of(records.set_index(x).sort_index()[[c for c in ("value", "low", "high") if c in records]], style, label)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from crosslens.config.base import Count, Language, Rate, Section, Share
-from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
+from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup
 from crosslens.config.whole import Config, PaperSection
 
 Layer = Annotated[int, Field(ge=1)]
@@ -17,15 +17,14 @@ DOMAINS = {
 """What table 2 tests on -> key of its corpus."""
 
 
-class Training(Section):
+class MullerTraining(Training):
     """Settings that all trainings share (section 3 and appendix A.1)."""
 
+    RECIPE = ("beta2", "epsilon", "dropout", "init_sd", "length_pools")
+
     warmup: Warmup = 0.1  # appendix A.1.1
-    decay: Decay = "linear"
-    weight_decay: WeightDecay = 0.0
     beta2: Share = Field(0.999, description="of AdamW; 0.99 in the sibling code's Adam without a schedule (trainer/run.py)")
     epsilon: Positive = Field(1e-8, description="of AdamW; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31)")
-    clip: Clip = None
     dropout: Share = Field(0.1, description="before taggers; none in the sibling code (modeling_multitask.py, lines 49 and 140)")
     init_sd: Positive = Field(0.02, description="standard deviation of the taggers' initial weights")
     keep: Literal["best", "last"] = Field("best", description="epoch tested: best (appendix A.1.1), last (sibling code: run.py)")
@@ -36,7 +35,6 @@ class Training(Section):
     initialisation: Literal["bert", "released"] = Field(
         "bert", description="how blocks are re-initialised: as in the code used for the paper, or in the code released for users"
     )
-    precision: Precision = "float32"
 
 
 class ParserSettings(Section):
@@ -91,7 +89,7 @@ class Muller2021(PaperSection):
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="the paper's tasks")
     parallel: str = Field(description="key of corpora: parallel treebanks, tests of parsing and pos and sentence pairs of CKA")
     parser: ParserSettings = Field(ParserSettings(), description="the parser")
-    training: Training = Field(Training(), description="settings that all trainings share")
+    training: MullerTraining = Field(MullerTraining(), description="settings that all trainings share")
     pairs: list[Layers] = Field([], description="blocks that are re-initialised together (tables 1, 2, 6 to 8)")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [], description="further sets, from English alone (table 5); all: every block; all_embeddings: and the embeddings"
@@ -149,9 +147,4 @@ class Muller2021(PaperSection):
 
 
 PAPER_SECTION = Muller2021
-
-
-def section(config: Config) -> Muller2021:
-    """The paper's part of a configuration in which it is not null."""
-    found: Muller2021 = config.paper("muller2021")  # type: ignore[assignment]
-    return found
+section = Muller2021.of

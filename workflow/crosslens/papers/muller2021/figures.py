@@ -17,7 +17,7 @@ from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.layout import COMPARED, PRETRAINED, REF, UNTRAINED, Study, recipe_name
 from crosslens.papers.wording import by_seeds
 from crosslens.reports.figures.curves import Curve, panels
-from crosslens.reports.figures.style import look
+from crosslens.reports.figures.style import GREY, Look, look
 from crosslens.runs.errors import DataError
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
@@ -34,12 +34,12 @@ class Encoder(NamedTuple):
 
     recipe: str
     name: str
-    look: Mapping[str, str | float]
+    look: Look
 
 
 CONTROLS = (
     Encoder(PRETRAINED, "pretrained", {"color": "#000000", "linewidth": 1.1}),
-    Encoder(UNTRAINED, "untrained", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),
+    Encoder(UNTRAINED, "untrained", GREY),
 )
 
 

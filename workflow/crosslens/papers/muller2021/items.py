@@ -1,5 +1,6 @@
 """muller2021: its tables and figures, each with what it needs and how the report describes it."""
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from crosslens.config.whole import Config, once
@@ -52,7 +53,7 @@ def _item(name: str, config: Config) -> Item:
             needs.append(Need(KINDS[str(configured[recipe].task)], recipe, seeds))
         if name in COMPARED:
             needs.append(Need("similarity", recipe, seeds))
-    settings: dict[str, Any] = {"study": study(config)}
+    settings: dict[str, Any] = {"study": asdict(study(config))}
     if name.startswith("figure"):
         return _made(name, "figures", needs=tuple(needs), settings=settings | {"layers": compared})
     settings |= {"recipes": names, "further": further}

@@ -10,7 +10,7 @@ from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
-from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, needs, recipe_name
+from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, Study, needs, recipe_name
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
@@ -124,7 +124,7 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (_own(source, "validation"), *tests)),
         select_by=SELECT[source.task],
-        **paper.training.model_dump(include=set(Recipe.model_fields)),
+        **paper.training.of_recipe(),
         **{"keeps_weights": not trial} | options,
     )
 
@@ -146,14 +146,20 @@ def _tests(source: Source, config: Config) -> list[Data]:
     return [Data(corpus=corpus, split="test", languages=tuple(config.corpora[corpus].languages)) for corpus in corpora if corpus]
 
 
-def study(config: Config) -> dict[str, Any]:
-    """What is scored, as the fields of layout.Study."""
+@once
+def study(config: Config) -> Study:
+    """What is scored."""
     paper = section(config)
     own = {str(task): settings.corpus for task, settings in paper.tasks.items()}
     corpora = dict.fromkeys([*own.values(), paper.parallel, *paper.domains().values()])
     languages = {corpus: config.corpora[corpus].languages for corpus in corpora}
     names = {code: languages_table()[code]["name"] for codes in languages.values() for code in codes}
-    return {
-        "sources": paper.source_languages, "own": own, "parallel": paper.parallel, "domains": paper.domains(),
-        "languages": languages, "names": names, "with_subtypes": LAS_WITH_SUBTYPES if paper.parser.subtypes else LAS_SEEN,
-    }  # fmt: skip
+    return Study(
+        sources=paper.source_languages,
+        own=own,
+        parallel=paper.parallel,
+        domains=paper.domains(),
+        languages=languages,
+        names=names,
+        with_subtypes=LAS_WITH_SUBTYPES if paper.parser.subtypes else LAS_SEEN,
+    )

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, field_validator, model_validator
 
 from crosslens.config.base import Count, Language, Rate, Section, Share, nearest, or_null
-from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
+from crosslens.config.training import Decay, LengthPools, Positive, Seeds, Training
 from crosslens.config.whole import Config, PaperSection
 
 Weight = Annotated[float, Field(gt=0, lt=1)]
@@ -52,23 +52,21 @@ class Run(Section):
         return self
 
 
-class Training(Section):
+class TantiTraining(Training):
     """Settings that all trainings share."""
+
+    RECIPE = ("dropout", "select_by", "encoder_dropout_when_frozen", "length_pools")
 
     epochs: Count = Field(5, description="epochs of the task (tanti2021, appendix C)")
     language_epochs: Count = Field(5, description="epochs of the language head (tanti2021, appendix C)")
     language_head_rates: list[Rate] = Field([], description="of further heads, for results/findings.csv; one significant digit")
     dropout: Share = Field(0.1, description="before each head (tanti2021, appendix C)")
-    warmup: Warmup = 0.0
     decay: Decay = "none"
-    weight_decay: WeightDecay = 0.0
-    clip: Clip = None
     select_by: Literal["paper", "token"] = Field("token", description="definition of macro F1 that selects the best epoch")
     encoder_dropout_when_frozen: bool = Field(
         True, description="dropout in a frozen encoder (authors' code: model.py, line 185); false: its states are computed once"
     )
     length_pools: LengthPools = False  # authors' code: dataset.py
-    precision: Precision = "float32"
 
     @field_validator("language_head_rates")
     @classmethod
@@ -161,7 +159,7 @@ class Tanti2021(PaperSection):
 
     language_corpus: str = Field(description="key of corpora: the paragraphs that the language head is trained on")
     source_language: Language = Field("en", description="language of the tasks' training data")
-    training: Training = Field(Training(), description="settings that all trainings share")
+    training: TantiTraining = Field(TantiTraining(), description="settings that all trainings share")
     tasks: dict[Literal["pos", "nli"], Task] = Field(min_length=2, description="the paper's two tasks")
     search: Search = Field(Search(), description="random search")
     probe: Probe = Field(Probe(), description="the converged probe")
@@ -229,9 +227,4 @@ class Tanti2021(PaperSection):
 
 
 PAPER_SECTION = Tanti2021
-
-
-def section(config: Config) -> Tanti2021:
-    """The paper's part of a configuration in which it is not null."""
-    found: Tanti2021 = config.paper("tanti2021")  # type: ignore[assignment]
-    return found
+section = Tanti2021.of

@@ -88,7 +88,7 @@ def _shared(task: str, run: Run, languages: Iterable[str], config: Config) -> di
     paper = section(config)
     settings, dropout = paper.task(task), run.encoder_dropout_when_frozen
     language_head = LinearHead(learns=LANGUAGE, labels=_paragraphs(config, "train").languages)
-    return paper.training.model_dump(include=set(Recipe.model_fields)) | {
+    return paper.training.of_recipe() | {
         "paper": PAPER,
         "task": task,
         "source": paper.source_language,

@@ -1,13 +1,13 @@
 """wu2019: which models are trained, and how."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share, or_null
-from crosslens.config.training import Clip, Decay, LengthPools, Positive, Precision, Seeds, Warmup, WeightDecay
+from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
+from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
-from crosslens.papers.wu2019.layout import FULL, freeze
+from crosslens.papers.wu2019.layout import FULL, Variant, freeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,19 +22,19 @@ KINDS: dict[TaskName, str] = {
 """Task -> kind of its corpora."""
 
 
-class Training(Section):
+class WuTraining(Training):
     """Settings that all trainings share (section 4.1)."""
+
+    RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
     epochs: Count = Field(3, description="number of epochs; of the released grid {3, 4}, our choice for the tables")
     batch: Count = Field(32, description="examples per step; of {16, 32}")
     rate: Rate = Field(3e-5, description="learning rate of encoder and head; of {2e-5, 3e-5, 5e-5}")
     head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
     warmup: Warmup = 0.1
-    decay: Decay = "linear"
     weight_decay: WeightDecay = 0.01
     beta2: Share = Field(0.999, description="of Adam; 0.99 in the released code (model/base.py, 538)")
     epsilon: Positive = Field(1e-8, description="of Adam")
-    clip: Clip = None
     dropout: Share = Field(0.0, description="before linear heads; the paper has none")
     input_dropout: Share = Field(
         0.2,
@@ -46,7 +46,6 @@ class Training(Section):
     )
     encoder_dropout_when_frozen: bool = Field(False, description="dropout in frozen blocks; on in the released code")
     length_pools: LengthPools = False
-    precision: Precision = "float32"
 
 
 class ParserSettings(Section):
@@ -148,7 +147,7 @@ class Wu2019(PaperSection):
         min_length=1, description="the paper's tasks; null omits one", json_schema_extra=or_null
     )
     segments: bool = Field(True, description="token type 1 for the second text of a pair")
-    training: Training = Field(Training(), description="settings that all trainings share")
+    training: WuTraining = Field(WuTraining(), description="settings that all trainings share")
     parser: ParserSettings = Field(ParserSettings(), description="the parser")
     released_root: bool = Field(True, description="train a further parser with the root as released, beside the correct one")
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
@@ -159,10 +158,7 @@ class Wu2019(PaperSection):
     overlap: Overlap | None = Field(Overlap(), description="overlap of subwords; null omits it")
     search: WuSearch = Field(WuSearch(), description="grid search")
 
-    @field_validator("tasks", mode="before")
-    @classmethod
-    def _without_null(cls, named: Any) -> Any:
-        return {name: of for name, of in named.items() if of is not None} if isinstance(named, dict) else named
+    _named = field_validator("tasks", mode="before")(without_null)
 
     def reading_of(self, task: TaskName) -> str:
         """Key of a task's reading."""
@@ -186,6 +182,10 @@ class Wu2019(PaperSection):
     def compared_texts(self, task: TaskName, config: Config, split: str) -> dict[str, str]:
         """Language -> corpus, of texts of a split between which overlap is measured."""
         return _by_language(self.compared()[task], config, split)
+
+    def searchable(self) -> dict[str, Variant]:
+        """Variants by name that a search can try."""
+        return {variant.name: variant for variant in (FULL, *map(freeze, self.frozen))}
 
     def check(self, config: Config) -> None:
         """See PaperSection."""
@@ -220,7 +220,7 @@ class Wu2019(PaperSection):
                     f"{here}.identification: corpora.{key} has no training data for {', '.join(missing)}: list them under "
                     "source_languages there"
                 )
-        searchable = [FULL, *map(freeze, self.frozen)]
+        searchable = self.searchable()
         if unknown := [variant for variant in self.search.variants if variant not in searchable]:
             raise ValueError(f"{here}.search.variants: expected some of {', '.join(searchable)}, found '{unknown[0]}'")
         blocks = config.encoders[self.encoder].blocks()
@@ -272,9 +272,4 @@ def _by_language(corpora: "Iterable[str]", config: Config, split: str) -> dict[s
 
 
 PAPER_SECTION = Wu2019
-
-
-def section(config: Config) -> Wu2019:
-    """The paper's part of a configuration in which it is not null."""
-    found: Wu2019 = config.paper("wu2019")  # type: ignore[assignment]
-    return found
+section = Wu2019.of

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layers import AVERAGE, DIFFERENCE, ROWS, by_score, value_of
+from crosslens.papers.wu2019.layers import AVERAGE, DIFFERENCE, by_score, value_of
 from crosslens.papers.wu2019.layout import FULL, METRICS, TASKS, Study
 from crosslens.papers.wu2019.scores import Scores
 from crosslens.reports.figures.heatmap import Panel, panels
@@ -35,7 +35,7 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
         found = [[value_of(scores, study, task, variant, group) for group in groups] for variant in (FULL, *study.variants)]
         if languages and np.isfinite(values := np.array(found, float))[1:].any():
             letter = "abcdefgh"[len(parts)]
-            names = [ROWS[variant] for variant in study.variants]
+            names = [variant.row for variant in study.variants]
             substitutes = study.substitutes.get(task)
             named = f" ({' and '.join(substitutes)})" if substitutes else ""
             title = f"({letter}) {TASKS[task]}{named}, {METRICS[task]}"

@@ -11,11 +11,11 @@ from crosslens.papers.wording import by_seeds
 from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED
 from crosslens.reports.cells import NEAR
 from crosslens.reports.figures.curves import Curve, panels
-from crosslens.reports.figures.style import look
+from crosslens.reports.figures.style import GREY, Look, look
 
-LOOKS: Mapping[str, tuple[str, Mapping[str, str | float]]] = {
+LOOKS: Mapping[str, tuple[str, Look]] = {
     IDENTIFICATION: ("pretrained", look(0)),
-    UNTRAINED: ("random weights", {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}),
+    UNTRAINED: ("random weights", GREY),
 }
 
 

@@ -1,6 +1,6 @@
 """wu2019: its tables and figures, each with what it needs and how the report describes it."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from crosslens.config.base import languages_table
@@ -8,7 +8,7 @@ from crosslens.config.whole import Config, once
 from crosslens.papers.wu2019 import captions
 from crosslens.papers.wu2019.config import section
 from crosslens.papers.wu2019.layout import FULL, IDENTIFICATION, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
-from crosslens.papers.wu2019.recipes import recipes, study, trials
+from crosslens.papers.wu2019.recipes import grid, recipes, study
 from crosslens.reports.paper import Item, Need
 
 MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", "pos": "classification", "parsing": "attachment"}
@@ -35,13 +35,13 @@ TITLES = {
 @once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
-    shown = Study(**study(config))
+    shown = study(config)
     of_tables = {table: [task] for task, table in TABLES.items() if task in shown.tasks}
-    made = {"table1": _made("table1", "tables", settings={"study": study(config)}, decimals=None)}
+    made = {"table1": _made("table1", "tables", settings={"study": asdict(study(config))}, decimals=None)}
     made |= {table: _table(table, tasks[0], shown, config) for table, tasks in of_tables.items()}
     variants = [shown.zero_shot(task, variant) for task in shown.tasks for variant in (FULL, *shown.variants)]
     if shown.variants:
-        of_variants = {"needs": _needs(variants, config), "settings": {"study": study(config)}}
+        of_variants = {"needs": _needs(variants, config), "settings": {"study": asdict(study(config))}}
         made["figure1"] = _made("figure1", "figures", **of_variants)
         made["figure1_cells"] = _made("figure1_cells", "layers", **of_variants)
     if section(config).identification:
@@ -49,9 +49,9 @@ def items(config: Config) -> dict[str, Item]:
         needs = _needs(list(layers), config)
         made["figure2"] = _made("figure2", "identification", needs=needs, settings={"layers": layers})
     made |= _overlap(shown, config)
-    if jobs := trials(config):
-        tried = {each.name: {"task": each.task} | each.trial for job in jobs.values() for each in job}
-        needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
+    if trials := grid(config):
+        tried = {trial.name: {"task": trial.task, "variant": trial.variant.name} | trial.values for trial in trials}
+        needs = tuple(Need("history", trial.job, tuple(section(config).seeds[:1])) for trial in trials)
         made["search"] = _made("search", "search", needs=needs, settings={"trials": tried}, decimals=None, searched=True)
     return {name: _named(name, made[name], shown) for name in TITLES if name in made}
 
@@ -71,7 +71,7 @@ def _table(name: str, task: str, shown: Study, config: Config) -> Item:
     if task == "parsing":
         of_source += [shown.zero_shot(task, TAGS), *([shown.zero_shot(task, RELEASED_ROOT)] if shown.released_root else [])]
     names = list(dict.fromkeys([*of_source, *shown.in_language(task).values()]))
-    return _made(name, "tables", needs=_needs(names, config), settings={"study": study(config)})
+    return _made(name, "tables", needs=_needs(names, config), settings={"study": asdict(study(config))})
 
 
 def _overlap(shown: Study, config: Config) -> dict[str, Item]:

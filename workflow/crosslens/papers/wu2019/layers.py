@@ -8,16 +8,13 @@ import numpy as np
 import pandas as pd
 
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FEATURES, FULL, METRICS, PAPER, TASKS, Study, freeze
+from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FULL, METRICS, PAPER, PRINTED, TASKS, Study, Variant
 from crosslens.papers.wu2019.scores import Scores, printed_scores, subset, uneven
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
 
 AVERAGE, ALL = "AVER", "all configured"
 DIFFERENCE = "difference from full fine-tuning (points)"
-ROWS = {FEATURES: "Feat"} | {freeze(number): f"Lay {number}" for number in range(100)}
-"""Variant -> its row in print."""
-VARIANTS = {row: variant for variant, row in ROWS.items()}
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -39,11 +36,12 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study) -
         ours = by_score(scores, study, task) if task in study.tasks else []
         columns = {code: [code] * (code in ours) for code in dict.fromkeys([*codes, *ours])}
         columns |= {AVERAGE: [code for code in codes if code in ours], ALL: ours if set(ours) - set(codes) else []}
-        rows = dict.fromkeys([*printed["row"], *(ROWS[variant] for variant in study.variants)])
-        for row, (column, languages) in product(rows, columns.items()):
-            of = VARIANTS[row], FULL
+        rows = {*printed["row"]}
+        variants = dict.fromkeys([*(variant for variant in PRINTED if variant.row in rows), *study.variants])
+        for variant, (column, languages) in product(variants, columns.items()):
+            row = variant.row
             runs, reference = (
-                scores.runs({code: study.zero_shot(task, variant) for code in languages}, DEFINITIONS[task]) for variant in of
+                scores.runs({code: study.zero_shot(task, of) for code in languages}, DEFINITIONS[task]) for of in (variant, FULL)
             )
             value, numbers = published.value(item, row, column), cells.cell(runs[0])
             if value is None and numbers["here"] is None:
@@ -68,7 +66,7 @@ def by_score(scores: Scores, study: Study, task: str) -> list[str]:
     return sorted((code for code, value in found.items() if np.isfinite(value)), key=lambda code: -found[code])
 
 
-def value_of(scores: Scores, study: Study, task: str, variant: str, languages: Sequence[str]) -> float:
+def value_of(scores: Scores, study: Study, task: str, variant: Variant, languages: Sequence[str]) -> float:
     """Score of a variant, or the mean over languages; nan where one has none."""
     numbers, scored = scores.cell({code: study.zero_shot(task, variant) for code in languages}, DEFINITIONS[task])
     return float("nan") if numbers["here"] is None or len(scored) < len(languages) else float(numbers["here"])

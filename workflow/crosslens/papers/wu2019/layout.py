@@ -5,6 +5,7 @@ Wu and Dredze (2019), Beto, Bentz, Becas. Blocks count from 1; freezing 0 freeze
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from crosslens.numerics.definitions import ACCURACY, F1, LAS_WITHOUT_PUNCTUATION
 
@@ -22,20 +23,38 @@ TABLES = {"topic": "table2", "nli": "table3", "ner": "table4", "pos": "table5", 
 CELLS = {"topic": "figure1a", "nli": "figure1b", "ner": "figure1c", "pos": "figure1d", "parsing": "figure1e"}
 """Task -> its panel of figure 1, whose cells are printed."""
 
-FULL, FEATURES, TAGS, RELEASED_ROOT = "full", "features", "pos", "released_root"
-"""Variants: all of the encoder is fine-tuned; the feature-based model; the parser given gold UPOS; that with the root as
-released."""
+
+class Variant(NamedTuple):
+    """How a task is trained.
+
+    name: the last part of the recipe's name; row: of figure 1 as printed, "" for what it does not show; frozen: number of frozen
+    bottom blocks, None where the embeddings are trained too.
+    """
+
+    name: str
+    row: str = ""
+    frozen: int | None = None
+
+
+FULL, FEATURES = Variant("full"), Variant("features", "Feat")
+"""All of the encoder is fine-tuned; the feature-based model."""
+TAGS, RELEASED_ROOT = Variant("pos"), Variant("released_root")
+"""The parser that is given gold UPOS; that with the root as released."""
 IDENTIFICATION, UNTRAINED = "wu2019/language/pretrained", "wu2019/language/untrained"
 
 
-def freeze(number: int) -> str:
+def freeze(number: int) -> Variant:
     """The variant with so many frozen bottom blocks."""
-    return f"freeze{number}"
+    return Variant(f"freeze{number}", f"Lay {number}", number)
 
 
-def recipe_name(task: str, language: str, variant: str = FULL) -> str:
+PRINTED = (FEATURES, *map(freeze, (0, 3, 6, 9)))
+"""Variants of figure 1 in print."""
+
+
+def recipe_name(task: str, language: str, variant: Variant = FULL) -> str:
     """Name of a training, such as wu2019/ner/en/freeze3."""
-    return f"wu2019/{task}/{language}/{variant}"
+    return f"wu2019/{task}/{language}/{variant.name}"
 
 
 @dataclass(frozen=True)
@@ -63,7 +82,7 @@ class Study:
         return [task for task in TASKS if task in self.tests]
 
     @property
-    def variants(self) -> list[str]:
+    def variants(self) -> list[Variant]:
         """Of figure 1, in the order of print, without full fine-tuning."""
         return [*([FEATURES] if self.features else []), *map(freeze, self.frozen)]
 
@@ -78,7 +97,7 @@ class Study:
         named = [f"{TASKS[task]}: {self.instead(task)}" for task in self.tasks if task in self.substitutes]
         return f"Other corpora than the paper's. {'; '.join(named)}." if named else ""
 
-    def zero_shot(self, task: str, variant: str = FULL) -> str:
+    def zero_shot(self, task: str, variant: Variant = FULL) -> str:
         """Recipe of transfer from the source language."""
         return recipe_name(task, self.source, variant)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from crosslens.config.base import languages_table
 from crosslens.config.heads import LANGUAGE, TASK, Head, LinearHead, Mix, ParserHead
@@ -19,6 +19,8 @@ from crosslens.papers.wu2019.layout import (
     RELEASED_ROOT,
     TAGS,
     UNTRAINED,
+    Study,
+    Variant,
     freeze,
     recipe_name,
 )
@@ -34,6 +36,8 @@ PRINTED = {
     "pos": ["wu2019_tagging"], "parsing": ["wu2019_parsing"],
 }  # fmt: skip
 """Task -> the paper's corpora, by key."""
+CONSTANT = {"warmup": 0.0, "decay": "none", "weight_decay": 0.0}
+"""Of trainings of heads on a frozen encoder, whose rates are halved instead."""
 
 
 @once
@@ -46,40 +50,59 @@ def recipes(config: Config) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in made}
 
 
+class Trial(NamedTuple):
+    """A trial of the grid search: its job, such as wu2019/pos/en/full/trials00, its name, and what it tries."""
+
+    job: str
+    name: str
+    task: TaskName
+    variant: Variant
+    values: dict[str, float]
+
+
+@once
+def grid(config: Config) -> list[Trial]:
+    """All trials of the grid search, each a job."""
+    paper, searchable = section(config), section(config).searchable()
+    made, tasks = [], [task for task in paper.search.tasks if task in paper.tasks]
+    for task, name in product(tasks, paper.search.variants):
+        values = product(paper.search.rate, paper.search.batch, paper.search.epochs)
+        for number, (rate, batch, epochs) in enumerate(values):
+            job = f"{recipe_name(task, paper.source_language, searchable[name])}/trials{number:02d}"
+            tried = {"rate": rate, "batch": batch, "epochs": epochs}
+            made.append(Trial(job, f"{job}/trial{number:02d}", task, searchable[name], tried))
+    return made
+
+
 @once
 def trials(config: Config) -> dict[str, list[Recipe]]:
-    """Trials of the grid search by job, one each, such as wu2019/pos/en/full/trials00."""
-    paper, found = section(config), {}
-    grid = [
-        {"rate": rate, "batch": batch, "epochs": epochs}
-        for rate, batch, epochs in product(paper.search.rate, paper.search.batch, paper.search.epochs)
-    ]
-    for task, variant in product(paper.search.tasks, paper.search.variants):
-        for number, values in enumerate(grid if task in paper.tasks else ()):
-            job = f"{recipe_name(task, paper.source_language, variant)}/trials{number:02d}"
-            name = f"{job}/trial{number:02d}"
-            found[job] = [_recipe(task, paper.source_language, variant, config, name=name, trial=values)]
-    return found
+    """Trials of the grid search by job, one each."""
+    source = section(config).source_language
+    return {
+        trial.job: [_recipe(trial.task, source, trial.variant, config, name=trial.name, trial=trial.values)]
+        for trial in grid(config)
+    }
 
 
-def study(config: Config) -> dict[str, Any]:
-    """What is trained and scored, as the fields of layout.Study."""
+@once
+def study(config: Config) -> Study:
+    """What is trained and scored."""
     paper = section(config)
     tests = {str(task): paper.corpora(task, config, "test") for task in paper.tasks}
     codes = dict.fromkeys(code for languages in tests.values() for code in languages)
-    return {
-        "source": paper.source_language,
-        "tests": tests,
-        "trains": {str(task): paper.corpora(task, config, "train") for task in paper.tasks},
-        "frozen": paper.frozen,
-        "features": paper.features is not None,
-        "released_root": paper.released_root,
-        "names": {code: languages_table()[code]["name"] for code in codes},
-        "chance": {task: 100 / len(_labels(task, config)) for task in OF_TEXTS if task in paper.tasks},
-        "substitutes": {
+    return Study(
+        source=paper.source_language,
+        tests=tests,
+        trains={str(task): paper.corpora(task, config, "train") for task in paper.tasks},
+        frozen=paper.frozen,
+        features=paper.features is not None,
+        released_root=paper.released_root,
+        names={code: languages_table()[code]["name"] for code in codes},
+        chance={task: 100 / len(_labels(task, config)) for task in OF_TEXTS if task in paper.tasks},
+        substitutes={
             str(task): _sources(each.corpora, config) for task, each in paper.tasks.items() if each.corpora != PRINTED[task]
         },
-    }
+    )
 
 
 def _sources(corpora: Iterable[str], config: Config) -> list[str]:
@@ -93,7 +116,7 @@ def _titles() -> dict[str, str]:
     return {key: source.name for key, source in load().items()}
 
 
-def _trained(task: TaskName, config: Config) -> list[tuple[str, str]]:
+def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
     """Language and variant of each training of a task."""
     paper = section(config)
     source, tests = paper.source_language, paper.corpora(task, config, "test")
@@ -105,33 +128,33 @@ def _trained(task: TaskName, config: Config) -> list[tuple[str, str]]:
 
 
 def _recipe(
-    task: TaskName, language: str, variant: str, config: Config, *, name: str = "", trial: dict[str, float] | None = None
+    task: TaskName, language: str, variant: Variant, config: Config, *, name: str = "", trial: dict[str, float] | None = None
 ) -> Recipe:  # fmt: skip
     """A training, scored in all languages where it is from the source, and otherwise in its own; a trial on validation alone."""
     paper, own = section(config), section(config).tasks[task]
     features = paper.features if variant == FEATURES else None
     of_task = own.model_dump(include={"epochs", "batch", "rate", "head_rate"}, exclude_none=True)
-    settings = paper.training.model_dump() | of_task | (trial or {})
+    training = paper.training.model_copy(update=of_task | (trial or {}))
     if features:
-        settings |= {**features.model_dump(), "head_rate": None, "warmup": 0.0, "decay": "none", "weight_decay": 0.0}
+        heads_alone = features.model_dump(include={"epochs", "batch", "rate"}) | {"head_rate": None}
+        training = training.model_copy(update=heads_alone | CONSTANT)
     corpus = paper.corpora(task, config, "train")[language]
     train = Data(corpus=corpus, split="train", languages=(language,))
     selecting = language if own.selection == "own" else paper.source_language
     its_corpus = paper.corpora(task, config, "train")[selecting]
     held_out = Data(corpus=its_corpus, split=_held_out(its_corpus, config), languages=(selecting,))
-    frozen = next((number for number in paper.frozen if variant == freeze(number)), None)
     phase = Phase(
         terms=(Term(head=TASK, data=train, loss="tree" if task == "parsing" else "cross_entropy"),),
         update=(*([] if features else [ENCODER]), TASK),
-        frozen_blocks=frozen,
+        frozen_blocks=variant.frozen,
     )
     stage = Stage(
         name="task",
         phases=(phase,),
-        epochs=settings["epochs"],
-        batch=settings["batch"],
-        encoder_rate=0.0 if features else settings["rate"],
-        head_rate=settings["head_rate"] or settings["rate"],
+        epochs=training.epochs,
+        batch=training.batch,
+        encoder_rate=0.0 if features else training.rate,
+        head_rate=training.head_rate or training.rate,
         new_heads=(TASK,),
         select_head=TASK,
         select_data=held_out,
@@ -154,7 +177,7 @@ def _recipe(
         scores=tuple(Score(head=TASK, data=data) for data in (held_out, *tests)),
         select_by=SELECT[task],
         decays="matrices",
-        **{key: value for key, value in settings.items() if key in Recipe.model_fields},
+        **training.of_recipe(),
     )
 
 
@@ -162,7 +185,7 @@ def _labels(task: TaskName, config: Config) -> tuple[str, ...]:
     return LABELS.get(task) or section(config).topics(config)
 
 
-def _head(task: TaskName, variant: str, config: Config) -> Head:
+def _head(task: TaskName, variant: Variant, config: Config) -> Head:
     paper, mix = section(config), None
     if variant == FEATURES and paper.features:
         of_lstm = paper.features.model_dump(include={"lstm_layers", "lstm_size", "reads"})
@@ -219,7 +242,6 @@ def _identification(name: str, config: Config, *, reinitialised: bool = False) -
         )
         for head in heads
     ]
-    shared = paper.training.model_dump(include=set(Recipe.model_fields))
     return Recipe(
         name=name,
         paper=PAPER,
@@ -233,5 +255,5 @@ def _identification(name: str, config: Config, *, reinitialised: bool = False) -
         stages=tuple(stages),
         scores=tuple(Score(head=head, data=test) for head in heads),
         select_by="accuracy",
-        **shared | {"warmup": 0.0, "decay": "none", "weight_decay": 0.0},
+        **paper.training.model_copy(update=CONSTANT).of_recipe(),
     )

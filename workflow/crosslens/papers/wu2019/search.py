@@ -12,15 +12,16 @@ from crosslens.storage.seals import verified
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A line a trial, the best of each recipe first. settings: trials, name -> task and hyperparameters."""
+    """A line a trial, the best of each recipe first. settings: trials, name -> task, variant and hyperparameters."""
     best: dict[str, Mapping[Any, Any]] = {}
     for trial, _, path in inputs.by_seed("history"):
         history = pd.read_csv(verified(path))
         best[trial] = history.to_dict("records")[int(history["score"].argmax())]
     lines = []
-    for trial in sorted(best, key=lambda trial: (trial.split("/trials")[0], -best[trial]["score"])):
-        values = dict(settings["trials"][trial])
-        task, variant = TASKS[values.pop("task")], trial.split("/")[3]
+    trials = settings["trials"]
+    for trial in sorted(best, key=lambda name: (trials[name]["task"], trials[name]["variant"], -best[name]["score"])):
+        values = dict(trials[trial])
+        task, variant = TASKS[values.pop("task")], values.pop("variant")
         row = f"{task}, {variant}, {', '.join(f'{key} {value:g}' for key, value in values.items())}"
         score = {"here": cells.rounded(100 * best[trial]["score"]), "seeds": 1}
         lines.append(cells.line(row, "score", "score on the development set", "", score))

@@ -17,7 +17,7 @@ from crosslens.numerics.definitions import (
     UAS_WITHOUT_PUNCTUATION,
 )
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import FULL, METRICS, PAPER, RELEASED_ROOT, TABLES, TAGS, TASKS, Study
+from crosslens.papers.wu2019.layout import FULL, METRICS, PAPER, RELEASED_ROOT, TABLES, TAGS, TASKS, Study, Variant
 from crosslens.papers.wu2019.scores import Scores, subset, uneven
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
@@ -31,7 +31,7 @@ WAYS: Mapping[str, Sequence[str]] = {
 """Task -> definitions of its scores; published values stand beside all but F1_MISC_AS_O: the released code has F1_BY_WINDOW."""
 OF_TREES = {UAS_WITHOUT_PUNCTUATION: "UAS", LAS_WITHOUT_PUNCTUATION: "LAS", LAS_WITHOUT_ROOTS: "LAS"}
 DISTANCE, RELEASED = "distance", "mBERT(Z), released root"
-PARSERS = {"mBERT(S)": None, "mBERT(Z)": FULL, "mBERT(Z+POS)": TAGS, RELEASED: RELEASED_ROOT}
+PARSERS: Mapping[str, Variant | None] = {"mBERT(S)": None, "mBERT(Z)": FULL, "mBERT(Z+POS)": TAGS, RELEASED: RELEASED_ROOT}
 """Column of table 6 -> variant that is trained on the source; None: trained in each language."""
 ROOT = "the printed LAS fits a parser that never finds root words"
 HAS_TEST = "1 where the task has a test set in the language"

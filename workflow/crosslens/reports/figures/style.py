@@ -15,6 +15,12 @@ INK, PALE, GROUND = "#333333", "#D4D4D4", "#F7F7F7"  # of text, of points in the
 WIDTH = 7.2  # inches: a page of a journal, 700 pixels of a screen
 SMALL = 7  # points: names in panels, notes
 
+Look = Mapping[str, str | float]
+"""Arguments of matplotlib's `plot`."""
+GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
+DOTTED: Look = {**GREY, "linestyle": ":"}
+"""Controls and levels that curves are compared with."""
+
 Mark = tuple[str, str]
 """Colour and marker."""
 
@@ -80,7 +86,7 @@ def families(languages: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda item: (order.index(item[1]), languages[item[0]]["name"])))
 
 
-def look(number: int) -> Mapping[str, str | float]:
+def look(number: int) -> Look:
     """Colour, marker and width of one of several curves; none is black, which is left to controls."""
     size = len(COLOURS) - 1
     return {"color": COLOURS[number % size], "marker": MARKERS[number % size], "markersize": 2.0, "linewidth": 0.9}

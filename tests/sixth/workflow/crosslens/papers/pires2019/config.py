@@ -28,9 +28,4 @@ class Pires2019(PaperSection):
 
 
 PAPER_SECTION = Pires2019
-
-
-def section(config: Config) -> Pires2019:
-    """The paper's part of a configuration in which it is not null."""
-    found: Pires2019 = config.paper("pires2019")  # type: ignore[assignment]
-    return found
+section = Pires2019.of

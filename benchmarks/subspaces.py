@@ -37,8 +37,8 @@ def main() -> None:
                 start = clock()
                 method(sums).completed(seed=0)
                 seconds.append(clock() - start)
-            print(f"{method.__name__} of {settings.languages} languages, d = {settings.width}: {statistics.median(seconds):.2f} s "
-                  f"({min(seconds):.2f} to {max(seconds):.2f})")  # fmt: skip
+            spread = f"{statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"
+            print(f"{method.__name__} of {settings.languages} languages, d = {settings.width}: {spread}")
 
 
 if __name__ == "__main__":

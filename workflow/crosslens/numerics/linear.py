@@ -39,10 +39,10 @@ def leace(statistics: Statistics) -> Subspace:
     """Least-squares concept erasure of the language (Belrose et al. 2023, theorem 4.3): https://arxiv.org/abs/2306.03819.
 
     To take from centred states what filters read, along patterns, is the smallest change, in mean squared distance, after which
-    states and language are uncorrelated, so that no linear probe that minimises a convex loss beats the shares of languages. With W the root of the inverse covariance of all states,
-    filters W U and patterns W^+ U, U the left singular vectors of W Cov(x, language); eigenvalues are squared singular values.
-    Unlike the defaults of concept-erasure 0.2.4, the covariance is not shrunk, the trace not constrained, and singular values are
-    cut where they are rounding, not at 0.01.
+    states and language are uncorrelated, so that no linear probe that minimises a convex loss beats the shares of languages.
+    With W the root of the inverse covariance of all states, filters W U and patterns W^+ U, U the left singular vectors of
+    W Cov(x, language); eigenvalues are squared singular values. Unlike the defaults of concept-erasure 0.2.4, the covariance is
+    not shrunk, the trace not constrained, and singular values are cut where they are rounding, not at 0.01.
     """
     sizes, means = statistics.sizes, statistics.means
     shares = statistics.shares(sizes)

@@ -53,7 +53,7 @@ class Subspace:
         return shares
 
     def completed(self, seed: int) -> Self:
-        """The same with d orthonormal columns; those beyond the rank are orthogonal to it and uniformly random, anew for each seed.
+        """The same with d orthonormal columns: those beyond the rank are orthogonal to it and uniformly random, by the seed.
 
         No method prefers any of them, so that any two windows beyond the rank are alike but for chance, which what rounding
         leaves of an eigendecomposition is not.

@@ -65,7 +65,7 @@ def coordinates(states: Split) -> tuple[Split, Split]:
         cut = int(0.8 * len(order))
         parts[0][language], parts[1][language] = vectors[order[:cut]], vectors[order[cut:]]
         sums.update(parts[0][language], language)
-    basis = densray(sums).completed().basis.astype(np.float32)
+    basis = densray(sums).completed(seed=0).basis.astype(np.float32)
     return {name: part @ basis for name, part in parts[0].items()}, {name: part @ basis for name, part in parts[1].items()}
 
 

@@ -161,7 +161,7 @@ def test_one_against_the_rest_is_scikit_learns():
 def test_windows():
     assert first(3).tolist() == [0, 1, 2]
     assert following(3, 10).tolist() == [3, 4, 5] and following(6, 10).tolist() == [6, 7, 8, 9]
-    assert band(20).tolist() == list(range(10, 20))
+    assert band(20, 10).tolist() == list(range(10, 20))
     generator = np.random.default_rng(0)
     runs = [contiguous(4, 12, 2, 12, generator) for _ in range(200)]
     assert {int(run[0]) for run in runs} == set(range(2, 12)) and {len(run) for run in runs} == {1, 2, 3, 4}

@@ -8,16 +8,16 @@ from crosslens.numerics.logistic import fit
 from crosslens.numerics.subspace import Subspace
 from crosslens.runs.errors import DataError
 
+PENALTY, TOLERANCE = 1.0, 1e-4  # C of the probes, and the largest component of the gradient where a fit ends
 
-def inlp(
-    states: Mapping[str, np.ndarray], rounds: int, *, penalty: float = 1.0, tolerance: float = 1e-4, device: str = "cpu"
-) -> Subspace:
+
+def inlp(states: Mapping[str, np.ndarray], rounds: int) -> Subspace:
     """Directions of linear probes for the language, each round's learned where those before see nothing (Ravfogel et al. 2020).
 
-    states: a sample, by language (m, d). Probes are multinomial logistic regressions with `penalty` C; the released code takes
-    any linear classifier (shauli-ravfogel/nullspace_projection, src/debias.py, lines 98-136). Rounds of at most n - 1 directions
+    states: a sample, by language (m, d). Probes are multinomial logistic regressions; the released code takes any linear
+    classifier (shauli-ravfogel/nullspace_projection, src/debias.py, lines 98-136). Rounds of at most n - 1 directions
     follow each other in the basis, within each by falling singular value of the weights. Eigenvalues are these, squared: they
-    fall within a round alone. Raises DataError for less than two languages.
+    fall within a round alone. Raises DataError for fewer than two languages.
     """
     languages = tuple(sorted(states))
     if len(languages) < 2:
@@ -27,7 +27,7 @@ def inlp(
     basis, eigenvalues = np.zeros((vectors.shape[1], 0)), np.zeros(0)
     for _ in range(rounds):
         left = vectors - (vectors @ basis) @ basis.T
-        probe = fit(left[None], classes[None, None], penalties=penalty, tolerance=tolerance, device=device)
+        probe = fit(left[None], classes[None, None], penalties=PENALTY, tolerance=TOLERANCE)
         weights = probe.weights[0, 0, 0].cpu().numpy()
         values, directions = np.linalg.svd(weights - (weights @ basis) @ basis.T, full_matrices=False)[1:]
         room = min(len(languages) - 1, len(basis) - basis.shape[1])

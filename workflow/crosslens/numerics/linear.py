@@ -7,13 +7,15 @@ from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
 from crosslens.runs.errors import DataError
 
+TOLERANCE = 1e-4  # of LDA: singular values below it are none, as by scikit-learn's default
 
-def lda(statistics: Statistics, *, tolerance: float = 1e-4) -> Subspace:
+
+def lda(statistics: Statistics) -> Subspace:
     """Linear discriminant analysis as scikit-learn's default, the solver "svd" with the shares of languages as priors.
 
-    Filters are scikit-learn's `scalings_` but for signs, `transform` its own, centred at the weighted mean of languages: states
-    have unit covariance within languages there. They are not orthogonal; the basis is. Eigenvalues: variance between means,
-    over n - 1, in units of that within languages. tolerance: singular values below it are none, as there.
+    Filters are scikit-learn's `scalings_` but for signs, coordinates those of its `transform`, centred at the weighted mean of
+    languages: states have unit covariance within languages there. They are not orthogonal; the basis is. Eigenvalues: variance
+    between means, over n - 1, in units of that within languages.
     Raises DataError where there are no more vectors than languages.
     """
     sizes, means = statistics.sizes, statistics.means
@@ -24,11 +26,11 @@ def lda(statistics: Statistics, *, tolerance: float = 1e-4) -> Subspace:
     deviations = np.sqrt(np.diag(covariance))
     deviations[deviations == 0] = 1
     variances, axes = np.linalg.eigh(covariance / deviations / deviations[:, None])
-    kept = variances > tolerance**2
+    kept = variances > TOLERANCE**2
     whitening = axes[:, kept] / deviations[:, None] / np.sqrt(variances[kept])
     spread = np.sqrt(sizes / (len(sizes) - 1))[:, None] * (means - centre) @ whitening
     values, rotation = np.linalg.svd(spread, full_matrices=False)[1:]
-    rank = min(len(sizes) - 1, int((values > tolerance * values[0]).sum()))
+    rank = min(len(sizes) - 1, int((values > TOLERANCE * values[0]).sum()))
     filters = whitening @ rotation[:rank].T
     return Subspace.oblique("lda", statistics.languages, values[:rank] ** 2, filters, covariance @ filters, centre)
 
@@ -36,11 +38,11 @@ def lda(statistics: Statistics, *, tolerance: float = 1e-4) -> Subspace:
 def leace(statistics: Statistics) -> Subspace:
     """Least-squares concept erasure of the language (Belrose et al. 2023, theorem 4.3): https://arxiv.org/abs/2306.03819.
 
-    `erase` is the smallest change, in mean squared distance, after which states and language are uncorrelated, so that no linear
-    probe that minimises a convex loss beats the shares of languages. With W the root of the inverse covariance of all states,
-    filters W U and patterns W^+ U, U the left singular vectors of W Cov(x, language); eigenvalues are squared singular values.
-    Unlike the defaults of concept-erasure 0.2.4, the covariance is not shrunk, the trace not constrained, and singular values are
-    cut where they are rounding, not at 0.01.
+    To take from centred states what filters read, along patterns, is the smallest change, in mean squared distance, after which
+    states and language are uncorrelated, so that no linear probe that minimises a convex loss beats the shares of languages.
+    With W the root of the inverse covariance of all states, filters W U and patterns W^+ U, U the left singular vectors of
+    W Cov(x, language); eigenvalues are squared singular values. Unlike the defaults of concept-erasure 0.2.4, the covariance is
+    not shrunk, the trace not constrained, and singular values are cut where they are rounding, not at 0.01.
     """
     sizes, means = statistics.sizes, statistics.means
     shares = statistics.shares(sizes)

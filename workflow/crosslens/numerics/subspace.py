@@ -52,26 +52,18 @@ class Subspace:
         shares: np.ndarray = positive / positive.sum()
         return shares
 
-    def completed(self, covariance: np.ndarray | None = None, *, seed: int = 0) -> Self:
-        """The same with d orthonormal columns; what is beyond the rank is orthogonal to it and chosen by a rule.
+    def completed(self, seed: int) -> Self:
+        """The same with d orthonormal columns: those beyond the rank are orthogonal to it and uniformly random, by the seed.
 
-        covariance None: uniformly random directions, drawn anew for each seed. No method prefers any of them, and so any two
-        windows beyond the rank are alike but for chance. covariance (d, d), say of the states within languages: its principal
-        axes among them, by falling variance. What rounding leaves of an eigendecomposition is neither.
+        No method prefers any of them, so that any two windows beyond the rank are alike but for chance, which what rounding
+        leaves of an eigendecomposition is not.
         """
         width, known = self.basis.shape[0], self.basis[:, : self.rank]
         draws = np.random.default_rng(seed).standard_normal((width, width - self.rank))
         rest, triangle = np.linalg.qr(draws - known @ (known.T @ draws))
         rest = rest * np.sign(np.diag(triangle))  # uniform under rotations, which a QR without this is not
         rest -= known @ (known.T @ rest)
-        if covariance is not None:
-            rest = upright(rest @ np.linalg.eigh(rest.T @ covariance @ rest)[1][:, ::-1])
         return replace(self, basis=np.hstack([known, rest]))
-
-    def transform(self, states: np.ndarray) -> np.ndarray:
-        """States (m, d) as the method reads them, (m, rank): around the centre, along the filters."""
-        along: np.ndarray = (states - self.centre) @ self.filters
-        return along
 
     def coordinates(self, states: np.ndarray, columns: np.ndarray | None = None, *, centred: bool) -> np.ndarray:
         """States (m, d) along the filters and, beyond the rank, along the basis: (m, k), around the centre or as they are.
@@ -82,11 +74,6 @@ class Subspace:
         directions = (directions if columns is None else directions[:, columns]).astype(states.dtype)
         along: np.ndarray = states @ directions
         return along - self.centre.astype(states.dtype) @ directions if centred else along
-
-    def erase(self, states: np.ndarray, first: int | None = None) -> np.ndarray:
-        """States (m, d) without what the first filters read of them, None: all; their mean stays at the centre."""
-        rest: np.ndarray = states - self.transform(states)[:, :first] @ self.patterns[:, :first].T
-        return rest
 
 
 def upright(columns: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ def following(x: int, width: int) -> np.ndarray:
     return np.arange(x, min(2 * x, width))
 
 
-def band(x: int, size: int = 10) -> np.ndarray:
+def band(x: int, size: int) -> np.ndarray:
     """Window [x - size:x], as in figure 2."""
     return np.arange(x - size, x)
 

@@ -72,43 +72,9 @@ def _content(state: str, tensors: Mapping[str, torch.Tensor]) -> str:
     return found.hexdigest()
 
 
-def write(path: Path, key: str, values: Any, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write values, ready for JSON, and tensors whole or not at all. key: settings and data; see `read`."""
-    state = json.dumps({"key": key, "values": values})
-    stored = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
-    # One file, so that a kill at any moment leaves the last checkpoint or this one.
-    with written(path) as temporary:
-        save_file(stored, temporary, {"state": state, "content": _content(state, stored)})
-
-
-def read(path: Path, key: str, log: logging.Logger) -> tuple[Any, dict[str, torch.Tensor]] | None:
-    """Values and tensors of a checkpoint of these settings and data, or None.
-
-    One that is not as it was written is set aside under another name; one that cannot be read now (OSError) stays.
-    """
-    try:
-        with safe_open(path, "pt") as stored:
-            said, tensors = stored.metadata(), {name: stored.get_tensor(name) for name in stored.keys()}
-        if _content(said["state"], tensors) != said["content"]:
-            raise ValueError("its content is not what was written")
-    except FileNotFoundError:
-        return None
-    except (OSError, MemoryError):
-        raise
-    except Exception as error:  # whatever an altered file leads to
-        aside = path.with_name(f"{path.name}.damaged")
-        if parallel.rank() == 0:
-            path.replace(aside)
-        what = " ".join(str(error).split())
-        log.warning("%s: expected a checkpoint, found a damaged one (%s): begun anew, the file is kept as %s", path, what, aside)
-        return None
-    state = json.loads(said["state"])
-    return (state["values"], tensors) if state["key"] == key else None
-
-
 @dataclass
 class Kept:
-    """The checkpoint of a training of some settings and data."""
+    """The checkpoint of a training. key: its settings and data, see `digest`; a checkpoint of others is not resumed."""
 
     path: Path
     key: str
@@ -117,12 +83,38 @@ class Kept:
     at: float = field(default_factory=time.monotonic)
 
     def read(self) -> tuple[Any, dict[str, torch.Tensor]] | None:
-        """Values and tensors of the checkpoint, if there is one."""
-        return read(self.path, self.key, self.log)
+        """Values and tensors of the checkpoint, or None.
+
+        One that is not as it was written is set aside under another name; one that cannot be read now (OSError) stays.
+        """
+        try:
+            with safe_open(self.path, "pt") as stored:
+                header, tensors = stored.metadata(), {name: stored.get_tensor(name) for name in stored.keys()}
+            if _content(header["state"], tensors) != header["content"]:
+                raise ValueError("its content is not what was written")
+        except FileNotFoundError:
+            return None
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:  # whatever an altered file leads to
+            aside = self.path.with_name(f"{self.path.name}.damaged")
+            if parallel.rank() == 0:
+                self.path.replace(aside)
+            self.log.warning(
+                "%s: expected a checkpoint, found a damaged one (%s): begun anew, the file is kept as %s",
+                self.path, " ".join(str(error).split()), aside,
+            )  # fmt: skip
+            return None
+        state = json.loads(header["state"])
+        return (state["values"], tensors) if state["key"] == self.key else None
 
     def write(self, values: Any, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Put one in its place."""
-        write(self.path, self.key, values, tensors)
+        """Put values, ready for JSON, and tensors in its place, whole or not at all."""
+        state = json.dumps({"key": self.key, "values": values})
+        stored = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+        # One file, so that a kill at any moment leaves the last checkpoint or this one.
+        with written(self.path) as temporary:
+            save_file(stored, temporary, {"state": state, "content": _content(state, stored)})
         self.at = time.monotonic()
 
     @property
@@ -132,22 +124,21 @@ class Kept:
 
 
 def save(
-    path: Path,
-    key: str,
+    kept: Kept,
     position: Position,
     weights: dict[str, torch.Tensor],
     best: dict[str, torch.Tensor],
     optimiser: dict[str, Any],
     scaler: dict[str, Any],
 ) -> None:
-    """Write where a training stands. `key` identifies settings and data: a checkpoint of others is not resumed."""
+    """Write where a training of the loop stands."""
     tensors, plain = _flat(optimiser)
     tensors |= {f"weights.{name}": value for name, value in weights.items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    write(path, key, {"position": asdict(position), "optimiser": plain, "scaler": scaler}, tensors)
+    kept.write({"position": asdict(position), "optimiser": plain, "scaler": scaler}, tensors)
 
 
 @dataclass
@@ -168,12 +159,11 @@ class Checkpoint:
             torch.cuda.set_rng_state(self.random["cuda"])
 
 
-def load(path: Path, key: str, log: logging.Logger) -> Checkpoint | None:
-    """The checkpoint of these settings and data, or None."""
-    found = read(path, key, log)
-    if found is None:
+def load(kept: Kept) -> Checkpoint | None:
+    """What `save` has written, or None."""
+    if not (stored := kept.read()):
         return None
-    values, tensors = found
+    values, tensors = stored
     parts: dict[str, dict[str, torch.Tensor]] = {"weights": {}, "best": {}, "optimiser": {}, "random": {}}
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")

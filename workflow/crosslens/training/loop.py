@@ -25,7 +25,7 @@ from crosslens.training import bottom, checkpoint, cpu, edit, optimiser, paralle
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import phase_batches
 from crosslens.training.bottom import Bottom
-from crosslens.training.checkpoint import Checkpoint, Position
+from crosslens.training.checkpoint import Checkpoint, Kept, Position
 from crosslens.training.features import Features
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.model import EncoderWithHeads, Layer, Trained
@@ -61,8 +61,7 @@ class Loop:
     ):
         self.recipe, self.texts, self.seed, self.log, self.version = recipe, texts, seed, log, list(version)
         self.sizes = {data: len(read) for data, read in texts.items()}
-        self.checkpoints, self.checkpoint_seconds, self.saved_at = checkpoints, checkpoint_seconds, time.monotonic()
-        self.after_step, self.mask = after_step, mask
+        self.checkpoints, self.checkpoint_seconds, self.after_step, self.mask = checkpoints, checkpoint_seconds, after_step, mask
         self.device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.precision = cpu.resolve_precision(recipe.precision, self.device)
         self.autocast = partial(cpu.autocast, self.precision, self.device)
@@ -92,7 +91,7 @@ class Loop:
         """
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
-        resumed = checkpoint.load(self.checkpoints, self.key, self.log) if self.checkpoints else None
+        resumed = checkpoint.load(self.kept) if self.kept else None
         resumed = None if parallel.agreed(resumed is None, self.device) else resumed  # all or none
         for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
             with signals.held():
@@ -331,15 +330,19 @@ class Loop:
         """Write a checkpoint from time to time; stop where the training, which saves it then, is asked to."""
         if parallel.agreed(signals.asked() is not None, self.device):
             raise signals.Stopped(signals.asked() or signal.SIGTERM)
-        if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
+        if self.kept and self.kept.due:
             self._save()
 
     def _save(self, *, moments: bool = True) -> None:
-        if self.checkpoints and parallel.rank() == 0:
+        if self.kept and parallel.rank() == 0:
             weights = self.model.weights(with_encoder=self.recipe.trains_encoder())
             state = self.optimiser.state_dict() | ({} if moments else {"state": {}})
-            checkpoint.save(self.checkpoints, self.key, self.position, weights, self.best, state, self.scaler.state_dict())
-        self.saved_at = time.monotonic()
+            checkpoint.save(self.kept, self.position, weights, self.best, state, self.scaler.state_dict())
+
+    @cached_property
+    def kept(self) -> Kept | None:
+        """Its checkpoint, where one is asked for."""
+        return Kept(self.checkpoints, self.key, self.log, self.checkpoint_seconds) if self.checkpoints else None
 
     @cached_property
     def key(self) -> str:

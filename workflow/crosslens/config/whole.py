@@ -17,7 +17,7 @@ from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.readings import Reading
 from crosslens.config.states import States
-from crosslens.errors import short
+from crosslens.errors import short, shown
 from crosslens.papers import KEYS
 
 # One section per paper, from the one list of papers; a paper that is not configured is null.
@@ -189,7 +189,7 @@ def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _readable(line: str) -> str:
     """A line as a terminal may show it: what was found may be of any length, and have any characters."""
-    text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
+    text = shown(line, len(line))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 

@@ -15,7 +15,7 @@ from mwparserfromhell.definitions import PARSER_BLACKLIST, SINGLE, SINGLE_ONLY, 
 
 from crosslens.corpora.wikitext import BLOCK_TAGS, NOTHING, check_closed, link_title, paragraphs, visible_line
 
-# What templates, and what all else, are folded to: characters of planes that Unicode has not begun, more than a page has elements.
+# What templates, and what all else, are folded to: characters that Unicode does not have, more than a page may have elements.
 TEMPLATE, OTHER = "\U00040000-\U0008ffff", "\U00090000-\U000dffff"
 FOLDED = TEMPLATE + OTHER
 LEVELS = 8  # of nesting that are folded: far from the parser's own limit, where it takes what is inside for text
@@ -117,10 +117,14 @@ class _Folded:
             self.visible.add(character)
         return character
 
+    def _markup(self, match: re.Match[str]) -> str:
+        first = TEMPLATE[0] if match[0] < OTHER[0] else OTHER[0]
+        return self.hidden[ord(match[0]) - ord(first)]
+
     def unfold(self, text: str) -> str:
         """A stretch of the folded text as it was."""
         while IS_FOLDED.search(text):
-            text = IS_FOLDED.sub(lambda match: self.hidden[ord(match[0]) - ord(TEMPLATE[0] if match[0] < OTHER[0] else OTHER[0])], text)
+            text = IS_FOLDED.sub(self._markup, text)
         return text
 
 
@@ -191,7 +195,8 @@ def _nest(line: str, open: list[str], start: int, ends: Mapping[str, int]) -> No
 def _of_lines(lines: list[str], folded: _Folded, minimum: int) -> list[str]:
     """Paragraphs of a row of lines, without some that are too short."""
     text = "\n".join(lines)
-    if folded.visible and not folded.visible.isdisjoint(text) or IS_FOLDED.search(text) and any(map(IS_ADDRESS.search, BEFORE_TEMPLATE.findall(text))):
+    in_address = IS_FOLDED.search(text) and any(map(IS_ADDRESS.search, BEFORE_TEMPLATE.findall(text)))
+    if in_address or folded.visible and not folded.visible.isdisjoint(text):
         return paragraphs(folded.unfold(text))
     if _is_short(text, minimum):
         return []

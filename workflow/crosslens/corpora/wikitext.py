@@ -90,6 +90,7 @@ START_OR_END = re.compile(
 )
 BEGINNINGS = {"]": "[", "}": "{", "|}": "{|", "-->": "<!--", ">": "<"}  # of what ends so
 
+
 def paragraphs(markup: str) -> list[str]:
     """Paragraphs of a page's wikitext, in order: plain text on one line, NFC, single spaces, never empty.
 

@@ -166,7 +166,7 @@ REFUSED: dict[str, tuple[str, Change, str]] = {  # the format, what becomes of i
     "a text less": ("wili texts", without(3), "as many texts"),
     "a blank text": ("wili texts", new("Ein Text Nummer 3", " "), ":4: expected a text"),
     "zero byte in a text": ("wili texts", new("Nummer 3", "Nummer \0"), ":4: expected text, found a zero byte"),
-    "texts for labels": ("wili labels", lambda content: PAGE * 5 + b"x", ":1: expected texts with the label"),
+    "texts for labels": ("wili labels", lambda content: PAGE * 5 + b"x", ":1: expected the code of a language"),
     "a text's id twice": ("sib-200", repeated(1), "0 a second time"),
     "a category that is none": ("sib-200", new("travel", "travels"), ":2: expected a category"),
     "a text of nothing": ("sib-200", new('Ein Text, "0"', ""), ":2: expected a text"),

@@ -15,14 +15,15 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Self
 
-from crosslens.corpora.lines import shown
-from crosslens.runs.errors import NO_ROOM, DataError
+from crosslens.runs.errors import NO_ROOM, DataError, shown
 from crosslens.storage.files import OPENERS, Budget, Limited
 
 # The last: a zip with a password or an unknown compression.
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
 MEGABYTE = 10**6
 TAR_OPENERS = OPENERS | {".tgz": OPENERS[".gz"], ".tar": open}
+ATTRIBUTES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+LONGEST = 2**14  # bytes of a member's attributes; a path has 4096 at most
 NAMED = 8  # members that a message names
 NESTED = re.compile(r"\.(zip|tar|tgz|tar\.gz|tar\.xz|tar\.bz2)/")  # in a pattern, the end of an archive's name inside another
 
@@ -50,7 +51,7 @@ class Archive:
             form = "zip" if self.path.suffix == ".zip" else "tar"
             place = f", found it damaged from member '{shown(self.member)}' on" if self.member else ""
             raise DataError(
-                f"{self.name}: expected a complete {form} archive{place} ({error}): delete it to fetch it again"
+                f"{self.name}: expected a complete {form} archive{place} ({shown(str(error))}): delete it to fetch it again"
             ) from error
 
     def members(self) -> Iterator[Member]:
@@ -66,7 +67,8 @@ class Archive:
         with TAR_OPENERS.get(self.path.suffix, open)(self.path, "rb") as stream:
             limited: Any = Limited(stream, self.budget)
             with tarfile.open(fileobj=limited, mode="r|", tarinfo=_Header) as tar:
-                for member in tar:
+                while (member := tar.next()) is not None:
+                    tar.members.clear()  # type: ignore[attr-defined]  # each holds a copy of what the archive says of all
                     self._refuse(member.name, member.isfile() and not member.issparse() or member.isdir())
                     if member.isfile():
                         yield member.name, partial(_content, tar, member)
@@ -96,7 +98,10 @@ class Archive:
 
 
 class _Header(tarfile.TarInfo):
-    """A member's header. Where one is damaged or missing, tarfile alone would take that for the archive's end."""
+    """A member's header. Where one is damaged or missing, tarfile alone would take that for the archive's end.
+
+    What comes before a header, long names and other attributes, would be read into memory whatever its size.
+    """
 
     @classmethod
     def fromtarfile(cls, tar: tarfile.TarFile) -> Self:
@@ -107,6 +112,12 @@ class _Header(tarfile.TarInfo):
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(str(error)) from None
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        """Raises ReadError for attributes that are too long, of a member or of all: the entry point for subclasses."""
+        if self.type in ATTRIBUTES and self.size > LONGEST or len(str(tar.pax_headers)) > LONGEST:
+            raise tarfile.ReadError(f"more than {LONGEST} bytes of attributes of a member")
+        return super()._proc_member(tar)  # type: ignore[misc, no-any-return]
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
@@ -143,7 +154,7 @@ def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[
         except DataError as error:
             message = str(error)
             for path, name in names.items():  # a reader names the file, which is gone when one reads the message
-                message = message.replace(str(path), name)
+                message = message.replace(shown(str(path), len(str(path))), name)
             raise DataError(message) from error
 
 
@@ -167,7 +178,7 @@ def _extract(
             path.parent.mkdir()
             with opened() as content, open(path, "wb") as stream:
                 shutil.copyfileobj(content, stream)
-            names[path] = f"{archive.name}/{name}"
+            names[path] = f"{archive.name}/{shown(name)}"
             for split in asked:
                 found[split].append(path)
             if any(inside.values()):

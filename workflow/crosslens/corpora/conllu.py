@@ -132,7 +132,7 @@ class _Reader:
             self.fail(f"UPOS '{upos}'", f"one of {' '.join(sorted(UPOS))} or _")
         if not head.isascii() or not head.isdigit():
             self.fail(f"head '{head}'", "an integer as head")
-        if relation.strip() in ("", "_"):
+        if relation.split() != [relation] or relation == "_" or not relation.isprintable():
             self.fail(f"relation '{relation}'", "a relation to the head")
         if not self.multiwords or position > self.multiwords[-1].last:
             self.surface.append(form)

@@ -14,9 +14,10 @@ from xml.parsers import expat
 from crosslens.config.base import languages_table
 from crosslens.config.labels import TOPICS
 from crosslens.corpora.archives import Archive
-from crosslens.corpora.lines import LONGEST, read_lines, refuse, shown, stem
+from crosslens.corpora.lines import LONGEST, is_language, read_lines, refuse, stem
 from crosslens.corpora.schema import DOCUMENTS
-from crosslens.runs.errors import DataError
+from crosslens.runs.errors import DataError, shown
+from crosslens.config.labels import TOPICS
 
 SCHEMA = DOCUMENTS
 # Labels of WiLI-2018 that are not the ISO 639-3 code of our table: macrolanguages where that has one of their members. Note
@@ -75,6 +76,8 @@ def _wili(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
             if text is None or mark is None:
                 longer, (line, _) = (labels[name], mark) if text is None else (path, text)
                 refuse(longer, line, "more lines than in the other file", "as many texts (x) as labels (y)")
+            if not is_language(mark[1].strip()):
+                refuse(labels[name], mark[0], f"label '{mark[1]}'", "the code of a language")
             if mark[1].strip() in (label, language):
                 if not text[1].strip():
                     refuse(path, text[0], "an empty line", "a text")
@@ -159,8 +162,9 @@ def _contents(texts: Path, wanted: set[str]) -> Iterator[tuple[str, str, bytes]]
             place = PurePosixPath(name)
             id = f"{place.parent.name}-{place.stem}"
             if place.suffix == ".xml" and id in wanted:
+                file = f"{archive.name}/{shown(name)}"
                 with opened() as content:
-                    yield id, f"{archive.name}/{name}", _whole(content, f"{archive.name}/{name}")
+                    yield id, file, _whole(content, file)
 
 
 def _whole(content: IO[bytes], place: str) -> bytes:
@@ -259,6 +263,8 @@ def _pieces(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
                 refuse(path, number, f"row '{row}'", f"row {number - 2}")
             if not tokens.strip():
                 refuse(path, number, "an empty cell", "tokens")
+            if not is_language(code):
+                refuse(path, number, f"language '{code}'", "the code of a language")
             languages[code] = None
             if code == language:
                 rows.append({"id": f"{path.name.partition('.')[0]}/{row}", "language": code, "text": tokens, "label": code})

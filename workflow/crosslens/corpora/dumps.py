@@ -22,9 +22,9 @@ from typing import BinaryIO, Generic, NamedTuple, TypeVar, cast
 from xml.etree.ElementTree import Element, ParseError, fromstring, iterparse
 
 from crosslens.runs import signals
-from crosslens.runs.errors import DataError
-from crosslens.runs.progress import Progress
+from crosslens.runs.errors import DataError, shown
 from crosslens.storage.files import OPENERS, Budget, Limited, decompress
+from crosslens.runs.progress import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,10 @@ HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*\?>\s*)?<mediawiki[\s>]")
 UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 END = b"</mediawiki>"
 PAGE_END = b"</page>"
+ATTRIBUTES = "a <page> with attributes"  # none has any: what cuts a dump into pages would not see it
 STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # a bz2 stream begins so; ten bytes that stand elsewhere once in 10^23
 MEGABYTE = 10**6
+SEAM = 10  # bytes of what is read before in which something may begin that is looked for
 LONGEST = 32 * MEGABYTE  # bytes that a page may have
 LONGEST_BLOCK = 64 * MEGABYTE  # bytes that a compressed one may have
 FIRST = 8 * MEGABYTE  # compressed bytes in which a multistream dump shows that it is one: its oldest pages are long
@@ -103,13 +105,13 @@ def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int)
                 yield cast(T, done.result)
         except BrokenProcessPool:
             remedy = "allow it more memory, or fewer processes"
-            raise DataError(f"{path}: after page '{last}': a process that was reading it was killed; {remedy}") from None
+            raise DataError(f"{path}: after page '{shown(last)}': a process that was reading it was killed; {remedy}") from None
         if not whole:
             raise _damaged(path, size, last, "the end of the file without </mediawiki>")
 
 
 def _damaged(path: Path, byte: int, last: str, reason: str) -> DataError:
-    place = f"after page '{last}'" if last else "before the first page"
+    place = f"after page '{shown(last)}'" if last else "before the first page"
     return DataError(
         f"{path}: byte {byte} of {path.stat().st_size}, {place}: expected a complete MediaWiki export, found: {reason}; "
         "fetch the file again"
@@ -165,46 +167,49 @@ def _blocks(path: Path, raw: BinaryIO) -> Iterator[_Part]:
 
 def _streams(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """The bz2 streams of a file and the bytes they begin at. That each ends where it is cut is for the reader to check."""
-    start, rest = 0, b""
+    start, rest = 0, bytearray()
     while data := raw.read(MEGABYTE):
         if len(rest) > LONGEST_BLOCK:
             raise ValueError(f"no end of a block within {LONGEST_BLOCK // MEGABYTE} MB")
+        searched = max(1, len(rest) - SEAM)
         rest += data
-        cuts = [0, *(match.start() for match in STREAM.finditer(rest, 1))]
+        cuts = [0, *(match.start() for match in STREAM.finditer(rest, searched))]
         for begin, end in pairwise(cuts):
-            yield start + begin, rest[begin:end]
-        start, rest = start + cuts[-1], rest[cuts[-1] :]
-    yield start, rest
+            yield start + begin, bytes(rest[begin:end])
+        start += cuts[-1]
+        del rest[: cuts[-1]]
+    yield start, bytes(rest)
 
 
 def _stretches(path: Path, raw: BinaryIO) -> Iterator[_Part]:
     """Stretches of whole pages of a dump that must be decompressed from its beginning."""
     packed = path.suffix in OPENERS
     with Limited(OPENERS[path.suffix](raw, "rb"), Budget(path)) if packed else nullcontext(raw) as stream:
-        rest, in_head = stream.read(4096), True
+        rest, in_head, searched = bytearray(stream.read(4096)), True, 0
         _check_head(path, rest)
         try:
             while data := stream.read(MEGABYTE // 16):
                 rest += data
                 if len(rest) < MEGABYTE:
                     continue
-                if in_head and b"<page>" in rest:
-                    rest, in_head = _after_head(rest), False
-                end = rest.rfind(PAGE_END) + len(PAGE_END)
+                if in_head and rest.find(b"<page>", searched) >= 0:
+                    rest, in_head, searched = bytearray(_after_head(bytes(rest))), False, 0
+                end = rest.rfind(PAGE_END, searched) + len(PAGE_END)
                 if not in_head and end >= len(PAGE_END):
-                    yield _Part(raw.tell(), rest[:end])
-                    rest = rest[end:]
+                    yield _Part(raw.tell(), bytes(rest[:end]))
+                    del rest[:end]
                 elif len(rest) > LONGEST:
                     raise ValueError(f"no end of a page within {LONGEST // MEGABYTE} MB")
+                searched = max(0, len(rest) - SEAM)
         except UNREADABLE:
-            rest = rest[: rest.rfind(PAGE_END) + len(PAGE_END)]  # the whole pages before the damage
-            if not in_head or b"<page>" in rest:
-                yield _Part(raw.tell(), _after_head(rest) if in_head else rest)
+            whole = bytes(rest[: rest.rfind(PAGE_END) + len(PAGE_END)])  # the whole pages before the damage
+            if not in_head or b"<page>" in whole:
+                yield _Part(raw.tell(), _after_head(whole) if in_head else whole)
             raise
-        yield _Part(raw.tell(), _after_head(rest) if in_head else rest)
+        yield _Part(raw.tell(), _after_head(bytes(rest)) if in_head else bytes(rest))
 
 
-def _check_head(path: Path, head: bytes) -> None:
+def _check_head(path: Path, head: bytes | bytearray) -> None:
     """Raise DataError unless a file begins like a MediaWiki export in UTF-8."""
     if HEAD.match(head):
         return
@@ -214,9 +219,13 @@ def _check_head(path: Path, head: bytes) -> None:
 
 
 def _after_head(content: bytes) -> bytes:
-    """The beginning of a dump without what comes before its pages. Raises ParseError where that is not well-formed."""
+    """The beginning of a dump without what comes before its pages.
+
+    Raises ParseError where that is not well-formed, ValueError where it has a page whose tag is not <page>.
+    """
     end = min(place for place in (content.find(b"<page>"), content.find(END), len(content)) if place >= 0)
-    fromstring(content[:end] + END)
+    if fromstring(content[:end] + END).find("{*}page") is not None:
+        raise ValueError(ATTRIBUTES)
     return content[end:]
 
 
@@ -244,12 +253,20 @@ def _work(work: Callable[[Sequence[Page]], T], part: _Part) -> _Done[T]:
     return _Done(part.start, work(found), found[-1].title if found else "", size, ends)
 
 
+class _OnePiece(io.BytesIO):
+    """Bytes that are read at once: expat reads a long tag or comment anew with each piece that it is given."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """All that is left, whatever is asked for."""
+        return super().read()
+
+
 def _read(part: _Part, found: list[Page]) -> tuple[int, bool]:
     """Append the pages of a part; returns its bytes, unpacked, and whether the dump ends with it."""
     if part.failure:
         raise ValueError(part.failure)
     content = (part.data if part.block is None else decompress(part.data)).rstrip()
-    for _, element in iterparse(io.BytesIO(b"<mediawiki>" + content.removesuffix(END) + END)):
+    for _, element in iterparse(_OnePiece(b"<mediawiki>" + content.removesuffix(END) + END)):
         if element.tag == "page":
             found.append(_page(element, part.block))
             element.clear()
@@ -257,12 +274,22 @@ def _read(part: _Part, found: list[Page]) -> tuple[int, bool]:
 
 
 def _page(element: Element, block: int | None) -> Page:
-    title, namespace = element.findtext("title"), element.findtext("ns")
+    if element.attrib:
+        raise ValueError(ATTRIBUTES)
+    title, namespace = _text(element, "title"), _text(element, "ns")
     if title is None or namespace is None:
         raise ValueError("a page without <title> or <ns>")
     revisions = element.findall("revision")
-    text = revisions[-1].findtext("text") if revisions else ""
+    text = _text(revisions[-1], "text") if revisions else ""
     return Page(title.replace("_", " "), int(namespace), element.find("redirect") is not None, text or "", block)
+
+
+def _text(element: Element, tag: str) -> str | None:
+    """The text of the one child of a tag, None if there is none. Raises ValueError where there are several."""
+    children = element.findall(tag)
+    if len(children) > 1:
+        raise ValueError(f"a page with {len(children)} <{tag}>")
+    return (children[0].text or "") if children else None
 
 
 def _reason(error: Exception) -> str:

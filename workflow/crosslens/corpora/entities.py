@@ -9,7 +9,7 @@ from typing import Any
 from crosslens.config.base import languages_table
 from crosslens.corpora.lines import UNSPACED, Encoding, read_lines, refuse, stem
 from crosslens.corpora.schema import SENTENCES
-from crosslens.runs.errors import DataError
+from crosslens.runs.errors import DataError, shown
 
 SCHEMA = SENTENCES
 TYPES = ("PER", "LOC", "ORG", "MISC")
@@ -64,6 +64,7 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
     They come without what WikiANN writes before each word, the code of its Wikipedia and a colon.
     """
     words: list[Word] = []
+    marks = _marks(language)
     separator, columns, prefix, blank, number = "\t", 0, "", False, 0
     missing = "a blank line after every sentence"
     for number, line in read_lines(path, encoding):
@@ -89,6 +90,8 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
             refuse(path, number, f"tag '{cells[-1]:.40}'", f"O, or B- or I- followed by one of {' '.join(TYPES)}")
         if not cells[0].startswith(prefix):
             refuse(path, number, f"word '{cells[0]}'", f"the prefix {prefix} as above")
+        if not prefix and cells[0].startswith(marks):
+            refuse(path, number, f"word '{cells[0]}'", "no prefix, as the first word has none")
         words.append((cells[0].removeprefix(prefix), cells[-1]))
         if len(words) > LONGEST:
             refuse(path, number, f"{LONGEST + 1} words without one", missing)
@@ -103,10 +106,16 @@ def _prefix(path: Path, line: int, language: str, first: str) -> str:
     match = PREFIX.match(first)
     if not match:
         return ""
-    wikipedia = languages_table()[language]["wikipedia"].removesuffix("wiki").replace("_", "-")
-    if match[1] not in (language, wikipedia):
-        raise DataError(f"{path}:{line}: expected words in '{language}', found '{match[1]}'; name the file of that language")
+    if match[0] not in _marks(language):
+        code = shown(match[1])
+        raise DataError(f"{path}:{line}: expected words in '{language}', found '{code}'; name the file of that language")
     return match[0]
+
+
+def _marks(language: str) -> tuple[str, str]:
+    """What WikiANN may write before a word of a language: our code for it, or that of its Wikipedia."""
+    wikipedia = languages_table().get(language, {}).get("wikipedia", "").removesuffix("wiki").replace("_", "-")
+    return f"{language}:", f"{wikipedia or language}:"
 
 
 def _with_form(words: Sequence[Word], tags: Sequence[str]) -> list[Word]:

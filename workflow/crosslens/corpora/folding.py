@@ -15,9 +15,9 @@ from mwparserfromhell.definitions import PARSER_BLACKLIST, SINGLE, SINGLE_ONLY, 
 
 from crosslens.corpora.wikitext import BLOCK_TAGS, NOTHING, check_closed, link_title, paragraphs, visible_line
 
-TEMPLATE, OTHER = "\U000f0000-\U000fffff", "\U00100000-\U0010ffff"  # what templates, and what all else, are folded to
+# What templates, and what all else, are folded to: characters that Unicode does not have, more than a page may have elements.
+TEMPLATE, OTHER = "\U00040000-\U0008ffff", "\U00090000-\U000dffff"
 FOLDED = TEMPLATE + OTHER
-BREAKS = 1000  # line breaks of a page, each of which the patterns take for the beginning of a pair
 LEVELS = 8  # of nesting that are folded: far from the parser's own limit, where it takes what is inside for text
 IS_FOLDED = re.compile(f"[{FOLDED}]")
 VISIBLE = re.compile("<nowiki|<!--", re.IGNORECASE)  # a comment shows in an address, and ends in a table's attributes
@@ -28,7 +28,7 @@ ATTRIBUTE = rf"""[^\s"'<>{{}}\[\]\\=/|{FOLDED}]"""
 QUOTED = rf""""[^"<>{{}}\[\]\\{OTHER}]*+"|'[^'<>{{}}\[\]\\{OTHER}]*+'"""
 ATTRIBUTES = rf"(?!\n)(?:\s+{ATTRIBUTE}++(?:\s*+=\s*+(?:{QUOTED}|(?:{ATTRIBUTE}|/(?!>))++))?+)*+\s*+"
 TAG = rf"[^\s<>{{}}\[\]|=&'\"\#*;:/\-!\\{FOLDED}]++"
-WITH_ATTRIBUTES = re.compile(rf"^\s*(?:\{{\||[|!]).*[{OTHER}]|<{TAG}\s[^<>]*[{OTHER}]", re.MULTILINE)
+WITH_ATTRIBUTES = re.compile(rf"^[^\S\n]*+(?:\{{\||[|!]).*[{OTHER}]|<{TAG}\s[^<>]*[{OTHER}]", re.MULTILINE)
 LINK = r"\[\[[^\[\]{}<>|\n]*+(?:\|[^\[\]{}<>\n]*+)?+\]\]"
 BRACKETS = r"\[[^\[\]{}<>|\n]*+\]"
 # What does not keep a template, a reference or a file from being folded: links, and line breaks.
@@ -48,7 +48,8 @@ LEAF = re.compile(
 )
 # Once more: Python 3.11.2 finds leaves with them all the same (what looks ahead in its possessive repeats may be passed over).
 SIDE_BY_SIDE = re.compile(rf"\|[^|=]*[{TEMPLATE}]{{2}}")
-PAIR = rf"<({TAG})(?=[\s/>]){ATTRIBUTES}>(?:[^<{{}}\[\]\n]|{SIMPLE}|{BRACKETS})*+</(?i:\1)\s*+>"
+PAIR = rf"<(?!(?i:br)\b)({TAG})(?=[\s/>]){ATTRIBUTES}>(?:[^<{{}}\[\]\n]|{SIMPLE}|{BRACKETS})*+</(?i:\1)\s*+>"
+END_OF_BREAK = re.compile("</br", re.IGNORECASE)
 IS_PAIR = re.compile(PAIR)
 END_TAG = re.compile("</([^<>]*)")
 NESTING = re.compile(
@@ -58,7 +59,8 @@ NESTING = re.compile(
 )
 ADDRESS = rf"(?://|\b(?i:{'|'.join(URI_SCHEMES)}):)"
 IS_ADDRESS = re.compile(ADDRESS)
-LONG_ADDRESS = re.compile(rf"{ADDRESS}[^ \n\[\]<>\"{FOLDED}]*+[{TEMPLATE}]")  # shows the template in it as it is written
+IN_ADDRESS = rf"[^ \n\[\]<>\"{FOLDED}]"
+BEFORE_TEMPLATE = re.compile(rf"(?<!{IN_ADDRESS}){IN_ADDRESS}++[{TEMPLATE}]")  # an address shows it as it is written
 PLAIN_LINE = re.compile(rf"(?:[^\[\]{{<]|{LINK}|{BRACKETS})*+")
 PLAIN_LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 INLINE = re.compile(rf"<(?i:br)\ *+/?>|(?!<(?i:{'|'.join(sorted(BLOCK_TAGS))})\b){PAIR}")
@@ -87,9 +89,9 @@ class _Folded:
     def __init__(self, markup: str) -> None:
         """Raises ValueError where that cannot be."""
         if IS_FOLDED.search(markup):
-            raise _Entangled("characters of private use")
-        if markup.count("<br") + markup.count("<BR") > BREAKS:
-            raise _Entangled("line breaks")
+            raise _Entangled("characters that nobody uses")
+        if END_OF_BREAK.search(markup):  # else each <br> might begin a pair
+            raise _Entangled("ends of line breaks")
         self.hidden: list[str] = []
         self.visible: set[str] = set()  # characters for what shows something after all
         self.text = OPAQUE.sub(self._fold, markup)
@@ -98,8 +100,6 @@ class _Folded:
             self.text = LEAF.sub(self._fold, self.text)
             if len(self.hidden) == before:
                 break
-        if len(self.hidden) > 0xFFFF:
-            raise _Entangled("too much to fold")
         comments = {character for character in self.visible if STRUCTURE.search(self.unfold(character))}
         if comments and not all(comments.isdisjoint(match[0]) for match in WITH_ATTRIBUTES.finditer(self.text)):
             raise _Entangled("attributes, in which a comment is none")
@@ -112,15 +112,19 @@ class _Folded:
             return markup
         self.hidden.append(markup)
         first = TEMPLATE[0] if markup.startswith("{{") else OTHER[0]
-        character = chr(ord(first) + (len(self.hidden) - 1 & 0xFFFF))
+        character = chr(ord(first) + len(self.hidden) - 1)
         if VISIBLE.match(markup):
             self.visible.add(character)
         return character
 
+    def _markup(self, match: re.Match[str]) -> str:
+        first = TEMPLATE[0] if match[0] < OTHER[0] else OTHER[0]
+        return self.hidden[ord(match[0]) - ord(first)]
+
     def unfold(self, text: str) -> str:
         """A stretch of the folded text as it was."""
         while IS_FOLDED.search(text):
-            text = IS_FOLDED.sub(lambda match: self.hidden[ord(match[0]) & 0xFFFF], text)
+            text = IS_FOLDED.sub(self._markup, text)
         return text
 
 
@@ -191,7 +195,8 @@ def _nest(line: str, open: list[str], start: int, ends: Mapping[str, int]) -> No
 def _of_lines(lines: list[str], folded: _Folded, minimum: int) -> list[str]:
     """Paragraphs of a row of lines, without some that are too short."""
     text = "\n".join(lines)
-    if folded.visible and not folded.visible.isdisjoint(text) or IS_FOLDED.search(text) and LONG_ADDRESS.search(text):
+    in_address = IS_FOLDED.search(text) and any(map(IS_ADDRESS.search, BEFORE_TEMPLATE.findall(text)))
+    if in_address or folded.visible and not folded.visible.isdisjoint(text):
         return paragraphs(folded.unfold(text))
     if _is_short(text, minimum):
         return []

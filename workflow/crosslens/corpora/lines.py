@@ -8,19 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from crosslens.runs.errors import DataError
+from crosslens.runs.errors import DataError, shown
 from crosslens.storage.files import open_binary
 
 Encoding = Literal["utf-8", "iso-8859-1"]
 LONGEST = 32 * 10**6  # bytes of a line
-MOST = 200  # characters of a message that come from the file
+LANGUAGE = re.compile(r"[a-z]{2,3}([-_][a-z]+)*", re.IGNORECASE | re.ASCII)
 DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)  # what reading a compressed file may raise
 UNSPACED = ("ja", "lzh", "th", "zh", "zh_hant")  # languages whose words and sentences follow each other without a space
-
-
-def shown(text: str) -> str:
-    """Text of a file as a message may have it: what a terminal or a log would not show is escaped, a huge field cut."""
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text[:MOST])
 
 
 def refuse(path: Path, line: int, what: str, expected: str) -> NoReturn:
@@ -64,6 +59,11 @@ def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = Fals
             except UnicodeDecodeError as error:
                 refuse(path, number, f"an invalid byte, number {error.start + 1} of the line", "UTF-8")
             yield number, line
+
+
+def is_language(code: str) -> bool:
+    """Whether a cell may be the code of a language, by whatever standard: rows of another one are passed over."""
+    return LANGUAGE.fullmatch(code) is not None
 
 
 def stem(path: Path) -> str:

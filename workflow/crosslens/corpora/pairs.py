@@ -6,10 +6,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from crosslens.config.labels import NLI
-from crosslens.corpora.lines import read_lines, refuse
+from crosslens.corpora.lines import is_language, read_lines, refuse
 from crosslens.corpora.schema import PAIRS
-from crosslens.runs.errors import DataError
+from crosslens.runs.errors import DataError, shown
+from crosslens.config.labels import NLI
 
 SCHEMA = PAIRS
 NO_AGREEMENT = "-"  # gold_label where the annotators did not agree
@@ -91,12 +91,14 @@ def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tup
         if columns != len(header):
             refuse(path, number, f"{columns} columns", f"{len(header)} tab-separated columns")
         row_language = language if place is None else line.split("\t", place + 1)[place]
+        if not is_language(row_language):
+            refuse(path, number, f"language '{row_language}'", "the code of a language")
         languages.add(row_language)
         if row_language == language:
             yield _pair(path, number, dict(zip(header, line.split("\t"), strict=True)), keys, seen)
     if language not in languages:
         raise DataError(
-            f"{path}:1: expected rows in '{language}', found only {', '.join(sorted(languages))}; "
+            f"{path}:1: expected rows in '{language}', found only {shown(', '.join(sorted(languages))) or 'a header'}; "
             "remove the language or name another file"
         )
 

@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,13 +18,15 @@ from crosslens.corpora.lines import UNSPACED, read_lines, refuse
 from crosslens.corpora.schema import PARAGRAPHS, write
 from crosslens.corpora.splits import apportion
 from crosslens.corpora.treebanks import document
-from crosslens.runs.errors import DataError
+from crosslens.runs.errors import DataError, shown
+from crosslens.sources.formats import answer
 
 logger = logging.getLogger(__name__)
 
 DOCUMENTS = 100  # of CC-100 that are looked at together, as many as the pages of a block
 Key = tuple[float, float, int]  # of a paragraph, the smaller the sooner drawn: see _Sieve.keys
 PerPage = int | Literal["all"] | None  # paragraphs of a page: see `write_paragraphs`
+OPENING = 100  # lines of CC-100 in which a web page shows that it is one
 PARAGRAPH = 300  # characters after which a paragraph made of a treebank's sentences ends
 
 
@@ -189,7 +191,8 @@ class _Sieve:
         clean = [paragraph for paragraph in long if "\0" not in paragraph.text]
         once = list({paragraph.text: paragraph for paragraph in reversed(clean)}.values())[::-1]
         if self.per_page == "all":
-            once.sort(key=clean.index)
+            places = {paragraph.text: place for place, paragraph in reversed([*enumerate(clean)])}
+            once.sort(key=lambda paragraph: places[paragraph.text])
         else:
             random.Random(f"{self.salt}/{page}").shuffle(once)
         return Candidate(
@@ -241,7 +244,7 @@ class _Drawn:
                 self.counts["twice_in_page"] += candidate.twice
                 self.counts["zero_bytes"] += candidate.zeros
                 if candidate.failure:
-                    logger.warning("page '%s' is skipped: %s", candidate.page, candidate.failure)
+                    logger.warning("page '%s' is skipped: %s", shown(candidate.page), shown(candidate.failure))
                     self.counts["pages_unparsable"] += 1
                 for key, paragraph in candidate.paragraphs:
                     if key < min(self.sieve.bound, self.keys.get(paragraph.text, self.sieve.bound)):
@@ -275,6 +278,9 @@ class _Drawn:
 
 def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
     """Documents of CC-100, by their number; a paragraph is named NUMBER#LINE. Of those that come too late no text is held."""
+    opening = "\n".join(text for _, text in islice(read_lines(source, crawled=True), OPENING))
+    if page := answer(opening.encode()):
+        refuse(source, 1, page, "lines of text")
     candidates: list[Candidate] = []
     documents = line = 0
     paragraphs: list[Paragraph] | None = None  # of the document, None where it comes too late or serves another language

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from crosslens.corpora.conllu import UNTAGGED, Sentence, read_treebank
 from crosslens.corpora.schema import SENTENCES
-from crosslens.runs.errors import DataError
+from crosslens.runs.errors import DataError, shown
 
 SCHEMA = SENTENCES
 
@@ -131,7 +131,7 @@ def read(
             named = parallel or sentence.id != str(number)
             if named and id in seen and (parallel or seen[id] == sentence.forms):
                 raise DataError(
-                    f"{path}:{sentence.line}: expected each sentence once, found {id} a second time among "
+                    f"{path}:{sentence.line}: expected each sentence once, found {shown(id)} a second time among "
                     f"{', '.join(map(str, paths))}; name each treebank once"
                 )
             if named:
@@ -162,7 +162,9 @@ def _row(id: str, sentence: Sentence, language: str) -> dict[str, Any]:
 
 PUD = re.compile(r"([nw]\d{5})\d{3}")  # n01001011: document n01001
 SPLIT_WORD = re.compile(r"(^|[-_:])(train|dev|test)([-_]|$)")
-NUMBERED = re.compile(r"(.+?)((\.[ps])?\.\d+)+|(.+)[-_:#][sp]?\d+")
+NUMBERS = re.compile(
+    r"(?:\d+\.(?:[ps]\.)?)+(?=.)|\d+[sp]?[-_:#](?=.)"
+)  # at an id's end, backwards: from there they are read once
 
 
 def document(id: str) -> str:
@@ -174,6 +176,6 @@ def document(id: str) -> str:
     match = PUD.fullmatch(id)
     if match:
         return match[1]
-    match = NUMBERED.fullmatch(id)
-    base = match and (match[1] or match[4])
+    number = NUMBERS.match(id[::-1])
+    base = number and id[: -number.end()]
     return id if not base or SPLIT_WORD.search(base) or not re.search(r"\d", base) else base

@@ -58,7 +58,7 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
         code = codes[row["Code_ID"]]
         if (code["Parameter_ID"], code["Number"]) != (row["Parameter_ID"], row["Value"]):
             what = f"code {row['Code_ID']} for value {row['Value']:.40} of {row['Parameter_ID']}"
-            refuse(path, line, what, f"the code of value {code['Number']} of {code['Parameter_ID']}")
+            refuse(path, line, what, f"the code of value {code['Number']} of {code['Parameter_ID']:.40}")
         if (row["Language_ID"], row["Parameter_ID"]) in seen:
             refuse(
                 path, line, f"{row['Parameter_ID']} of {row['Language_ID']} a second time", "one value per language and feature"

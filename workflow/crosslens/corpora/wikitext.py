@@ -77,9 +77,18 @@ QUOTES = re.compile(r"'{2,}")
 # A list that is typed, or stands after a comment or a template; an address, which refers to a source.
 NO_TEXT = re.compile(r"#\s|[*;:•‣◦●○▪▫■□►▶◆◇·]|[(\[<]*(?:[a-z]+:)?//|[(\[<]*www\.", re.I)
 BEHEADED = re.compile(r"(?:[,、，]|\.(?=\s|$))\s*")  # what came before it was a template
-PATIENCE = 10**8  # characters that the parser reads in vain, in some ten seconds; real pages come to 5 * 10^6
-BRACKETED = (("[", "]"), ("{", "}"), ("<", ">"), ("<!--", "-->"))
-START_OR_END = re.compile(r"<(/?)([a-zA-Z]+)(?:>|\s[^<>]*+(?<!/)>)")  # single ones, <ref/>, need no end
+ELEMENTS = 10**5  # that a page may have, since the parser takes up to 0.1 ms each; real pages have 10^4
+BEGINNING = re.compile(r"\{[{|]|\[\[?|[<&]")
+PATIENCE = 50  # times that the parser may read a page in vain, on the average; real pages come to 20
+LONGEST = 3 * 10**7  # characters that it may read so: some eight seconds
+CLOSED = re.compile(r"\[\[[^\[\]{}<>]*+\]\]|(?<!\{)\{\{[^\[\]{}<>]*+\}\}(?!\})")
+# What the parser reads to its end: braces, links, tables, comments and tags. Single tags, <ref/>, need no end.
+START_OR_END = re.compile(
+    r"""\[\[++|\[(?=/|\w++:)|\]++|\{\{++|\}\}++|^[ \t:]*+\{\||\|\}(?!\})|<!--|-->|>
+    |<(?P<end>/?)(?P<tag>[a-zA-Z]++)(?P<rest>(?:\s[^<>]*+)?>)?""",
+    re.VERBOSE | re.MULTILINE,
+)
+BEGINNINGS = {"]": "[", "}": "{", "|}": "{|", "-->": "<!--", ">": "<"}  # of what ends so
 
 
 def paragraphs(markup: str) -> list[str]:
@@ -103,13 +112,74 @@ def paragraphs(markup: str) -> list[str]:
 
 def check_closed(markup: str) -> None:
     """Raise ValueError where parsing would hardly end: each thing that is not closed is read to the end of the page first."""
-    tags = Counter[str]()
-    for end, name in START_OR_END.findall(markup):
-        tags[name.lower()] += -1 if end else 1
-    unclosed = sum(max(0, tags[name]) for name in tags if name not in SINGLE)
-    unclosed += sum(max(0, markup.count(begin) - markup.count(end)) for begin, end in BRACKETED)
-    if unclosed * len(markup) > PATIENCE:
-        raise ValueError(f"the wikitext has {unclosed} elements that are never closed")
+    elements = len(BEGINNING.findall(markup))
+    if elements > ELEMENTS:
+        raise ValueError(f"the wikitext has {elements} elements")
+    limit = min(PATIENCE, LONGEST / max(len(markup), 1))
+    if elements <= limit:
+        return
+    markup = CLOSED.sub("", markup)
+    things = _Things(len(markup))
+    for match in START_OR_END.finditer(markup):
+        token, start = match[0].lstrip(" \t:"), match.start()
+        if match["tag"]:
+            tag, rest = f"<{match['tag'].lower()}", match["rest"]
+            if rest is None:
+                things.begin("<", start)
+            elif match["end"]:
+                things.end(tag if rest.strip() == ">" else "")  # </ref a> ends nothing
+            elif not rest.endswith("/>") and tag[1:] not in SINGLE:
+                things.begin(tag, start)
+        elif token in ("{|", "<!--"):
+            things.begin(token, start)
+        elif token[0] in "[{":  # one and pairs: [[[ is an external link in another one
+            for size in [2] * (len(token) // 2) + [1] * (len(token) % 2):
+                things.begin(size * token[0], start)
+        elif token[0] in "]}":
+            left = len(token)
+            while left and (thing := things.end(*(size * BEGINNINGS[token[0]] for size in (1, 2)[:left]))):
+                left -= len(thing)
+        else:
+            things.end(BEGINNINGS[token])
+    if things.unclosed() > limit * len(markup):
+        raise ValueError("too much of the wikitext is never closed")
+
+
+class _Things:
+    """What has begun in a page and not ended yet, and how much the parser reads in vain of it."""
+
+    def __init__(self, length: int) -> None:
+        self.length, self.vain, self.comments = length, 0, 1
+        self.open: list[tuple[str, int]] = []
+        self.numbers = Counter[str]()  # of the open ones, by their beginning
+
+    def begin(self, thing: str, start: int) -> None:
+        """Something that begins at a place."""
+        self.open.append((thing, start))
+        self.numbers[thing] += 1
+
+    def end(self, *things: str) -> str:
+        """The innermost open one of some things, which ends here; '' if there is none. What has begun in it is never closed."""
+        if not any(self.numbers[thing] for thing in things):
+            return ""
+        while True:
+            thing, start = self.open.pop()
+            self.numbers[thing] -= 1
+            if thing in things:
+                return thing
+            self._never_ends(thing, start)
+
+    def unclosed(self) -> int:
+        """Characters from the beginning of each thing that is never closed to the end of the page."""
+        for thing, start in self.open:
+            self._never_ends(thing, start)
+        self.open = []
+        return self.vain * self.comments
+
+    def _never_ends(self, thing: str, start: int) -> None:
+        """Count what is read of it; a comment anew for each other thing that it is in."""
+        self.vain += self.length - start
+        self.comments += thing == "<!--"
 
 
 def _visible(code: Wikicode) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, create_model
 from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Section, nearest
 from crosslens.config.whole import Config
 from crosslens.papers import KEYS
-from crosslens.runs.errors import short
+from crosslens.runs.errors import short, shown
 
 # One section per paper, from the one list of papers; a paper that is not configured is null.
 _SECTIONS: dict[str, Any] = {
@@ -98,7 +98,7 @@ def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _readable(line: str) -> str:
     """A line as a terminal may show it: what was found may be of any length, and have any characters."""
-    text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
+    text = shown(line, len(line))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 

@@ -6,8 +6,17 @@ import reprlib
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of an OSError: what was to be written, not what was read, is at fault
 
 
+def shown(text: str, length: int = 200) -> str:
+    """Foreign text as a message may have it: what a terminal or a log would not show is escaped, what is long is cut."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text[:length])
+
+
 class DataError(ValueError):
     """Bad input: the message is one line with file, place, what was expected and what to do."""
+
+    def __init__(self, message: str) -> None:
+        """Whatever is in the message, none of it acts on a terminal."""
+        super().__init__("\n".join(shown(line, len(line)) for line in message.split("\n")))
 
 
 class _Short(reprlib.Repr):

@@ -70,6 +70,12 @@ def fault(file: Path, path: PurePosixPath) -> str:
     return ""
 
 
+def answer(opening: bytes) -> str:
+    """What a server answers where it does not send a text, by its beginning: a web page, an error or a pointer; or ""."""
+    kind = _intruder(opening, ".txt")
+    return "" if kind in (XML, JSON) else kind  # a text may begin so
+
+
 def _intruder(opening: bytes, suffix: str) -> str:
     """What a server, a proxy or a repository sent in the place of a file, "" where that is not seen."""
     text = _text(opening)

@@ -20,8 +20,9 @@ from filelock import FileLock, Timeout
 from requests.exceptions import RequestException
 from urllib3.exceptions import HTTPError
 
-from crosslens.runs.progress import Progress
+from crosslens.runs.errors import shown
 from crosslens.runs.quantities import duration
+from crosslens.runs.progress import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -176,7 +177,7 @@ class Remote:
             try:
                 return self._request(sink, start, stop, about, deadline)
             except (_Interrupted, RequestException, HTTPError, ValueError) as error:
-                reason, asked = " ".join(str(error).split())[:300], getattr(error, "wait", 0.0)
+                reason, asked = shown(" ".join(str(error).split()), 300), getattr(error, "wait", 0.0)
                 if isinstance(error, ValueError):  # an address that is none
                     raise Unavailable(f"{self.url}: {reason}") from None
             sink.flush()  # the wait may be long, and the process killed
@@ -222,12 +223,12 @@ class Remote:
                     raise Unavailable(f"{self.url}: requested a part, received the whole file or another version")
                 case 206 | 416:
                     self.foreign = True
-                    received = answer.headers.get("Content-Range", "nothing")[:100]
+                    received = shown(answer.headers.get("Content-Range", "nothing"), 100)
                     raise _Interrupted(f"requested a part from byte {start + have - again} on, received {received}")
                 case status if status in TRY_AGAIN:
-                    raise _Interrupted(f"{status} {answer.reason}", _wait(answer.headers.get("Retry-After", "")))
+                    raise _Interrupted(f"{status} {shown(answer.reason)}", _wait(answer.headers.get("Retry-After", "")))
                 case status:
-                    raise Unavailable(f"{self.url}: {status} {answer.reason}")
+                    raise Unavailable(f"{self.url}: {status} {shown(answer.reason)}")
             self._check(answer)
             sink.truncate(sink.seek(have))
             sink.seek(have - again)
@@ -269,17 +270,17 @@ class Remote:
         )
         path = urlsplit(self.url).path.lower()
         if encoding not in ("", "identity", *(("gzip", "x-gzip") if path.endswith((".gz", ".tgz")) else ())):
-            raise Unavailable(f"{self.url}: expected the file as it is, received it encoded ({encoding[:40]})")
+            raise Unavailable(f"{self.url}: expected the file as it is, received it encoded ({shown(encoding, 40)})")
         if transfer not in ("", "identity", "chunked"):  # its frames would be taken for the file
-            raise Unavailable(f"{self.url}: expected the file as it is, received it transferred as {transfer[:40]}")
+            raise Unavailable(f"{self.url}: expected the file as it is, received it transferred as {shown(transfer, 40)}")
         if form.startswith("multipart/"):
-            raise Unavailable(f"{self.url}: expected a file, received several parts ({form[:40]})")
+            raise Unavailable(f"{self.url}: expected a file, received several parts ({shown(form, 40)})")
         if form in HTML and not path.endswith((".html", ".htm")):
             raise Unavailable(f"{self.url}: expected a file, received a web page ({form})")
         if None not in (self.known, self.size) and self.size > self.known:  # type: ignore[operator]
             raise Unavailable(f"{self.url}: expected {self.known} bytes, the server announces {self.size}")
         final = urlsplit(answer.url)._replace(query="", fragment="").geturl()  # in the query: keys that expire
-        self.origin = self.url if not answer.history else f"{self.url} by way of {final}"
+        self.origin = self.url if not answer.history else f"{self.url} by way of {shown(final, 500)}"
 
 
 def begun(part: Path) -> tuple[str, str, str]:

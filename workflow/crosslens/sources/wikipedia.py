@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from crosslens.runs.errors import DataError
-from crosslens.runs.progress import Progress
-from crosslens.storage.files import decompress, open_binary
 from crosslens.storage.seals import sealed
+from crosslens.runs.errors import DataError, shown
+from crosslens.storage.files import decompress, open_binary
+from crosslens.runs.progress import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ LONGEST_RANGE = 16 * 10**6  # bytes asked for at a time, unless one block is lon
 LONGEST_BLOCK = 64 * 10**6  # bytes
 LONGEST_LINE = 10**4  # bytes of a line of an index: a title has 255 at most
 FOOTER = b"</mediawiki>\n"
-PAGE_ID = re.compile(rb"<page>.*?<id>(\d+)</id>", re.DOTALL)
+PAGE_ID = re.compile(rb"<id>(\d+)</id>")  # the first of a page
 
 
 class Ranges(Protocol):
@@ -107,8 +107,9 @@ def read_index(index: Path, size: int) -> list[Block]:
     except DataError:
         raise
     except (EOFError, OSError, ValueError) as error:
+        found = shown(str(error))
         raise DataError(
-            f"{index}: line {number}: expected lines like offset:page id:title in the order of offsets, found: {error}; fetch it "
+            f"{index}: line {number}: expected lines like offset:page id:title in the order of offsets, found: {found}; fetch it "
             "again"
         ) from None
     if not starts:
@@ -151,7 +152,7 @@ def _check(ranges: Ranges, block: Block, data: bytes) -> None:
     content = _content(ranges, block.start, data)
     if not content.lstrip().startswith(b"<page>"):
         raise _wrong(ranges, block.start, "<page>", repr(content[:30]))
-    page_ids = PAGE_ID.findall(content)
+    page_ids = [match[1] for match in map(PAGE_ID.search, content.split(b"<page>")[1:]) if match]
     checksum = 0
     for id in page_ids:
         checksum = zlib.crc32(id + b"\n", checksum)

@@ -23,8 +23,8 @@ from xml.etree.ElementTree import Element, ParseError, fromstring, iterparse
 
 from crosslens.runs import signals
 from crosslens.runs.errors import DataError, shown
-from crosslens.storage.files import OPENERS, Budget, Limited, decompress
 from crosslens.runs.progress import Progress
+from crosslens.storage.files import OPENERS, Budget, Limited, decompress
 
 logger = logging.getLogger(__name__)
 

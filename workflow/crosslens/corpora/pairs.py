@@ -6,10 +6,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from crosslens.config.labels import NLI
 from crosslens.corpora.lines import is_language, read_lines, refuse
 from crosslens.corpora.schema import PAIRS
 from crosslens.runs.errors import DataError, shown
-from crosslens.config.labels import NLI
 
 SCHEMA = PAIRS
 NO_AGREEMENT = "-"  # gold_label where the annotators did not agree

@@ -21,8 +21,8 @@ from requests.exceptions import RequestException
 from urllib3.exceptions import HTTPError
 
 from crosslens.runs.errors import shown
-from crosslens.runs.quantities import duration
 from crosslens.runs.progress import Progress
+from crosslens.runs.quantities import duration
 
 logger = logging.getLogger(__name__)
 

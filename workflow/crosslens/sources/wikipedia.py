@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from crosslens.storage.seals import sealed
 from crosslens.runs.errors import DataError, shown
-from crosslens.storage.files import decompress, open_binary
 from crosslens.runs.progress import Progress
+from crosslens.storage.files import decompress, open_binary
+from crosslens.storage.seals import sealed
 
 logger = logging.getLogger(__name__)
 

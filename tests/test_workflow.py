@@ -425,7 +425,7 @@ def test_another_trial_or_value_reruns_no_other_job(built, edit, job, items):
     [
         ("reports/pages.py", ('"notes": list', '"remarks": list'), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
         ("reports/page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
-        ("papers/tanti2021/captions.py", ("how far does", "how much does"), pages("table1")),
+        ("papers/tanti2021/captions.yaml", ("how far does", "how much does"), pages("table1")),
         ("reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
         (
             "papers/muller2021/tables.py",

@@ -24,10 +24,11 @@ from crosslens.measures.given import Given
 from crosslens.numerics.definitions import ACCURACY, CHUNK_MICRO_F1
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
+from crosslens.papers import captions
 from crosslens.papers.configuration import load
 from crosslens.papers.liang2021 import recipes, removal, tables
 from crosslens.papers.liang2021.items import items
-from crosslens.papers.liang2021.layout import BY_LANGUAGE, ITEMS, PRINTED, Study, pretrained, untrained
+from crosslens.papers.liang2021.layout import BY_LANGUAGE, PRINTED, Study, pretrained, untrained
 from crosslens.papers.liang2021.paper import PAPER, draws, measures
 from crosslens.recipes import ENCODER, Data, Drift, Penalty, Phase, Recipe, Term
 from crosslens.reports.cells import Published
@@ -523,7 +524,7 @@ def test_what_figure_4_trains(made):
 
 def test_every_training_is_needed_by_an_item_and_every_need_is_a_training(config, made):
     shown = items(config)
-    assert list(shown) == [*ITEMS]
+    assert list(shown) == [*captions.items("liang2021")]
     needed = {(need.recipe, need.kind) for item in shown.values() for need in item.needs}
     assert {name for name, _ in needed} == set(made)
     for name, kind in needed:
@@ -636,7 +637,7 @@ def histories():
 
 @pytest.fixture(scope="module")
 def built(records, published, histories):
-    names = [name for name in ITEMS if name.startswith("table")]
+    names = [name for name in captions.items("liang2021") if name.startswith("table")]
     return {name: tables.made(name, records, published, STUDY, SENTENCES, histories) for name in names}
 
 

@@ -1,12 +1,11 @@
 """liang2021: its tables and figures, each with what it needs and how the report describes it."""
 
 from dataclasses import asdict
-from typing import Any, Literal
 
 from crosslens.config.whole import Config, once
-from crosslens.papers.liang2021 import captions
+from crosslens.papers import captions
 from crosslens.papers.liang2021.config import section
-from crosslens.papers.liang2021.layout import ITEMS, pretrained, untrained
+from crosslens.papers.liang2021.layout import PAPER, pretrained, untrained
 from crosslens.papers.liang2021.probes import GROUPS, IDENTIFICATION, SIMILARITY, TYPOLOGY
 from crosslens.papers.liang2021.recipes import recipes, removals, study
 from crosslens.recipes import Recipe
@@ -30,7 +29,7 @@ def kind(recipe: Recipe) -> str:
 @once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
-    return {name: _item(name, config) for name in ITEMS}
+    return {name: _item(name, config) for name in captions.items(PAPER)}
 
 
 def _item(name: str, config: Config) -> Item:
@@ -45,14 +44,14 @@ def _table(name: str, config: Config) -> Item:
     corpora = tuple(dict.fromkeys(shown.tasks[task] for task, _ in shown.combinations(name)))
     seeds = tuple(section(config).seeds)
     needs = tuple(Need(measure, recipe, seeds) for recipe in names for measure in (kind(configured[recipe]), "history"))
-    return _made(name, "tables", needs=needs, settings={"study": asdict(shown)}, corpora=corpora)
+    return captions.made(PAPER, name, "tables", needs=needs, settings={"study": asdict(shown)}, corpora=corpora)
 
 
 def _removal(config: Config) -> Item:
     shown = removals(config)
     names = dict.fromkeys(part["recipe"] for parts in shown.values() for part in parts)
     needs = tuple(Need("classification", recipe, tuple(section(config).seeds)) for recipe in names)
-    return _made("figure4", "removal", needs=needs, settings={"study": asdict(study(config)), "removals": shown})
+    return captions.made(PAPER, "figure4", "removal", needs=needs, settings={"study": asdict(study(config)), "removals": shown})
 
 
 def _probes(name: str, config: Config) -> Item:
@@ -73,11 +72,4 @@ def _probes(name: str, config: Config) -> Item:
         },
     }
     needs = tuple(Need(kind, recipe, tuple(paper.seeds[:1])) for recipe in recipes for kind in PROBES[name])
-    return _made(name, "figures", needs=needs, settings=settings)
-
-
-def _made(name: str, module: str, **fields: Any) -> Item:
-    form: Literal["table", "figure"] = "table" if name.startswith("table") else "figure"
-    title = f"{form.capitalize()} {name.removeprefix(form)}" if name.startswith(form) else "Beyond the paper"
-    numbers = {len(need.seeds) for need in fields.get("needs", ())}
-    return Item(form, title, ITEMS[name], captions.caption(name, numbers), module, **fields)
+    return captions.made(PAPER, name, "figures", form="figure", needs=needs, settings=settings)

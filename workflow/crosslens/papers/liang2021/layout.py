@@ -38,20 +38,6 @@ BY_LANGUAGE = {"table2": ("pos", 0), "table3": ("pos", 1), "table4": ("ner", 0),
 """Table -> task, and whether its training texts are mixed."""
 SOURCES = ("Single-Src.", "Multi-Src.")
 MEANS = ("Train", "Zero-S.", "All")
-ITEMS = {
-    "table1": "What L-DAR gains, means over languages",
-    "table2": "What L-DAR gains in part-of-speech tagging by language, trained on English",
-    "table3": "What L-DAR gains in part-of-speech tagging by language, trained on several languages",
-    "table4": "What L-DAR gains in named-entity recognition by language, trained on English",
-    "table5": "What L-DAR gains in named-entity recognition by language, trained on several languages",
-    "table6": "What L-DAR gains on all layers and on groups of layers",
-    "figure1": "What language subspaces tell of languages, by the number of directions",
-    "figure2": "What narrow windows of directions tell of languages",
-    "figure3": "What language subspaces tell of languages, by layer",
-    "figure4": "Tagging and named-entity recognition without the first directions of the language subspace",
-    "figure5": "What pairs of directions tell of languages of one family",
-    "subspaces": "Methods of finding language subspaces, compared",
-}
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,19 @@
 """liu2020: its tables and figures, each with what it needs and how the report describes it."""
 
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 from crosslens.config.base import languages_table
 from crosslens.config.whole import Config, once
-from crosslens.papers.liu2020 import captions
+from crosslens.papers import captions
 from crosslens.papers.liu2020.config import section
 from crosslens.papers.liu2020.layout import (
     ALL,
     LAST,
+    OVER_PAIRS,
+    PAPER,
     RELEASED,
     STATIC,
-    TITLES,
     UNTRAINED,
     UNTRAINED_MODEL,
     Study,
@@ -69,7 +70,7 @@ def items(config: Config) -> dict[str, Item]:
     if paper.vocabulary.altered:
         made["accents"] = _accents(config)
     made["text"] = _text(config)
-    return {name: made[name] for name in TITLES if name in made}
+    return {name: made[name] for name in captions.items(PAPER) if name in made}
 
 
 def study(config: Config) -> Study:
@@ -117,7 +118,7 @@ def _vocabulary(config: Config) -> Item:
         "source": paper.source_language,
         "languages": [paper.source_language, *paper.translation.languages],
     }
-    return _made("table3", "vocabulary", settings=settings, decimals=None, **_subwords(config))
+    return captions.made(PAPER, "table3", "vocabulary", settings=settings, decimals=None, **_subwords(config))
 
 
 def _accents(config: Config) -> Item:
@@ -132,7 +133,9 @@ def _accents(config: Config) -> Item:
             for name, reading in readings.items()
         },
     }
-    return _made("accents", "accents", settings=settings, readings=tuple(readings), cites="wu2019", **_subwords(config))
+    return captions.made(
+        PAPER, "accents", "accents", settings=settings, readings=tuple(readings), cites="wu2019", **_subwords(config)
+    )
 
 
 def _text(config: Config) -> Item:
@@ -144,7 +147,7 @@ def _text(config: Config) -> Item:
         "windows": [{"name": title(f"bert-{window}"), **examples(window, part.bert)} for window in part.bert.windows],
     }
     tokens: dict[str, Any] = {"corpora": (part.corpus,), "encoder": part.bert.encoder, "reading": part.reading}
-    return _made("text", "text", settings=settings, decimals=None, **tokens)
+    return captions.made(PAPER, "text", "text", settings=settings, decimals=None, **tokens)
 
 
 def _subwords(config: Config) -> dict[str, Any]:
@@ -163,10 +166,4 @@ def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], 
         return pretrained if kind in (RETRIEVAL, MASKED) else tuple(paper.seeds)
 
     item_needs = tuple(Need(kind, recipe, seeds(kind, recipe)) for kind, recipe in needs)
-    return _made(name, module, needs=item_needs, settings=settings)
-
-
-def _made(name: str, module: str, **fields: Any) -> Item:
-    form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
-    numbers = {len(need.seeds) for need in fields.get("needs", ())}
-    return Item(form, *TITLES[name], captions.caption(name, numbers), module, **fields)
+    return captions.made(PAPER, name, module, single=OVER_PAIRS, needs=item_needs, settings=settings)

@@ -22,26 +22,6 @@ THIRD = 100 / 3
 OVER_PAIRS = "the jackknife over pairs"
 """Name of the interval of a single seed's score on XNLI."""
 STATIC = {"glove": "GloVe", "word2vec": "Word2Vec"}
-TITLES = {
-    "table1": ("Table 1", "Sentences translated token by token"),
-    "table2": ("Table 2", "Unsupervised token translation: BLEU-1 and convert rates"),
-    "table3": ("Table 3", "Subwords of each language, and those shared with English"),
-    "table4": ("Table 4", "XNLI with mean difference shift"),
-    "figure1": ("Figure 1", "Word retrieval, less text"),
-    "figure2": ("Figure 2", "XNLI, less text"),
-    "figure3": ("Figure 3", "Word retrieval, more text"),
-    "figure4": ("Figure 4", "XNLI, more text"),
-    "figure5": ("Figure 5", "Word retrieval by window and amount of text"),
-    "figure6": ("Figure 6", "XNLI by window and amount of text, and what the short window costs"),
-    "figure7": ("Figure 7", "Convert rate by layer and weight of the shift"),
-    "figure8": ("Figure 8", "BLEU-1 by weight and by layer of the shift"),
-    "retrieval": ("Word retrieval", "Scores behind figures 1, 3 and 5, with controls, and after mean difference shift by layer"),
-    "inference": ("XNLI", "Scores behind figures 2, 4 and 6"),
-    "claims": ("Claims", "What the text claims without a table, as measured"),
-    "accents": ("Accents", "Subwords that stripping accents changes, and what table 4 falls short of the same model elsewhere"),
-    "text": ("Text", "What the models are pretrained on, by language"),
-    "calibration": ("Calibration", "Variants of the mean of a language, and the printed convert rates"),
-}
 
 
 def pretraining(model: str) -> str:

@@ -2,39 +2,20 @@
 
 from collections.abc import Collection, Iterable
 from itertools import chain, product
-from typing import Any, Literal
+from typing import Any
 
 from crosslens.config.base import languages_table
 from crosslens.config.whole import Config, once
-from crosslens.papers.tanti2021 import captions
+from crosslens.papers import captions
 from crosslens.papers.tanti2021.config import PAPER_RUNS, section
 from crosslens.papers.tanti2021.draws import draws, draws_name
 from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, RUNS, SPELLING, TABLES, TUNED, column, recipe_name
-from crosslens.papers.tanti2021.recipes import trials
+from crosslens.papers.tanti2021.recipes import PAPER, trials
 from crosslens.reports.paper import Item, Need
 
 COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # by findings.csv
-TITLES = {
-    "table1": ("Table 1", "Part-of-speech tagging and inference: task and language, before and after fine-tuning"),
-    "table2": ("Table 2", "Part-of-speech tagging and inference: task and language, after training against the language"),
-    "table3": ("Table 3", "Clusters of hidden states: do they follow labels or languages?"),
-    "table4": ("Table 4", "Hyperparameter values that are searched"),
-    "table5": ("Table 5", "Hyperparameters of each training"),
-    "table5_search": ("Table 5 by search", "Trials of the random search, the best of each experiment first"),
-    "footnote6": ("Footnote 6", "The fine-tuned encoder under commonly reported scores"),
-    "languages": ("Scores by language", "The target task in each language, beside what the authors released"),
-    "epochs": (
-        "Validation by epoch",
-        "What the heads score on held-out texts while they learn, beside what the authors released",
-    ),
-    "dataset_sizes": ("Appendices A and B", "Sizes of the splits and of the samples that are plotted and clustered"),
-    "findings": ("Findings", "What explains the fall of language identification after fine-tuning"),
-    "figure2": ("Figure 2", "Legend for figures 3 to 6: marks of languages and labels"),
-    "figure3": ("Figure 3", "Hidden states of part-of-speech tagging, before and after fine-tuning"),
-    "figure4": ("Figure 4", "Hidden states of natural language inference, before and after fine-tuning"),
-    "figure5": ("Figure 5", "Hidden states of part-of-speech tagging, after training against the language"),
-    "figure6": ("Figure 6", "Hidden states of natural language inference, after training against the language"),
-}
+SINGLE = {"table3": "Student's t over the k-means runs", "epochs": "none"}
+"""Interval of a single seed where it is not over texts."""
 
 
 @once
@@ -53,12 +34,22 @@ def items(config: Config) -> dict[str, Item]:
     made["dataset_sizes"] = _sizes(config)
     made["figure2"] = _item("figure2", config, "figures", settings=_drawn("figure2", config))
     made |= {name: _figure(name, config) for name, (task, _) in FIGURES.items() if task in paper.tasks}
-    return {name: made[name] for name in TITLES if name in made}
+    return {name: made[name] for name in captions.items(PAPER) if name in made}
 
 
-def _item(name: str, config: Config, module: str, **fields: Any) -> Item:
-    form: Literal["table", "figure"] = "figure" if name.startswith("figure") else "table"
-    return Item(form, *TITLES[name], captions.caption(name, fields.get("needs", ()), config), module, **fields)
+def _item(name: str, config: Config, module: str, *, needs: tuple[Need, ...] = (), **fields: Any) -> Item:
+    paper, most = section(config), section(config).clustering.language_clusters
+    task = FIGURES[name][0] if name in FIGURES else next(iter(paper.tasks))
+    values = {
+        "clusters": f"labels, or {most} for languages" if most else "labels or of languages",
+        "points": paper.task(task).points_per_label,
+        "printed": 50 if task == "nli" else 10,
+        "paragraphs": paper.clustering.points_per_language,
+        "seeds": ", ".join(map(str, sorted({seed for need in needs for seed in need.seeds}))),
+        "first": config.seeds[0],
+    }
+    single = SINGLE.get(name, "the jackknife over texts")
+    return captions.made(PAPER, name, module, values=values, single=single, needs=needs, **fields)
 
 
 def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Iterable[str] | None = None) -> tuple[Need, ...]:
@@ -124,7 +115,7 @@ def _sizes(config: Config) -> Item:
         "draws": {task: {"name": name} | draws(config)[name].model_dump(include={"corpora"}) for task, name in drawn.items()},
         "drop_unknown": config.readings[paper.reading].drop_unknown,
     }
-    reads = {"corpora": tuple(corpora), "draws": tuple(drawn.values())}
+    reads: dict[str, Any] = {"corpora": tuple(corpora), "draws": tuple(drawn.values())}
     return _item("dataset_sizes", config, "sizes", settings=settings, decimals=None, **reads)
 
 
@@ -137,9 +128,9 @@ def _figure(name: str, config: Config) -> Item:
 
 def _drawn(name: str, config: Config) -> dict[str, Any]:
     paper, table = section(config), languages_table()
-    number, shows = TITLES[name]
+    item = captions.items(PAPER)[name]
     return {
-        "title": f"{number}: {shows} (tanti2021, {paper.encoder})",
+        "title": f"{item['title']}: {item['shows']} (tanti2021, {paper.encoder})",
         "languages": {
             code: {field: table[code][field] for field in ("name", "family", "genus")}
             for code in config.corpora[paper.language_corpus].languages

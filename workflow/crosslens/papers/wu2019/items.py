@@ -1,35 +1,19 @@
 """wu2019: its tables and figures, each with what it needs and how the report describes it."""
 
 from dataclasses import asdict, replace
-from typing import Any, Literal
+from typing import Any
 
 from crosslens.config.base import languages_table
 from crosslens.config.whole import Config, once
-from crosslens.papers.wu2019 import captions
+from crosslens.papers import captions
+from crosslens.papers.wording import by_seeds
 from crosslens.papers.wu2019.config import section
-from crosslens.papers.wu2019.layout import FULL, IDENTIFICATION, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
+from crosslens.papers.wu2019.layout import FULL, IDENTIFICATION, PAPER, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
 from crosslens.papers.wu2019.recipes import grid, recipes, study
 from crosslens.reports.paper import Item, Need
 
 MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", "pos": "classification", "parsing": "attachment"}
 """Task -> kind of its scores."""
-TITLES = {
-    "table1": ("Table 1", "Languages of each task"),
-    "table2": ("Table 2", "Document classification"),
-    "table3": ("Table 3", "Natural language inference"),
-    "table4": ("Table 4", "Named-entity recognition"),
-    "table5": ("Table 5", "Part-of-speech tagging"),
-    "table6": ("Table 6", "Dependency parsing"),
-    "figure1": ("Figure 1", "Zero-shot transfer with frozen bottom blocks, and from features, less full fine-tuning"),
-    "figure1_cells": ("Figure 1, cells", "Zero-shot scores with frozen bottom blocks, and from features"),
-    "figure2": ("Figure 2", "Language identification by layer"),
-    "figure3": ("Figure 3", "Overlap of subwords with English training data and zero-shot scores"),
-    "overlap": (
-        "Overlap",
-        "Overlap of subwords with English training data, and its correlation with the printed zero-shot scores",
-    ),
-    "search": ("Grid search", "Scores on the development set by learning rate, batch size and number of epochs"),
-}
 
 
 @once
@@ -43,7 +27,7 @@ def items(config: Config) -> dict[str, Item]:
     if shown.variants:
         of_variants = {"needs": _needs(variants, config), "settings": {"study": asdict(study(config))}}
         made["figure1"] = _made("figure1", "figures", **of_variants)
-        made["figure1_cells"] = _made("figure1_cells", "layers", **of_variants)
+        made["figure1_cells"] = _made("figure1_cells", "layers", form="table", **of_variants)
     if section(config).identification:
         layers = {name: list(recipes(config)[name].heads) for name in (IDENTIFICATION, UNTRAINED)}
         needs = _needs(list(layers), config)
@@ -53,7 +37,7 @@ def items(config: Config) -> dict[str, Item]:
         tried = {trial.name: {"task": trial.task, "variant": trial.variant.name} | trial.values for trial in trials}
         needs = tuple(Need("history", trial.job, tuple(section(config).seeds[:1])) for trial in trials)
         made["search"] = _made("search", "search", needs=needs, settings={"trials": tried}, decimals=None, searched=True)
-    return {name: _named(name, made[name], shown) for name in TITLES if name in made}
+    return {name: _named(name, made[name], shown) for name in captions.items(PAPER) if name in made}
 
 
 def _named(name: str, item: Item, shown: Study) -> Item:
@@ -106,6 +90,9 @@ def _needs(names: list[str], config: Config) -> tuple[Need, ...]:
 
 
 def _made(name: str, module: str, **fields: Any) -> Item:
-    form: Literal["table", "figure"] = "figure" if name in ("figure1", "figure2", "figure3") else "table"
     numbers = {len(need.seeds) for need in fields.get("needs", ())}
-    return Item(form, *TITLES[name], captions.caption(name, numbers), module, **fields)
+    values = {
+        "spread": by_seeds(numbers, "spread over {} seeds", "intervals, the jackknife over texts,"),
+        "mean": by_seeds(numbers, ", with the mean over {} seeds", ", with the score of one seed"),
+    }
+    return captions.made(PAPER, name, module, values=values, **fields)

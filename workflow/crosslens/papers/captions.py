@@ -1,0 +1,58 @@
+"""Titles and captions of items: papers/KEY/captions.yaml."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any, Literal
+
+from crosslens.config.scales import read_yaml
+from crosslens.papers.wording import interval
+from crosslens.reports.paper import Item
+from crosslens.runs.errors import DataError
+
+
+@cache
+def _texts(paper: str) -> dict[str, Any]:
+    """A paper's captions.yaml.
+
+    items: title, shows and caption of each, in their order; a caption has fields in braces. shared: texts that captions name in
+    such fields; end: of every caption.
+    """
+    return read_yaml(Path(__file__).parent / paper / "captions.yaml")
+
+
+def items(paper: str) -> dict[str, dict[str, str]]:
+    """Title, shows and caption of each item of a paper by name, in the order of its pages."""
+    found: dict[str, dict[str, str]] = _texts(paper)["items"]
+    return found
+
+
+def made(
+    paper: str, name: str, module: str, *, form: Literal["table", "figure"] | None = None,
+    values: Mapping[str, Any] | None = None, single: str = "the jackknife over texts", **fields: Any,
+) -> Item:  # fmt: skip
+    """An item with its title and caption. form: where it is not a figure by its name, or a table.
+
+    values: of fields of the caption, beside {interval}, which says over how many seeds intervals are; single: what they are of a
+    single seed. fields: of Item. Raises DataError where captions.yaml does not have the item, or names other fields.
+    """
+    texts = _texts(paper)
+    values = {"interval": interval({len(need.seeds) for need in fields.get("needs", ())}, single)} | dict(values or {})
+    try:
+        title, shows, caption = (items(paper)[name][key] for key in ("title", "shows", "caption"))
+        text = _filled(caption, values, texts.get("shared", {}))
+    except KeyError as error:
+        fields_there = ", ".join([*values, *texts.get("shared", {})])
+        raise DataError(
+            f"papers/{paper}/captions.yaml: items.{name}: expected title, shows, and a caption with fields in braces among "
+            f"{fields_there}, found no {error}"
+        ) from None
+    caption = "\n\n".join(filter(None, [text, texts.get("end", "")]))
+    return Item(form or ("figure" if name.startswith("figure") else "table"), title, shows, caption, module, **fields)
+
+
+def _filled(text: str, values: Mapping[str, Any], shared: Mapping[str, str]) -> str:
+    """A text with its fields filled in: shared texts, which have fields too, and values."""
+    names = {name for _, name, _, _ in Formatter().parse(text) if name}
+    return text.format(**{name: _filled(shared[name], values, shared) if name in shared else values[name] for name in names})

@@ -386,7 +386,7 @@ EDITS = {  # independent changes of one dry run: a file, what is edited, and the
     ],
     "a hyperparameter of tagging, a caption": [
         (OVERLAY, reversal(16), training("pos", REVERSAL) + made(*REVERSED["pos"], *FOLLOWING)),
-        (f"{LIBRARY}/papers/tanti2021/captions.py", ("how far does", "how much does"), pages("table1")),
+        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("how far does", "how much does"), pages("table1")),
     ],
     "a hyperparameter of inference, a title": [
         (OVERLAY, reversal(8), training("nli", REVERSAL) + made(*REVERSED["nli"], *FOLLOWING)),
@@ -434,7 +434,6 @@ def test_a_new_measure_reruns_nothing(built):
 
 
 def test_a_control_that_is_left_out_no_longer_runs_alone(built):
-<<<<<<< HEAD
     """Trainings come in, and the items that show them are made again; the others stay; settings of another paper are its own."""
     others = ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")
     with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")), changed(built / OVERLAY, others):
@@ -442,47 +441,6 @@ def test_a_control_that_is_left_out_no_longer_runs_alone(built):
     new = training("pos", "no_adversary") + training("nli", "no_adversary")
     assert sorted(job for job in jobs if "muller2021" not in job) == sorted(new + made("table2", "findings", "scores"))
     assert "Train muller2021/ner/en/ref, seed 0" in jobs
-=======
-    """Trainings come in, and the items that show them are made again; the others stay."""
-    with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")):
-        new = training("pos", "no_adversary") + training("nli", "no_adversary")
-        assert planned(built) == sorted(new + made("table2", "findings", "scores"))
-
-
-@pytest.mark.parametrize(
-    ("edit", "job", "items"),
-    [
-        (("trials: 2,", "trials: 3,"), "tanti2021/pos/frozen/trials02", ("table5_search",)),
-        (("trials: 2,", "trials: 2, head_rate: [1.0e-3],"), TRIALS, ("table4", "table5_search")),
-    ],
-)
-def test_another_trial_or_value_reruns_no_other_job(built, edit, job, items):
-    with changed(built / OVERLAY, edit):
-        jobs = [f"Train the trials of {job}, seed 0", f"Measure classification of {job}", *made(*items)]
-        assert planned(built) == sorted(jobs)
-
-
-@pytest.mark.parametrize(
-    ("module", "edit", "jobs"),
-    [
-        ("reports/pages.py", ('"notes": list', '"remarks": list'), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
-        ("reports/page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
-        ("papers/tanti2021/captions.yaml", ("how far does", "how much does"), pages("table1")),
-        ("reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
-        (
-            "papers/muller2021/tables.py",
-            ('"muller2021", name', '"muller2021", str(name)'),
-            made(*(table for table in OTHER_TABLES if table.startswith("muller2021") and "table3" not in table)),
-        ),
-        ("papers/tanti2021/sizes.py", ('"equal"', '"the same"'), made("dataset_sizes")),
-        ("papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
-        ("papers/tanti2021/items.py", ('"Table 1"', '"Table I"'), pages("table1")),
-    ],
-)
-def test_code_of_an_item_reruns_what_it_makes(built, module, edit, jobs):
-    with changed(built / "workflow/crosslens" / module, edit):
-        assert planned(built) == sorted(jobs)
->>>>>>> papers
 
 
 def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):

@@ -390,7 +390,7 @@ EDITS = {  # independent changes of one dry run: a file, what is edited, and the
     ],
     "a hyperparameter of inference, a title": [
         (OVERLAY, reversal(8), training("nli", REVERSAL) + made(*REVERSED["nli"], *FOLLOWING)),
-        (f"{LIBRARY}/papers/tanti2021/items.py", ('"Table 1"', '"Table I"'), pages("table1")),
+        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("title: Table 1\n", "title: Table I\n"), pages("table1")),
     ],
     "how figures look, findings": [
         (f"{LIBRARY}/reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from crosslens.config.labels import NLI, UPOS
 from crosslens.measures.classification import by_language, mean_accuracy, measure
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import (
     ACCURACY,
     CEILING,
@@ -38,7 +38,7 @@ LABELS = {"word": {"task": UPOS, "language": CODES}, "text": {"task": NLI, "lang
 def records(folder, unit):
     """Records of the predictions in a folder, with the definitions of tanti2021."""
     asked = {head: definitions(head, unit) for head in LABELS[unit]}
-    given = Given(folder, 0, {})
+    given = Subject(folder, 0, {})
     return pd.DataFrame(measure(given, labels=LABELS[unit], definitions=asked, source_language="en"))
 
 

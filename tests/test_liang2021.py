@@ -20,7 +20,7 @@ from crosslens.encoding import subspaces as files
 from crosslens.encoding.drawn import write as write_draws
 from crosslens.encoding.dump import run as store_states
 from crosslens.measures import subspaces as measured
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import ACCURACY, CHUNK_MICRO_F1
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
@@ -414,7 +414,7 @@ def test_states_of_all_layers_where_a_draw_asks_for_them(stored):
 
 def test_subspaces_are_measured_and_read_back(stored, tmp_path):
     """Of every layer, from train alone; directions of the centred centroids come first."""
-    rows = list(measured.measure(Given(stored, 0, {}), corpus="sentences", split="train", methods=["densray", "lda"]))
+    rows = list(measured.measure(Subject(stored, 0, {}), corpus="sentences", split="train", methods=["densray", "lda"]))
     records_of.write([{"recipe": "r", "seed": 0} | row for row in rows], tmp_path / "s.parquet", {"paper": "p"}, measured.SCHEMA)
     found = files.read(tmp_path / "s.parquet")
     assert list(found) == [(method, layer) for layer in range(3) for method in ("densray", "lda")]

@@ -8,9 +8,9 @@ from crosslens.config.base import languages_table
 from crosslens.encoding import stored as files
 from crosslens.encoding.drawn import SCHEMA
 from crosslens.measures import language_groups, language_identification, language_similarity, typology
-from crosslens.measures.coordinates import Read, held_out, split_texts, split_words, subspaces
-from crosslens.measures.given import Given
+from crosslens.measures.coordinates import Coordinates, held_out, split_texts, split_words, subspaces
 from crosslens.measures.language_identification import language_pairs_of
+from crosslens.measures.subject import Subject
 from crosslens.numerics import definitions as scores
 from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import (
@@ -75,7 +75,7 @@ def given(folder, tmp_path_factory):
     ]
     path = tmp_path_factory.mktemp("wals") / "typology.parquet"
     parquet.write(pa.Table.from_pylist(rows), path)
-    return Given(folder, 0, {}, path)
+    return Subject(folder, 0, {}, path)
 
 
 WINDOWED = {
@@ -228,7 +228,7 @@ def test_micro_f1_is_scikit_learns(folder, multinomial):
     subspace = subspaces(paths, 1, ["densray"], [0], 1.0)[0]["densray"]
     train, test = split_words(held_out(paths, 1), 0, 100)
     shown = [Window(FIRST, 3, (np.arange(3),)), Window(SCATTERED, 2, (np.array([0, 5]), np.array([2, 4])))]
-    read = Read.of(subspace, train, test, shown)
+    read = Coordinates.of(subspace, train, test, shown)
     values = {language: 1 + number % 3 for number, language in enumerate(GENERA)}
     known = {"1A": values, "2A": {language: value for language, value in values.items() if value < 3}}
     for parts in (None, typology.folds_of(train, FAMILY, 3, 0)):

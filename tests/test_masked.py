@@ -8,8 +8,8 @@ import pytest
 from conftest import LANGUAGES
 from crosslens.encoding.texts import Texts
 from crosslens.measures import masked
-from crosslens.measures.given import Given
 from crosslens.measures.guesses import BIGRAM, GAIN, MAJORITY, MODEL, NAMED, guesses
+from crosslens.measures.subject import Subject
 from crosslens.training.run import run
 from test_pretraining import HELD_OUT, TEXT, arguments, recipe
 
@@ -65,7 +65,7 @@ def test_the_score_is_that_of_the_training_and_the_guesses_are_of_the_same_place
     made = recipe()
     run(*arguments(bench, tokens, tmp_path, made), threads=1, log=log)
     history = pd.read_csv(tmp_path / "history.csv")
-    given = Given(bench.encoder_folder, 0, {"sentences": tokens / "sentences"}, weights=[tmp_path / "model.safetensors"])
+    given = Subject(bench.encoder_folder, 0, {"sentences": tokens / "sentences"}, weights=[tmp_path / "model.safetensors"])
     settings = {"corpora": {"sentences": "tests"}, "masking": made.masking.model_dump()}
     data = {name: data.model_dump(mode="json", exclude_defaults=True) for name, data in (("train", TEXT), ("held_out", HELD_OUT))}
     found = pd.DataFrame(masked.measure(given, **settings, **data))

@@ -17,8 +17,8 @@ from crosslens.encoding import stored as states_files
 from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import load as load_texts
 from crosslens.measures import attachment, similarity, spans
-from crosslens.measures.given import Given
 from crosslens.measures.kinds import kinds
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
@@ -273,7 +273,7 @@ def test_spans_are_those_of_seqeval(tmp_path):
     sentences = [[generator.integers(0, len(ENTITIES), n).tolist() for n in generator.integers(1, 9, 1000)] for _ in range(2)]
     sentences[1] = [[int(generator.choice([tag, 0])) for tag in of] for of in sentences[0]]
     predictions(tmp_path, [(TASK, "wikiann", "test", "de", *sentences)])
-    found = records(spans.measure(Given(tmp_path, 0, {}), head=TASK, labels=ENTITIES))
+    found = records(spans.measure(Subject(tmp_path, 0, {}), head=TASK, labels=ENTITIES))
     gold, guess = ([[ENTITIES[tag] for tag in of] for of in part] for part in sentences)
     assert found["wikiann", "de", "F1"]["value"] == pytest.approx(f1_score(gold, guess))
     assert found["wikiann", "de", "F1 strict"]["value"] == pytest.approx(f1_score(gold, guess, mode="strict", scheme=IOB2))
@@ -309,7 +309,7 @@ def test_las_of_parsers(tmp_path):
     predictions(tmp_path, [(TASK, "pud", "test", "de", gold, guessed), (ARC, "pud", "test", "de", heads, guess)])
     words = (["NOUN", "VERB", "PUNCT", "NOUN"], ["nsubj:pass", "root", "punct", "obj"]), (["VERB"], ["root"])
     token_rows(tmp_path / "pud", words)
-    given = Given(tmp_path, 0, {"pud": tmp_path / "pud"})
+    given = Subject(tmp_path, 0, {"pud": tmp_path / "pud"})
     found = records(attachment.measure(given, head=TASK, arcs=ARC, relations=RELATIONS))
     values = {definition: row["value"] for (_, _, definition), row in found.items()}
     cut = {"texts cut at the maximum": 1 / 2, "words cut away, not scored": 2 / 7}
@@ -328,7 +328,7 @@ def test_las_with_subtypes(tmp_path):
     token_rows(tmp_path / "pud", [(["NOUN"] * 6, gold)])
     training = ["nsubj:pass", "obj", "obl", "obl:agent", "obl:tmod", "root"]
     token_rows(tmp_path / "ewt", [(["NOUN"] * 6, training[::-1]), (["VERB"], ["root"])])
-    given = Given(tmp_path, 0, {"pud": tmp_path / "pud", "ewt": tmp_path / "ewt"})
+    given = Subject(tmp_path, 0, {"pud": tmp_path / "pud", "ewt": tmp_path / "ewt"})
 
     def scores(relations, guessed, **settings):
         names = relations or training
@@ -381,7 +381,7 @@ def test_similarity(tmp_path):
     ids = [f"n{document:05d}{sentence:03d}" for document in range(1, 21) for sentence in range(2)]
     english = states(tmp_path, ids, 0, "en")
     states(tmp_path, ids, 1, "de", base=english)
-    found = pd.DataFrame(similarity.measure(Given(tmp_path, 0, {}), corpus="pud", reference="en", draws=10))
+    found = pd.DataFrame(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=10))
     value = found[found["measure"] == "cka"].set_index(["language", "layer", "definition"])["value"]
     assert value["de", 1, "linear"] == pytest.approx(1, abs=1e-4)  # a rotation
     assert value["de", 0, "linear"] < 0.5 and abs(value["de", 0, "debiased"]) < 0.3
@@ -396,10 +396,10 @@ def test_other_sentences_are_refused(tmp_path):
     with pytest.raises(
         DataError, match=r"de\.parquet: expected translations of the sentences of en, .* found others \(n01001007, n01002000\)"
     ):
-        list(similarity.measure(Given(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
+        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
     states(tmp_path, ids[::-1], 1, "de")
     with pytest.raises(DataError, match="in another order"):
-        list(similarity.measure(Given(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
+        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
 
 
 # Table 3

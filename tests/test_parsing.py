@@ -11,7 +11,7 @@ from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.encoding.texts import IGNORED, load
 from crosslens.measures import attachment
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import LAS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 from crosslens.storage.records import read_json
@@ -108,7 +108,7 @@ def test_a_parser_of_subtypes_names_the_relations_of_its_training_data(tokens, e
     corpora, made = {"sentences": tokens / "sentences"}, tmp_path / "model"
     run(parsing(heads={TASK: parser}), 0, encoder_folder, corpora, made, threads=1, log=log)
     assert read_json(made / "record.json")["recipe"]["heads"][TASK]["labels"] == labels
-    given = Given(made, 0, corpora)
+    given = Subject(made, 0, corpora)
     rows = attachment.measure(given, head=TASK, arcs=ARC, relations=(), training=SOURCE.files())
     found = {(row["language"], row["definition"]): row["value"] for row in rows}
     assert found["en", LAS_WITH_SUBTYPES] > 0.2 and LAS_SEEN not in {name for _, name in found}

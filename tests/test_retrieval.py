@@ -22,9 +22,9 @@ from crosslens.encoding.occurrences import Occurrences, Spelling, context_vector
 from crosslens.encoding.packing import windows_of
 from crosslens.encoding.texts import load_pieces
 from crosslens.measures import neighbours, retrieval
-from crosslens.measures.given import Given
 from crosslens.measures.neighbours import Gold, chance, search, skewness
 from crosslens.measures.retrieval import ALONE, CONTEXTS, definition
+from crosslens.measures.subject import Subject
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import load_tokenizer, write_tokens
@@ -261,8 +261,8 @@ def test_equal_counts_have_no_skewness():
     assert skewness(np.array([2.0, 2, 2])) != skewness(np.array([2.0, 2, 2]))  # not a number
 
 
-def given(folder: Path, tokens: Path, muse_folder: Path) -> Given:
-    return Given(folder, 0, {"paragraphs": tokens}, dictionaries={"muse": muse_folder})
+def given(folder: Path, tokens: Path, muse_folder: Path) -> Subject:
+    return Subject(folder, 0, {"paragraphs": tokens}, dictionaries={"muse": muse_folder})
 
 
 SETTINGS: dict[str, Any] = {

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from crosslens.config.labels import ENTITIES, UPOS
 from crosslens.measures import classification, spans
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.f1 import Counts, sentences
 from crosslens.storage import parquet
 from crosslens.training.run import PREDICTIONS
@@ -53,7 +53,7 @@ def test_counts_of_windows_add_up():
 def test_spans_in_sentences_and_in_windows_are_those_of_seqeval(tmp_path):
     gold, guess, edges = random_sentences(ENTITIES)
     rows = write(tmp_path, gold, guess, edges)
-    found = {row["definition"]: row for row in spans.measure(Given(tmp_path, 0, {}), head="task", labels=ENTITIES)}
+    found = {row["definition"]: row for row in spans.measure(Subject(tmp_path, 0, {}), head="task", labels=ENTITIES)}
     whole = [[TAGS[of].tolist() for of in part] for part in (gold, guess)]
     apart = [[TAGS[row[part]].tolist() for row in rows] for part in ("gold", "predicted")]
     assert found["F1"]["value"] == pytest.approx(f1_score(*whole))
@@ -76,7 +76,7 @@ def test_spans_in_sentences_and_in_windows_are_those_of_seqeval(tmp_path):
 def test_sentences_that_are_one_window_have_the_same_f1_in_both_ways(tmp_path):
     gold, guess, _ = random_sentences(ENTITIES)
     write(tmp_path, gold, guess, [[0, len(of)] for of in gold])
-    found = {row["definition"]: row for row in spans.measure(Given(tmp_path, 0, {}), head="task", labels=ENTITIES)}
+    found = {row["definition"]: row for row in spans.measure(Subject(tmp_path, 0, {}), head="task", labels=ENTITIES)}
     same = ("value", "low", "high", "n")
     assert [found["F1"][name] for name in same] == [found["F1 by window"][name] for name in same]
     assert found["entities that cross the edge of a window"]["value"] == 0
@@ -89,7 +89,7 @@ def test_windows_of_a_sentence_are_one_text(tmp_path):
     found = []
     for cuts in (edges, [[0, len(of)] for of in gold]):
         write(tmp_path, gold, guess, cuts)
-        found.append(list(classification.measure(Given(tmp_path, 0, {}), **settings)))
+        found.append(list(classification.measure(Subject(tmp_path, 0, {}), **settings)))
     assert found[0] == found[1] and len(found[0]) == 4
     accuracies = [row["value"] for row in found[0] if row["definition"] == "accuracy"]
     assert accuracies == pytest.approx([accuracy_score(*([of.tolist() for of in part] for part in (gold, guess)))] * 2)

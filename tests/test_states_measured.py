@@ -9,9 +9,9 @@ import pytest
 from crosslens.encoding import stored as files
 from crosslens.encoding.stored import States
 from crosslens.measures import clusters, projection
-from crosslens.measures.given import Given
 from crosslens.measures.probes import logistic_probe, probe_records
 from crosslens.measures.spelling import spelling_probe
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import PROBE_RANDOM, V_MEASURE
 from crosslens.papers.tanti2021.config import Tsne
 from crosslens.storage.seals import seal
@@ -49,7 +49,7 @@ def stored(folder, **corpora):
             path = folder / corpus / f"{language}.parquet"
             files.write(pa.table(columns), {"layer_2": part.vectors}, path, "float32")
         seal(folder / corpus)
-    return Given(folder, 0, {})
+    return Subject(folder, 0, {})
 
 
 def test_probes_find_planted_languages_and_their_control_does_not():

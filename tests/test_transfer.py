@@ -10,9 +10,9 @@ from crosslens.config.units import Units
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
 from crosslens.measures import transfer
-from crosslens.measures.given import Given
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
+from crosslens.measures.subject import Subject
 from crosslens.storage import records
 from crosslens.training.model import EncoderWithHeads, save
 from test_translation import dev_tokens  # noqa: F401
@@ -38,7 +38,7 @@ def trained(encoder_folder, tmp_path_factory):
 @pytest.fixture(scope="module")
 def measured(trained, encoder_folder, dev_tokens):  # noqa: F811
     rows = transfer.measure(
-        Given(encoder_folder, 0, dev_tokens, weights=[trained[1]]), corpora={}, pairs="pairs", source="en",
+        Subject(encoder_folder, 0, dev_tokens, weights=[trained[1]]), corpora={}, pairs="pairs", source="en",
         languages=["de", "zh"], means=MEAN, layer=1, weights=WEIGHTS, labels=NLI, segments=True,
     )  # fmt: skip
     return pd.DataFrame(list(rows), columns=records.RECORDS.names)

@@ -12,9 +12,9 @@ from crosslens.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
 from crosslens.encoding.texts import load_pieces
 from crosslens.measures import samples, translation
-from crosslens.measures.given import Given
 from crosslens.measures.pairs import Mean, mean_states
 from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, MASKED, NO_SHIFT, PROBABILITY, RANDOM, SHARES, SHIFT, THIRD
+from crosslens.measures.subject import Subject
 from crosslens.runs.errors import DataError
 from crosslens.storage import records
 from crosslens.storage.seals import seal
@@ -57,7 +57,7 @@ def dev_tokens(tokens, tmp_path_factory):
 def measured(folder, dev_tokens):
     """Records of the kind."""
     rows = translation.measure(
-        Given(folder, 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN, OTHER], weights=[1.0, 3.0],
+        Subject(folder, 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN, OTHER], weights=[1.0, 3.0],
         negative_weights=[-3.0], layer=1, masked_source="en", segments=True, seed=0,
     )  # fmt: skip
     return pd.DataFrame(list(rows), columns=records.RECORDS.names)
@@ -171,7 +171,7 @@ def test_an_encoder_without_a_mask_fails_before_its_work(folder, dev_tokens, tmp
     monkeypatch.setattr(translation, "mean_states", None)
     with pytest.raises(DataError, match="expected a tokenizer with a mask"):
         list(translation.measure(
-            Given(tmp_path / "encoder", 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN],
+            Subject(tmp_path / "encoder", 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN],
             weights=[1.0], negative_weights=[], layer=1, masked_source="en", segments=True, seed=0,
         ))  # fmt: skip
 
@@ -183,7 +183,7 @@ def test_the_third_language_is_neither():
 
 def test_samples_are_the_outputs_of_their_pairs(folder, dev_tokens):
     options = {"pairs": "pairs", "directions": [["en", "zh"]], "means": MEAN, "weights": [2.0], "layer": 1, "segments": True}
-    found = pd.DataFrame(samples.measure(Given(folder, 0, dev_tokens), corpora={}, numbers=[3, 1], **options))
+    found = pd.DataFrame(samples.measure(Subject(folder, 0, dev_tokens), corpora={}, numbers=[3, 1], **options))
     assert found[["number", "weight"]].to_numpy().tolist() == [[3, 0.0], [3, 2.0], [1, 0.0], [1, 2.0]]
     model, names = load_language_model(folder, []), load_tokenizer(folder)
     texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("en", "zh")}
@@ -196,4 +196,4 @@ def test_samples_are_the_outputs_of_their_pairs(folder, dev_tokens):
         assert row.text == " ".join(names.id_to_token(int(piece)) for piece in own)
         assert row.reference == " ".join(names.id_to_token(int(piece)) for piece in other)
     with pytest.raises(DataError, match="numbers of pairs up to 24, found 25"):
-        list(samples.measure(Given(folder, 0, dev_tokens), corpora={}, numbers=[25], **options))
+        list(samples.measure(Subject(folder, 0, dev_tokens), corpora={}, numbers=[25], **options))

@@ -19,7 +19,7 @@ from crosslens.encoding.drawn import write as write_draws
 from crosslens.encoding.dump import run as store_states
 from crosslens.encoding.texts import load
 from crosslens.measures import adversary, classification
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.reports import cells, provenance
 from crosslens.reports.pages import _item
@@ -85,7 +85,7 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
 
     def score() -> list[dict[str, object]]:
         labels, definitions = {TASK: of.labels(TASK)}, {TASK: [ACCURACY]}
-        return list(classification.measure(Given(model, 0, {}), labels=labels, definitions=definitions))
+        return list(classification.measure(Subject(model, 0, {}), labels=labels, definitions=definitions))
 
     words = Draw(languages=(LANGUAGE,), random_words={"train": 9, "test": 11})
     drawn = Draws(encoder="tiny", reading="whole", unit="word", corpora={"sentences": words})
@@ -104,7 +104,7 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
         "tokens/sentences": lambda: [load([file], (), ()) for file in sorted(digests.verified(own).glob("*.parquet"))],
         "model/model.safetensors": store,
         "model/predictions.parquet": score,
-        "model/history.csv": lambda: list(adversary.measure(Given(model, 0, {}), head=TASK)),
+        "model/history.csv": lambda: list(adversary.measure(Subject(model, 0, {}), head=TASK)),
         "model/record.json": lambda: provenance.write_record(corpus, {}, {"records": [model / "record.json"]}),
         "draws": lambda: read_draws(draws / "sentences"),
         "states": lambda: states_files.read(states / "sentences"),

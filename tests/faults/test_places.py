@@ -20,7 +20,7 @@ from crosslens.encoding.drawn import write as write_draws
 from crosslens.encoding.dump import run as store_states
 from crosslens.encoding.texts import load
 from crosslens.measures import adversary, classification
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.reports import cells, provenance
 from crosslens.reports.pages import _item
@@ -82,7 +82,7 @@ def steps(root, corpora, encoder_folder, pooler_folder, tokens) -> Steps:
                 {"sentences": root / "tokens/tiny/whole/sentences"}, states, draws=drawn, layers=[1], units=Units(),
                 precision="float32", stored="float32", threads=1, log=LOG,
             )  # fmt: skip
-            scores = classification.measure(Given(model, 0, {}), labels={TASK: of.labels(TASK)}, definitions={TASK: [ACCURACY]})
+            scores = classification.measure(Subject(model, 0, {}), labels={TASK: of.labels(TASK)}, definitions={TASK: [ACCURACY]})
             measure = root / f"measures/classification/test/{run}.parquet"
             records.write(scores, measure, {"paper": "test", "encoder": "tiny", "task": "pos"})
             cell = cells.cell(records.read([measure])[:1])
@@ -98,7 +98,7 @@ def steps(root, corpora, encoder_folder, pooler_folder, tokens) -> Steps:
         return of(tuple(pattern.format(run) for run in RUNS), step)
 
     def predicted(path: Path) -> object:
-        return list(classification.measure(Given(path.parent, 0, {}), labels={TASK: LABELS}, definitions={TASK: [ACCURACY]}))
+        return list(classification.measure(Subject(path.parent, 0, {}), labels={TASK: LABELS}, definitions={TASK: [ACCURACY]}))
 
     LABELS = recipe().labels(TASK)  # noqa: N806
     return {
@@ -113,7 +113,7 @@ def steps(root, corpora, encoder_folder, pooler_folder, tokens) -> Steps:
         "draws": of(("draws/one", "draws/two"), lambda path: read_draws(path / "sentences")),
         "weights": of_runs(f"{seed0}/model.safetensors", digests.verified),
         "predictions": of_runs(f"{seed0}/predictions.parquet", predicted),
-        "history": of_runs(f"{seed0}/history.csv", lambda path: list(adversary.measure(Given(path.parent, 0, {}), head=TASK))),
+        "history": of_runs(f"{seed0}/history.csv", lambda path: list(adversary.measure(Subject(path.parent, 0, {}), head=TASK))),
         "record": of_runs(f"{seed0}/record.json", records.read_json),
         "states": of_runs("states/test/{}/seed0", lambda path: states_files.read(path / "sentences")),
         "measures": of_runs("measures/classification/test/{}.parquet", lambda path: records.read([path])),

@@ -40,25 +40,25 @@ Unit = tuple[Meaning, ...]
 
 
 def articles(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Article, ...]:
-    """`n` articles with different titles, each paragraph of at least 100 characters. No sentence is in two articles, so that
-    splits by article share none.
+    """`n` articles with different titles, each paragraph of at least 100 characters.
 
-    Other languages get other articles, and so do other keys: the drawn facts depend on both. No key: those of the dump.
+    No sentence is in two articles, so that splits by article share none. The articles depend on the language and on the key;
+    those without a key are the dump's.
     """
-    written = tuple(itertools.islice(_articles(grammar, seed, *key), n))
-    if len(written) < n:
-        raise PhrasebookError(f"phrasebook: {n} articles requested, only {len(written)} available; request fewer")
-    return written
+    pages = tuple(itertools.islice(_articles(grammar, seed, *key), n))
+    if len(pages) < n:
+        raise PhrasebookError(f"phrasebook: {n} articles requested, only {len(pages)} available; request fewer")
+    return pages
 
 
 def paragraphs(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Paragraph, ...]:
     """`n` different paragraphs of at least 100 characters, from the articles of a key."""
-    written = tuple(
+    texts = tuple(
         itertools.islice((paragraph for article in _articles(grammar, seed, *key) for paragraph in article.paragraphs), n)
     )
-    if len(written) < n:
-        raise PhrasebookError(f"phrasebook: {n} paragraphs requested, only {len(written)} available; request fewer")
-    return written
+    if len(texts) < n:
+        raise PhrasebookError(f"phrasebook: {n} paragraphs requested, only {len(texts)} available; request fewer")
+    return texts
 
 
 def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:
@@ -70,14 +70,14 @@ def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:
             itertools.product(grammar.fillers("name"), grammar.fillers("surname")),
         )
     )
-    said: set[str] = set()
+    earlier_texts: set[str] = set()
     villages = set(grammar.fillers("village"))
     for subject in subjects:
-        own = Stream(seed, *key, "article", grammar.language.code, *subject)
+        article_stream = Stream(seed, *key, "article", grammar.language.code, *subject)
         write = _village_article if subject[0] in villages else _person_article
-        article = write(grammar, subject, own, frozenset(said))
+        article = write(grammar, subject, article_stream, frozenset(earlier_texts))
         if article.paragraphs:
-            said.update(sentence.text for paragraph in article.paragraphs for sentence in paragraph.sentences)
+            earlier_texts.update(sentence.text for paragraph in article.paragraphs for sentence in paragraph.sentences)
             yield article
 
 
@@ -87,20 +87,26 @@ def joined(sentences: Iterable[Sentence], spaces: bool) -> str:
 
 
 def _paragraph(
-    grammar: Grammar, stream: Stream, topic: str, units: Iterator[Unit], said: Set[str], frame: tuple[Unit, Unit] = ((), ())
+    grammar: Grammar,
+    stream: Stream,
+    topic: str,
+    units: Iterator[Unit],
+    earlier_texts: Set[str],
+    frame: tuple[Unit, Unit] = ((), ()),
 ) -> Paragraph | None:
-    """Units of which nothing is said elsewhere, until the text has a random target length, between those of a frame.
+    """A paragraph of new units between those of a frame, until its text has a random target length.
 
-    None if they give under 100 characters, or if the frame is said elsewhere.
+    earlier_texts: sentences of earlier articles, which are not repeated. None if the text has fewer than 100 characters, or if a
+    sentence of the frame is an earlier one.
     """
-    # Not long, so that encoders take them whole. Scripts without spaces say more in 100 characters.
+    # Short enough for encoders to read whole. Scripts without spaces hold more content in 100 characters.
     target = stream.between(MINIMUM_CHARACTERS, 180 if grammar.language.spaces else 110)
     sentences, end = ([realise(grammar, meaning) for meaning in unit] for unit in frame)
-    if any(sentence.text in said for sentence in sentences + end):
+    if any(sentence.text in earlier_texts for sentence in sentences + end):
         return None
     for unit in units:
         new = [realise(grammar, meaning) for meaning in unit]
-        if all(sentence.text not in said for sentence in new):
+        if all(sentence.text not in earlier_texts for sentence in new):
             sentences += new
         if len(joined(sentences + end, grammar.language.spaces)) >= target:
             break
@@ -112,13 +118,15 @@ def _say(frame: str, **chosen: str) -> Meaning:
     return Meaning(frame, tuple(chosen.items()))
 
 
-def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, said: Set[str]) -> Article:
-    """The village and its country, then history, animals around and people, in an order of the article's own."""
+def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, earlier_texts: Set[str]) -> Article:
+    """An article on a village: first the village and its country, then history, animals and people in random order."""
     village, country = subject
     buildings = iter(stream.shuffled(grammar.fillers("building")) + [""])
     history = _history(buildings, stream)
     lead = (_say("w01", village=village, country=country),)
-    paragraphs = [_paragraph(grammar, stream, "village", itertools.chain(_facts(grammar, stream), history), said, (lead, ()))]
+    paragraphs = [
+        _paragraph(grammar, stream, "village", itertools.chain(_facts(grammar, stream), history), earlier_texts, (lead, ()))
+    ]
     people = iter(stream.shuffled(grammar.fillers("name")))
     surnames = iter(stream.shuffled(grammar.fillers("surname")))
     sections = ["history", "nature", "nature"] + ["person"] * stream.between(1, 3)
@@ -126,19 +134,19 @@ def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream,
     for section in stream.shuffled(sections):
         if section == "person":
             name = (next(people), next(surnames))
-            who, birth, *books, death = _life(grammar, name, country, stream)
-            paragraphs.append(_paragraph(grammar, stream, section, iter(books), said, (who + birth, death)))
+            identity, birth, *books, death = _life(grammar, name, country, stream)
+            paragraphs.append(_paragraph(grammar, stream, section, iter(books), earlier_texts, (identity + birth, death)))
         else:
-            paragraphs.append(_paragraph(grammar, stream, section, history if section == "history" else animals, said))
+            paragraphs.append(_paragraph(grammar, stream, section, history if section == "history" else animals, earlier_texts))
     title = f"{_citation(grammar, village)} ({_citation(grammar, country)})"
     return Article(grammar.language.code, title, "village", tuple(filter(None, paragraphs)))
 
 
-def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, said: Set[str]) -> Article:
-    """One life; the title is the name as its first sentence has it."""
-    who, birth, *books, death = _life(grammar, subject, stream.pick(grammar.fillers("country")), stream)
-    paragraph = _paragraph(grammar, stream, "person", iter(books), said, (who + birth, death))
-    sentence = realise(grammar, who[0])
+def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, earlier_texts: Set[str]) -> Article:
+    """An article on a person's life, whose title is the name as it is written in the first sentence."""
+    identity, birth, *books, death = _life(grammar, subject, stream.pick(grammar.fillers("country")), stream)
+    paragraph = _paragraph(grammar, stream, "person", iter(books), earlier_texts, (identity + birth, death))
+    sentence = realise(grammar, identity[0])
     return Article(grammar.language.code, name_in(sentence), "person", (paragraph,) if paragraph else ())
 
 
@@ -150,13 +158,13 @@ def name_in(sentence: Sentence) -> str:
 
 
 def _citation(grammar: Grammar, concept: str) -> str:
-    """A concept as a title has it: the lemma with a capital."""
+    """A concept's lemma with a capital, for titles."""
     parts = grammar.lexicon[concept].lemma.parts
     return capital((" " if grammar.language.spaces else "").join(part.text for part in parts), grammar.language.code)
 
 
 def _facts(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
-    """What the first paragraph says of the village after its first sentence, never two sizes or trades."""
+    """Facts about the village for its first paragraph, with one size and one trade at most."""
     landforms = stream.shuffled(grammar.fillers("landform"))
     buildings = stream.shuffled(grammar.fillers("building"))
     qualities = grammar.fillers("quality_landform")
@@ -170,7 +178,7 @@ def _facts(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
 
 
 def _history(buildings: Iterator[str], stream: Stream) -> Iterator[Unit]:
-    """Each building once, built or opened, as time goes on."""
+    """The building or opening of each building, in chronological order."""
     year = stream.between(1801, 1830)
     for building in buildings:
         if not building or year > 1999:
@@ -183,28 +191,28 @@ def _history(buildings: Iterator[str], stream: Stream) -> Iterator[Unit]:
 
 
 def _nature(grammar: Grammar, country: str, stream: Stream) -> Iterator[Unit]:
-    """Each wild animal of a country once: what it is like, where it lives, what it eats."""
+    """Facts about each wild animal of a country: its quality, habitat and diet."""
     for animal, facts in stream.shuffled(grammar.animals.items()):
         quality, landform = stream.pick(facts.qualities), stream.pick(facts.landforms)
-        diet, other = stream.shuffled(facts.diets)[:2]
+        diet, second_diet = stream.shuffled(facts.diets)[:2]
         unit: Unit = (
             _say("w07", country=country, animal=animal, quality=quality),
             _say("w08", country=country, animal=animal, landform=landform),
         )
         if stream.chance(0.7):
-            unit += (_say("w09", country=country, diet=diet, diet2=other),)
+            unit += (_say("w09", country=country, diet=diet, diet2=second_diet),)
         yield unit
 
 
 def _life(grammar: Grammar, subject: tuple[str, str], country: str, stream: Stream) -> list[Unit]:
-    """Who it was, birth, books one by one, and at the end death, 35 to 85 years after birth."""
+    """Identity, birth, books one by one, and death 35 to 85 years after birth."""
     name, surname = subject
     birth = stream.between(1801, 1910)
     death = birth + stream.between(35, 85)
     cities = stream.shuffled(grammar.fillers("city"))
     profession = stream.pick(grammar.fillers("profession"))
-    who = _say("w10", name=name, surname=surname, profession=profession, country=country)
-    units: list[Unit] = [(who,), (_say("w11", name=name, year=str(birth), city=cities[0]),)]
+    identity = _say("w10", name=name, surname=surname, profession=profession, country=country)
+    units: list[Unit] = [(identity,), (_say("w11", name=name, year=str(birth), city=cities[0]),)]
     # Scripts without spaces need more sentences for as many characters.
     books = stream.shuffled(grammar.fillers("subject"))[: 3 if grammar.language.spaces else None]
     years = sorted(stream.between(birth + 20, death) for _ in books)

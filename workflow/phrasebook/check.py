@@ -1,7 +1,7 @@
 """Check a language of the phrasebook: python -m phrasebook.check LANG [--samples N] [--treebanks DIR].
 
-Every concept and frame is there, every filler resolves, every tree is sound; with a folder of real treebanks,
-the tags of the generated words are compared with the tags that the same forms carry there.
+Checked are that all concepts and frames are there, that all fillers resolve and that all trees are valid; with a folder of real
+treebanks, the tags of the generated words are compared with those of the same forms there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from phrasebook.tables import TABLES, Frame, languages_present
 
 EXAMPLE_DIGITS = {"number": ("120", "450", "980"), "year": ("1820", "1890", "1911", "1956", "1987")}
 RELEASES = ("r2.7", "r2.5")
-"""Where real treebanks are looked for, in this order; 2.5 only where 2.7 has none of a language."""
+"""Releases in which real treebanks are searched, in this order; 2.5 only if 2.7 has none of a language."""
 
 
 def covering_meanings(grammar: Grammar, frame: Frame, seed: int) -> Iterator[Meaning]:
@@ -45,7 +45,7 @@ def covering_meanings(grammar: Grammar, frame: Frame, seed: int) -> Iterator[Mea
 
 
 def sentence_problem(sentence: Sentence) -> str:
-    """What is wrong with a sentence as a tree or as text; empty if nothing is."""
+    """The first fault of a sentence as a tree or as text; empty if there is none."""
     words = sentence.words
     if problem := tree_problem([word.head for word in words], [word.relation for word in words]):
         return problem
@@ -86,20 +86,20 @@ def grammar_problems(grammar: Grammar, seed: int = 0) -> list[str]:
 
 def same_words(grammar: Grammar) -> list[tuple[str, str]]:
     """Pairs of concepts of a common kind that the language says with the same lemma: translations would coincide."""
-    seen: dict[str, str] = {}
+    concept_of_lemma: dict[str, str] = {}
     pairs = []
     for name in grammar.concepts:
         if name in grammar.lexicon:
             lemma = " ".join(part.text for part in grammar.lexicon[name].lemma.parts)
-            other = seen.setdefault(lemma, name)
-            if other != name and set(grammar.concepts[other].kinds) & set(grammar.concepts[name].kinds):
-                pairs.append((other, name))
+            twin = concept_of_lemma.setdefault(lemma, name)
+            if twin != name and set(grammar.concepts[twin].kinds) & set(grammar.concepts[name].kinds):
+                pairs.append((twin, name))
     return pairs
 
 
 @dataclass(frozen=True)
 class TagAgreement:
-    """How often the phrasebook's tag of a word token is the one that the form has in real treebanks (fractions).
+    """Agreement of the phrasebook's tags of word tokens with those of the same forms in real treebanks (fractions).
 
     `most_frequent`: equal to the form's most frequent tag there; `usual`: that, or a tag of at least 20 % of the
     form's occurrences; `known`: share of all word tokens whose form (or its lower case) occurs there at all.
@@ -119,14 +119,14 @@ def tag_agreement(sentences: Iterable[Sentence], tags: Mapping[str, Counter[str]
         for word in sentence.words:
             if word.upos not in ("PUNCT", "NUM"):
                 here[word.form, lower(word.form, sentence.language), word.upos] += 1
-    first = usual = known = 0
+    first = usual = covered = 0
     wrong: dict[tuple[str, str], tuple[int, Counter[str]]] = {}
     for (form, small, upos), count in here.items():
         # A form with a capital may only open its sentence here: both spellings count.
         there = tags.get(form, Counter()) + (tags.get(small, Counter()) if small != form else Counter())
         if not there:
             continue
-        known += count
+        covered += count
         is_first = there.most_common(1)[0][0] == upos
         first += count * is_first
         if is_first or there[upos] >= 0.2 * there.total():
@@ -134,8 +134,8 @@ def tag_agreement(sentences: Iterable[Sentence], tags: Mapping[str, Counter[str]
         else:
             wrong[form, upos] = count, there
     disagreements = tuple((*key, *value) for key, value in sorted(wrong.items(), key=lambda item: -item[1][0]))
-    base = max(known, 1)
-    return TagAgreement(first / base, usual / base, known / max(here.total(), 1), disagreements)
+    base = max(covered, 1)
+    return TagAgreement(first / base, usual / base, covered / max(here.total(), 1), disagreements)
 
 
 def treebank_tags(folder: Path, name: str) -> dict[str, Counter[str]]:
@@ -166,8 +166,8 @@ def _report_tags(grammar: Grammar, folder: Path, sentences: list[Sentence]) -> N
         f"(85 % wanted); {result.known:.1%} of the words are known in the treebanks"
     )
     for form, upos, count, there in result.disagreements[:60]:
-        seen = " ".join(f"{tag}:{number}" for tag, number in there.most_common())
-        print(f"  {form} is {upos} here ({count} times), there {seen}")
+        usual_tags = " ".join(f"{tag}:{number}" for tag, number in there.most_common())
+        print(f"  {form} is {upos} here ({count} times), there {usual_tags}")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -192,8 +192,8 @@ def main(arguments: list[str] | None = None) -> int:
     sentences = []
     for frame in grammar.frames.values():
         meanings = list(covering_meanings(grammar, frame, options.seed))
-        shown = random.Random(f"{options.seed} {frame.name}").sample(range(len(meanings)), k=min(200, len(meanings)))
-        for position, index in enumerate(shown):
+        sample = random.Random(f"{options.seed} {frame.name}").sample(range(len(meanings)), k=min(200, len(meanings)))
+        for position, index in enumerate(sample):
             try:
                 sentence = realise(grammar, meanings[index])
             except PhrasebookError:

@@ -32,12 +32,12 @@ def muse(english: Grammar, grammars: Sequence[Grammar], seed: int) -> Iterator[t
 
 
 def dictionary(source: Grammar, target: Grammar) -> dict[str, tuple[str, ...]]:
-    """Translations of each word, over all concepts that both languages say with one word: several where one says two."""
+    """Translations of each word, over all concepts that are a single word in both languages; a word for several has several."""
     words: dict[str, tuple[str, ...]] = {}
     for concept in source.concepts:
-        one, other = _word(source, concept), _word(target, concept)
-        if one and other and other not in words.get(one, ()):
-            words[one] = (*words.get(one, ()), other)
+        word, translation = _word(source, concept), _word(target, concept)
+        if word and translation and translation not in words.get(word, ()):
+            words[word] = (*words.get(word, ()), translation)
     return words
 
 

@@ -2,7 +2,7 @@
 
 Formats: facebookresearch/MLDoc (mldoc-indices, generate_documents.py) and the XML of RCV1 (Lewis et al. 2004, section 3).
 Four fields of everyday life stand for Reuters' four main topics. All are told in the same sentences, and differ in how often
-they name the places and things of a field: no single word tells the topic for certain.
+they name the places and things of a field: no single word identifies the topic with certainty.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class Document:
 
     @property
     def date(self) -> datetime.date:
-        """When it came out."""
+        """The date of publication."""
         return FIRST_DAY + datetime.timedelta(days=self.place // FOLDER)
 
     @property
     def xml(self) -> bytes:
-        """As in Reuters' archives, the first sentence as its title; RCV1 is Latin-1."""
+        """The document's file as in Reuters' archives, the first sentence as its title; RCV1 is in Latin-1."""
         encoding = "iso-8859-1" if self.language == "en" else "utf-8"
-        title, text = escape(self.sentences[0]), "".join(f"<p>{escape(each)}</p>\n" for each in self.sentences)
+        title, text = escape(self.sentences[0]), "".join(f"<p>{escape(sentence)}</p>\n" for sentence in self.sentences)
         number = self.path.split("/")[1].removesuffix("newsML")
         codes = "".join(f"  <code code={quoteattr(code)}>\n  </code>\n" for topic in self.topics for code in CODES[topic])
         xml = (
@@ -90,14 +90,14 @@ def mldoc(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
         code = grammar.language.code
         if code not in MLDOC:
             continue
-        found = documents(grammar, records, seed)
-        names = [document.path.replace("/", "-") for document in found]
+        news = documents(grammar, records, seed)
+        names = [document.path.replace("/", "-") for document in news]
         for split, times in SPLITS.items():
             chosen, names = names[: times * records], names[times * records :]
             shuffled = Stream(seed, "mldoc", split, code).shuffled(chosen)
             yield f"mldoc/{MLDOC[code]}.{split}", "".join(name + "\n" for name in shuffled).encode()
         archive, folder = ("rcv1", "rcv1") if code == "en" else ("rcv2", f"RCV2_Multilingual_Corpus/{MLDOC[code]}")
-        archives.setdefault(archive, {}).update({f"{folder}/{each.path}.xml": each.xml for each in found})
+        archives.setdefault(archive, {}).update({f"{folder}/{document.path}.xml": document.xml for document in news})
     for archive, members in archives.items():
         yield f"reuters/{archive}.tar.xz", xz(tarred(members))
 
@@ -109,10 +109,10 @@ def documents(grammar: Grammar, records: int, seed: int) -> tuple[Document, ...]
     mixed = [(topic, TOPICS[place - 1]) for place, topic in enumerate(TOPICS)]
     subjects: list[tuple[str, ...]] = [*indexed, *mixed]
 
-    def drawn(place: int) -> tuple[str, ...]:
+    def draw_text(place: int) -> tuple[str, ...]:
         return tuple(sentence.text for topic in subjects[place] for sentence in passage(grammar, topic, stream))
 
-    texts = different(drawn, len(subjects), "news documents")
+    texts = different(draw_text, len(subjects), "news documents")
     return tuple(
         Document(grammar.language.code, place, topics, text)
         for place, (topics, text) in enumerate(zip(subjects, texts, strict=True))

@@ -53,7 +53,7 @@ def dump(grammar: Grammar, articles: Sequence[Article], seed: int) -> Dump:
         lines += [f"{offset}:{number}:{page.title}\n" for number, page in batch]
         blocks.append(bz2.compress("".join(_page_xml(page, number) for number, page in batch).encode()))
     blocks.append(bz2.compress(b"</mediawiki>\n"))
-    plain = tuple((article.title, tuple(each.text for each in article.paragraphs)) for article in articles)
+    plain = tuple((article.title, tuple(paragraph.text for paragraph in article.paragraphs)) for article in articles)
     return Dump(b"".join(blocks), bz2.compress("".join(lines).encode()), plain)
 
 
@@ -146,8 +146,8 @@ def _sentence_markup(sentence: Sentence, is_first: bool, stream: Stream) -> str:
     while position < len(tokens):
         token = tokens[position]
         entity = entities.get(token.first)
-        inside = [other for other in tokens[position:] if entity and other.last <= entity.last] or [token]
-        text = "".join(each.form + " " * each.space_after for each in inside[:-1]) + inside[-1].form
+        inside = [part for part in tokens[position:] if entity and part.last <= entity.last] or [token]
+        text = "".join(part.form + " " * part.space_after for part in inside[:-1]) + inside[-1].form
         # Quote marks next to an apostrophe or to other quote marks would be read as something else.
         following = tokens[position + len(inside)].form if position + len(inside) < len(tokens) else ""
         quotes = "'" not in text + following and not (pieces and pieces[-1].endswith("'"))

@@ -21,7 +21,7 @@ NAMELESS = 0.2
 DOCUMENT = 10
 """Sentences in a document of CoNLL-2003."""
 Word = tuple[Token, str]
-"""What stands on the page, and its tag in IOB2."""
+"""A token as it is written, and its tag in IOB2."""
 
 
 def wikiann(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
@@ -31,24 +31,27 @@ def wikiann(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tu
         prefix = f"{grammar.language.code}:"
         splits = {}
         for split in ("dev", "test", "train"):
-            found = sentences(grammar, "wikiann", split, records, seed)
-            splits[split] = _lines([[f"{prefix}{token.form}\t{tag}" for token, tag in tagged(each)] for each in found])
+            part = sentences(grammar, "wikiann", split, records, seed)
+            splits[split] = _lines([[f"{prefix}{token.form}\t{tag}" for token, tag in tagged(sentence)] for sentence in part])
         members[f"{grammar.language.code}.tar.gz"] = gz(tarred({name: text.encode() for name, text in splits.items()}))
     yield "wikiann/panx_dataset.zip", zipped(members)
 
 
 def conll(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of the files of ENTITIES for the languages among those given."""
+    """(path, content) of the files of ENTITIES for those of the languages that have such files."""
     for grammar in grammars:
         code = grammar.language.code
         for split, path in ENTITIES.get(code, {}).items():
-            found = sentences(grammar, "conll", split, records, seed)
+            part = sentences(grammar, "conll", split, records, seed)
             if code == "zh":
-                yield path, _lines([_characters(each) for each in found]).encode()
+                yield path, _lines([_characters(sentence) for sentence in part]).encode()
             elif code == "es":
-                yield path, _lines([[f"{t.form} {_upos(each, t)} {tag}" for t, tag in tagged(each)] for each in found]).encode()
+                blocks = [
+                    [f"{token.form} {_upos(sentence, token)} {tag}" for token, tag in tagged(sentence)] for sentence in part
+                ]
+                yield path, _lines(blocks).encode()
             else:
-                yield path, _conll2003(found, lemmas=code == "de").encode("iso-8859-1")
+                yield path, _conll2003(part, lemmas=code == "de").encode("iso-8859-1")
 
 
 def sentences(grammar: Grammar, corpus: str, split: str, records: int, seed: int) -> tuple[Sentence, ...]:
@@ -58,11 +61,11 @@ def sentences(grammar: Grammar, corpus: str, split: str, records: int, seed: int
     """
     stream = Stream(seed, "entities", corpus, split, grammar.language.code)
     frames = [frame for frame in grammar.frames.values() if frame.register != "inference"]
-    named = [frame for frame in frames if any(kind in ENTITY_OF_KIND for _, kind in frame.slots)]
-    nameless = [frame for frame in frames if frame not in named]
+    naming = [frame for frame in frames if any(kind in ENTITY_OF_KIND for _, kind in frame.slots)]
+    nameless = [frame for frame in frames if frame not in naming]
 
-    def drawn(_: int) -> Sentence | None:
-        chosen = nameless if stream.chance(NAMELESS) else named
+    def draw_sentence(_: int) -> Sentence | None:
+        chosen = nameless if stream.chance(NAMELESS) else naming
         meaning = draw(grammar, stream.pick(chosen), stream)
         if split_of(meaning) != split:
             return None
@@ -70,7 +73,7 @@ def sentences(grammar: Grammar, corpus: str, split: str, records: int, seed: int
         # `She wrote many books` has a name in its slots only: many meanings would be one sentence.
         return sentence if chosen is nameless or sentence.entities else None
 
-    return different(drawn, 3 * records if split == "train" else records, f"sentences with names of the {split} split")
+    return different(draw_sentence, 3 * records if split == "train" else records, f"sentences with names of the {split} split")
 
 
 def tagged(sentence: Sentence) -> list[Word]:
@@ -78,7 +81,7 @@ def tagged(sentence: Sentence) -> list[Word]:
     words: list[Word] = []
     before = None
     for token in sentence.tokens:
-        entity = next((each for each in sentence.entities if each.first <= token.last and token.first <= each.last), None)
+        entity = next((name for name in sentence.entities if name.first <= token.last and token.first <= name.last), None)
         words.append((token, f"{'I' if entity is before else 'B'}-{entity.type}" if entity else "O"))
         before = entity
     return words
@@ -89,11 +92,11 @@ def iob1(tags: Sequence[str]) -> list[str]:
     return ["I" + tag[1:] if tag.startswith("B") and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
 
 
-def _conll2003(found: Sequence[Sentence], lemmas: bool) -> str:
-    """Word, its lemma if asked, part of speech, chunk and IOB1 tag; documents of ten sentences."""
+def _conll2003(corpus: Sequence[Sentence], lemmas: bool) -> str:
+    """Lines of word, lemma if `lemmas`, part of speech, chunk and IOB1 tag; documents of ten sentences."""
     opening = " ".join(["-DOCSTART-", *["-X-"] * (3 if lemmas else 2), "O"])
     blocks = []
-    for number, sentence in enumerate(found):
+    for number, sentence in enumerate(corpus):
         if number % DOCUMENT == 0:
             blocks.append([opening])
         words = tagged(sentence)
@@ -105,7 +108,7 @@ def _conll2003(found: Sequence[Sentence], lemmas: bool) -> str:
 
 
 def _characters(sentence: Sentence) -> list[str]:
-    """A character and its tag a line, a name's tags spread over its characters."""
+    """A line for each character with its tag; the tag of a token of a name holds for all its characters."""
     lines = []
     for token, tag in tagged(sentence):
         lines += [f"{letter}\t{tag if at == 0 else tag.replace('B-', 'I-')}" for at, letter in enumerate(token.form)]

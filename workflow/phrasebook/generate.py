@@ -26,7 +26,7 @@ SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}
 HELD_OUT = 8
 """Percent of all pairs of fillers (buy + hat, doctor + wait, ...) that train and dev never show together."""
 PATIENCE = 1000
-"""Draws in a row without anything new after which a split counts as exhausted."""
+"""Number of consecutive draws without anything new after which a split counts as exhausted."""
 
 
 class Stream:
@@ -48,7 +48,7 @@ class Stream:
         return low + self.below(high - low + 1)
 
     def chance(self, share: float) -> bool:
-        """True in this share of the calls."""
+        """Whether an event with this probability happens."""
         return self._random.random() < share
 
     def pick(self, options: Sequence[Item]) -> Item:
@@ -59,20 +59,20 @@ class Stream:
         """The options in random order."""
         items = list(options)
         for last in range(len(items) - 1, 0, -1):
-            other = self.below(last + 1)
-            items[last], items[other] = items[other], items[last]
+            place = self.below(last + 1)
+            items[last], items[place] = items[place], items[last]
         return items
 
 
-def different(drawn: Callable[[int], Drawn | None], n: int, what: str) -> tuple[Drawn, ...]:
-    """`n` different things, from draws that are given the number found so far and may give nothing.
+def different(draw: Callable[[int], Drawn | None], n: int, subject: str) -> tuple[Drawn, ...]:
+    """`n` different things that `draw` returns, which is called with the number of things so far and may return None.
 
-    what: their name, for the message where there are too few.
+    subject: name of the things in the message if there are too few.
     """
     things: dict[Drawn, None] = {}
     misses = 0
     while len(things) < n:
-        thing = drawn(len(things))
+        thing = draw(len(things))
         if thing is not None and thing not in things:
             things[thing] = None
             misses = 0
@@ -80,7 +80,7 @@ def different(drawn: Callable[[int], Drawn | None], n: int, what: str) -> tuple[
             misses += 1
         if misses == PATIENCE:
             raise PhrasebookError(
-                f"phrasebook: {n} {what} requested, only {len(things)} available; request fewer or add concepts"
+                f"phrasebook: {n} {subject} requested, only {len(things)} available; request fewer or add concepts"
             )
     return tuple(things)
 
@@ -133,9 +133,9 @@ def treebank(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Sentence,
     stream = Stream(seed, *key)
     frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
 
-    def drawn(_: int) -> Meaning | None:
+    def draw_meaning(_: int) -> Meaning | None:
         meaning = draw(grammar, stream.pick(frames), stream)
         return meaning if split_of(meaning) == split else None
 
-    meanings = different(drawn, n, f"sentences of the {split} split")
+    meanings = different(draw_meaning, n, f"sentences of the {split} split")
     return tuple(realise(grammar, meaning) for meaning in meanings)

@@ -224,11 +224,11 @@ def _read_templates(path: Path, frames: Mapping[str, Frame], lexicon: Mapping[st
             raise PhrasebookError(f"{place}: `{line[:40]}`, expected frame<TAB>template and a frame of frames.csv; fix it")
         names = {slot for slot, _ in frames[name].slots} | {key for key in lexicon if key.startswith("_")}
         template = _template(name, conditions, body, names, place)
-        if any(template.conditions == other.conditions for other in templates.get(name, ())):
+        if any(template.conditions == earlier.conditions for earlier in templates.get(name, ())):
             raise PhrasebookError(f"{place}: frame `{name}` a second time, expected once; remove one, or add a condition")
         templates.setdefault(name, []).append(template)
     # A sort on "has no condition" is stable: special wordings are tried in the order of the file, then the usual one.
-    return {name: tuple(sorted(group, key=lambda each: not each.conditions)) for name, group in templates.items()}
+    return {name: tuple(sorted(group, key=lambda template: not template.conditions)) for name, group in templates.items()}
 
 
 def _template(name: str, conditions: list[str], body: str, names: set[str], place: str) -> Template:
@@ -299,14 +299,14 @@ def _text(text: str, names: set[str], place: str) -> Text:
 
 
 def _check_tree(heads: list[int], relations: list[str], place: str) -> None:
-    """One root with the relation root, heads in range, no cycle."""
+    """Raise PhrasebookError unless there is one root with the relation root, all heads are in range and there is no cycle."""
     problem = tree_problem(heads, relations)
     if problem:
         raise PhrasebookError(f"{place}: {problem}, expected a tree with one root; correct the heads")
 
 
 def tree_problem(heads: list[int], relations: list[str]) -> str:
-    """What keeps heads (1-based, 0 for the root) and relations from being a tree; empty if nothing does."""
+    """The first reason why heads (1-based, 0 for the root) and relations are not a tree; empty if they are one."""
     if heads.count(0) != 1:
         return f"{heads.count(0)} roots"
     for number, head in enumerate(heads, start=1):
@@ -315,10 +315,10 @@ def tree_problem(heads: list[int], relations: list[str]) -> str:
     for number, (head, relation) in enumerate(zip(heads, relations, strict=True), start=1):
         if (head == 0) != (relation == "root"):
             return f"word {number} has head {head} and relation {relation}"
-        seen, here = set(), number
+        visited, here = set(), number
         while here:
-            if here in seen:
+            if here in visited:
                 return f"word {number} is in or below a cycle"
-            seen.add(here)
+            visited.add(here)
             here = heads[here - 1]
     return ""

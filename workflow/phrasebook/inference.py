@@ -39,8 +39,8 @@ CONTRAST = 0.3
 """Share of these whose other sentence is of the same sort."""
 DENYING = 0.15
 """Share of the sentences of a premise that deny something, where they may."""
-SAID = {"entailment": 0.9, "neutral": 0.75, "contradiction": 0.3}
-"""Share of the hypotheses that say rather than deny, where both can be had."""
+AFFIRMED = {"entailment": 0.9, "neutral": 0.75, "contradiction": 0.3}
+"""Share of the hypotheses that affirm rather than deny, where both are possible."""
 DRAWS = 100
 """Draws of a sentence before a premise is given up."""
 NEAR = 0.25
@@ -49,7 +49,7 @@ NEAR = 0.25
 
 @dataclass(frozen=True)
 class Statement:
-    """A plain frame (a key of DECIDING) and its fillers, said or denied."""
+    """A plain frame (a key of DECIDING) and its fillers, affirmed or denied."""
 
     meaning: Meaning
     holds: bool = True
@@ -69,26 +69,26 @@ def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ..
     Premises are made of sentences that `split_of` gives to the split: no sentence of a premise is in that of another split.
     """
     stream = Stream(seed, "inference", split)
-    found: dict[frozenset[Meaning], Prompt] = {}
+    prompts_by_premise: dict[frozenset[Meaning], Prompt] = {}
     misses = 0
-    while len(found) < n:
+    while len(prompts_by_premise) < n:
         prompt = _prompt(grammar, split, stream)
-        if prompt and frozenset(prompt.premise) not in found:
-            found[frozenset(prompt.premise)] = prompt
+        if prompt and frozenset(prompt.premise) not in prompts_by_premise:
+            prompts_by_premise[frozenset(prompt.premise)] = prompt
             misses = 0
         else:
             misses += 1
         if misses == PATIENCE:
             raise PhrasebookError(
-                f"phrasebook: {n} prompts of the {split} split requested, only {len(found)} available; request fewer or add "
-                "concepts"
+                f"phrasebook: {n} prompts of the {split} split requested, only {len(prompts_by_premise)} available; request "
+                "fewer or add concepts"
             )
-    return tuple(found.values())
+    return tuple(prompts_by_premise.values())
 
 
 def label_of(grammar: Grammar, premise: Sequence[Meaning], hypothesis: Statement) -> str | None:
     """The label of a statement after a premise; None where people might disagree."""
-    relations = [_relation(grammar, known, hypothesis) for meaning in premise for known in statements(grammar, meaning)]
+    relations = [_relation(grammar, statement, hypothesis) for meaning in premise for statement in statements(grammar, meaning)]
     for label in ("entailment", "contradiction", None):
         if label in relations:
             return label
@@ -105,22 +105,22 @@ def statements(grammar: Grammar, meaning: Meaning) -> Iterator[Statement]:
         yield Statement(Meaning(frame, fillers), meaning.frame not in affirmed)
 
 
-def _relation(grammar: Grammar, known: Statement, other: Statement) -> str | None:
-    """What one known statement says of another: a label, or None if it might count either way."""
-    frame = known.meaning.frame
-    if frame != other.meaning.frame:
+def _relation(grammar: Grammar, stated: Statement, hypothesis: Statement) -> str | None:
+    """The label of a hypothesis after one statement of the premise; None if it is ambiguous."""
+    frame = stated.meaning.frame
+    if frame != hypothesis.meaning.frame:
         return "neutral"
-    fillers = dict(other.meaning.fillers)
-    changed = {slot: (filler, fillers[slot]) for slot, filler in known.meaning.fillers if fillers[slot] != filler}
+    fillers = dict(hypothesis.meaning.fillers)
+    changed = {slot: (filler, fillers[slot]) for slot, filler in stated.meaning.fillers if fillers[slot] != filler}
     if not changed:
-        return "entailment" if known.holds == other.holds else "contradiction"
+        return "entailment" if stated.holds == hypothesis.holds else "contradiction"
     opposed = any(new in grammar.opposites.get(old, ()) for old, new in changed.values())
     if len(changed) == 1 and (opposed or "count" in changed):
-        # What is not old need not be new.
-        return ("contradiction" if other.holds else "entailment") if known.holds else None
+        # A thing that is denied to be old need not be new.
+        return ("contradiction" if hypothesis.holds else "entailment") if stated.holds else None
     apart = {slot for slot, (old, new) in changed.items() if new not in grammar.overlaps.get(old, ())}
-    # To deny one thing leaves others open; but who does not buy something hardly takes it.
-    free = apart - {"act"} if not known.holds else apart & {*DECIDING[frame]}
+    # Denying one thing leaves others open; but someone who does not buy something hardly takes it.
+    free = apart - {"act"} if not stated.holds else apart & {*DECIDING[frame]}
     return "neutral" if free else None
 
 
@@ -130,11 +130,13 @@ def _prompt(grammar: Grammar, split: str, stream: Stream) -> Prompt | None:
     first = _of_split(split, lambda: _sentence(grammar, plain, stream))
     if not first:
         return None
-    target = next(each for each in statements(grammar, first) if each.meaning.frame == plain)
+    target = next(statement for statement in statements(grammar, first) if statement.meaning.frame == plain)
     premise = [first]
     if stream.chance(PAIRED):
-        other, contrast = stream.pick(sorted(DECIDING)), stream.chance(CONTRAST)
-        second = _of_split(split, lambda: _contrast(grammar, target, stream) if contrast else _sentence(grammar, other, stream))
+        second_frame, contrast = stream.pick(sorted(DECIDING)), stream.chance(CONTRAST)
+        second = _of_split(
+            split, lambda: _contrast(grammar, target, stream) if contrast else _sentence(grammar, second_frame, stream)
+        )
         if not second:
             return None
         premise.append(second)
@@ -150,16 +152,16 @@ def _prompt(grammar: Grammar, split: str, stream: Stream) -> Prompt | None:
     if not all(candidates.values()):
         return None
     words = {filler for _, filler in fillers}
-    chosen = [(label, _choice(found, SAID[label], words, stream)) for label, found in candidates.items()]
+    chosen = [(label, _choice(options, AFFIRMED[label], words, stream)) for label, options in candidates.items()]
     return Prompt(
         tuple(stream.shuffled(premise)),
-        tuple((label, _said(statement)) for label, statement in stream.shuffled(chosen)),
+        tuple((label, _sentence_of(statement)) for label, statement in stream.shuffled(chosen)),
     )
 
 
-def _of_split(split: str, drawn: Callable[[], Meaning]) -> Meaning | None:
-    """The first of some draws that belongs to the split; few meanings may be left once a quality is given."""
-    draws = (drawn() for _ in range(DRAWS))
+def _of_split(split: str, draw_meaning: Callable[[], Meaning]) -> Meaning | None:
+    """The first of DRAWS draws that belongs to the split; None if none does, as few meanings may remain with one quality."""
+    draws = (draw_meaning() for _ in range(DRAWS))
     return next((meaning for meaning in draws if split_of(meaning) == split), None)
 
 
@@ -172,34 +174,34 @@ def _sentence(grammar: Grammar, plain: str, stream: Stream) -> Meaning:
 
 
 def _contrast(grammar: Grammar, target: Statement, stream: Stream) -> Meaning:
-    """The same act, denied if the target is said, or an opposite quality, of something else.
+    """The act of the target, denied if the target affirms it, or an opposite quality, of something else.
 
     So the words of a contradiction are in the premise too.
     """
     frame = target.meaning.frame
-    drawn = draw(grammar, grammar.frames[frame if frame not in DENIED or not target.holds else DENIAL[frame]], stream)
+    meaning = draw(grammar, grammar.frames[frame if frame not in DENIED or not target.holds else DENIAL[frame]], stream)
     fillers = dict(target.meaning.fillers)
     same = {"act": fillers["act"]} if "act" in fillers else {}
     if opposites := grammar.opposites.get(fillers.get("quality", "")):
         same["quality"] = stream.pick(opposites)
-    return Meaning(drawn.frame, tuple((slot, same.get(slot, filler)) for slot, filler in drawn.fillers))
+    return Meaning(meaning.frame, tuple((slot, same.get(slot, filler)) for slot, filler in meaning.fillers))
 
 
 def _variants(grammar: Grammar, target: Statement) -> Iterator[Statement]:
-    """The target and all that differs from it in one filler, said and denied; only qualities that have opposites.
+    """The target and all statements that differ from it in one filler, affirmed and denied; only qualities with opposites.
 
     A quality without opposites could not be contradicted without a denial, which would tell labels apart.
     """
     fillers = dict(target.meaning.fillers)
     kinds = dict(grammar.frames[target.meaning.frame].slots)
     options = {
-        slot: [each for each in grammar.fillers(kind) if slot != "quality" or each in grammar.opposites]
+        slot: [filler for filler in grammar.fillers(kind) if slot != "quality" or filler in grammar.opposites]
         for slot, kind in kinds.items()
     }
     if any(filler not in options[slot] for slot, filler in fillers.items()):
         return
     changes: list[dict[str, str]] = [{}]
-    changes += [{slot: other} for slot in fillers for other in options[slot] if other not in fillers.values()]
+    changes += [{slot: filler} for slot in fillers for filler in options[slot] if filler not in fillers.values()]
     for change in changes:
         meaning = Meaning(target.meaning.frame, tuple((fillers | change).items()))
         yield Statement(meaning)
@@ -207,14 +209,14 @@ def _variants(grammar: Grammar, target: Statement) -> Iterator[Statement]:
             yield Statement(meaning, holds=False)
 
 
-def _choice(found: Sequence[Statement], said: float, words: Set[str], stream: Stream) -> Statement:
-    """One of the statements: said or denied in a given proportion, now and then with words of the premise only."""
-    holds = stream.chance(said)
-    found = [each for each in found if each.holds == holds] or found
-    near = [each for each in found if all(filler in words for _, filler in each.meaning.fillers)]
-    return stream.pick(near if near and stream.chance(NEAR) else found)
+def _choice(options: Sequence[Statement], share: float, words: Set[str], stream: Stream) -> Statement:
+    """One of the statements, affirmed with probability `share`, and with probability NEAR only with words of the premise."""
+    holds = stream.chance(share)
+    options = [option for option in options if option.holds == holds] or options
+    near = [option for option in options if all(filler in words for _, filler in option.meaning.fillers)]
+    return stream.pick(near if near and stream.chance(NEAR) else options)
 
 
-def _said(statement: Statement) -> Meaning:
+def _sentence_of(statement: Statement) -> Meaning:
     meaning = statement.meaning
     return meaning if statement.holds else Meaning(DENIAL[meaning.frame], meaning.fillers)

@@ -32,22 +32,22 @@ def multinli(english: Grammar, train: Sequence[Prompt], dev: Sequence[Prompt]) -
 
 def xnli(grammars: Iterable[Grammar], dev: Sequence[Prompt], test: Sequence[Prompt]) -> bytes:
     """XNLI-1.0.zip with dev and test in those of the languages that XNLI has, one after the other in alphabetical order."""
-    known = _known(grammars)
-    members = {"dev": _xnli_lines(known, dev), "test": _xnli_lines(known, test)}
+    covered = _covered(grammars)
+    members = {"dev": _xnli_lines(covered, dev), "test": _xnli_lines(covered, test)}
     return zipped({f"XNLI-1.0/xnli.{name}.tsv": _text(lines) for name, lines in members.items()})
 
 
 def xnli_mt(grammars: Iterable[Grammar], train: Sequence[Prompt]) -> bytes:
     """XNLI-MT-1.0.zip with the prompts of MultiNLI's train in those of the languages that XNLI has, English too."""
     folder = "XNLI-MT-1.0/multinli"
-    return zipped(
-        {f"{folder}/multinli.train.{each.language.code}.tsv": _text(_xnli_mt_lines(each, train)) for each in _known(grammars)}
-    )
+    texts = {grammar.language.code: _text(_xnli_mt_lines(grammar, train)) for grammar in _covered(grammars)}
+    return zipped({f"{folder}/multinli.train.{code}.tsv": text for code, text in texts.items()})
 
 
-def _known(grammars: Iterable[Grammar]) -> list[Grammar]:
-    """Those of the languages of XNLI, in alphabetical order."""
-    return sorted((each for each in grammars if each.language.code in XNLI_LANGUAGES), key=lambda each: each.language.code)
+def _covered(grammars: Iterable[Grammar]) -> list[Grammar]:
+    """The grammars of the languages that XNLI has, in alphabetical order."""
+    by_code = {grammar.language.code: grammar for grammar in grammars}
+    return [by_code[code] for code in sorted(by_code) if code in XNLI_LANGUAGES]
 
 
 def _pairs(prompts: Sequence[Prompt]) -> Iterator[tuple[int, int, str, tuple[Meaning, ...], Meaning]]:
@@ -85,17 +85,17 @@ def _xnli_lines(grammars: Sequence[Grammar], prompts: Sequence[Prompt]) -> Itera
     yield "\t".join(XNLI_COLUMNS)
     for grammar in grammars:
         for prompt, pair, label, premise, hypothesis in _pairs(prompts):
-            (one, tokens), (other, other_tokens) = _texts(grammar, premise), _texts(grammar, [hypothesis])
-            cells = [grammar.language.code, label, "", "", "", "", one, other, str(prompt), str(pair), GENRE]
-            yield "\t".join([*cells, *[label] * ANNOTATORS, tokens, other_tokens, "True"])
+            (first, first_tokens), (second, second_tokens) = _texts(grammar, premise), _texts(grammar, [hypothesis])
+            cells = [grammar.language.code, label, "", "", "", "", first, second, str(prompt), str(pair), GENRE]
+            yield "\t".join([*cells, *[label] * ANNOTATORS, first_tokens, second_tokens, "True"])
 
 
 def _xnli_mt_lines(grammar: Grammar, prompts: Sequence[Prompt]) -> Iterator[str]:
     yield "premise\thypo\tlabel"
     for _, _, label, premise, hypothesis in _pairs(prompts):
-        # As published, which has another word for this one label.
-        named = "contradictory" if label == "contradiction" else label
-        yield "\t".join((_texts(grammar, premise)[1], _texts(grammar, [hypothesis])[1], named))
+        # The published files have another word for this one label.
+        published_label = "contradictory" if label == "contradiction" else label
+        yield "\t".join((_texts(grammar, premise)[1], _texts(grammar, [hypothesis])[1], published_label))
 
 
 def _text(lines: Iterator[str]) -> bytes:

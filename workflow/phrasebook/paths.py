@@ -1,4 +1,4 @@
-"""Where the phrasebook's files lie, as in the official distributions."""
+"""Paths of the phrasebook's files, as in the official distributions."""
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""From a meaning to a sentence of which everything is known."""
+"""Realisation of a meaning as a sentence with its words, tags, tree and entities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ APOSTROPHES = ("'", "’")
 
 @dataclass(frozen=True)
 class Meaning:
-    """What is said, in no language: a frame and (slot, concept or digits) pairs in the order of the frame."""
+    """Content of a sentence in any language: a frame and (slot, concept or digits) pairs in the order of the frame."""
 
     frame: str
     fillers: tuple[tuple[str, str], ...]
@@ -58,7 +58,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Token:
-    """What stands on the page, a range or a word, with the words first..last that it holds."""
+    """A token as it is written, a range or a word, with the words first..last that it holds."""
 
     form: str
     first: int
@@ -95,7 +95,7 @@ class Sentence:
 
 @dataclass
 class _Draft:
-    """A word on its way: `slot` is where it comes from, `origin` its template word, `inner` its relation there."""
+    """A word before its head is known: `slot` is the slot that it fills, `origin` the number of its template word."""
 
     part: Part
     upos: str
@@ -105,9 +105,9 @@ class _Draft:
     is_head: bool
 
 
-@lru_cache(maxsize=4096)  # articles often say the same, and three hypotheses share a premise
+@lru_cache(maxsize=4096)  # articles often share sentences, and three hypotheses share a premise
 def realise(grammar: Grammar, meaning: Meaning) -> Sentence:
-    """Say a meaning in a language; a form that is missing is a PhrasebookError naming frame, word and key."""
+    """The sentence of a meaning in a language. Raises PhrasebookError, which names frame, word and key, if a form is missing."""
     fillers = dict(meaning.fillers)
     template = _choose(grammar, meaning, fillers)
     drafts: list[_Draft] = []
@@ -182,19 +182,19 @@ def _resolve(grammar: Grammar, reference: Reference, fillers: Mapping[str, str],
 def _drafts(grammar: Grammar, template: Template, fillers: Mapping[str, str], number: int) -> list[_Draft]:
     """The words that one template word becomes: usually one, several for a compound form, none for an empty one."""
     word = template.words[number - 1]
-    found = next(((at, piece) for at, piece in enumerate(word.text) if isinstance(piece, Reference)), None)
-    if found is None:
+    match = next(((at, piece) for at, piece in enumerate(word.text) if isinstance(piece, Reference)), None)
+    if match is None:
         text = "".join(map(str, word.text))
         lemma = word.lemma or lower(text, grammar.language.code)
         return [_Draft(Part(text, lemma, word.upos, "", word.joined), word.upos, lemma, number, "", True)]
-    position, reference = found
+    position, reference = match
     lexeme, form = _resolve(grammar, reference, fillers, template.place)
     if not form.parts:
         return []
     before = _surface(grammar, word.text[:position], fillers, template.place)
     after = _surface(grammar, word.text[position + 1 :], fillers, template.place)
     parts = list(form.parts)
-    # Mostly there is nothing to add, and `replace` takes its time.
+    # Mostly there is nothing to add, and `replace` is slow.
     if before:
         parts[0] = replace(parts[0], text=before + parts[0].text)
     if after or word.joined:

@@ -30,12 +30,12 @@ def wili(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple
     for grammar in grammars:
         code = grammar.language.code
         label = WILI_LABELS.get(code, language_facts()[code]["iso639_3"])
-        found = [(paragraph.text, label) for paragraph in paragraphs(grammar, 2 * records, seed, "wili")]
-        halves["train"] += found[:records]
-        halves["test"] += found[records:]
+        labelled = [(paragraph.text, label) for paragraph in paragraphs(grammar, 2 * records, seed, "wili")]
+        halves["train"] += labelled[:records]
+        halves["test"] += labelled[records:]
     members = {}
-    for half, found in halves.items():
-        texts, labels = zip(*Stream(seed, "wili", half).shuffled(found), strict=True)
+    for half, labelled in halves.items():
+        texts, labels = zip(*Stream(seed, "wili", half).shuffled(labelled), strict=True)
         members[f"x_{half}.txt"], members[f"y_{half}.txt"] = _lines(texts), _lines(labels)
     yield "wili-2018/wili-2018.zip", zipped(members)
 
@@ -44,8 +44,8 @@ def cc100(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
     """(path, content) of each language's file: `records` documents, articles with other facts than the dump's."""
     for grammar in grammars:
         code = grammar.language.code
-        found = articles(grammar, records, seed, "cc-100")
-        lines = [line for article in found for line in (*(paragraph.text for paragraph in article.paragraphs), "")]
+        documents = articles(grammar, records, seed, "cc-100")
+        lines = [line for article in documents for line in (*(paragraph.text for paragraph in article.paragraphs), "")]
         yield f"cc-100/{language_facts()[code]['cc100']}.txt.xz", xz(_lines(lines))
 
 
@@ -53,28 +53,28 @@ def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tup
     """(path, content) of each language's file, in the format of CC-100: `documents` documents, each the paragraphs of an article
     with other facts than those of the dump and of CC-100, and a paragraph of everyday sentences.
 
-    No everyday sentence says what one of another language says, nor what one of a treebank for testing says.
+    No everyday sentence has the meaning of one in another language or in a treebank for testing.
     """
     for number, grammar in enumerate(grammars):
-        said = everyday(grammar, EVERYDAY * documents, seed, number, len(grammars))
+        meanings = everyday(grammar, EVERYDAY * documents, seed, number, len(grammars))
         lines: list[str] = []
         for place, article in enumerate(articles(grammar, documents, seed, "text")):
-            last = (realise(grammar, meaning) for meaning in said[EVERYDAY * place : EVERYDAY * (place + 1)])
+            last = (realise(grammar, meaning) for meaning in meanings[EVERYDAY * place : EVERYDAY * (place + 1)])
             lines += [*(paragraph.text for paragraph in article.paragraphs), joined(last, grammar.language.spaces), ""]
         yield f"text/{grammar.language.code}.txt", _lines(lines)
 
 
 def everyday(grammar: Grammar, n: int, seed: int, number: int, languages: int) -> tuple[Meaning, ...]:
-    """`n` meanings for training that serve the language of a number, and none of the other languages, as documents tell them."""
+    """`n` meanings for training, used by the language of this number alone, in the order of its documents."""
     stream = Stream(seed, "text", grammar.language.code)
     frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
 
-    def drawn(_: int) -> Meaning | None:
+    def draw_meaning(_: int) -> Meaning | None:
         meaning = draw(grammar, stream.pick(frames), stream)
         is_own = percent("text", meaning.frame, *chain(*meaning.fillers)) % languages == number
         return meaning if is_own and split_of(meaning) == "train" else None
 
-    return tuple(_related(different(drawn, n, "everyday sentences of running text")))
+    return tuple(_related(different(draw_meaning, n, "everyday sentences of running text")))
 
 
 def _related(meanings: Sequence[Meaning]) -> Iterator[Meaning]:

@@ -1,4 +1,4 @@
-"""The tables of the phrasebook that belong to no language: what can be talked about and said, and the languages.
+"""The tables of the phrasebook that are shared by all languages: concepts, frames, and the languages themselves.
 
 Source: resources/phrasebook; its README.md describes the format of each file.
 """
@@ -21,7 +21,7 @@ DIGITS = ("number", "year")
 
 @dataclass(frozen=True)
 class Concept:
-    """Something to talk about; its kinds say which slots it may fill."""
+    """A concept, such as a thing or an act; its kinds say which slots it may fill."""
 
     name: str
     kinds: tuple[str, ...]
@@ -29,7 +29,7 @@ class Concept:
 
 @dataclass(frozen=True)
 class Frame:
-    """Something to say: (slot, kind) pairs in the order of the table."""
+    """The pattern of a meaning: (slot, kind) pairs in the order of the table."""
 
     name: str
     register: str
@@ -39,7 +39,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Animal:
-    """What is true of an animal: concepts of the kinds quality_animal, landform and diet."""
+    """Facts about an animal: concepts of the kinds quality_animal, landform and diet."""
 
     qualities: tuple[str, ...]
     landforms: tuple[str, ...]
@@ -48,7 +48,7 @@ class Animal:
 
 @dataclass(frozen=True)
 class Language:
-    """What a language's writers need: its name in treebanks, spaces between words, names of wiki namespaces."""
+    """Properties of a language: its name in treebanks, spaces between words, names of wiki namespaces."""
 
     code: str
     name: str
@@ -87,12 +87,12 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
 
 def rows(path: Path, header: str) -> Iterator[tuple[str, list[str]]]:
     """(place, cells) of each row of a comma-separated table under the expected header."""
-    found = lines(path)
-    place, first = next(found, (f"{path}:1", ""))
+    numbered_lines = lines(path)
+    place, first = next(numbered_lines, (f"{path}:1", ""))
     if first.strip() != header:
         raise PhrasebookError(f"{place}: header `{first.strip()}`, expected `{header}`; restore the first line")
     width = header.count(",") + 1
-    for place, line in found:
+    for place, line in numbered_lines:
         cells = [cell.strip() for cell in next(csv.reader([line]))]
         if len(cells) != width:
             raise PhrasebookError(f"{place}: {len(cells)} cells, expected {width} ({header}); quote a cell that has commas")
@@ -119,8 +119,8 @@ def read_frames(tables: Path = TABLES) -> Mapping[str, Frame]:
         pairs = tuple((slot, kind) for slot, _, kind in (pair.partition("=") for pair in slots.split()))
         bad = [f"{slot}={kind}" for slot, kind in pairs if not slot or kind not in kinds]
         if bad or name in frames:
-            what = f"slot `{bad[0]}`" if bad else f"frame `{name}` a second time"
-            raise PhrasebookError(f"{place}: {what}, expected slot=kind with a kind of concepts.csv, each frame once; fix it")
+            fault = f"slot `{bad[0]}`" if bad else f"frame `{name}` a second time"
+            raise PhrasebookError(f"{place}: {fault}, expected slot=kind with a kind of concepts.csv, each frame once; fix it")
         frames[name] = Frame(name, register, pairs, example)
     return frames
 
@@ -142,18 +142,18 @@ def read_animals(tables: Path = TABLES) -> Mapping[str, Animal]:
 
 @cache
 def read_related(relation: str, tables: Path = TABLES) -> Mapping[str, tuple[str, ...]]:
-    """The concepts that each is related to, from opposites.csv or overlaps.csv; a pair stands there once, holds both ways."""
+    """The related concepts of each concept, from opposites.csv or overlaps.csv; each pair is listed once and holds both ways."""
     concepts = read_concepts(tables)
     related: dict[str, tuple[str, ...]] = {}
-    for place, (name, others) in rows(tables / f"{relation}.csv", f"concept,{relation}"):
-        for other in others.split() or [""]:
-            known = name in concepts and other in concepts
-            if not known or not set(concepts[name].kinds) & set(concepts[other].kinds) or other in (name, *related.get(name, ())):
+    for place, (name, partners) in rows(tables / f"{relation}.csv", f"concept,{relation}"):
+        for partner in partners.split() or [""]:
+            kinds = [set(concepts[word].kinds) if word in concepts else set() for word in (name, partner)]
+            if not kinds[0] & kinds[1] or partner in (name, *related.get(name, ())):
                 raise PhrasebookError(
-                    f"{place}: `{name}` and `{other}`, expected two concepts of one kind, each pair once; correct it"
+                    f"{place}: `{name}` and `{partner}`, expected two concepts of one kind, each pair once; correct it"
                 )
-            related[name] = (*related.get(name, ()), other)
-            related[other] = (*related.get(other, ()), name)
+            related[name] = (*related.get(name, ()), partner)
+            related[partner] = (*related.get(partner, ()), name)
     return related
 
 

@@ -12,7 +12,7 @@ DOCUMENT = 10
 
 
 def treebank_path(language: Language, split: str) -> str:
-    """Where a split lies: UD_German-Phrasebook/de_phrasebook-ud-test.conllu; the parallel set is like PUD."""
+    """Path of a split: UD_German-Phrasebook/de_phrasebook-ud-test.conllu; the parallel set is named like PUD."""
     parallel = split == "parallel"
     treebank = "PhrasebookPUD" if parallel else "Phrasebook"
     file = f"{language.code}_{treebank.lower()}-ud-{'test' if parallel else split}.conllu"
@@ -20,7 +20,7 @@ def treebank_path(language: Language, split: str) -> str:
 
 
 def old_treebank_path(language: Language, split: str) -> str:
-    """Where a split lies in UD 1.4: UD_German/de-ud-test.conllu."""
+    """Path of a split in UD 1.4: UD_German/de-ud-test.conllu."""
     return f"UD_{language.name.replace(' ', '_')}/{language.code}-ud-{split}.conllu"
 
 
@@ -48,7 +48,7 @@ def conllu(sentences: Sequence[Sentence], split: str, english: Sequence[Sentence
 
 
 def _token_lines(sentence: Sentence) -> Iterator[str]:
-    """The ten columns; on a multiword token SpaceAfter=No stands on its range and not on its words."""
+    """Lines of ten columns; SpaceAfter=No of a multiword token is on the line of its range, not on those of its words."""
     for token in sentence.tokens:
         misc = "_" if token.space_after else "SpaceAfter=No"
         multiword = token.last > token.first

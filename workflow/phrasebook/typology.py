@@ -1,4 +1,4 @@
-"""What the World Atlas of Language Structures says of the phrasebook's languages, as its CLDF tables.
+"""Features of the phrasebook's languages in the World Atlas of Language Structures, as its CLDF tables.
 
 Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/phrasebook/typology.csv, some of its
 features; codes, families and genera are those of resources/languages.csv. Cells that nothing here fills stay empty.
@@ -45,14 +45,14 @@ def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
     codes: dict[str, dict[str, str]] = {}
     values: dict[str, dict[str, str]] = {}
     header = "feature,name,area,value,code,languages"
-    for place, (id, name, area, number, code, found) in rows(tables / "typology.csv", header):
+    for place, (id, name, area, number, code, codes_of_languages) in rows(tables / "typology.csv", header):
         feature = Feature(id, name, area, codes.setdefault(id, {}), values.setdefault(id, {}))
         if features.setdefault(id, feature) != feature or number in codes[id]:
             raise PhrasebookError(
                 f"{place}: value {number} of {id} a second time or under another name, expected once; correct it"
             )
         codes[id][number] = code
-        for language in found.split():
+        for language in codes_of_languages.split():
             if language not in languages or language in values[id]:
                 raise PhrasebookError(f"{place}: `{language}`, expected a language of languages.csv, once in {id}; correct it")
             values[id][language] = number
@@ -61,7 +61,7 @@ def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
 
 def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tuple[str, bytes]]:
     """(path, content) of the four tables, for some languages."""
-    known = {code: language_facts()[code] for code in languages}
+    facts = {code: language_facts()[code] for code in languages}
     tables: dict[str, Iterable[dict[str, str]]] = {
         "languages": (
             {
@@ -75,25 +75,27 @@ def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tupl
                 "Samples_100": "false",
                 "Samples_200": "false",
             }
-            for row in known.values()
+            for row in facts.values()
         ),
-        "parameters": ({"ID": each.id, "Name": each.name, "Chapter": each.name, "Area": each.area} for each in features),
+        "parameters": (
+            {"ID": feature.id, "Name": feature.name, "Chapter": feature.name, "Area": feature.area} for feature in features
+        ),
         "codes": (
-            {"ID": f"{each.id}-{number}", "Parameter_ID": each.id, "Name": code, "Number": number}
-            for each in features
-            for number, code in each.codes.items()
+            {"ID": f"{feature.id}-{number}", "Parameter_ID": feature.id, "Name": code, "Number": number}
+            for feature in features
+            for number, code in feature.codes.items()
         ),
         "values": (
             {
-                "ID": f"{each.id}-{row['wals']}",
+                "ID": f"{feature.id}-{row['wals']}",
                 "Language_ID": row["wals"],
-                "Parameter_ID": each.id,
-                "Value": each.values[code],
-                "Code_ID": f"{each.id}-{each.values[code]}",
+                "Parameter_ID": feature.id,
+                "Value": feature.values[code],
+                "Code_ID": f"{feature.id}-{feature.values[code]}",
             }
-            for each in features
-            for code, row in known.items()
-            if code in each.values
+            for feature in features
+            for code, row in facts.items()
+            if code in feature.values
         ),
     }
     for name, table in tables.items():

@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.runs import gpus, logs
 from crosslens.runs.machine import machine
 from crosslens.storage import records
@@ -30,7 +30,7 @@ rows = [
     for seed, folders in zip(params.seeds, given, strict=True)
     for name, folder in folders
     for row in module.measure(
-        Given(folder, seed, tokens, typology, snakemake.threads, weights, dictionaries), **params.settings["measure"]
+        Subject(folder, seed, tokens, typology, snakemake.threads, weights, dictionaries), **params.settings["measure"]
     )
 ]
 schema = getattr(module, "SCHEMA", records.RECORDS)

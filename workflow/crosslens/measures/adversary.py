@@ -9,26 +9,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_END, ADVERSARY_START
 from crosslens.storage.seals import verified
 
 READS = ("predictions",)
 
 
-def measure(given: Given, *, head: str) -> Iterator[dict[str, Any]]:
-    """The accuracy on held-out texts of the head that the task's stage watched; nothing where it watched none."""
-    yield from adversary_records(pd.read_csv(verified(given.folder / "history.csv")), head)
+def measure(subject: Subject, *, head: str) -> Iterator[dict[str, Any]]:
+    """Yield the accuracy on held-out texts of the head that was monitored during the task's stage; nothing if none was."""
+    yield from adversary_records(pd.read_csv(verified(subject.folder / "history.csv")), head)
 
 
 def adversary_records(history: pd.DataFrame, head: str) -> Iterator[dict[str, Any]]:
-    """history: rows of history.csv."""
+    """Yield the records of the adversary's accuracy before, at the end of and at best during the training.
+
+    history: rows of history.csv.
+    """
     accuracy = f"accuracy {head}"
     names = [name for name in history.columns if name.startswith(accuracy)]
     task = history[history["stage"] == "task"].dropna(subset=accuracy) if names else history[:0]
     if not len(task):
         return
-    alone = f"{accuracy}, after phase 1"  # of entropy maximisation, where the head learns first in each epoch
+    alone = f"{accuracy}, after phase 1"  # with entropy maximisation, where the head is trained first in each epoch
     before = max(task[accuracy].iloc[0], task[alone].dropna().iloc[0] if alone in task else 0.0)
     training = history[history["stage"].isin(["adversary", "task"])]
     values = {

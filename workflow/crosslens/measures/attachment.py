@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from crosslens.encoding.relations import relations_of
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import (
     LAS,
     LAS_SEEN,
@@ -30,30 +30,30 @@ UNSEEN = "unseen in training"  # no relation that a parser predicts
 
 
 def measure(
-    given: Given, *, head: str, arcs: str, relations: Sequence[str], training: Sequence[tuple[str, str, str]] = ()
+    subject: Subject, *, head: str, arcs: str, relations: Sequence[str], training: Sequence[tuple[str, str, str]] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Scores on each corpus, split and language, with intervals over sentences.
+    """Yield the scores on each corpus, split and language, with intervals over sentences.
 
-    head, arcs: the predictions of relations, and those of heads. relations: names of the classes; none where they are the
-    relations of the training data, with subtypes. training: corpus, language and split of the training data, from which the
-    scores of relations with subtypes follow; without it there are none. Tokens have the words' UPOS and gold relations.
+    head, arcs: names of the predictions of relations and of heads. relations: names of the classes; empty if they are the
+    relations of the training data, with subtypes. training: corpus, language and split of each file of training data, from which
+    the scores of relations with subtypes are computed; if empty, these are left out. The tokens carry each word's UPOS and gold
+    relation.
     """
     training_relations = relations_of(
-        given.tokens[corpus] / f"{language}.{split}.parquet" for corpus, language, split in training
+        subject.tokens[corpus] / f"{language}.{split}.parquet" for corpus, language, split in training
     )
-    table = parquet.read(given.folder / "predictions.parquet").to_pandas()
+    table = parquet.read(subject.folder / "predictions.parquet").to_pandas()
     for (corpus, split, language), part in table.groupby(["corpus", "split", "language"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split, "language": language}
         labelled = part[part["head"] == head]
-        file = given.tokens[corpus] / f"{language}.{split}.parquet"
+        file = subject.tokens[corpus] / f"{language}.{split}.parquet"
         words = parquet.read(file, columns=["id", "labels", "relations"]).to_pandas()
         lost = cut_shares(labelled["cut"].to_numpy(), labelled["cut_words"].to_numpy(), sum(map(len, labelled["gold"])))
         for definition, (share, n) in lost.items():
             yield place | {"measure": "cut", "definition": definition, "value": share, "n": n}
         if not labelled["id"].tolist() == part[part["head"] == arcs]["id"].tolist() == words["id"].tolist():
-            raise DataError(
-                f"{given.folder / 'predictions.parquet'}: expected the sentences of {file}, found others: train the recipe again"
-            )
+            predictions = subject.folder / "predictions.parquet"
+            raise DataError(f"{predictions}: expected the sentences of {file}, found others: train the recipe again")
         if training_relations:
             is_unseen = ~words["relations"].explode().dropna().isin(training_relations)
             yield place | {
@@ -71,7 +71,7 @@ def measure(
 def _counts(
     labelled: pd.DataFrame, arcs: pd.DataFrame, words: pd.DataFrame, relations: Sequence[str], training_relations: Collection[str]
 ) -> dict[str, Counts]:
-    names = [*(relations or training_relations), ""]  # -1, and what has no label, is the last
+    names = [*(relations or training_relations), ""]  # the last stands for -1: no label
     gold = words["relations"].tolist()
     predicted = [[names[max(number, -1)] for number in sentence] for sentence in labelled["predicted"]]
     upos = words["labels"].tolist()

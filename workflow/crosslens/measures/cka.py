@@ -26,10 +26,10 @@ from crosslens.runs.errors import DataError
 class Definition:
     """One of the measures called CKA.
 
-    centring: none; centred, biased upwards when n is not much larger than d; unbiased: HSIC_1 of Song et al. 2012, the
+    centring: "none"; "centred", biased upwards when n is not much larger than d; "unbiased": HSIC_1 of Song et al. 2012, the
     estimate whose expectation is 0 for independent states, at any n. The ratio of such estimates can fall below 0.
-    bandwidth: of the RBF kernel exp(-distance^2 / (2 b^2)), in roots of the median non-zero squared distance of each matrix.
-    quarters: the mean over four windows of n // 4 sentences that start at 0, 1, 2, 3.
+    bandwidth: b of the RBF kernel exp(-distance^2 / (2 b^2)), in roots of the median non-zero squared distance of each matrix.
+    quarters: whether CKA is the mean over four windows of n // 4 sentences that start at 0, 1, 2, 3.
     """
 
     kernel: Literal["linear", "rbf"] = "linear"
@@ -38,11 +38,11 @@ class Definition:
     quarters: bool = False
 
     def windows(self, n: int) -> list[slice]:
-        """Rows that each estimate uses."""
+        """Return the rows that each estimate uses."""
         return [slice(start, start + n // 4) for start in range(4)] if self.quarters else [slice(0, n)]
 
     def side(self, gram: Gram, window: slice) -> Side:
-        """One side of the cosine from some rows; the linear kernel of centred states, where it is centred anyway."""
+        """Return one side of the cosine from the rows of a window; the linear kernel is of centred states if it is centred."""
         if self.kernel == "rbf":
             return adjusted(gram.rbf(window, self.bandwidth), self.centring)
         return adjusted(gram.linear(window, centred=self.centring != "none"), self.centring)
@@ -66,8 +66,8 @@ HEADINGS = {
     "debiased": "linear, debiased (ours)",
     "rbf": "RBF, centred",
 }
-MAY_BE_PRINTED = ("as_printed", "released_kernel", "linear")  # which of these muller2021's numbers are cannot be told
-OURS = "debiased"  # the others are high for independent states: 0.4 to 1 at n <= 1000, d = 768
+MAY_BE_PRINTED = ("as_printed", "released_kernel", "linear")  # one of these gave muller2021's numbers; which one is unknown
+OURS = "debiased"  # all other definitions are high for independent states: 0.4 to 1 at n <= 1000, d = 768
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,16 @@ class Similarity:
     """CKA of a reference with L languages at K layers under one definition; each array (L, K)."""
 
     value: np.ndarray
-    low: np.ndarray  # 95 % interval of the delete-one-block jackknife: of what the estimate is on average at this n; may pass 1
+    low: np.ndarray  # 95 % interval of the estimate's expectation at this n, by the delete-one-block jackknife; may exceed 1
     high: np.ndarray
     floor: np.ndarray  # mean over shuffled pairings
-    z: np.ndarray  # (value - floor) / standard deviation of the shuffled
+    z: np.ndarray  # (value - floor) / standard deviation of the shuffled pairings
     p: np.ndarray  # one-sided: (1 + shuffled at least as high) / (1 + shuffled)
     n: int  # sentence pairs that the value depends on
 
 
 def cka(x: np.ndarray, y: np.ndarray, definition: str | Definition = OURS) -> float:
-    """CKA of x (n, d_x) and y (n, d_y), any float type, computed in float64.
+    """Return CKA of x (n, d_x) and y (n, d_y), any float type, computed in float64.
 
     Raises DataError where n differs or a value is not finite.
     """
@@ -100,7 +100,7 @@ def cka(x: np.ndarray, y: np.ndarray, definition: str | Definition = OURS) -> fl
 
 def compare(
     reference: Sequence[np.ndarray],
-    others: Mapping[str, Sequence[np.ndarray]],
+    states_by_language: Mapping[str, Sequence[np.ndarray]],
     definitions: Iterable[str] = tuple(DEFINITIONS),
     *,
     draws: int = 200,
@@ -108,16 +108,17 @@ def compare(
     blocks: np.ndarray | None = None,
     threads: int = 1,
 ) -> dict[str, Similarity]:
-    """CKA of a reference language with L others at K layers, by definition, with intervals and a floor.
+    """Return CKA of a reference language with L languages at K layers, by definition, with intervals and a floor.
 
-    reference: K matrices (n, d); others: the same of each language, rows aligned; only one layer is asked for at a time.
-    blocks: (n,) document of each sentence; the jackknife leaves out whole runs of equal ones, since sentences of one document
-    are not independent. Without it, single sentences. It keeps the bandwidths of all sentences.
-    draws: shuffled pairings, the same for all languages and layers; below 2: no floor, z and p.
-    threads: definitions measured at the same time.
+    reference: K matrices (n, d), one a layer.
+    states_by_language: L sequences of K matrices whose rows are aligned with those of the reference; read one layer at a time.
+    blocks: (n,) document of each sentence; the jackknife leaves out whole runs of equal documents, since sentences of one
+    document are not independent; None: single sentences. The bandwidths remain those of all sentences.
+    draws: number of shuffled pairings, the same for all languages and layers; below 2: no floor, z and p.
+    threads: number of definitions measured at the same time.
 
     Each kernel is computed once a language and layer. Memory: 8 (L + 1) n^2 bytes, and as much again for each thread.
-    Raises DataError, which names language and layer, where sentences or layers differ in number or a value is not finite.
+    Raises DataError, which names language and layer, if numbers of sentences or layers differ or a value is not finite.
     """
     layers, n = len(reference), len(reference[0])
     labels = np.arange(n)
@@ -126,11 +127,11 @@ def compare(
             raise DataError(f"blocks: expected the document of each sentence, shape ({n},), found shape {blocks.shape}")
         labels = np.cumsum(np.append(False, blocks[1:] != blocks[:-1]))[:n]
     plans = {name: _Plan(DEFINITIONS[name], labels, draws, seed) for name in definitions}
-    values = {name: np.full((6, len(others), layers), np.nan) for name in plans}
+    values = {name: np.full((6, len(states_by_language), layers), np.nan) for name in plans}
     with ThreadPoolExecutor(threads) as pool:
         for layer in range(layers):
             grams = [Gram.from_states(checked(reference[layer], n, f"reference, layer {layer}"))]
-            for language, states in others.items():
+            for language, states in states_by_language.items():
                 if len(states) != layers:
                     raise DataError(
                         f"{language}: expected {layers} layers as in the reference, found {len(states)}; extract the same layers"
@@ -142,23 +143,23 @@ def compare(
 
 
 class _Plan:
-    """What is the same for all layers and languages under one definition: blocks and shuffled orders."""
+    """Blocks and shuffled orders of one definition, shared by all layers and languages."""
 
     def __init__(self, how: Definition, labels: np.ndarray, draws: int, seed: int) -> None:
         self.how = how
         self.windows = how.windows(len(labels))
         self.labels = labels[: self.windows[-1].stop]
         self.deletions = [Deletions(self.labels[window], how.centring) for window in self.windows]
-        # Sentences that not all windows have keep their place, so that each window's kernel is permuted, never computed anew.
-        # A subgroup of the permutations leaves the test exact.
+        # Sentences that some windows lack keep their places, so that each window's kernel is permuted instead of recomputed.
+        # The test stays exact with a subgroup of the permutations.
         shared = slice(self.windows[-1].start, self.windows[0].stop)
         self.orders = shuffled_orders(len(self.labels), draws, shared, seed)
 
     def measure(self, grams: Sequence[Gram]) -> np.ndarray:
-        """Value, low, high, floor, z, p of the first with each other: (6, L)."""
+        """Return value, low, high, floor, z and p of the first Gram matrix with each of the L others, (6, L)."""
         languages, blocks = len(grams) - 1, self.labels[-1] + 1 if len(self.labels) else 0
         value = np.zeros(languages)
-        left = np.zeros((languages, blocks))
+        deleted = np.zeros((languages, blocks))
         shuffled = np.zeros((languages, len(self.orders)))
         for window, deletion in zip(self.windows, self.deletions, strict=True):
             sides = [self.how.side(gram, window) for gram in grams]
@@ -166,12 +167,12 @@ class _Plan:
             products = np.array([dot(sides[0].matrix, side.matrix) for side in sides[1:]])
             whole = cosine(products, squares[0], squares[1:])
             value += whole
-            left += deletion.values(sides, whole, blocks)
+            deleted += deletion.values(sides, whole, blocks)
             orders = self.orders[:, window] - window.start
             products = shuffled_products(sides[0].matrix, [side.matrix for side in sides[1:]], orders)
             shuffled += cosine(products, squares[0], squares[1:, None])
         count = len(self.windows)
-        value, left, shuffled = value / count, left / count, shuffled / count
+        value, deleted, shuffled = value / count, deleted / count, shuffled / count
         sizes = np.bincount(self.labels)
-        half = np.array([half_width(*pair, sizes) for pair in zip(value, left, strict=True)])
+        half = np.array([half_width(*pair, sizes) for pair in zip(value, deleted, strict=True)])
         return np.stack([value, value - half, value + half, *chance(value, shuffled)])

@@ -1,4 +1,4 @@
-"""How often heads name the right class of a word or a text, under every definition that is asked for."""
+"""Accuracy and F1 of heads that classify words or texts, under the configured definitions."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import ACCURACY, CEILING, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, TRANSFER, UNION_F1
 from crosslens.numerics.f1 import (
     Counts,
@@ -37,18 +37,18 @@ CHUNK_SCORES: dict[str, Score] = {CHUNK_MACRO_F1: partial(macro_f1, classes="uni
 
 
 def measure(
-    given: Given,
+    subject: Subject,
     *,
     labels: Mapping[str, Sequence[str]],
     definitions: Mapping[str, Sequence[str]],
     source_language: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Scores of each head on each corpus and split, over all languages and for each, with intervals over texts.
+    """Yield the scores of each head on each corpus and split, over all languages and by language, with intervals over texts.
 
-    labels: head -> its classes. definitions: head -> those of its scores, CUT_TEXTS and CUT_WORDS among them. source_language:
-    the one that TRANSFER, the mean over languages, leaves out. Records have the head as their item.
+    labels: head -> names of its classes. definitions: head -> definitions of its scores, which may include CUT_TEXTS and
+    CUT_WORDS. source_language: language that TRANSFER, a mean over languages, leaves out. The item of a record is its head.
     """
-    table = parquet.read(given.folder / "predictions.parquet").to_pandas()
+    table = parquet.read(subject.folder / "predictions.parquet").to_pandas()
     for (head, corpus, split), part in table[table["head"].isin(list(labels))].groupby(["head", "corpus", "split"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split}
         ids, languages = text_ids(part["id"].tolist()), part["language"].to_numpy()
@@ -64,7 +64,7 @@ def measure(
             n, sample = int(tokens.true[chosen].sum()), Sample.of(ids[chosen], languages[chosen])
             for definition, score in scores.items():
                 value, low, high = score_interval(_take(counts[definition], chosen), score, sample)
-                if definition == CEILING:  # a number of classes, no mean over texts
+                if definition == CEILING:  # a count of classes, not a mean over texts
                     low = high = math.nan
                 yield place | {"language": language, "measure": "score", "definition": definition, "value": value,
                                "low": low, "high": high, "n": n}  # fmt: skip
@@ -83,13 +83,13 @@ def measure(
 
 
 def by_language(tokens: Counts, languages: np.ndarray) -> Counts:
-    """Counts of all classes together, with the languages (n,) of the n texts in the place of classes: (n, languages)."""
+    """Return counts of all classes together by language, (n, languages), from the languages (n,) of n texts."""
     columns = languages[:, None] == np.unique(languages)
     return Counts(*(counts.sum(1, keepdims=True) * columns for counts in (tokens.true, tokens.predicted, tokens.correct)))
 
 
 def mean_accuracy(counts: Counts) -> np.ndarray:
-    """Mean over languages of the accuracy in each, a fraction; counts (..., languages)."""
+    """Return the mean over languages of each language's accuracy, a fraction; counts: (..., languages)."""
     mean: np.ndarray = (counts.correct / np.maximum(counts.true, 1)).mean(-1)
     return mean
 

@@ -1,4 +1,4 @@
-"""How well k-means clusters of hidden states agree with labels or languages."""
+"""Agreement of k-means clusters of hidden states with labels or languages."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,26 +8,29 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
 from crosslens.encoding.stored import States, read
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
 from crosslens.numerics.intervals import mean_interval
 
 READS = ("states",)
 
 
-def measure(given: Given, *, corpora: Sequence[str], runs: int, language_clusters: int | None = None) -> Iterator[dict[str, Any]]:
-    """Agreement of clusters of each corpus's sample with its labels, where it has any, and its languages; intervals over runs.
+def measure(
+    subject: Subject, *, corpora: Sequence[str], runs: int, language_clusters: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield how well clusters of each corpus's sample agree with its labels, if it has any, and its languages.
 
-    As many clusters as there are classes; language_clusters: of languages, where they are to be others.
+    Intervals are over runs. language_clusters: number of clusters that are compared with languages; None: number of languages.
+    The number of clusters that are compared with labels is the number of labels.
     """
     for corpus in corpora:
         yield from (
-            record | {"corpus": corpus} for record in cluster_records(read(given.folder / corpus), runs, language_clusters)
+            record | {"corpus": corpus} for record in cluster_records(read(subject.folder / corpus), runs, language_clusters)
         )
 
 
 def cluster_records(states: States, runs: int, language_clusters: int | None) -> Iterator[dict[str, Any]]:
-    """See `measure`; states: of one corpus."""
+    """Yield the records of one corpus, from its states; arguments as for `measure`."""
     sample = states.sampled()
     truths = {"labels": sample.labels, "language": sample.languages}
     for item, truth in truths.items():
@@ -42,18 +45,19 @@ def cluster_records(states: States, runs: int, language_clusters: int | None) ->
 
 
 def kmeans_agreement(vectors: np.ndarray, truth: np.ndarray, clusters: int, runs: int) -> dict[str, np.ndarray]:
-    """Agreement of `runs` k-means clusterings with the truth: name -> (runs,) fractions.
+    """Return the agreement of `runs` k-means clusterings with the truth by definition, (runs,) fractions each.
 
-    V_MEASURE: as tanti2021's code computes it (random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs). AMI: corrected
-    for chance. V_CHANCE: against shuffled truth, the chance level of V_MEASURE.
+    V_MEASURE is computed as in tanti2021's code (random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs), AMI is
+    corrected for chance, and V_CHANCE is the V-measure against shuffled truth, the chance level of V_MEASURE.
+    vectors: (n, d); truth: (n,) classes; clusters: number of clusters.
     """
-    found: dict[str, list[float]] = {V_MEASURE: [], AMI: [], V_CHANCE: []}
+    agreement: dict[str, list[float]] = {V_MEASURE: [], AMI: [], V_CHANCE: []}
     generator = np.random.default_rng(0)
     clusters = min(clusters, len(vectors))
     for seed in range(1, runs + 1):
         means = KMeans(clusters, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed)
         assigned = means.fit_predict(vectors)
-        found[V_MEASURE].append(float(v_measure_score(truth, assigned)))
-        found[AMI].append(float(adjusted_mutual_info_score(truth, assigned)))
-        found[V_CHANCE].append(float(v_measure_score(generator.permutation(truth), assigned)))
-    return {name: np.array(values) for name, values in found.items()}
+        agreement[V_MEASURE].append(float(v_measure_score(truth, assigned)))
+        agreement[AMI].append(float(adjusted_mutual_info_score(truth, assigned)))
+        agreement[V_CHANCE].append(float(v_measure_score(generator.permutation(truth), assigned)))
+    return {name: np.array(values) for name, values in agreement.items()}

@@ -1,4 +1,4 @@
-"""Hidden states of languages along language subspaces that are fitted on other words, for each seed: what linear probes read."""
+"""Coordinates of hidden states in language subspaces that were fitted on other words, by seed: the input of linear probes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ States = Mapping[str, np.ndarray]
 def subspaces(
     paths: Mapping[str, Path], layer: int, methods: Sequence[str], seeds: Sequence[int], share: float, split: str = "train"
 ) -> dict[int, dict[str, Subspace]]:
-    """Seed -> method -> subspace of all d directions, from the evenly drawn words of a split: of each language a random share.
+    """Return seed -> method -> subspace of all d directions, fitted on a random share of each language's words of a split.
 
-    paths: of each language's states. The released code has half the words, one draw for all seeds and layers (liang2021:
-    densray_lda.py, lines 61-64, and no fit of a second seed, lines 72 and 88); here each seed has a draw of its own, the same at
-    all layers. One language is in memory at a time, and a few words of all for INLP.
+    paths: language -> file of states. share: fraction of the evenly drawn words. The released code has half the words, one draw
+    for all seeds and layers (liang2021: densray_lda.py, lines 61-64, and no fit of a second seed, lines 72 and 88); here each
+    seed has its own draw, the same at all layers. One language is in memory at a time, and a few words of all for INLP.
     """
     sums = {seed: Statistics(width(next(iter(paths.values())), layer)) for seed in seeds}
     samples: dict[int, dict[str, np.ndarray]] = {seed: {} for seed in seeds}
@@ -52,14 +52,15 @@ def subspaces(
 
 
 def held_out(paths: Mapping[str, Path], layer: int, split: str = "test") -> dict[str, np.ndarray]:
-    """States of words of texts that no subspace is fitted on, (m, d) float32 each."""
+    """Return the states by language of words of texts on which no subspace was fitted, (m, d) float32 each."""
     return {language: read_random(path, layer, split) for language, path in paths.items()}
 
 
 def split_words(states: States, seed: int, most: int | None = None, share: float = 0.8) -> tuple[States, States]:
-    """Random words of each language to train probes on, and the rest to test them on.
+    """Return random words of each language to train probes on, and the rest to test them on.
 
-    most: words of a language in all, None: all. share: of the first ones, 8,000 of 10,000 in liang2021, section 4.1.
+    most: number of words of a language to use; None: all. share: fraction for training, 8,000 of 10,000 in liang2021,
+    section 4.1.
     """
     train, test = {}, {}
     for language, vectors in states.items():
@@ -70,30 +71,33 @@ def split_words(states: States, seed: int, most: int | None = None, share: float
 
 
 def split_texts(states: States, texts: Mapping[str, np.ndarray], seed: int, share: float = 0.8) -> tuple[States, States]:
-    """The same by whole texts, so that words of one text, and what it is about, stay together. texts: of each word, (m,)."""
+    """Return train and test states split by whole texts, so that words of one text, and its topic, are on one side only.
+
+    texts: language -> text of each word, (m,). share: fraction of the texts for training.
+    """
     train, test = {}, {}
     for language, vectors in states.items():
         names, numbers = np.unique(texts[language], return_inverse=True)
         order = np.random.default_rng(stream(seed, "split", language)).permutation(len(names))
-        taken = order[: min(len(names) - 1, max(1, round(share * len(names))))]
-        inside = np.isin(numbers, taken)
+        train_texts = order[: min(len(names) - 1, max(1, round(share * len(names))))]
+        inside = np.isin(numbers, train_texts)
         train[language], test[language] = vectors[inside], vectors[~inside]
     return train, test
 
 
 @dataclass(frozen=True)
-class Read:
-    """Train and test states along some directions of a subspace, and which columns each draw of each window has there."""
+class Coordinates:
+    """Train and test states along directions of a subspace, and the columns of each draw of each window."""
 
     train: States
     test: States
     windows: Sequence[Window]
-    columns: list[np.ndarray]  # of all draws of all windows
+    columns: list[np.ndarray]  # columns of each draw, window by window
     owners: np.ndarray  # (draws,) number of each draw's window
 
     @classmethod
-    def of(cls, subspace: Subspace, train: States, test: States, windows: Sequence[Window]) -> "Read":
-        """Along the directions that any window has, around the centre."""
+    def of(cls, subspace: Subspace, train: States, test: States, windows: Sequence[Window]) -> "Coordinates":
+        """Return centred coordinates along the directions that occur in any of the windows."""
         draws = [draw for window in windows for draw in window.draws]
         directions = np.unique(np.concatenate(draws))
         along = [
@@ -106,10 +110,9 @@ class Read:
     def records(
         self, values: np.ndarray, pairs: Sequence[tuple[str, str]] | None = None, /, **common: Any
     ) -> Iterator[dict[str, Any]]:  # fmt: skip
-        """A record a window: mean, over items, of the mean of its draws, with its interval. values: (items, draws).
+        """Yield a record a window: the mean over items of the mean over draws, with its interval; nothing without items.
 
-        pairs: of languages that the items are, whose interval is over languages; None: it is over items. None where there are
-        no items.
+        values: (items, draws). pairs: the pair of languages of each item, for intervals over languages; None: over items.
         """
         if not len(values):
             return

@@ -1,17 +1,17 @@
-"""Pearson's correlation over languages, plain or partial: its p, and its interval over languages."""
+"""Pearson's correlation over languages, plain or partial, with its p value and its interval over languages."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtr  # scipy.stats takes half a second to import
 
-LEAST = 5  # languages for an interval; resamples of four often have no correlation
-EXACT = 1e-9  # share of a variable's variation up to which it counts as explained wholly
+LEAST = 5  # languages for an interval; the correlation of resamples of four is often undefined
+EXACT = 1e-9  # share of unexplained variation up to which a variable counts as wholly explained
 
 
 @dataclass(frozen=True)
 class Pearson:
-    """r, its 95 % bootstrap interval over languages (of a plain one alone), two-sided p of t; nan and a remark if undefined."""
+    """Pearson's r, its 95 % bootstrap interval over languages (plain r only) and two-sided p; nan and a remark if undefined."""
 
     r: float
     low: float
@@ -22,20 +22,20 @@ class Pearson:
 
 
 def pearson(x: np.ndarray, y: np.ndarray, covariates: np.ndarray | None = None, draws: int = 2000, seed: int = 0) -> Pearson:
-    """Correlation of x and y, both (n,), or of what least squares on covariates (n, c) and a constant leaves of both.
+    """Return the correlation of x and y, both (n,), or of their residuals after least squares on covariates and a constant.
 
-    t = r sqrt(df / (1 - r^2)) with df = n - 2 - k, where k is the number of covariates that are no combination of others.
-    Resamples in which x or y is constant have no r: left out.
+    covariates: (n, c). draws: number of bootstrap resamples; those in which x or y is constant have no r and are left out.
+    t = r sqrt(df / (1 - r^2)) with df = n - 2 - k, where k is the number of linearly independent covariates.
     """
     n = len(x)
     design = np.column_stack([np.ones(n), *([covariates] if covariates is not None else [])])
     rank = int(np.linalg.matrix_rank(design)) if n else 1
     df = n - 1 - rank
     if df < 1:
-        given = f" given {rank - 1} covariates" * (rank > 1)
-        return Pearson(np.nan, np.nan, np.nan, np.nan, n, f"undefined: {n} languages{given}, at least {rank + 2} needed")
+        condition = f" given {rank - 1} covariates" * (rank > 1)
+        return Pearson(np.nan, np.nan, np.nan, np.nan, n, f"undefined: {n} languages{condition}, at least {rank + 2} needed")
     rest = [values - design @ np.linalg.lstsq(design, values)[0] for values in (x, y)]
-    if any(np.linalg.norm(left) <= EXACT * np.linalg.norm(values) for left, values in zip(rest, (x, y), strict=True)):
+    if any(np.linalg.norm(residuals) <= EXACT * np.linalg.norm(values) for residuals, values in zip(rest, (x, y), strict=True)):
         return Pearson(np.nan, np.nan, np.nan, np.nan, n, "undefined: nothing varies" + " beside the covariates" * (rank > 1))
     r = float(np.clip(rowwise(rest[0][None], rest[1][None])[0], -1, 1))
     t = -abs(r) * np.sqrt(df / max(1 - r * r, np.finfo(float).tiny))
@@ -47,7 +47,7 @@ def pearson(x: np.ndarray, y: np.ndarray, covariates: np.ndarray | None = None, 
 
 
 def rowwise(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Pearson's r of each row: (m, n), (m, n) -> (m,); nan where one is constant."""
+    """Return Pearson's r of each pair of rows, (m,), of x and y (m, n); nan where one of them is constant."""
     a, b = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     scale = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
     r: np.ndarray = np.divide((a * b).sum(axis=1), scale, out=np.full(len(a), np.nan), where=scale > 0)

@@ -1,4 +1,4 @@
-"""Subwords that counts of a training text name in masked places: levels that a masked language model must exceed."""
+"""Baselines of masked language modelling: subwords that counts of the training text predict in masked places."""
 
 import numpy as np
 
@@ -13,11 +13,11 @@ MODEL, BIGRAM, MAJORITY, GAIN = (
 
 
 def guesses(train: Texts, masked_texts: Texts, size: int) -> dict[str, np.ndarray]:
-    """BIGRAM, MAJORITY -> a subword for each masked place, (n_masked,) int64.
+    """Return the predictions of BIGRAM and of MAJORITY, a subword for each masked place, (n_masked,) int64.
 
-    train: running text; masked_texts: text whose labelled words are masked places, with what a model sees there; size: of the
-    vocabulary. Special subwords, the first and the last of each text, are never named. After a subword that nothing follows in
-    train, such as the mask, the most frequent of all is named. Of equally frequent ones the first in the vocabulary is.
+    train: running text; masked_texts: text as a model sees it, whose labelled words are the masked places; size: of the
+    vocabulary. Special subwords, the first and the last of each text, are never predicted. After a subword that nothing follows
+    in train, such as the mask, the most frequent of all is predicted. Ties go to the first in the vocabulary.
     """
     inner = np.full(len(train.pieces), True)
     inner[train.piece_offsets[:-1]] = inner[train.piece_offsets[1:] - 1] = False
@@ -26,7 +26,9 @@ def guesses(train: Texts, masked_texts: Texts, size: int) -> dict[str, np.ndarra
     pairs, counts = np.unique(train.pieces[rows - 1].astype(np.int64) * size + train.pieces[rows], return_counts=True)
     before, after = pairs // size, pairs % size
     best = np.full(size, majority)
-    order = np.lexsort((-after, counts, before))  # the last of each subword stays: the most frequent, the first of equals
+    order = np.lexsort(
+        (-after, counts, before)
+    )  # the last assignment wins: the most frequent subword, the first in the vocabulary among ties
     best[before[order]] = after[order]
     places = np.repeat(masked_texts.piece_offsets[:-1], np.diff(masked_texts.word_offsets)) + masked_texts.positions
     return {BIGRAM: best[masked_texts.pieces[places - 1]], MAJORITY: np.full(len(places), majority)}

@@ -1,11 +1,11 @@
-"""Kinds of measures: the modules of crosslens/measures that say what they read.
+"""Kinds of measures: the modules of crosslens/measures that declare what they read.
 
-A kind is a module with a line `READS = (...)` and a function `measure`. What it reads comes first: "predictions" (what a
-training left: predictions and history), "states" (stored hidden states), "encoder" (an encoder, trained or as it was
-pretrained, which the measure runs) or "draws" (what was drawn for states, which takes no model); after it, "tokens" for the
-tokenised texts beside them, "typology" for the corpus of that kind that its settings name so. The settings of a kind that reads
-an encoder name what it reads of texts: `corpora`, corpus -> reading, and `dictionaries`, corpora of that kind. A kind whose rows
-are not records names their columns in a line `SCHEMA = ...`.
+A kind is a module with a line `READS = (...)` and a function `measure`. The first entry of READS is its source: "predictions"
+(the predictions and history of a training), "states" (stored hidden states), "encoder" (an encoder, trained or only pretrained,
+which the measure runs) or "draws" (the words and texts drawn for states, for which no model is needed). Further entries are
+"tokens" for the tokenised texts, and "typology" for the typological corpus that the setting of that name names. The settings of
+a kind that reads an encoder name its texts: `corpora`, corpus -> reading, and `dictionaries`, corpora of that kind. A kind whose
+rows are not records defines their columns in a line `SCHEMA = ...`.
 """
 
 import ast
@@ -19,23 +19,23 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Kind:
-    """What the rules know of a kind."""
+    """A kind of measure as the workflow's rules see it: what it reads, and whether its rows are records."""
 
-    source: str  # what it reads first
+    source: str  # "predictions", "states", "encoder" or "draws"
     tokens: bool
     typology: bool
     records: bool  # whether its rows are records
 
 
 def named_corpora(settings: Mapping[str, Any]) -> list[str]:
-    """Corpora that the settings of a kind name, beside those of the trainings."""
+    """Return the corpora that the settings of a kind name, beside those of the trainings."""
     typology = [settings["typology"]] if "typology" in settings else []
     return [*settings.get("corpora", {}), *settings.get("dictionaries", ()), *typology]
 
 
 def kinds(folder: Path = FOLDER) -> dict[str, Kind]:
-    """Kinds by name. Modules are parsed, not imported, since numerics are slow to import."""
-    found = {}
+    """Return the kinds by name. Modules are parsed, not imported, since numerics are slow to import."""
+    kinds_by_name = {}
     for path in sorted(folder.glob("[!_]*.py")):
         lines = {
             target.id: node.value
@@ -45,6 +45,6 @@ def kinds(folder: Path = FOLDER) -> dict[str, Kind]:
             if isinstance(target, ast.Name)
         }
         if "READS" in lines:
-            source, *others = ast.literal_eval(lines["READS"])
-            found[path.stem] = Kind(source, "tokens" in others, "typology" in others, "SCHEMA" not in lines)
-    return found
+            source, *inputs = ast.literal_eval(lines["READS"])
+            kinds_by_name[path.stem] = Kind(source, "tokens" in inputs, "typology" in inputs, "SCHEMA" not in lines)
+    return kinds_by_name

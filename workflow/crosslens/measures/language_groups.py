@@ -7,8 +7,8 @@ import numpy as np
 
 from crosslens.encoding.stored import by_language, layers
 from crosslens.measures.coordinates import held_out, split_words, subspaces
-from crosslens.measures.given import Given
 from crosslens.measures.language_identification import language_pairs_of, of_pairs
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import PAIRS
 from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import BAND, BEYOND, windows
@@ -18,26 +18,26 @@ SIZE = 2  # coordinates in a window
 
 
 def measure(
-    given: Given, *, corpus: str, groups: Mapping[str, Sequence[str]], random: str, size: int, method: str,
+    subject: Subject, *, corpus: str, groups: Mapping[str, Sequence[str]], random: str, size: int, method: str,
     seeds: Sequence[int], share: float, bands: Sequence[int], draws: int, tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Accuracy over all pairs of a group at the last layer, the group in the place of the item.
+    """Yield the accuracy over all pairs of languages of a group at the last layer; the item of a record is the group.
 
-    groups: name -> languages. random: name of groups of `size` random languages, others for each seed (the released code has one
-    draw: LI_figure_appendix.py, line 62). bands: where windows of two coordinates end.
+    groups: name -> languages. random: name of the groups of `size` random languages, drawn anew for each seed (the released code
+    has one draw: LI_figure_appendix.py, line 62). bands: ends of the windows of two coordinates.
     """
-    paths = by_language(given.folder / corpus)
-    layer = layers(given.folder / corpus)[-1]
+    paths = by_language(subject.folder / corpus)
+    layer = layers(subject.folder / corpus)[-1]
     states = held_out(paths, layer)
     common = {"corpus": corpus, "layer": layer, "measure": "language identification", "definition": PAIRS, "subspace": method}
     for seed in seeds:
-        drawn = np.random.default_rng(stream(seed, "languages")).permutation(sorted(paths))[:size].tolist()
-        for name, languages in {**groups, random: sorted(drawn)}.items():
-            own = {language: paths[language] for language in languages}
-            fitted = subspaces(own, layer, [method], [seed], share)[seed][method]
+        sample = np.random.default_rng(stream(seed, "languages")).permutation(sorted(paths))[:size].tolist()
+        for name, languages in {**groups, random: sorted(sample)}.items():
+            group_paths = {language: paths[language] for language in languages}
+            fitted = subspaces(group_paths, layer, [method], [seed], share)[seed][method]
             words = split_words({language: states[language] for language in languages}, seed)
             place = len(fitted.basis), fitted.rank
-            shown = windows([BAND], bands, *place, size=SIZE, draws=1, seed=seed)
-            shown += windows([BEYOND], [SIZE], *place, size=SIZE, draws=draws, seed=seed)
+            group_windows = windows([BAND], bands, *place, size=SIZE, draws=1, seed=seed)
+            group_windows += windows([BEYOND], [SIZE], *place, size=SIZE, draws=draws, seed=seed)
             pairs = language_pairs_of(languages, len(languages) ** 2, seed)
-            yield from of_pairs(fitted, words, shown, pairs, tolerance, **common, seed=seed, item=name)
+            yield from of_pairs(fitted, words, group_windows, pairs, tolerance, **common, seed=seed, item=name)

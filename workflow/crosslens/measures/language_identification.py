@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from crosslens.encoding.stored import by_language, layers, read_random_texts
-from crosslens.measures.coordinates import Read, States, held_out, split_texts, split_words, subspaces
-from crosslens.measures.given import Given
+from crosslens.measures.coordinates import Coordinates, States, held_out, split_texts, split_words, subspaces
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import (
     ONE_AGAINST_REST,
     PAIRS,
@@ -28,22 +28,23 @@ AT_ONCE = 2**25  # coordinates of pairs of languages in memory at once
 
 
 def measure(
-    given: Given, *, corpus: str, methods: Sequence[str], compared: Sequence[str], seeds: Sequence[int], share: float,
+    subject: Subject, *, corpus: str, methods: Sequence[str], compared: Sequence[str], seeds: Sequence[int], share: float,
     dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int, pairs: int,
     rest_words: int, tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Accuracy of linear probes for pairs of languages, for each seed with a fit, pairs, words and random windows of its own.
+    """Yield the accuracy of linear probes for pairs of languages; each seed has its own fit, pairs, words and random windows.
 
-    At all layers from the first `layer_dimension` coordinates, and from as many random ones. At the last one from windows of all
-    kinds, at `dimensions` and, of `band` coordinates, at `bands`; of `compared` methods from the first coordinates alone. There
-    also probes that are tested on other texts, with shuffled labels, of each language against the rest with `rest_words` words
-    each, and the spread of fits apart from that of pairs and words. share: see `coordinates.subspaces`.
+    At every layer, probes read the first `layer_dimension` coordinates, and as many random ones. At the last layer they read
+    windows of all kinds: of `dimensions` coordinates, and of `band` coordinates that end at `bands`; for `compared` methods the
+    first coordinates alone. At the last layer there are also probes that are tested on other texts, probes with shuffled labels,
+    probes of each language against the rest with `rest_words` words each, and the variation of the fits apart from that of pairs
+    and words. share: fraction of the words that a subspace is fitted on. pairs: number of pairs of languages.
     """
-    paths = by_language(given.folder / corpus)
+    paths = by_language(subject.folder / corpus)
     texts = {language: read_random_texts(path, "test") for language, path in paths.items()}
-    stored = layers(given.folder / corpus)
-    for layer in stored:
-        last = layer == stored[-1]
+    stored_layers = layers(subject.folder / corpus)
+    for layer in stored_layers:
+        last = layer == stored_layers[-1]
         fits = subspaces(paths, layer, [*methods, *compared] if last else methods, seeds, share)
         states = held_out(paths, layer)
         common = {"corpus": corpus, "item": "language", "layer": layer, "measure": "language identification"}
@@ -51,64 +52,66 @@ def measure(
             words, chosen = split_words(states, seed), language_pairs_of(states, pairs, seed)
             for method, subspace in fits[seed].items():
                 place = len(subspace.basis), subspace.rank
-                shown = of_layer(
+                layer_windows = of_layer(
                     last, dimensions=dimensions, bands=bands, layer_dimension=layer_dimension, width=place[0], rank=place[1],
                     size=band, draws=draws, seed=seed,
                 )  # fmt: skip
-                own = common | {"seed": seed, "subspace": method}
+                place_of_method = common | {"seed": seed, "subspace": method}
                 if not last:
-                    yield from of_pairs(subspace, words, shown, chosen, tolerance, **own, definition=PAIRS)
+                    yield from of_pairs(subspace, words, layer_windows, chosen, tolerance, **place_of_method, definition=PAIRS)
                     continue
                 few_windows = windows([FIRST], dimensions, *place, size=band, draws=1, seed=seed)
                 controls = windows([SCATTERED], dimensions, *place, size=band, draws=1, seed=seed) if method == methods[0] else []
                 few = split_words(states, seed, rest_words)
-                yield from _of_rest(subspace, few, [*few_windows, *controls], tolerance, **own)
+                yield from _of_rest(subspace, few, [*few_windows, *controls], tolerance, **place_of_method)
                 if method in compared:
-                    yield from of_pairs(subspace, words, few_windows, chosen, tolerance, **own, definition=PAIRS)
+                    yield from of_pairs(subspace, words, few_windows, chosen, tolerance, **place_of_method, definition=PAIRS)
                     continue
-                no_bands = [window for window in shown if window.kind != BAND]
+                no_bands = [window for window in layer_windows if window.kind != BAND]
                 first_pairs = language_pairs_of(states, pairs, seeds[0])
                 dealt = shuffled(words[0], seed), shuffled(words[1], seed)
                 fixed = fits[seeds[0]][method]
-                for definition, fitted, split, these, asked in (
-                    (PAIRS, subspace, words, shown, chosen),
+                for definition, fitted, split, window_list, pair_list in (
+                    (PAIRS, subspace, words, layer_windows, chosen),
                     (PAIRS_TEXTS, subspace, split_texts(states, texts, seed), no_bands, chosen),
                     (PAIRS_SHUFFLED, subspace, dealt, few_windows, chosen),
                     (PAIRS_ONE_FIT, fixed, words, few_windows, chosen),
                     (PAIRS_ONE_DRAW, subspace, split_words(states, seeds[0]), few_windows, first_pairs),
                 ):
-                    yield from of_pairs(fitted, split, these, asked, tolerance, **own, definition=definition)
+                    yield from of_pairs(
+                        fitted, split, window_list, pair_list, tolerance, **place_of_method, definition=definition
+                    )
 
 
 def of_pairs(
-    subspace: Subspace, split: tuple[States, States], shown: Sequence[Window], pairs: Sequence[tuple[str, str]],
+    subspace: Subspace, split: tuple[States, States], window_list: Sequence[Window], pairs: Sequence[tuple[str, str]],
     tolerance: float, /,
     **common: Any,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """A record a window, over pairs of languages, with its interval over languages."""
-    read = Read.of(subspace, *split, shown)
-    found = language_pairs(read.train, read.test, pairs, read.columns, tolerance=tolerance)
-    return read.records(found.values, pairs, **common, **found.ended())
+    """Return a record a window: the mean accuracy over pairs of languages, with its interval over languages."""
+    coordinates = Coordinates.of(subspace, *split, window_list)
+    accuracies = language_pairs(coordinates.train, coordinates.test, pairs, coordinates.columns, tolerance=tolerance)
+    return coordinates.records(accuracies.values, pairs, **common, **accuracies.convergence())
 
 
 def _of_rest(
-    subspace: Subspace, split: tuple[States, States], shown: Sequence[Window], tolerance: float, /, **common: Any
+    subspace: Subspace, split: tuple[States, States], window_list: Sequence[Window], tolerance: float, /, **common: Any
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """A record a window, over all words, without an interval."""
-    read = Read.of(subspace, *split, shown)
-    named, found = one_against_rest(read.train, read.test, read.columns, tolerance=tolerance)
-    return read.records(named[None], **common, **found.ended(), definition=ONE_AGAINST_REST)
+    """Return a record a window: the accuracy over all words, without an interval."""
+    coordinates = Coordinates.of(subspace, *split, window_list)
+    accuracy, accuracies = one_against_rest(coordinates.train, coordinates.test, coordinates.columns, tolerance=tolerance)
+    return coordinates.records(accuracy[None], **common, **accuracies.convergence(), definition=ONE_AGAINST_REST)
 
 
 def language_pairs_of(languages: Sequence[str] | States, count: int, seed: int) -> list[tuple[str, str]]:
-    """At most `count` random pairs, the same at all layers."""
+    """Return at most `count` random pairs of languages, the same at all layers."""
     every = list(combinations(sorted(languages), 2))
     order = np.random.default_rng(stream(seed, "pairs")).permutation(len(every))
     return [every[number] for number in np.sort(order[:count])]
 
 
 def shuffled(states: States, seed: int) -> States:
-    """As many states of each language, drawn from those of all: labels that say nothing."""
+    """Return states dealt at random among the languages, as many for each as before: labels without information."""
     rows = np.random.default_rng(stream(seed, "shuffle")).permutation(np.concatenate([*states.values()]))
     parts = np.split(rows, np.cumsum([len(vectors) for vectors in states.values()])[:-1])
     return dict(zip(states, parts, strict=True))
@@ -116,19 +119,19 @@ def shuffled(states: States, seed: int) -> States:
 
 @dataclass(frozen=True)
 class Accuracies:
-    """Accuracy of binary probes on test items, and how their fits ended; each array (probes, windows)."""
+    """Accuracy of binary probes on test items, and the convergence of their fits; each array (probes, windows)."""
 
     values: np.ndarray
-    gradients: np.ndarray  # largest component, in absolute value, where the fit ended
+    gradients: np.ndarray  # largest absolute component of the gradient where the fit ended
     tolerance: float
 
     @property
     def converged(self) -> np.ndarray:
-        """(probes, windows) bool."""
+        """Return whether each fit has converged, (probes, windows) bool."""
         return self.gradients <= self.tolerance
 
-    def ended(self) -> dict[str, Any]:
-        """Part of a record: the largest gradient of all, and whether all have converged."""
+    def convergence(self) -> dict[str, Any]:
+        """Return part of a record: the largest gradient of all fits, and whether all have converged."""
         return {"gradient": float(self.gradients.max()), "converged": bool(self.converged.all())}
 
 
@@ -136,9 +139,10 @@ def language_pairs(
     train: Mapping[str, np.ndarray], test: Mapping[str, np.ndarray], pairs: Sequence[tuple[str, str]],
     windows: Sequence[np.ndarray], *, penalty: float = 1.0, tolerance: float = 1e-5, device: str = "cpu",
 ) -> Accuracies:  # fmt: skip
-    """A probe for each pair of languages and each window of coordinates.
+    """Return the accuracies of a probe for each pair of languages and each window of coordinates.
 
-    train, test: coordinates by language, (m, d), m of any size. penalty: scikit-learn's C. tolerance: see logistic.py.
+    train, test: coordinates by language, (m, d), m of any size. windows: columns of each. penalty: scikit-learn's C. tolerance:
+    largest gradient of a fit that has converged.
     """
     columns = np.unique(np.concatenate(windows))
     places = [np.searchsorted(columns, window) for window in windows]
@@ -146,13 +150,13 @@ def language_pairs(
     values, gradients = np.zeros((2, len(pairs), len(windows)))
     size = max(1, AT_ONCE // (longest * len(columns)))
     for start in range(0, len(pairs), size):
-        some = slice(start, start + size)
-        states, classes = _side_by_side(train, pairs[some], columns)
+        block = slice(start, start + size)
+        states, classes = _side_by_side(train, pairs[block], columns)
         probes = fit(states, classes[:, None], places, penalties=penalty, tolerance=tolerance, device=device)
-        states, classes = _side_by_side(test, pairs[some], columns)
+        states, classes = _side_by_side(test, pairs[block], columns)
         correct = (probes.predict(states)[:, :, 0] == classes[:, None]).sum(2)
-        values[some] = correct / (classes != LEFT_OUT).sum(1, keepdims=True)
-        gradients[some] = probes.gradients[:, :, 0]
+        values[block] = correct / (classes != LEFT_OUT).sum(1, keepdims=True)
+        gradients[block] = probes.gradients[:, :, 0]
     return Accuracies(values, gradients, tolerance)
 
 
@@ -160,10 +164,10 @@ def one_against_rest(
     train: Mapping[str, np.ndarray], test: Mapping[str, np.ndarray], windows: Sequence[np.ndarray],
     *, penalty: float = 1.0, tolerance: float = 1e-5, device: str = "cpu",
 ) -> tuple[np.ndarray, Accuracies]:  # fmt: skip
-    """A probe for each language against all others and each window; arguments as for `language_pairs`.
+    """Fit a probe for each language against all others and each window; arguments as for `language_pairs`.
 
-    Returns the accuracy (= micro F1) of naming the language whose probe has the highest score, (windows,), and the accuracies of
-    the probes, (languages, windows), languages in the order of `train`.
+    Returns the accuracy (= micro F1) of predicting the language whose probe has the highest score, (windows,), and the accuracies
+    of the probes, (languages, windows), languages in the order of `train`.
     """
     numbers = np.arange(len(train))[:, None]
     classes = np.concatenate([np.full(len(train[name]), number) for number, name in enumerate(train)])
@@ -178,7 +182,7 @@ def one_against_rest(
 def _side_by_side(
     states: Mapping[str, np.ndarray], pairs: Sequence[tuple[str, str]], columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates (pairs, n, columns) and classes (pairs, n); shorter pairs are padded with items that are left out."""
+    """Return coordinates (pairs, n, columns) and classes (pairs, n); shorter pairs are padded with items that are left out."""
     sizes = [[len(states[language]) for language in pair] for pair in pairs]
     dtype = np.result_type(*{array.dtype for array in states.values()})
     padded = np.zeros((len(pairs), max(map(sum, sizes)), len(columns)), dtype)

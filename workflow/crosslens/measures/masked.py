@@ -1,7 +1,7 @@
-"""How many masked subwords of held-out text a language model names, and how many counting its training text would.
+"""Accuracy of a masked language model on held-out text, beside baselines that count its training text.
 
-A masked language model that has learned to read its neighbours names more than pairs of subwords do. liu2020 gives no such
-number; without it nothing tells what its models compare.
+A model that has learned to use context predicts more masked subwords than bigram counts do. liu2020 gives no such number;
+without it one cannot tell whether its models have learned more than frequencies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,8 +18,8 @@ from crosslens.encoding.packing import first_texts, of_pages, windows_of
 from crosslens.encoding.texts import Texts, load_pieces
 from crosslens.encoding.unit_states import unit_states
 from crosslens.measures.conversion import share_interval
-from crosslens.measures.given import Given
 from crosslens.measures.guesses import BIGRAM, GAIN, MODEL, NAMED, guesses
+from crosslens.measures.subject import Subject
 from crosslens.recipes import Data, Masking
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.trained import load_language_model
@@ -28,18 +28,19 @@ READS = ("encoder",)
 
 
 def measure(
-    given: Given, *, corpora: Mapping[str, str], train: Mapping[str, Any], held_out: Mapping[str, Any], masking: Mapping[str, Any]
+    subject: Subject, *, corpora: Mapping[str, str], train: Mapping[str, Any], held_out: Mapping[str, Any],
+    masking: Mapping[str, Any],
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Records of each language and of all: what the model and each guess name, and their difference, with intervals over pages.
+    """Yield the accuracy of the model and of each baseline, and their difference, by language and over all languages.
 
-    train, held_out: fields of the Data of a pretraining; masking: fields of its Masking. The masked places are those in which the
-    training was scored.
+    Intervals are over pages. train, held_out: fields of the Data of a pretraining; masking: fields of its Masking. The masked
+    places are those on which the training was scored.
     """
-    torch.set_num_threads(given.threads)
-    mask = mask_piece(given.folder)  # first, as an encoder may have none
-    encoder, head = load_language_model(given.folder, given.weights)
+    torch.set_num_threads(subject.threads)
+    mask = mask_piece(subject.folder)  # first, since an encoder may have no mask
+    encoder, head = load_language_model(subject.folder, subject.weights)
     size = len(head.bias)
-    train_texts, held_out_texts = (_running_text(Data.model_validate(data), given) for data in (train, held_out))
+    train_texts, held_out_texts = (_running_text(Data.model_validate(data), subject) for data in (train, held_out))
     masked_texts = masked(held_out_texts, HELD_OUT, Masking.model_validate(masking), mask, size)
     predictions = np.empty(len(masked_texts.positions), np.int64)
 
@@ -68,7 +69,7 @@ def measure(
             }  # fmt: skip
 
 
-def _running_text(data: Data, given: Given) -> Texts:
-    folder = given.tokens[data.corpus]
+def _running_text(data: Data, subject: Subject) -> Texts:
+    folder = subject.tokens[data.corpus]
     texts = load_pieces([folder / f"{language}.{split}.parquet" for _, language, split in data.files()])
     return windows_of(first_texts(texts, data.texts), data.window, data.within)

@@ -1,4 +1,4 @@
-"""Overlap of the subwords of two texts (wu2019, section 5.3), fertility, and the share of features that two languages differ in.
+"""Overlap of the subwords of two texts (wu2019, section 5.3), and the share of features in which two languages differ.
 
 Counts are arrays over a vocabulary, (subwords,), without special subwords.
 """
@@ -8,22 +8,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-MARKS = ("##", "▁", "Ġ")  # which tell where in a word a subword stands
+MARKS = ("##", "▁", "Ġ")  # prefixes that mark a subword's position in its word
 
 
 def by_type(train: np.ndarray, test: np.ndarray) -> float:
-    """Share of the test set's different subwords that occur in training data too; nan where it has none."""
+    """Return the share of the test set's subword types that occur in the training data; nan without subwords."""
     types = test > 0
     return float((types & (train > 0)).sum() / types.sum()) if types.any() else np.nan
 
 
 def by_token(train: np.ndarray, test: np.ndarray) -> float:
-    """Share of the test set's subwords, each as often as it occurs, that occur in training data too; nan where it has none."""
+    """Return the share of the test set's subword tokens whose type occurs in the training data; nan without subwords."""
     return float(test[train > 0].sum() / test.sum()) if test.any() else np.nan
 
 
 def of_words(subwords: Sequence[str]) -> np.ndarray:
-    """Whether each subword has, beside marks, a letter and two characters or more: no digits, punctuation, single characters."""
+    """Return whether each subword has, without its mark, a letter and at least two characters, (subwords,) bool."""
     return np.array([_of_word(subword) for subword in subwords], dtype=bool)
 
 
@@ -32,10 +32,10 @@ def _of_word(subword: str) -> bool:
     return len(text) > 1 and any(unicodedata.category(character)[0] == "L" for character in text)
 
 
-def distance(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[float, int]:
-    """Share of the features with a value in both languages whose values differ, and how many these features are.
+def distance(source: Mapping[str, int], target: Mapping[str, int]) -> tuple[float, int]:
+    """Return the share of features that differ among those with a value in both languages, and the number of the latter.
 
-    one, other: feature -> value. nan without such a feature.
+    source, target: feature -> value. The share is nan without such a feature.
     """
-    common = one.keys() & other.keys()
-    return (sum(one[name] != other[name] for name in common) / len(common) if common else np.nan), len(common)
+    common = source.keys() & target.keys()
+    return (sum(source[name] != target[name] for name in common) / len(common) if common else np.nan), len(common)

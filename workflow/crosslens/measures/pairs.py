@@ -1,4 +1,4 @@
-"""Pairs of sentences and means of languages, as the measures of a shift read them."""
+"""Pairs of sentences and means of languages for the measures of a mean difference shift."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from crosslens.runs.errors import DataError
 
 
 class Mean(NamedTuple):
-    """Which mean of a language's states: of a corpus's split, and how its pieces count."""
+    """Definition of the mean of a language's states: corpus, split, weighting of the subwords, and whether special ones count."""
 
     corpus: str
     split: str
@@ -23,37 +23,37 @@ class Mean(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How tables call it: xnli dev, tokens."""
+        """Return the mean's name in tables, such as "xnli dev, mean over tokens"."""
         specials = ", with special subwords" if self.specials else ""
         weighting = "16 blocks" if self.weighting == "released" else f"mean over {self.weighting}"
         return f"{self.corpus} {self.split}, {weighting}{specials}"
 
 
 def read_pairs(folder: Path, language: str, split: str, labels: Iterable[str] = ()) -> Texts:
-    """Tokenised pairs of a language, each with its label."""
+    """Return the tokenised pairs of a language with the labels of these names."""
     return load([folder / f"{language}.{split}.parquet"], tuple(labels), (), "text")
 
 
-def parallel(one: Texts, other: Texts, what: str) -> None:
-    """Raise DataError unless two sets of pairs have the same ids in the same order."""
-    if one.ids != other.ids:
-        raise DataError(f"{what}: expected the same pairs in both languages, found others: tokenise the corpus again")
+def check_parallel(source: Texts, target: Texts, subject: str) -> None:
+    """Raise DataError unless two sets of pairs have the same ids in the same order. subject: begins the message."""
+    if source.ids != target.ids:
+        raise DataError(f"{subject}: expected the same pairs in both languages, found different ids: tokenise the corpus again")
 
 
 def mean_states(
     encoder: nn.Module, tokens: Mapping[str, Path], languages: Iterable[str], means: Iterable[Mean], segments: bool
 ) -> dict[Mean, dict[str, torch.Tensor]]:  # fmt: skip
-    """Mean states of each language, (L + 1, d) float32, under each of some means; one pass over each corpus's split."""
-    found: dict[Mean, dict[str, torch.Tensor]] = {}
-    wanted: dict[tuple[str, str], list[Mean]] = {}
+    """Return mean -> language -> mean states, (L + 1, d) float32; each corpus's split is read once."""
+    states_by_mean: dict[Mean, dict[str, torch.Tensor]] = {}
+    means_by_split: dict[tuple[str, str], list[Mean]] = {}
     for mean in means:
-        wanted.setdefault((mean.corpus, mean.split), []).append(mean)
-    for (corpus, split), of_split in wanted.items():
+        means_by_split.setdefault((mean.corpus, mean.split), []).append(mean)
+    for (corpus, split), of_split in means_by_split.items():
         texts = {language: load_pieces([tokens[corpus] / f"{language}.{split}.parquet"]) for language in languages}
         variants = tuple(dict.fromkeys(Variant(mean.weighting, mean.specials) for mean in of_split))
-        paired = bool(max(read.second.any() for read in texts.values()))
+        paired = bool(max(part.second.any() for part in texts.values()))
         computed = language_means(encoder, texts, variants, segments and paired)
         for mean in of_split:
             of_mean = computed[Variant(mean.weighting, mean.specials)]
-            found[mean] = {language: torch.from_numpy(values.astype(np.float32)) for language, values in of_mean.items()}
-    return found
+            states_by_mean[mean] = {language: torch.from_numpy(values.astype(np.float32)) for language, values in of_mean.items()}
+    return states_by_mean

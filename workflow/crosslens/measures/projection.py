@@ -1,4 +1,4 @@
-"""t-SNE of hidden states."""
+"""Projection of hidden states to the plane by t-SNE."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 from crosslens.encoding.stored import read
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 
 READS = ("states",)
 SCHEMA = pa.schema([
@@ -19,25 +19,25 @@ SCHEMA = pa.schema([
 """Points in the place of records."""
 
 
-def measure(given: Given, *, corpora: Sequence[str], tsne: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A row a point of each corpus's sample. tsne: settings of `project`."""
+def measure(subject: Subject, *, corpora: Sequence[str], tsne: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each point of each corpus's sample. tsne: settings of `project`."""
     for corpus in corpora:
-        sample = read(given.folder / corpus).sampled()
+        sample = read(subject.folder / corpus).sampled()
         points = project(sample.vectors, **tsne)
         for (x, y), label, language in zip(points.tolist(), sample.labels, sample.languages, strict=True):
             yield {"corpus": corpus, "x": x, "y": y, "label": label, "language": language}
 
 
 def project(vectors: np.ndarray, *, perplexity: float, learning_rate: float, iterations: int, seed: int) -> np.ndarray:
-    """Coordinates of each point by t-SNE, (n, 2).
+    """Return the coordinates of each point by t-SNE, (n, 2).
 
-    Settings are stated because scikit-learn's defaults have changed since 0.23, which tanti2021 used: the start is the two
-    principal components as they are there, while init="pca" now scales them down. A perplexity that needs more points than
-    there are is lowered to (n - 1) / 3.
+    Settings are explicit because scikit-learn's defaults have changed since 0.23, which tanti2021 used: the optimisation starts
+    from the unscaled first two principal components, while init="pca" now scales them down. A perplexity too large for n points
+    is lowered to (n - 1) / 3.
     """
     perplexity = min(perplexity, (len(vectors) - 1) / 3)
     start = PCA(2, svd_solver="randomized", random_state=seed).fit_transform(vectors).astype(np.float32)
-    found: np.ndarray = TSNE(
+    coordinates: np.ndarray = TSNE(
         2, perplexity=perplexity, learning_rate=learning_rate, max_iter=iterations, init=start, random_state=seed
     ).fit_transform(vectors)
-    return found
+    return coordinates

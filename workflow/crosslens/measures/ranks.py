@@ -1,4 +1,4 @@
-"""Rank correlation of scores with similarities over languages: its interval, its permutation test, and many tests at once."""
+"""Rank correlation of scores with similarities over languages, its interval and permutation test; correction for many tests."""
 
 from dataclasses import dataclass
 from itertools import permutations
@@ -17,7 +17,7 @@ SHUFFLES = 9_999
 class Correlation:
     """Spearman's rho, its 95 % bootstrap interval over languages and two-sided permutation p; nan and a remark if undefined.
 
-    Ranks that agree wholly agree in every resample: such an interval has no width, and is nan.
+    Ranks that agree perfectly do so in every resample; since such an interval would have no width, it is nan.
     """
 
     rho: float
@@ -29,7 +29,10 @@ class Correlation:
 
 
 def spearman(x: np.ndarray, y: np.ndarray, draws: int = 2000, seed: int = 0) -> Correlation:
-    """Rank correlation of scores x and similarities y, both (n,). Resamples in which one is constant have no rho: left out."""
+    """Return the rank correlation of scores x and similarities y, both (n,).
+
+    draws: number of bootstrap resamples; those in which x or y is constant have no rho and are left out.
+    """
     n = len(x)
     if n < LEAST:
         return Correlation(np.nan, np.nan, np.nan, np.nan, n, f"undefined: {n} languages, at least {LEAST} needed")
@@ -46,20 +49,20 @@ def spearman(x: np.ndarray, y: np.ndarray, draws: int = 2000, seed: int = 0) -> 
     if n <= EXACT:
         shuffled = np.array(list(permutations(y)))
     else:
-        # The pairing as it is counts as one of the shuffles, so that p is never 0.
+        # The observed pairing counts as one of the shuffles, so that p is never 0.
         shuffled = np.vstack([y, generator.permuted(np.tile(y, (SHUFFLES, 1)), axis=1)])
     extreme = np.abs(_rho(np.broadcast_to(x, shuffled.shape), shuffled)) >= abs(rho) - 1e-12
     return Correlation(rho, float(low), float(high), float(extreme.mean()), n, remark)
 
 
 def _rho(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Spearman's rho of each row, ties sharing their mean rank: (m, n), (m, n) -> (m,); nan for a constant row."""
+    """Return Spearman's rho of each pair of rows, (m,), of x and y (m, n); ties share their mean rank; nan for constant rows."""
     a, b = (pd.DataFrame(values).rank(axis=1).to_numpy() for values in (x, y))  # scipy.stats takes half a second to import
     return rowwise(a, b)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """P values (m,) corrected for m tests (Holm 1979); nan stays nan and is no test."""
+    """Return p values (m,) corrected for m tests (Holm 1979); nan stays nan and does not count as a test."""
     adjusted = np.full(len(p), np.nan)
     order = np.argsort(p)[: np.isfinite(p).sum()]  # nan sorts last
     steps = np.arange(len(order), 0, -1) * p[order]

@@ -1,4 +1,4 @@
-"""Texts as a masked language model turns them into another language: table 1 of liu2020."""
+"""Texts that a masked language model turns into another language: table 1 of liu2020."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,8 +9,8 @@ import torch
 
 from crosslens.encoding.shift import Shift
 from crosslens.measures.conversion import share, vocabulary
-from crosslens.measures.given import Given
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
+from crosslens.measures.subject import Subject
 from crosslens.measures.translation import compare, translate
 from crosslens.runs.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer
@@ -20,48 +20,48 @@ READS = ("encoder",)
 SCHEMA = pa.schema([
     ("recipe", pa.string()), ("seed", pa.int64()),
     ("item", pa.string()),  # en->fr
-    ("number", pa.int64()),  # of the pair in the test set, from 1
+    ("number", pa.int64()),  # number of the pair in the test set, from 1
     ("layer", pa.int64()), ("weight", pa.float64()),  # of the shift
     ("text", pa.string()), ("output", pa.string()), ("reference", pa.string()),  # subwords with spaces between
-    ("value", pa.float64()), ("n", pa.int64()),  # share of the target language's own; subwords of the output
+    ("value", pa.float64()), ("n", pa.int64()),  # share of the target language's own subwords; number of subwords of the output
 ])  # fmt: skip
-"""A row a text and weight in the place of records."""
+"""Columns of the rows, one for each text and weight, which this kind yields instead of records."""
 
 
 def measure(
-    given: Given, *, corpora: Mapping[str, str], pairs: str, directions: Sequence[Sequence[str]], means: Mapping[str, Any],
+    subject: Subject, *, corpora: Mapping[str, str], pairs: str, directions: Sequence[Sequence[str]], means: Mapping[str, Any],
     weights: Sequence[float], layer: int, numbers: Sequence[int], segments: bool,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Rows of SCHEMA for the pairs of these numbers. Raises DataError where there are less pairs."""
-    torch.set_num_threads(given.threads)
-    encoder, head = load_language_model(given.folder, given.weights)
+    """Yield rows of SCHEMA for the pairs of these numbers. Raises DataError if the corpus has fewer pairs."""
+    torch.set_num_threads(subject.threads)
+    encoder, head = load_language_model(subject.folder, subject.weights)
     layer = min(layer, int(encoder.config.num_hidden_layers))  # type: ignore[union-attr, arg-type]
     languages = list(dict.fromkeys(language for direction in directions for language in direction))
     mean = Mean(**means)
-    found = mean_states(encoder, given.tokens, languages, [mean], segments)[mean]
-    tokenizer = load_tokenizer(given.folder)
-    whole = {language: read_pairs(given.tokens[pairs], language, "test") for language in languages}
+    states = mean_states(encoder, subject.tokens, languages, [mean], segments)[mean]
+    tokenizer = load_tokenizer(subject.folder)
+    whole = {language: read_pairs(subject.tokens[pairs], language, "test") for language in languages}
     vocabularies = {language: vocabulary(texts, len(head.bias)) for language, texts in whole.items()}
     most = len(next(iter(whole.values())))
     if wrong := [number for number in numbers if number > most]:
         raise DataError(f"samples: expected numbers of pairs up to {most}, found {', '.join(map(str, wrong))}: name others")
     chosen = np.array(numbers) - 1
-    some = {language: texts.take(chosen) for language, texts in whole.items()}
+    samples = {language: texts.take(chosen) for language, texts in whole.items()}
 
     def text(pieces: np.ndarray) -> str:
         return " ".join(str(tokenizer.id_to_token(int(piece))) for piece in pieces)
 
     for source, target in directions:
-        cells = {weight: Shift(layer, weight, found[target][layer] - found[source][layer]) for weight in (0.0, *weights)}
-        outputs = translate(encoder, head, some[source], cells, segments)
+        cells = {weight: Shift(layer, weight, states[target][layer] - states[source][layer]) for weight in (0.0, *weights)}
+        outputs = translate(encoder, head, samples[source], cells, segments)
         for index, number in enumerate(numbers):
-            one, other = (some[language].take(np.array([index])) for language in (source, target))
-            before = int((some[source].lengths[:index] - 2).sum())
+            original, translation = (samples[language].take(np.array([index])) for language in (source, target))
+            before = int((samples[source].lengths[:index] - 2).sum())
             for weight, output in outputs.items():
-                part = output[before : before + int(one.lengths[0]) - 2]
-                counts = compare(one, other, part, vocabularies[source], vocabularies[target])
+                part = output[before : before + int(original.lengths[0]) - 2]
+                counts = compare(original, translation, part, vocabularies[source], vocabularies[target])
                 yield {
                     "item": f"{source}->{target}", "number": number, "layer": layer, "weight": weight,
-                    "text": text(one.pieces[1:-1]), "output": text(part), "reference": text(other.pieces[1:-1]),
+                    "text": text(original.pieces[1:-1]), "output": text(part), "reference": text(translation.pieces[1:-1]),
                     "value": share(counts, "target"), "n": len(part),
                 }  # fmt: skip

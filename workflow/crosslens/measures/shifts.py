@@ -1,11 +1,11 @@
-"""What measures of a shift call their numbers: shared with the tables, which run no encoder."""
+"""Names of the numbers that measures of a shift yield, shared with the tables, which run no encoder."""
 
-# How the states are shifted: definitions of token translation.
+# Definitions of token translation: the shift of the states.
 NO_SHIFT, SHIFT, RANDOM, THIRD, MASKED = (
     "no shift", "mean difference shift", "random direction", "shift to a third language", "one masked subword, no shift",
 )  # fmt: skip
 
-# What is measured of the outputs of token translation.
+# Measures of the outputs of token translation.
 BLEU_1, CONVERT_RATE = "BLEU-1", "convert rate"
 WITHOUT_PENALTY, MEAN_BLEU = "BLEU-1 without brevity penalty", "BLEU-1, mean of texts"
 SHARES = {
@@ -14,7 +14,7 @@ SHARES = {
 }  # fmt: skip
 PROBABILITY = "probability of subwords of the target alone"
 
-# Of a classifier: accuracy at every weight has the definitions above, and these where a weight was selected.
+# Measures of a classifier: accuracy at every weight has the definitions above, accuracy at a selected weight these.
 ACCURACY, GAIN = "accuracy", "gain in accuracy"
 SELECTED, ONE_WEIGHT, ORACLE, RANDOM_SELECTED = (
     "weight selected on development data", "one weight for all languages", "best weight on test data",

@@ -9,26 +9,26 @@ import numpy as np
 from crosslens.corpora.treebanks import document
 from crosslens.encoding.stored import by_language, read_layers
 from crosslens.measures.cka import compare
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.runs.errors import DataError
 
 READS = ("states",)
 
 
-def measure(given: Given, *, corpus: str, reference: str, draws: int) -> Iterator[dict[str, Any]]:
-    """CKA by language, layer and definition, and its floor, `draws` shuffled pairings.
+def measure(subject: Subject, *, corpus: str, reference: str, draws: int) -> Iterator[dict[str, Any]]:
+    """Yield CKA by language, layer and definition, and its floor from `draws` shuffled pairings.
 
-    corpus: of parallel texts, whose sentences are aligned by their ids; the jackknife leaves out documents. Raises DataError
-    where a language has other sentences.
+    corpus: parallel texts, whose sentences are aligned by their ids; the jackknife leaves out documents. reference: language with
+    which all others are compared. Raises DataError if the sentences of a language differ from the reference's.
     """
-    paths = by_language(given.folder / corpus)
+    paths = by_language(subject.folder / corpus)
     ids, states = read_layers(paths[reference])
     blocks = np.unique([document(id) for id in ids], return_inverse=True)[1]
-    others = {language: _aligned(path, reference, ids) for language, path in paths.items() if language != reference}
+    translations = {language: _aligned(path, reference, ids) for language, path in paths.items() if language != reference}
     common = {"item": "similarity", "corpus": corpus, "split": "test"}
-    by_definition = compare(states, others, draws=draws, seed=given.seed, blocks=blocks, threads=given.threads)
+    by_definition = compare(states, translations, draws=draws, seed=subject.seed, blocks=blocks, threads=subject.threads)
     for definition, similarity in by_definition.items():
-        for row, language in enumerate(others):
+        for row, language in enumerate(translations):
             for layer in range(len(states)):
                 place = common | {"language": language, "layer": layer, "definition": definition, "n": similarity.n}
                 value, low, high = (float(part[row, layer]) for part in (similarity.value, similarity.low, similarity.high))
@@ -37,7 +37,7 @@ def measure(given: Given, *, corpus: str, reference: str, draws: int) -> Iterato
 
 
 def _aligned(path: Path, reference: str, ids: list[str]) -> list[np.ndarray]:
-    """States of a language whose sentences are those of the reference, in the same order."""
+    """Return the states of a language, whose sentences must be those of the reference in the same order."""
     own_ids, states = read_layers(path)
     if own_ids != ids:
         different = ", ".join(sorted(set(own_ids) ^ set(ids))[:3]) or "in another order"

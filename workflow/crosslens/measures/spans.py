@@ -1,11 +1,11 @@
-"""F1 of named entities: spans of IOB2 tags, in whole sentences and in windows of long ones."""
+"""F1 of named entities, read as spans of IOB2 tags in whole sentences and in the windows of long ones."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import ACROSS_WINDOWS, F1, F1_BY_WINDOW, F1_MISC_AS_O, F1_STRICT
 from crosslens.numerics.f1 import chunk_counts, cut_shares, flattened, micro_f1, sentences
 from crosslens.numerics.intervals import score_interval
@@ -14,14 +14,14 @@ from crosslens.storage import parquet
 READS = ("predictions",)
 
 
-def measure(given: Given, *, head: str, labels: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Scores on each corpus, split and language, with intervals over sentences. labels: the tags, `O` among them.
+def measure(subject: Subject, *, head: str, labels: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the scores on each corpus, split and language, with intervals over sentences. labels: the tags, `O` among them.
 
-    The windows of a long sentence are put together before spans are found. F1_BY_WINDOW is the published score of wu2019 and of
-    XTREME, which find them in each window: an entity across an edge is two. It is there in any case, equal to F1 where no
-    sentence has several windows, so that what reads it need not know.
+    The windows of a long sentence are joined before spans are read. F1_BY_WINDOW is the published score of wu2019 and of XTREME,
+    which read spans in each window, so that an entity across an edge counts as two. It is yielded even if no sentence has several
+    windows and it equals F1, so that tables can rely on it.
     """
-    table = parquet.read(given.folder / "predictions.parquet").to_pandas()
+    table = parquet.read(subject.folder / "predictions.parquet").to_pandas()
     table = table[table["head"] == head]
     for (corpus, split, language), part in table.groupby(["corpus", "split", "language"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split, "language": language}
@@ -32,12 +32,12 @@ def measure(given: Given, *, head: str, labels: Sequence[str]) -> Iterator[dict[
         whole = sentences(part["id"].tolist())
         n = int(whole[-1]) + 1
         readings = _readings(gold, predicted, whole[rows], labels)
-        found = {name: chunk_counts(*tags, whole[rows], n, labels) for name, tags in readings.items()}
-        found[F1_BY_WINDOW] = chunk_counts(gold, predicted, rows, len(part), labels).together(whole)
-        entities = int(found[F1].true.sum())
-        crossings = found[F1_BY_WINDOW].true.sum() - entities  # each adds a span
+        counts_by_definition = {name: chunk_counts(*tags, whole[rows], n, labels) for name, tags in readings.items()}
+        counts_by_definition[F1_BY_WINDOW] = chunk_counts(gold, predicted, rows, len(part), labels).together(whole)
+        entities = int(counts_by_definition[F1].true.sum())
+        crossings = counts_by_definition[F1_BY_WINDOW].true.sum() - entities  # each crossing adds a span
         yield place | {"measure": "cut", "definition": ACROSS_WINDOWS, "value": crossings / max(entities, 1), "n": entities}
-        for definition, counts in found.items():
+        for definition, counts in counts_by_definition.items():
             value, low, high = score_interval(counts, micro_f1)
             yield place | {"measure": "score", "definition": definition, "value": value, "low": low, "high": high,
                            "n": int(counts.true.sum())}  # fmt: skip
@@ -46,9 +46,9 @@ def measure(given: Given, *, head: str, labels: Sequence[str]) -> Iterator[dict[
 def _readings(
     gold: np.ndarray, predicted: np.ndarray, rows: np.ndarray, labels: Sequence[str]
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Definition -> gold and predicted tags as it reads them.
+    """Return definition -> gold and predicted tags as that definition reads them.
 
-    A gold MISC can only be missed by a model whose training data have none; with MISC as O it is not asked for.
+    A model whose training data have no MISC can only miss a gold MISC; F1_MISC_AS_O does not count it.
     """
     outside = labels.index("O")
     misc = [number for number, tag in enumerate(labels) if tag.endswith("-MISC")]
@@ -60,14 +60,14 @@ def _readings(
 
 
 def strict(tags: np.ndarray, sentences: np.ndarray, labels: Sequence[str]) -> np.ndarray:
-    """Tags whose I- do not continue a span of their type made O: what seqeval reads in strict mode under IOB2."""
-    outside, read = labels.index("O"), tags.copy()
+    """Return tags with each I- that does not continue a span of its type replaced by O, as seqeval's strict IOB2 reads them."""
+    outside, strict_tags = labels.index("O"), tags.copy()
     before, sentence = "O", -1
     for place, (number, row) in enumerate(zip(tags.tolist(), sentences.tolist(), strict=True)):
         tag = labels[number]
         if row != sentence:
             before, sentence = "O", row
         if tag.startswith("I-") and before[2:] != tag[2:]:
-            tag, read[place] = "O", outside
+            tag, strict_tags[place] = "O", outside
         before = tag
-    return read
+    return strict_tags

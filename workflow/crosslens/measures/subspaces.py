@@ -1,11 +1,11 @@
-"""Subspaces in which the hidden states of languages differ, by layer and method; an artefact that trainings and probes read."""
+"""Subspaces in which the hidden states of languages differ, by layer and method, for trainings and probes to read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from crosslens.encoding import subspaces as files
 from crosslens.encoding.stored import by_language, layers, read_random, width
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.densray import centroids, densray
 from crosslens.numerics.linear import lda, leace, lsar
 from crosslens.numerics.statistics import Statistics
@@ -13,7 +13,7 @@ from crosslens.numerics.subspace import Subspace
 
 READS = ("states",)
 SCHEMA = files.SCHEMA
-"""A row a layer and method in the place of records."""
+"""Columns of the rows, one for each layer and method, which this kind yields instead of records."""
 METHODS: Mapping[str, Callable[[Statistics], Subspace]] = {
     "densray": densray,
     "means": centroids,
@@ -23,16 +23,16 @@ METHODS: Mapping[str, Callable[[Statistics], Subspace]] = {
 }
 
 
-def measure(given: Given, *, corpus: str, split: str, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A row of SCHEMA for each layer that is stored of a corpus, from its evenly drawn words of a split, and method.
+def measure(subject: Subject, *, corpus: str, split: str, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield a row of SCHEMA for each stored layer of a corpus and each method, from the evenly drawn words of a split.
 
-    One language's states at one layer are in memory at a time. Directions beyond the rank are random ones (`Subspace.completed`).
+    One language's states at one layer are in memory at a time. Directions beyond the rank are random (`Subspace.completed`).
     """
-    paths = by_language(given.folder / corpus)
-    for layer in layers(given.folder / corpus):
+    paths = by_language(subject.folder / corpus)
+    for layer in layers(subject.folder / corpus):
         statistics = Statistics(width(next(iter(paths.values())), layer))
         for language, path in paths.items():
             statistics.update(read_random(path, layer, split), language)
         for method in methods:
-            subspace = METHODS[method](statistics).completed(seed=given.seed)
+            subspace = METHODS[method](statistics).completed(seed=subject.seed)
             yield {"layer": layer, "method": method, "n": statistics.sizes.astype(int).tolist()} | files.row(subspace)

@@ -1,7 +1,7 @@
 """Zero-shot transfer of a classifier of pairs under a mean difference shift towards its source language (liu2020, section 4.3).
 
-The paper selects the weight on development data of each language, which is then not unseen; beside it stand one weight for all
-languages, the best weight of the test set, and the same with a random vector of the same length.
+The paper selects the weight on development data of each target language, so that transfer is not strictly zero-shot. For
+comparison there are one weight for all languages, the best weight on the test set, and random vectors of the same length.
 """
 
 import logging
@@ -17,9 +17,9 @@ from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.shift import Shift, for_each_shift, random_direction
 from crosslens.encoding.texts import Texts
-from crosslens.measures.given import Given
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
+from crosslens.measures.subject import Subject
 from crosslens.numerics.intervals import mean_interval
 from crosslens.numerics.streams import stream
 from crosslens.runs.progress import Progress
@@ -32,30 +32,30 @@ READS = ("encoder",)
 
 
 def measure(
-    given: Given, *, corpora: Mapping[str, str], pairs: str, source: str, languages: Sequence[str], means: Mapping[str, Any],
+    subject: Subject, *, corpora: Mapping[str, str], pairs: str, source: str, languages: Sequence[str], means: Mapping[str, Any],
     layer: int, weights: Sequence[float], labels: Sequence[str], segments: bool,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Accuracy of each language at each weight, on dev and test; selected ones on test, and their gain over no shift.
+    """Yield each language's accuracy at each weight on dev and test, and its gain over no shift at selected weights on test.
 
-    layer: whose output is shifted. The interval of a gain is Student's t over test pairs; none where no prediction differs. Where
-    the languages have the same pairs, the mean gain of all has one too, over pairs in all languages.
+    layer: the layer whose output is shifted. The interval of a gain is Student's t over test pairs; without one if no prediction
+    differs. If all languages have the same pairs, the mean gain over languages has an interval over pairs too.
     """
-    torch.set_num_threads(given.threads)
+    torch.set_num_threads(subject.threads)
     units = Units(unit="text", segments=segments)
-    model = load_classifier(given.folder, given.weights, {TASK: LinearHead(labels=tuple(labels))}, units)
+    model = load_classifier(subject.folder, subject.weights, {TASK: LinearHead(labels=tuple(labels))}, units)
     mean, every = Mean(**means), list(dict.fromkeys([0.0, *weights]))
-    found = mean_states(model.encoder, given.tokens, [source, *languages], [mean], segments)[mean]
+    states = mean_states(model.encoder, subject.tokens, [source, *languages], [mean], segments)[mean]
     right: dict[tuple[str, str, bool], np.ndarray] = {}  # language, split, random -> (weights, pairs) bool
-    gains: dict[str, list[np.ndarray]] = defaultdict(list)  # definition -> of each language, (pairs,)
-    tested: set[tuple[str, ...]] = set()  # ids of the pairs of each language
+    gains: dict[str, list[np.ndarray]] = defaultdict(list)  # definition -> gains of each language, (pairs,)
+    tested: set[tuple[str, ...]] = set()  # the ids of each language's pairs
     for language in Progress(1 + len(languages), "languages", logger).over([source, *languages]):
-        vector = found[source][layer] - found[language][layer]
-        drawn = random_direction(vector, stream(given.seed, "random direction", language, source))
+        vector = states[source][layer] - states[language][layer]
+        random_vector = random_direction(vector, stream(subject.seed, "random direction", language, source))
         for split in ("dev", "test"):
-            texts = read_pairs(given.tokens[pairs], language, split, labels)
+            texts = read_pairs(subject.tokens[pairs], language, split, labels)
             tested |= {tuple(texts.ids)} if split == "test" and language != source else set()
             for random in (False, True):
-                cells = {weight: Shift(layer, weight, drawn if random else vector) for weight in every}
+                cells = {weight: Shift(layer, weight, random_vector if random else vector) for weight in every}
                 cells = {0.0: cells[0.0]} if language == source else cells
                 classes = classify(model, texts, cells)
                 right[language, split, random] = np.stack([classes[weight] == texts.labels[TASK] for weight in cells])
@@ -92,14 +92,14 @@ def measure(
 
 
 def classify(model: EncoderWithHeads, texts: Texts, cells: Mapping[Any, Shift]) -> dict[Any, np.ndarray]:
-    """Class of each text under each shift, (n,)."""
-    found = {key: np.empty(len(texts), np.int64) for key in cells}
+    """Return the class of each text under each shift, (n,) each. cells: key -> shift."""
+    classes = {key: np.empty(len(texts), np.int64) for key in cells}
 
     def step(key: Hashable, batch: Batch, states: torch.Tensor) -> None:
         rows = batch.rows.to(states.device)
-        read = states[rows, batch.columns.to(states.device)].float()
-        sizes = torch.ones(len(read), dtype=torch.long)
-        found[key][batch.words] = model.head(TASK).classes(read, sizes, {})[TASK].cpu().numpy()
+        features = states[rows, batch.columns.to(states.device)].float()
+        sizes = torch.ones(len(features), dtype=torch.long)
+        classes[key][batch.words] = model.head(TASK).classes(features, sizes, {})[TASK].cpu().numpy()
 
     for_each_shift(texts, model.encoder, model.units.segments, cells, step)
-    return found
+    return classes

@@ -1,8 +1,8 @@
-"""Unsupervised token translation: what a masked language model names in each place under a mean difference shift.
+"""Unsupervised token translation: the predictions of a masked language model in each place under a mean difference shift.
 
-liu2020, section 4.2: tables 1 and 2, figures 7 and 8. A pair is read as [CLS] premise [SEP] hypothesis [SEP]; what is named in
-the places of the first and last special subword is left out, and that of the one between the texts counts, as table 1's sample
-shows.
+liu2020, section 4.2: tables 1 and 2, figures 7 and 8. A pair is read as [CLS] premise [SEP] hypothesis [SEP]; predictions in the
+places of the first and the last special subword are left out, that in the place of the [SEP] between the texts counts, as the
+sample of table 1 shows.
 """
 
 import logging
@@ -30,8 +30,7 @@ from crosslens.measures.conversion import (
     share_interval,
     vocabulary,
 )
-from crosslens.measures.given import Given
-from crosslens.measures.pairs import Mean, mean_states, parallel, read_pairs
+from crosslens.measures.pairs import Mean, check_parallel, mean_states, read_pairs
 from crosslens.measures.shifts import (
     BLEU_1,
     CONVERT_RATE,
@@ -45,6 +44,7 @@ from crosslens.measures.shifts import (
     THIRD,
     WITHOUT_PENALTY,
 )
+from crosslens.measures.subject import Subject
 from crosslens.numerics.streams import stream
 from crosslens.recipes import Masking
 from crosslens.runs.progress import Progress
@@ -60,42 +60,43 @@ GRID_SPLITS = ("test", "dev")
 
 
 def measure(
-    given: Given, *, corpora: Mapping[str, str], pairs: str, directions: Sequence[Sequence[str]],
+    subject: Subject, *, corpora: Mapping[str, str], pairs: str, directions: Sequence[Sequence[str]],
     means: Sequence[Mapping[str, Any]], weights: Sequence[float], negative_weights: Sequence[float], layer: int,
     masked_source: str, segments: bool, seed: int,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Records of each direction (item en->de), layer, weight and mean (subspace), the first of which is the paper's here.
+    """Yield the records of each direction (item en->de), layer, weight and mean (column subspace).
 
-    Under the first mean all layers and weights, on dev too, for selection; negative weights and shifts to the next of the
-    languages at one layer; random directions of the same length there, and at all layers with the largest weight. Under the
-    others that layer alone. The vocabularies of languages are those of the split that is translated.
+    means: definitions of the mean, the paper's first. Under the first, all layers and weights are tried, on dev too, for
+    selection; negative weights and shifts to a third language at `layer` alone; random directions of the same length there, and
+    at all layers with the largest weight. Under the other means `layer` alone is shifted. The vocabulary of a language is that of
+    the split that is translated.
     """
-    torch.set_num_threads(given.threads)
-    mask = mask_piece(given.folder)  # first, as an encoder may have none
-    encoder, head = load_language_model(given.folder, given.weights)
+    torch.set_num_threads(subject.threads)
+    mask = mask_piece(subject.folder)  # first, since an encoder may have no mask
+    encoder, head = load_language_model(subject.folder, subject.weights)
     top, size = int(encoder.config.num_hidden_layers), len(head.bias)  # type: ignore[union-attr, arg-type]
     layer = min(layer, top)
     languages = list(dict.fromkeys(language for direction in directions for language in direction))
-    asked = [Mean(**mean) for mean in means]
-    found = mean_states(encoder, given.tokens, languages, asked, segments)
+    mean_definitions = [Mean(**mean) for mean in means]
+    states = mean_states(encoder, subject.tokens, languages, mean_definitions, segments)
     texts = {
-        (language, split): read_pairs(given.tokens[pairs], language, split) for split in GRID_SPLITS for language in languages
+        (language, split): read_pairs(subject.tokens[pairs], language, split) for split in GRID_SPLITS for language in languages
     }
-    vocabularies = {key: vocabulary(read, size) for key, read in texts.items()}
+    vocabularies = {key: vocabulary(part, size) for key, part in texts.items()}
     for source, split in Progress(len(texts), "languages and splits", logger).over(texts):
-        cells: dict[Cell, Shift] = {Cell(None, NO_SHIFT, asked[0].name, 0, 0.0): Shift(0, 0.0, torch.zeros(0))}
-        targets = [target for one, target in directions if one == source]
+        cells: dict[Cell, Shift] = {Cell(None, NO_SHIFT, mean_definitions[0].name, 0, 0.0): Shift(0, 0.0, torch.zeros(0))}
+        targets = [target for first, target in directions if first == source]
         for target in targets:
-            differences = {mean.name: of[target] - of[source] for mean, of in found.items()}
+            differences = {mean.name: means_of[target] - means_of[source] for mean, means_of in states.items()}
             away = third(languages, source, target)
-            other = None if away is None else found[asked[0]][away] - found[asked[0]][source]
+            away_shift = None if away is None else states[mean_definitions[0]][away] - states[mean_definitions[0]][source]
             options = (weights, negative_weights, layer, stream(seed, "random direction", source, target))
-            cells |= of_direction(target, differences, other, *options, everything=split == "test")
+            cells |= of_direction(target, differences, away_shift, *options, everything=split == "test")
         outputs = translate(encoder, head, texts[source, split], cells, segments) if targets else {}
         for target in targets:
             for cell, output in ((cell, output) for cell, output in outputs.items() if cell.target in (None, target)):
-                of_both = (vocabularies[source, split], vocabularies[target, split])
-                counts = compare(texts[source, split], texts[target, split], output, *of_both)
+                vocabulary_pair = (vocabularies[source, split], vocabularies[target, split])
+                counts = compare(texts[source, split], texts[target, split], output, *vocabulary_pair)
                 row = {
                     "item": f"{source}->{target}", "corpus": pairs, "language": target, "split": split, "layer": cell.layer,
                     "weight": cell.weight, "definition": cell.definition, "subspace": cell.mean, "n": len(output),
@@ -106,11 +107,11 @@ def measure(
     }
     hidden = hide(texts[masked_source, "test"], mask, size)
     row = {"corpus": pairs, "split": "test"}
-    yield from (row | found for found in masked_outputs(encoder, head, hidden, alone, segments))
+    yield from (row | record for record in masked_outputs(encoder, head, hidden, alone, segments))
 
 
 class Cell(NamedTuple):
-    """A place of the grid. target: language, None: any; mean: its name."""
+    """A cell of the grid of shifts. target: language; None: any. mean: name of its definition."""
 
     target: str | None
     definition: str
@@ -120,29 +121,31 @@ class Cell(NamedTuple):
 
 
 def of_direction(
-    target: str, differences: Mapping[str, torch.Tensor], other: torch.Tensor | None, weights: Sequence[float],
+    target: str, differences: Mapping[str, torch.Tensor], away: torch.Tensor | None, weights: Sequence[float],
     negative_weights: Sequence[float], layer: int, seed: int, *, everything: bool,
 ) -> dict[Cell, Shift]:  # fmt: skip
-    """Shifts of a direction; differences: of the means at all layers, (L + 1, d), by the mean's name, other: to a third language.
+    """Return the shifts of a direction by cell.
 
-    everything: beside the grid of the first mean what is compared with it.
+    differences: name of the mean -> difference of the languages' means at all layers, (L + 1, d); the first is the paper's.
+    away: the difference to a third language, (L + 1, d). everything: whether the shifts that the grid of the first mean is
+    compared with are returned too.
     """
-    (first, difference), *others = differences.items()
-    made = [(SHIFT, first, at, weight, difference[at]) for at in range(1, len(difference)) for weight in weights]
+    (first, difference), *rest = differences.items()
+    shifts = [(SHIFT, first, at, weight, difference[at]) for at in range(1, len(difference)) for weight in weights]
     if everything:
-        made += [(SHIFT, first, layer, weight, difference[layer]) for weight in negative_weights]
+        shifts += [(SHIFT, first, layer, weight, difference[layer]) for weight in negative_weights]
         for at in range(1, len(difference)):
-            drawn = random_direction(difference[at], stream(seed, at))
-            made += [(RANDOM, first, at, weight, drawn) for weight in weights if at == layer or weight == max(weights)]
-        made += [] if other is None else [(THIRD, first, layer, weight, other[layer]) for weight in weights]
-        made += [(SHIFT, name, layer, weight, vectors[layer]) for name, vectors in others for weight in weights]
+            random_vector = random_direction(difference[at], stream(seed, at))
+            shifts += [(RANDOM, first, at, weight, random_vector) for weight in weights if at == layer or weight == max(weights)]
+        shifts += [] if away is None else [(THIRD, first, layer, weight, away[layer]) for weight in weights]
+        shifts += [(SHIFT, name, layer, weight, vectors[layer]) for name, vectors in rest for weight in weights]
     return {
-        Cell(target, definition, name, at, weight): Shift(at, weight, vector) for definition, name, at, weight, vector in made
+        Cell(target, definition, name, at, weight): Shift(at, weight, vector) for definition, name, at, weight, vector in shifts
     }
 
 
 def third(languages: Sequence[str], source: str, target: str) -> str | None:
-    """The next of the languages after the target, in a circle, that is neither; None where there are but two."""
+    """Return the next language after the target, in a circle, that is neither source nor target; None if there are only two."""
     place = languages.index(target) + 1
     return next((code for code in (*languages[place:], *languages) if code not in (source, target)), None)
 
@@ -150,7 +153,7 @@ def third(languages: Sequence[str], source: str, target: str) -> str | None:
 def translate(
     encoder: nn.Module, head: LanguageModel, texts: Texts, cells: Mapping[Any, Shift], segments: bool
 ) -> dict[Any, np.ndarray]:  # fmt: skip
-    """The most probable subword in each inner place of texts, flat, (n_pieces - 2 n,) int32, under each shift."""
+    """Return the most probable subword in each inner place of texts under each shift, flat, (n_pieces - 2 n,) int32."""
     inner = inner_pieces(texts)
     outputs, naming = {key: np.empty(len(inner.positions), np.int32) for key in cells}, Naming(head)
 
@@ -163,17 +166,20 @@ def translate(
 
 
 def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndarray, of_target: np.ndarray) -> Counts:
-    """Counts of outputs for some texts against their translations; of_source, of_target: vocabularies."""
-    parallel(source, target, "translation")
+    """Return the counts of outputs for source texts against their translations, the target texts.
+
+    of_source, of_target: vocabularies of the languages, (vocabulary,) bool.
+    """
+    check_parallel(source, target, "translation")
     reference = inner_pieces(target)
     rows = np.repeat(reference.piece_offsets[:-1], np.diff(reference.word_offsets)) + reference.positions
-    given = inner_pieces(source)
-    before = source.pieces[np.repeat(given.piece_offsets[:-1], np.diff(given.word_offsets)) + given.positions]
-    return count(output, given.word_offsets, target.pieces[rows], reference.word_offsets, of_source, of_target, before)
+    inner = inner_pieces(source)
+    before = source.pieces[np.repeat(inner.piece_offsets[:-1], np.diff(inner.word_offsets)) + inner.positions]
+    return count(output, inner.word_offsets, target.pieces[rows], reference.word_offsets, of_source, of_target, before)
 
 
 def _scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Iterator[dict[str, Any]]:
-    """Convert rate and BLEU-1; everything: with their intervals, and shares and variants of BLEU-1."""
+    """Yield convert rate and BLEU-1; everything: with their intervals, and with shares and variants of BLEU-1."""
     rate, score = convert_rate(counts), bleu(counts)
     ends: Any = intervals(counts) if everything else ((None, None), (None, None))
     for name, value, (low, high) in ((CONVERT_RATE, rate, ends[0]), (BLEU_1, score, ends[1])):
@@ -185,7 +191,7 @@ def _scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Iter
 
 
 def hide(texts: Texts, mask: int, size: int) -> Texts:
-    """15 % of the subwords of texts, each masked by itself in a copy of its text; size: of the vocabulary."""
+    """Return copies of texts in each of which one of 15 % of the subwords is masked. size: of the vocabulary."""
     masked_texts = masked(texts, HELD_OUT, Masking(masked=1.0, random=0.0), mask, size)
     copies = texts.take(np.repeat(np.arange(len(texts)), np.diff(masked_texts.word_offsets)))
     pieces = copies.pieces.copy()
@@ -199,10 +205,10 @@ def hide(texts: Texts, mask: int, size: int) -> Texts:
 def masked_outputs(
     encoder: nn.Module, head: LanguageModel, masked_texts: Texts, alone: Mapping[str, np.ndarray], segments: bool
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """How often a masked subword is named, how often one that another language alone has, and how probable such are together.
+    """Yield how often a masked subword is predicted, and how often, and with which probability, one of another language is.
 
-    masked_texts: copies of texts of one language, each with one masked place (`hide`); alone: language -> the subwords that it
-    has and this one has not, (vocabulary,).
+    masked_texts: copies of texts of one language, each with one masked place (`hide`); alone: language -> the subwords that occur
+    in it and not in the language of the texts, (vocabulary,) bool.
     """
     predictions = np.empty(len(masked_texts), np.int64)
     probable = np.empty((len(masked_texts), len(alone)))

@@ -1,8 +1,7 @@
-"""What probes tell of a language's typology from its words: WALS's features, liang2021, section 4.2.
+"""Accuracy of probes that tell typological features (WALS) from the states of words: liang2021, section 4.2.
 
-A probe can learn a feature by learning languages, if it is tested on languages that it was trained on, as the paper tests it.
-So beside that split stand values that were shuffled among languages, and a split that holds out whole families, with the most
-frequent value.
+A probe that is tested on the languages it was trained on, as in the paper, can learn languages instead of features. Controls are
+values shuffled among languages, and a split that holds out whole families, beside the most frequent value as a baseline.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -12,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from crosslens.encoding.stored import by_language, layers
-from crosslens.measures.coordinates import Read, States, held_out, split_words, subspaces
-from crosslens.measures.given import Given
+from crosslens.measures.coordinates import Coordinates, States, held_out, split_words, subspaces
+from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import (
     FEATURES,
     FEATURES_HELD_OUT,
@@ -27,92 +26,100 @@ from crosslens.numerics.windows import FIRST, SCATTERED, of_layer
 from crosslens.storage import parquet
 
 READS = ("states", "typology")
-AT_ONCE = 2**26  # logits of test words in memory at once
-HELD_OUT = (FIRST, SCATTERED)  # windows that are tested on families that were held out
+AT_ONCE = 2**26  # number of logits of test words in memory at a time
+HELD_OUT = (FIRST, SCATTERED)  # kinds of windows that are tested on held-out families too
 
 Values = Mapping[str, Mapping[str, int]]
 """Feature -> language -> value."""
 
 
 def measure(
-    given: Given, *, corpus: str, typology: str, methods: Sequence[str], seeds: Sequence[int], share: float,
+    subject: Subject, *, corpus: str, typology: str, methods: Sequence[str], seeds: Sequence[int], share: float,
     family: Mapping[str, str], features: int | None, words: int, held_out_words: int, folds: int, dimensions: Sequence[int],
     bands: Sequence[int], layer_dimension: int, band: int, draws: int, tolerance: float, multinomial: bool,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Mean micro F1 over features for each seed with a fit, words, features, folds and random windows of its own.
+    """Yield the mean micro F1 over features; each seed has its own fit, words, features, folds and random windows.
 
-    typology: the corpus of given.typology. features: so many random ones, the same at all layers, None: all. words,
-    held_out_words: of a language, for the first split and for the second. folds: parts of the families, each held out
-    once. multinomial: one probe for all values of a feature instead of one for each. Windows as in language_identification;
-    families are held out for those of `HELD_OUT` alone.
+    typology: name of the corpus in subject.typology. features: number of random features, the same at all layers; None: all.
+    words, held_out_words: numbers of words a language for the paper's split and for the split by families. folds: number of parts
+    of the families, each held out once. multinomial: whether one probe tells all values of a feature, or one probe each value.
+    Windows are those of language_identification; families are held out for those of `HELD_OUT` alone.
     """
-    paths = by_language(given.folder / corpus)
-    stored = layers(given.folder / corpus)
-    assert given.typology is not None
-    table = parquet.read(given.typology, columns=["feature", "language", "value"])
-    known = of_languages(values_of(*(table[name].to_pylist() for name in table.column_names)), paths)
-    for layer in stored:
+    paths = by_language(subject.folder / corpus)
+    stored_layers = layers(subject.folder / corpus)
+    assert subject.typology is not None
+    table = parquet.read(subject.typology, columns=["feature", "language", "value"])
+    feature_values = of_languages(values_of(*(table[name].to_pylist() for name in table.column_names)), paths)
+    for layer in stored_layers:
         fits = subspaces(paths, layer, methods, seeds, share)
         states = held_out(paths, layer)
         for seed in seeds:
-            chosen = drawn(known, features, seed)
+            chosen = sample_features(feature_values, features, seed)
             mixed, parts = shuffled(chosen, seed), folds_of(states, family, folds, seed)
-            same, other = split_words(states, seed, words), split_words(states, seed, held_out_words)
+            same, split_for_families = split_words(states, seed, words), split_words(states, seed, held_out_words)
             guessed = majority(chosen, parts)
             for method in methods:
                 subspace = fits[seed][method]
-                own: dict[str, Any] = {"corpus": corpus, "seed": seed, "layer": layer, "item": "typology", "measure": "typology"}
-                shown = of_layer(
-                    layer == stored[-1], dimensions=dimensions, bands=bands, layer_dimension=layer_dimension,
+                place: dict[str, Any] = {
+                    "corpus": corpus,
+                    "seed": seed,
+                    "layer": layer,
+                    "item": "typology",
+                    "measure": "typology",
+                }
+                layer_windows = of_layer(
+                    layer == stored_layers[-1], dimensions=dimensions, bands=bands, layer_dimension=layer_dimension,
                     width=len(subspace.basis), rank=subspace.rank, size=band, draws=draws, seed=seed,
                 )  # fmt: skip
-                few = [window for window in shown if window.kind in HELD_OUT]
-                for definition, of, part, these, split in (
-                    (FEATURES, chosen, None, shown, same),
+                few = [window for window in layer_windows if window.kind in HELD_OUT]
+                for definition, values, part, window_list, split in (
+                    (FEATURES, chosen, None, layer_windows, same),
                     (FEATURES_SHUFFLED, mixed, None, few, same),
-                    (FEATURES_HELD_OUT, chosen, parts, few, other),
+                    (FEATURES_HELD_OUT, chosen, parts, few, split_for_families),
                 ):
-                    read = Read.of(subspace, *split, these)
-                    found = micro_f1(read, of, part, tolerance, multinomial=multinomial)
-                    ended = {"gradient": found.gradient, "converged": found.gradient <= tolerance}
-                    yield from read.records(found.values, **own, **ended, subspace=method, definition=definition)
+                    coordinates = Coordinates.of(subspace, *split, window_list)
+                    scores = micro_f1(coordinates, values, part, tolerance, multinomial=multinomial)
+                    convergence = {"gradient": scores.gradient, "converged": scores.gradient <= tolerance}
+                    yield from coordinates.records(scores.values, **place, **convergence, subspace=method, definition=definition)
                 if len(guessed):
                     value, low, high = mean_interval(guessed, items=True)
-                    yield own | {"subspace": None, "definition": FEATURES_MAJORITY, "value": value, "low": low, "high": high,
+                    yield place | {"subspace": None, "definition": FEATURES_MAJORITY, "value": value, "low": low, "high": high,
                                  "n": len(guessed), "language": "all", "split": "test"}  # fmt: skip
 
 
 def values_of(features: Sequence[str], languages: Sequence[str], values: Sequence[int]) -> dict[str, dict[str, int]]:
-    """Of rows, by feature and language."""
-    found: dict[str, dict[str, int]] = {}
+    """Return feature -> language -> value, from the columns of a table, one row a value."""
+    values_by_feature: dict[str, dict[str, int]] = {}
     for feature, language, value in zip(features, languages, values, strict=True):
-        found.setdefault(feature, {})[language] = value
-    return found
+        values_by_feature.setdefault(feature, {})[language] = value
+    return values_by_feature
 
 
-def of_languages(known: Values, languages: Container[str]) -> Values:
-    """Of some languages, features with at least two values among them."""
-    own = {name: {code: value for code, value in values.items() if code in languages} for name, values in known.items()}
-    return {name: values for name, values in own.items() if len(set(values.values())) > 1}
+def of_languages(feature_values: Values, languages: Container[str]) -> Values:
+    """Return the values of some languages, without features that have fewer than two different values among them."""
+    values_of_languages = {
+        name: {code: value for code, value in values.items() if code in languages} for name, values in feature_values.items()
+    }
+    return {name: values for name, values in values_of_languages.items() if len(set(values.values())) > 1}
 
 
-def drawn(known: Values, count: int | None, seed: int) -> Values:
-    """So many random features, or all."""
-    names = sorted(known)
+def sample_features(feature_values: Values, count: int | None, seed: int) -> Values:
+    """Return `count` random features, or all if count is None."""
+    names = sorted(feature_values)
     order = np.random.default_rng(stream(seed, "features")).permutation(len(names))
-    return {names[number]: known[names[number]] for number in np.sort(order[:count])}
+    return {names[number]: feature_values[names[number]] for number in np.sort(order[:count])}
 
 
-def shuffled(known: Values, seed: int) -> Values:
-    """The same values, of each feature in another order of its languages."""
-    generator, found = np.random.default_rng(stream(seed, "shuffle")), {}
-    for name, values in known.items():
-        found[name] = dict(zip(values, generator.permutation([*values.values()]).tolist(), strict=True))
-    return found
+def shuffled(feature_values: Values, seed: int) -> Values:
+    """Return the values of each feature in a random order of its languages."""
+    generator, shuffled_values = np.random.default_rng(stream(seed, "shuffle")), {}
+    for name, values in feature_values.items():
+        shuffled_values[name] = dict(zip(values, generator.permutation([*values.values()]).tolist(), strict=True))
+    return shuffled_values
 
 
 def folds_of(languages: Sequence[str] | States, family: Mapping[str, str], count: int, seed: int) -> list[list[str]]:
-    """Languages in `count` parts or fewer, families whole: large ones first, each to the smallest part."""
+    """Return languages in at most `count` parts without dividing families: the largest family first, into the smallest part."""
     families: dict[str, list[str]] = {}
     for language in languages:
         families.setdefault(family[language], []).append(language)
@@ -123,79 +130,92 @@ def folds_of(languages: Sequence[str] | States, family: Mapping[str, str], count
     return parts
 
 
-def majority(known: Values, parts: Sequence[Sequence[str]]) -> np.ndarray:
-    """Micro F1 of naming the most frequent value of the languages that are not held out, of features that can be tested so."""
-    found = []
-    for values in known.values():
+def majority(feature_values: Values, parts: Sequence[Sequence[str]]) -> np.ndarray:
+    """Return the micro F1 of predicting the most frequent value of the languages that are not held out, (testable features,).
+
+    parts: languages that are held out together.
+    """
+    scores = []
+    for values in feature_values.values():
         right = total = 0
         for part in parts:
             rest = [value for language, value in values.items() if language not in part]
-            if len(set(rest)) < 2:  # as of a probe: nothing can be learnt
+            if len(set(rest)) < 2:  # a probe cannot be trained on one value, so the baseline skips it too
                 continue
             tested = [value for language, value in values.items() if language in part and value in rest]
             total += len(tested)
             right += sum(value == max(sorted(set(rest)), key=rest.count) for value in tested)
-        found += [right / total] if total else []
-    return np.array(found)
+        scores += [right / total] if total else []
+    return np.array(scores)
 
 
 @dataclass(frozen=True)
-class Found:
-    """Micro F1 of each feature that can be tested and draw, (features, draws), and the largest gradient where a fit ended."""
+class Scores:
+    """Micro F1 of each testable feature and draw, (features, draws), and the largest gradient at the end of a fit."""
 
     values: np.ndarray
     gradient: float
 
 
 def micro_f1(
-    read: Read, known: Values, parts: Sequence[Sequence[str]] | None, tolerance: float, *, multinomial: bool
-) -> Found:  # fmt: skip
-    """Micro F1, the share of words whose value is named, by the probes of a feature and part.
+    coordinates: Coordinates, feature_values: Values, parts: Sequence[Sequence[str]] | None, tolerance: float,
+    *, multinomial: bool,
+) -> Scores:  # fmt: skip
+    """Return the micro F1, the share of correctly classified words, of the probes of each feature.
 
-    These are one for each value against the rest, of which the most certain names the value (liang2021, section 4.2), or a
-    multinomial one: what LogisticRegression() of the released code is depends on the version of scikit-learn, the former until
-    0.21, the latter since. Of two values they are the same.
-    parts: languages that are held out together, each probe being tested on those words of theirs whose value it was trained on;
-    None: no language is, and probes are tested on other words of the same languages. Features with equally many values are
-    solved together, and so are all parts.
+    parts: languages that are held out together; a probe is tested on those of their words whose value occurs in its training
+    data. None: no language is held out, and probes are tested on other words of the same languages.
+    multinomial: whether a multinomial probe tells all values, or one probe each value against the rest, of which the most certain
+    decides (liang2021, section 4.2). LogisticRegression() of the released code is the latter with scikit-learn until 0.21, the
+    former since. For two values they are the same.
+    Features with equally many values are solved together, and so are all parts.
     """
     predict = _multinomial if multinomial else _one_against_rest
-    names = list(known)
-    train, test = (np.concatenate([*part.values()]) for part in (read.train, read.test))
-    correct, tested = np.zeros((len(names), len(read.columns))), np.zeros(len(names))
+    names = list(feature_values)
+    train, test = (np.concatenate([*part.values()]) for part in (coordinates.train, coordinates.test))
+    correct, tested = np.zeros((len(names), len(coordinates.columns))), np.zeros(len(names))
     gradient = 0.0
-    for numbers in _alike(known):
+    for numbers in _alike(feature_values):
         targets = [(number, part) for number in numbers for part in (parts if parts is not None else [()])]
         of_train, of_test = [], []
         for number, part in targets:
-            classes = _classes(known[names[number]])
-            seen = {language: number for language, number in classes.items() if language not in part}
-            asked = {language: number for language, number in classes.items() if language in part} if parts is not None else seen
-            of_train.append(_by_word(read.train, seen))
-            of_test.append(_by_word(read.test, {language: value for language, value in asked.items() if value in seen.values()}))
-        two = [len(np.unique(row[row != LEFT_OUT])) > 1 for row in of_train]  # of others nothing can be learnt
+            classes = _classes(feature_values[names[number]])
+            train_classes = {language: number for language, number in classes.items() if language not in part}
+            test_classes = (
+                {language: number for language, number in classes.items() if language in part}
+                if parts is not None
+                else train_classes
+            )
+            of_train.append(_by_word(coordinates.train, train_classes))
+            of_test.append(
+                _by_word(
+                    coordinates.test,
+                    {language: value for language, value in test_classes.items() if value in train_classes.values()},
+                )
+            )
+        two = [len(np.unique(row[row != LEFT_OUT])) > 1 for row in of_train]  # nothing can be learned from a single value
         rows = np.flatnonzero(two)
         truth = np.array(of_test)[rows]
         owners = np.array([number for number, _ in targets])[rows]
         np.add.at(tested, owners, (truth != LEFT_OUT).sum(1))
-        size = max(1, AT_ONCE // (max(1, truth.size) * len(set(known[names[numbers[0]]].values()))))
-        for start in range(0, len(read.columns) if len(rows) else 0, size):
-            some = slice(start, start + size)
-            predictions, largest = predict(train, np.array(of_train)[rows], test, read.columns[some], tolerance)
+        size = max(1, AT_ONCE // (max(1, truth.size) * len(set(feature_values[names[numbers[0]]].values()))))
+        for start in range(0, len(coordinates.columns) if len(rows) else 0, size):
+            block = slice(start, start + size)
+            predictions, largest = predict(train, np.array(of_train)[rows], test, coordinates.columns[block], tolerance)
             gradient = max(gradient, largest)
             right = ((predictions == truth) & (truth != LEFT_OUT)).sum(2)
             for place, of_draw in enumerate(right, start):
                 np.add.at(correct[:, place], owners, of_draw)
     complete = tested > 0
-    return Found(correct[complete] / tested[complete, None], gradient)
+    return Scores(correct[complete] / tested[complete, None], gradient)
 
 
 def _multinomial(
     train: np.ndarray, classes: np.ndarray, test: np.ndarray, columns: Sequence[np.ndarray], tolerance: float
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """Classes of test words (m, d) by one probe for each target and set of columns, (columns, targets, m); largest gradient.
+    """Return classes of test words by one probe for each target and set of columns, (columns, targets, m); largest gradient.
 
-    train: (n, d); classes: of each target, (targets, n), LEFT_OUT where a word is none of its.
+    train: (n, d); test: (m, d); classes: (targets, n), LEFT_OUT where a target does not use a word.
     """
     probes = fit(train[None], classes[None], columns, penalties=1.0, tolerance=tolerance)
     return probes.predict(test[None])[0], float(probes.gradients.max())
@@ -204,9 +224,9 @@ def _multinomial(
 def _one_against_rest(
     train: np.ndarray, classes: np.ndarray, test: np.ndarray, columns: Sequence[np.ndarray], tolerance: float
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """Classes of test words by a probe for each class of a target against its others; largest gradient. See `_multinomial`.
+    """Return classes of test words by a probe for each class against the rest, (columns, targets, m); largest gradient.
 
-    A word has the class whose probe has the highest score.
+    Arguments are those of `_multinomial`. The class of a word is that of the probe with the highest score.
     """
     pairs = [(target, number) for target, row in enumerate(classes) for number in np.unique(row[row != LEFT_OUT])]
     binary = [np.where(classes[target] == LEFT_OUT, LEFT_OUT, classes[target] == number) for target, number in pairs]
@@ -221,20 +241,20 @@ def _one_against_rest(
     return predictions, float(probes.gradients.max())
 
 
-def _alike(known: Values) -> list[list[int]]:
-    """Numbers of features, those with equally many values together."""
+def _alike(feature_values: Values) -> list[list[int]]:
+    """Return the numbers of features in groups with equally many values."""
     groups: dict[int, list[int]] = {}
-    for number, values in enumerate(known.values()):
+    for number, values in enumerate(feature_values.values()):
         groups.setdefault(len(set(values.values())), []).append(number)
     return list(groups.values())
 
 
 def _classes(values: Mapping[str, int]) -> dict[str, int]:
-    """Language -> number of its value among those that occur."""
+    """Return language -> rank of its value among the different values."""
     numbers = {value: number for number, value in enumerate(sorted(set(values.values())))}
     return {language: numbers[value] for language, value in values.items()}
 
 
 def _by_word(states: States, classes: Mapping[str, int]) -> np.ndarray:
-    """Of each word its language's class, LEFT_OUT where it has none: (words,)."""
+    """Return the class of each word's language, (n_words,); LEFT_OUT where the language has none."""
     return np.repeat([classes.get(language, LEFT_OUT) for language in states], [len(vectors) for vectors in states.values()])

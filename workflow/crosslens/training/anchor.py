@@ -1,4 +1,4 @@
-"""L-DAR: how far hidden states have moved from a frozen anchor's within language subspaces (liang2021)."""
+"""L-DAR: distance of hidden states from a frozen anchor's within language subspaces (liang2021)."""
 
 import copy
 from collections.abc import Mapping
@@ -19,18 +19,22 @@ from crosslens.training.objectives import subspace_distance
 
 
 class Anchor(nn.Module):
-    """A frozen copy of an encoder, and the directions of each layer within which states are compared with its states.
+    """A frozen copy of an encoder, and the directions of each layer along which states are compared with its states.
 
-    pretrained: the encoder as the training starts from it, without dropout: what the paper describes. Then the distance is 0 at
-    the first step if the encoder's own dropout is off. released: what the released code comes to (run_tag_LDAR.py; likewise
-    run_tag_LDAR_miltisource.py). Its anchor, a second BertModel (line 91), has names that no checkpoint of BERT has, so that the
-    weights drawn in line 92 stay; line 93 puts it in evaluation mode, which line 219 undoes at each step, so that it has dropout.
+    Anchor "pretrained": the encoder from which the training starts, without dropout, as the paper describes. Then the distance is
+    0 at the first step if the encoder's own dropout is off. Anchor "released": what the released code does in effect
+    (run_tag_LDAR.py; likewise run_tag_LDAR_miltisource.py). Its anchor, a second BertModel (line 91), has parameter names that no
+    checkpoint of BERT has, so that the random weights of line 92 stay; line 93 puts it in evaluation mode, which line 219 undoes
+    at each step, so that it has dropout.
     """
 
     def __init__(
         self, encoder: nn.Module, penalty: Penalty, units: Units, subspaces: Mapping[tuple[str, int], Subspace], seed: int
     ):
-        """subspaces: by method and layer. Raises DataError where a layer of the penalty has none."""
+        """Copy the encoder and take the directions from the subspaces, keyed by method and layer.
+
+        Raises DataError if a layer of the penalty has no subspace.
+        """
         super().__init__()
         self.encoder, self.units = copy.deepcopy(encoder), units
         self.encoder.requires_grad_(False)
@@ -41,40 +45,43 @@ class Anchor(nn.Module):
         self.layers = tuple(range(1, top + 1)) if penalty.layers == "all" else penalty.layers
         for layer in self.layers:
             if (subspace := subspaces.get((penalty.method, layer))) is None:
-                known = sorted(number for method, number in subspaces if method == penalty.method)
+                fitted_layers = sorted(number for method, number in subspaces if method == penalty.method)
                 raise DataError(
-                    f"penalty: expected layers that {penalty.method} was fitted to ({known}), found {layer}: remove it"
+                    f"penalty: expected layers that {penalty.method} was fitted to ({fitted_layers}), found {layer}: remove it"
                 )
             directions = weighted(subspace, penalty.dimensions).to(next(encoder.parameters()).device)
             self.register_buffer(f"directions_{layer}", directions, persistent=False)
 
     def forward(self, moved: Mapping[str, torch.Tensor], batch: Batch) -> torch.Tensor:
-        """Sum over the penalty's layers of the distances of a batch's states from the anchor's, (n_words,).
+        """Return the distances of a batch's states from the anchor's, summed over the penalty's layers, (n_words,).
 
-        moved: column name -> (n_words, d). Without padding where that is quicker, as the trained encoder's states are computed.
+        moved: column name -> states of the trained encoder, (n_words, d). The anchor's states are computed without padding where
+        that is faster, like those of the trained encoder.
         """
         return self.by_layer(moved, batch, packed=True).sum(0)
 
     def by_layer(self, moved: Mapping[str, torch.Tensor], batch: Batch, *, packed: bool) -> torch.Tensor:
-        """Distances of a batch's states from the anchor's at each of its layers, (layers, n_words).
+        """Return the distances of a batch's states from the anchor's at each of its layers, (layers, n_words).
 
-        moved: column name -> (n_words, d). packed: without padding where that is quicker, as `moved` was computed.
+        moved: column name -> states of the trained encoder, (n_words, d). packed: whether to compute without padding where that
+        is faster; must be as for `moved`.
         """
         with torch.no_grad():
             anchored = states(self.encoder, batch, self.units, self.layers, packed=packed)
         distances = []
         for layer in self.layers:
-            one, other, directions = moved[f"layer_{layer}"], anchored[f"layer_{layer}"], self.get_buffer(f"directions_{layer}")
-            with torch.autocast(one.device.type, enabled=False):
-                distances.append(subspace_distance(one.float(), other.float(), directions))
+            name, directions = f"layer_{layer}", self.get_buffer(f"directions_{layer}")
+            with torch.autocast(directions.device.type, enabled=False):
+                distances.append(subspace_distance(moved[name].float(), anchored[name].float(), directions))
         return torch.stack(distances)
 
 
 def weighted(subspace: Subspace, dimensions: int) -> torch.Tensor:
-    """Q w, (d, k): a layer's first directions, each times its share of their eigenvalues (run_tag_LDAR.py, lines 77 and 98-101).
+    """Return Q w, (d, k): a layer's first k directions, each times its share of the sum of their eigenvalues.
 
-    k: `dimensions`, and at most the rank. The paper's 105 are two more than the n - 1 directions that the centred centroids of
-    its n = 104 languages have; what rounding leaves of the last two eigenvalues makes their shares 0 in any case.
+    k: `dimensions`, but at most the rank. The paper's 105 exceed by two the n - 1 directions that the centred centroids of its
+    n = 104 languages span; the last two eigenvalues are rounding errors, so that their shares are 0 in effect.
+    Source: run_tag_LDAR.py, lines 77 and 98-101.
     """
     eigenvalues = subspace.eigenvalues[:dimensions]
     directions = subspace.basis[:, : len(eigenvalues)] * (eigenvalues / eigenvalues.sum())

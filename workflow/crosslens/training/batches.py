@@ -1,4 +1,4 @@
-"""The batches of texts that a phase draws."""
+"""Batches of texts for the phases of a training."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -15,11 +15,15 @@ POOL = 50  # batches that are shuffled together before they are sorted by length
 def phase_batches(
     recipe: Recipe, stage: Stage, number: int, epoch: int, texts: Mapping[Data, Texts], seed: int
 ) -> list[list[np.ndarray]]:  # fmt: skip
-    """Texts of each term and step of the pass over a stage's phase of a number in an epoch, or in `interval` updates."""
+    """Return the numbers of the texts of each term and each step in one pass of a phase.
+
+    number: of the phase in its stage. epoch: number of the pass, which is an epoch or, where the stage has an `interval`, that
+    many updates.
+    """
     phase, batches = stage.phases[number], []
     if stage.interval:
         whole = stage.model_copy(update={"interval": None})
-        epochs = [phase_batches(recipe, whole, number, each, texts, seed) for each in range(stage.epochs)]
+        epochs = [phase_batches(recipe, whole, number, earlier, texts, seed) for earlier in range(stage.epochs)]
         start = epoch * stage.interval
         return [[*chain(*of_term)][start : start + stage.interval] for of_term in zip(*epochs, strict=True)]
     for i, term in enumerate(phase.terms):
@@ -29,35 +33,37 @@ def phase_batches(
             start, stop = (epoch * phase.updates * size, (epoch + 1) * phase.updates * size)
             batches.append(stretch(len(lengths), size, start, stop, (seed, "batches", stage.name, number, i)))
             continue
-        items = phase.items({data: len(read) for data, read in texts.items()})
-        drawn = stream(seed, "batches", stage.name, epoch, number, i)
-        batches.append(random_batches(lengths, stage.batch, drawn, items=items, pools=recipe.length_pools))
+        items = phase.items({data: len(part) for data, part in texts.items()})
+        batch_seed = stream(seed, "batches", stage.name, epoch, number, i)
+        batches.append(random_batches(lengths, stage.batch, batch_seed, items=items, pools=recipe.length_pools))
     return batches
 
 
 def random_batches(
     lengths: np.ndarray, size: int, seed: int, *, items: int | None = None, pools: bool = False
 ) -> list[np.ndarray]:
-    """Batches of `items` texts in random order (None: all, once); where there are fewer, they are recycled in new shuffles.
+    """Return batches of numbers of texts in random order.
 
-    As tanti2021's code has it (common/dataset/dataset.py 316-352): a batch may span two shuffles, has no text twice as long as
-    there are enough, and the last one is cut. pools: texts of similar length come together, sorted within pools of POOL batches.
-    The same seed gives the same batches, which is what lets a killed training resume exactly.
+    lengths: subwords of each text, (n,). size: texts in a batch. items: number of texts to draw, in further shuffles if it
+    exceeds n; None: n. pools: whether texts of similar length are batched together, sorted within pools of POOL batches.
+    A batch may span two shuffles, does not repeat a text while there are enough others, and the last batch may be smaller. The
+    same seed gives the same batches, so that a killed training resumes exactly.
+    Source: tanti2021's code (common/dataset/dataset.py 316-352).
     """
     generator = np.random.default_rng(seed)
     items = len(lengths) if items is None else items
     order = np.zeros(0, np.int64)
     while len(order) < items:
-        following, begun = _shuffled(lengths, size, generator, pools), len(order) % size
-        fresh = np.flatnonzero(~np.isin(following, order[len(order) - begun :]))[: size - begun]  # end the batch that is begun
+        following, surplus = _shuffled(lengths, size, generator, pools), len(order) % size
+        fresh = np.flatnonzero(~np.isin(following, order[len(order) - surplus :]))[: size - surplus]  # complete the last batch
         order = np.concatenate([order, following[fresh], np.delete(following, fresh)])
     return np.split(order[:items], range(size, items, size))
 
 
 def stretch(number: int, size: int, start: int, stop: int, name: Sequence[int | str]) -> list[np.ndarray]:
-    """Batches of the texts at `start` to `stop` - 1 of an endless sequence: shuffle after shuffle of `number` texts.
+    """Return batches of the texts at places `start` to `stop` - 1 of an endless sequence of shuffles of `number` texts.
 
-    name: of the stream of each shuffle, seed first. Any stretch can be had without those before it.
+    name: seed and name of the random stream of the shuffles. A stretch does not depend on those before it.
     """
     seed, *names = name
     parts = []
@@ -68,7 +74,7 @@ def stretch(number: int, size: int, start: int, stop: int, name: Sequence[int | 
 
 
 def _shuffled(lengths: np.ndarray, size: int, generator: np.random.Generator, pools: bool) -> np.ndarray:
-    """All texts once."""
+    """Return the numbers of all texts in random order, in which batches of similar lengths follow each other if `pools`."""
     order = generator.permutation(len(lengths))
     if not pools:
         return order

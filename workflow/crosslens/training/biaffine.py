@@ -1,7 +1,7 @@
 """A biaffine dependency parser on the states of words (muller2021, wu2019; Dozat and Manning 2017).
 
-Heads are numbered as in CoNLL-U: words count from 1, and 0 is the root. A batch is b sentences of at most w words, each padded
-at its end; IGNORED stands for the head of padding and of a word whose head was cut away.
+Heads are numbered as in CoNLL-U: words count from 1, and 0 is the root. A batch has b sentences of at most w words, each padded
+at its end; IGNORED stands for the head of padding and of a word whose head was cut off.
 """
 
 from collections.abc import Sequence
@@ -24,19 +24,19 @@ CutHeads = Literal["masked", "last_word"]
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of a batch's arcs, and of relations where they are asked for."""
+    """Scores of a batch's arcs, and the factors of the scores of relations."""
 
-    arcs: torch.Tensor  # (b, w, w + 1) of each word's possible heads; -inf where a head is padding
-    of_dependents: torch.Tensor  # (b, w, k, l), times the weights of each of k relations
-    of_heads: torch.Tensor  # (b, w + 1, l), the root first
+    arcs: torch.Tensor  # (b, w, w + 1) score of each possible head of each word; -inf where a head is padding
+    of_dependents: torch.Tensor  # (b, w, k, l) units of dependents, multiplied by the weights of each of k relations
+    of_heads: torch.Tensor  # (b, w + 1, l) units of heads, the root first
 
     def relations(self, heads: torch.Tensor) -> torch.Tensor:
-        """Scores of the relations of words to given heads (b, w), (b, w, k); IGNORED counts as the root."""
+        """Return the scores of each word's relations to its head, (b, w, k). heads: (b, w); IGNORED counts as the root."""
         chosen = heads.clamp(min=0)[..., None].expand(-1, -1, self.of_heads.shape[-1])
         return torch.einsum("bwkl,bwl->bwk", self.of_dependents, self.of_heads.gather(1, chosen))
 
     def probabilities(self) -> torch.Tensor:
-        """Probability of each arc times that of its likeliest relation, (b, w, w + 1)."""
+        """Return the probability of each arc times that of its most probable relation, (b, w, w + 1)."""
         relations = torch.einsum("bwkl,bhl->bwhk", self.of_dependents, self.of_heads).log_softmax(-1).amax(-1)
         return (self.arcs.log_softmax(-1) + relations).exp()
 
@@ -44,33 +44,33 @@ class Scores:
 class Biaffine(nn.Module):
     """Scores of arcs and relations from states of words.
 
-    Four perceptrons of one layer (arc and relation, head and dependent), dropout of the same units in a whole sentence, a
-    bilinear form for arcs and one for each relation, as Dozat and Manning have them. The defaults are wu2019's; muller2021's
-    code has arc 500, relation 200, dropout 0.1 and leaky_relu.
+    Four one-layer perceptrons (arc and relation, head and dependent), dropout of the same units throughout a sentence, and a
+    bilinear form for arcs and one for each relation, as in Dozat and Manning. The defaults are wu2019's; muller2021's code has
+    arc 500, relation 200, dropout 0.1 and leaky_relu.
 
-    root: what the root's state is, which is trained and scored as a head like any word's: `vector` learns one, `first` is the
-    first special piece's. `as_released` is `first` with the defect of wu2019's code (dependency_parser.py masks that piece as
-    if it were no word): the softmax over heads leaves the root out, root words have no arc loss, and all arcs from the root
-    weigh 0 in decoding, whatever their relation; so the root word is the one that the rest of the tree misses least, and its
-    relation is never right (here IGNORED, there its first one, `_`).
+    root: the root's state, which is trained and scored as a head like a word's: `vector`, a learned one; `first`, that of the
+    first special piece. `as_released` is `first` with the defect of wu2019's code (dependency_parser.py masks that piece as if it
+    were not a word): the softmax over heads excludes the root, root words have no arc loss, and all arcs from the root weigh 0 in
+    decoding, whatever their relation. So the root word is the one without which the rest of the tree loses least, and its
+    relation is never correct (here IGNORED, there the first one, `_`).
 
-    decoding: `log`, the tree of the most probable arcs, then the likeliest relation of each; `probability`, the tree with the
-    largest sum of `Scores.probabilities`, as wu2019's code has it, its defect included. Either with one root word, unless
-    `one_root` is false: that code does not ask for it (chu_liu_edmonds.py, 6-91). muller2021's sibling code sums probabilities
-    too, but with the root's arcs at 0 and the relations' scores transposed (model/decoding/decoding.py, lines 15, 37 and 44),
-    which is not built here. Nor is its softmax over all pieces, special ones and padding included, in training
-    (model/architecture/modeling_multitask.py, line 206).
+    decoding: `log`, the tree of the most probable arcs, then the most probable relation of each; `probability`, the tree with the
+    largest sum of `Scores.probabilities`, as in wu2019's code, its defect included. Both have one root word unless `one_root` is
+    false: wu2019's code does not require one (chu_liu_edmonds.py, 6-91). muller2021's sibling code sums probabilities too, but
+    with the root's arcs at 0 and the relations' scores transposed (model/decoding/decoding.py, lines 15, 37 and 44), and in
+    training its softmax includes all pieces, special ones and padding too (model/architecture/modeling_multitask.py, line 206);
+    neither is implemented here.
 
-    initialisation: `orthogonal` as in muller2021's code: orthogonal perceptrons, zero biases and bilinear forms; `pytorch` as in
-    wu2019's: perceptrons and the forms of relations as PyTorch's Linear and Bilinear are drawn, that of arcs and its biases as
-    Glorot's of a tensor (1, arc + 1, arc + 1) (module.py, 88-94), for which PyTorch takes a fan-in of (arc + 1) squared: about
-    sqrt(arc / 2) times smaller than Glorot's of a matrix.
+    initialisation: `orthogonal`, as in muller2021's code: orthogonal perceptrons, zero biases and zero bilinear forms; `pytorch`,
+    as in wu2019's: perceptrons and the forms of relations as in PyTorch's Linear and Bilinear, the form of arcs and its biases by
+    Glorot's rule for a tensor (1, arc + 1, arc + 1) (module.py, 88-94), for which PyTorch takes a fan-in of (arc + 1) squared:
+    about sqrt(arc / 2) times smaller than by Glorot's rule for a matrix.
 
-    Departures: of wu2019's biases of arcs only those which a softmax over heads does not cancel; relations have muller2021's
-    biases.
+    Departures: of wu2019's biases of arcs only those that a softmax over heads does not cancel are kept; relations have
+    muller2021's biases.
 
-    cut_heads: what a word whose head was cut away teaches: `masked`, nothing; `last_word`, its relation to the last word that is
-    left, about as wu2019's code has it, which takes the state at the end of the batch's padding for the head
+    cut_heads: the loss of a word whose head was cut off: `masked`, none; `last_word`, that of its relation to the last remaining
+    word, approximately as in wu2019's code, which takes the state at the end of the batch's padding for the head
     (dependency_parser.py, 121 and 295-308).
     """
 
@@ -96,13 +96,13 @@ class Biaffine(nn.Module):
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
         self.initialisation, self.cut_heads, self.one_root = initialisation, cut_heads, one_root
         self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
-        self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # what depends on the dependent alone is the same for all heads
+        self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # no bias of dependents: it would be the same for all heads
         self.relations = nn.Parameter(torch.zeros(relation + 1, relations, relation + 1))
         self.vector = nn.Parameter(torch.zeros(size)) if root == "vector" else None
         Biaffine.initialise(self, torch.Generator().manual_seed(0))  # a subclass may draw more, later
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw anew; a root's vector of unit variance, as states have it."""
+        """Draw new weights; the root's vector has unit variance, like states."""
         with torch.no_grad():
             if self.initialisation == "pytorch":
                 self._initialise_as_pytorch(generator)
@@ -132,7 +132,9 @@ class Biaffine(nn.Module):
             self.vector.copy_(torch.empty(self.vector.shape).normal_(generator=generator))
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None) -> Scores:
-        """Scores from states of words (b, w, d), mask (b, w) true for words, states of the first special pieces (b, d)."""
+        """Return the scores of a batch. states: of words, (b, w, d); mask: (b, w), true for words; first: the first special
+        pieces' states, (b, d), if they are the root's.
+        """  # fmt: skip
         if self.vector is not None:
             first = self.vector.expand(len(states), -1)
         if first is None:
@@ -146,18 +148,18 @@ class Biaffine(nn.Module):
         return Scores(arcs.masked_fill(~possible[:, None], -torch.inf), of_dependents, _with_one(head))
 
     def loss(self, scores: Scores, heads: torch.Tensor, relations: torch.Tensor, weight: float = 1.0) -> torch.Tensor:
-        """Sum over words of -log p(head) - weight log p(relation given the head), in nats; heads and relations (b, w).
+        """Return the sum over words of -log p(head) - weight log p(relation | head), in nats.
 
-        A word whose head is IGNORED counts for nothing, or for its relation (see `cut_heads`), one whose relation is IGNORED for
-        its arc alone.
+        heads, relations: gold, (b, w). A word whose head is IGNORED adds nothing, or only the loss of its relation (`cut_heads`);
+        one whose relation is IGNORED adds only the loss of its arc.
         """
-        known, of_relations = heads != IGNORED, heads
+        has_head, of_relations = heads != IGNORED, heads
         if self.cut_heads == "last_word":
             places = torch.arange(1, heads.shape[1] + 1, device=heads.device)
-            last = (places * (known | (relations != IGNORED))).amax(1, keepdim=True)
-            of_relations = torch.where(known, heads, last)
+            last = (places * (has_head | (relations != IGNORED))).amax(1, keepdim=True)
+            of_relations = torch.where(has_head, heads, last)
         else:
-            relations = relations.masked_fill(~known, IGNORED)
+            relations = relations.masked_fill(~has_head, IGNORED)
         learnt = heads.masked_fill(heads == 0, IGNORED) if self.root == "as_released" else heads
         arcs = cross_entropy(scores.arcs.flatten(0, 1), learnt.flatten())
         return arcs + weight * cross_entropy(scores.relations(of_relations).flatten(0, 1), relations.flatten())
@@ -165,9 +167,9 @@ class Biaffine(nn.Module):
     def parse(
         self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Heads and relations of the best trees, (b, w) each, IGNORED for padding; arguments as of `forward`."""
+        """Return heads and relations of the best trees, (b, w) each, IGNORED for padding; arguments are those of `forward`."""
         scores = self(states, mask, first)
-        # A log-softmax over heads would take the same from every tree, so the scores do for it.
+        # A log-softmax over heads would subtract the same from every tree, so plain scores suffice.
         weights = scores.probabilities() if self.decoding == "probability" else scores.arcs
         trees = decode_batch(weights.detach().cpu().numpy(), mask.sum(1).cpu().numpy(), one_root=self.one_root)
         heads = torch.from_numpy(trees).to(states.device)
@@ -178,5 +180,5 @@ class Biaffine(nn.Module):
 
 
 def _with_one(hidden: torch.Tensor) -> torch.Tensor:
-    """A last unit of 1, for biases."""
+    """Return units with a constant 1 appended, for biases."""
     return functional.pad(hidden, (0, 1), value=1.0)

@@ -1,4 +1,4 @@
-"""Frozen bottom blocks: what they compute of a text is the same in every step, and so computed once."""
+"""Frozen bottom blocks, whose states of a text are the same in every step and therefore computed once."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,30 +16,30 @@ from crosslens.recipes import ENCODER, Data, Recipe, Stage
 from crosslens.training.model import EncoderWithHeads
 
 BYTES = 2**32
-"""Most that the states of a training's texts may take. A constant, so that a training does not depend on the machine's memory."""
+"""Largest size of the states of a training's texts. A constant, so that results do not depend on the machine's memory."""
 
 
 class Bottom:
-    """States that leave an encoder's frozen bottom blocks, of all pieces of a training's texts.
+    """Output of an encoder's frozen bottom blocks for all pieces of a training's texts.
 
-    In its place (`in_place`) the embeddings look states up and the blocks hand them on, whatever the encoder is.
+    Within `in_place` the embeddings look these states up and the frozen blocks pass them on, whatever the kind of encoder.
     """
 
     def __init__(
         self, encoder: nn.Module, number: int, texts: Mapping[Data, Texts], segments: bool,
         autocast: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ):  # fmt: skip
-        """number: of frozen blocks, below which the embeddings are frozen too; the encoder is in eval mode."""
+        """Compute the states; the encoder must be in eval mode. number: of frozen blocks; the embeddings are frozen too."""
         self.encoder, self.number = encoder, number
         self.tables: dict[Data, torch.Tensor] = {}
         self.texts: dict[Data, Texts] = {}
-        for data, each in texts.items():
+        for data, part in texts.items():
             with autocast():
-                self.tables[data] = self._states(each, segments)
-            self.texts[data] = replace(each, pieces=np.arange(len(each.pieces)))
+                self.tables[data] = self._states(part, segments)
+            self.texts[data] = replace(part, pieces=np.arange(len(part.pieces)))
 
     def _states(self, texts: Texts, segments: bool) -> torch.Tensor:
-        """Of all pieces of some texts, (n_pieces, d), on the CPU."""
+        """Return the states of all pieces of texts, (n_pieces, d), on the CPU."""
         parts: list[torch.Tensor] = []
         rows: list[np.ndarray] = []
         device = next(self.encoder.parameters()).device
@@ -48,10 +48,10 @@ class Bottom:
         def step(batch: Batch) -> None:
             inside = batch.attention_mask.bool() if batch.attention_mask is not None else torch.ones_like(batch.input_ids).bool()
             places = batch.input_ids[inside]
-            given = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
-            given = {name: value.to(device) for name, value in given.items() if value is not None}
+            options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
+            options = {name: value.to(device) for name, value in options.items() if value is not None}
             pieces = torch.from_numpy(texts.pieces.astype(np.int64))[batch.input_ids].masked_fill(~inside, self._padding)
-            output = self.encoder(input_ids=pieces.to(device), **given)
+            output = self.encoder(input_ids=pieces.to(device), **options)
             parts.append(output.last_hidden_state[inside.to(device)].cpu())
             rows.append(places.numpy())
 
@@ -66,7 +66,7 @@ class Bottom:
 
     @contextmanager
     def in_place(self, data: Data) -> Iterator[Texts]:
-        """The texts as the encoder is to be given them meanwhile: their pieces are rows of the table."""
+        """Yield the texts to feed to the encoder meanwhile, whose pieces are rows of the table of states."""
         table = self.tables[data]
 
         def look_up(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
@@ -80,20 +80,26 @@ def below(
     model: EncoderWithHeads, recipe: Recipe, stage: Stage, texts: Mapping[Data, Texts],
     autocast: Callable[[], AbstractContextManager[Any]], most: int = BYTES,
 ) -> Bottom | None:  # fmt: skip
-    """What a stage's frozen blocks compute of its texts; None where they have to run in each step, or it is too large.
+    """Return the output of a stage's frozen blocks for its texts; None if they must run in each step, or it is too large.
 
-    They have to where their dropout is on, a head or penalty reads other layers than the last, or a layer norm may follow the
-    last block, as in kinds of encoders other than BERT and XLM-R.
+    They must run if their dropout is on, if a head or penalty reads a layer other than the last, or if a layer norm may follow
+    the last block, as in kinds of encoders other than BERT and XLM-R. most: largest size in bytes.
     """
     numbers = {phase.frozen_blocks for phase in stage.phases if ENCODER in phase.update}
     terms = [term for phase in stage.phases for term in phase.terms]
-    known = str(model.encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
-    others = [term.penalty or term.layer is not None or recipe.heads[term.head].reads() is not None for term in terms]
+    is_supported = str(model.encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
+    reads_other_layers = [term.penalty or term.layer is not None or recipe.heads[term.head].reads() is not None for term in terms]
     number = numbers.pop() if len(numbers) == 1 else None
-    if number is None or not known or recipe.encoder_dropout_when_frozen or any(others) or recipe.units.state == "mean":
+    if (
+        number is None
+        or not is_supported
+        or recipe.encoder_dropout_when_frozen
+        or any(reads_other_layers)
+        or recipe.units.state == "mean"
+    ):
         return None
-    read = {term.data: texts[term.data] for term in terms}
-    if sum(len(each.pieces) for each in read.values()) * model.hidden_size * 4 > most:
+    stage_texts = {term.data: texts[term.data] for term in terms}
+    if sum(len(part.pieces) for part in stage_texts.values()) * model.hidden_size * 4 > most:
         return None
     model.eval()
-    return Bottom(model.encoder, number, read, recipe.units.segments, autocast)
+    return Bottom(model.encoder, number, stage_texts, recipe.units.segments, autocast)

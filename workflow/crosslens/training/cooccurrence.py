@@ -1,4 +1,4 @@
-"""How often pieces stand near each other, for GloVe."""
+"""Counts of pieces that occur near each other, for GloVe."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,19 +16,20 @@ DISTANCE_BITS = 5  # windows of at most 31
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """Pairs of pieces that stand near each other, each once, sorted; counts are the same in both orders, X(i, j) = X(j, i)."""
+    """Distinct pairs of pieces that occur near each other, sorted; counts are symmetric, X(i, j) = X(j, i)."""
 
     first: np.ndarray  # (n,) int32
     second: np.ndarray  # (n,) int32, at least as large as `first`
-    counts: np.ndarray  # (n,) float64: each time 1 / distance; of a piece with itself twice that, once for either order
+    counts: np.ndarray  # (n,) float64: sum of 1 / distance; twice that for a piece with itself, once for either order
 
 
 def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = CHUNK) -> Cooccurrence:
-    """Count the pairs at most `window` pieces apart within a text, without the special pieces at its ends, weighted 1 / distance.
+    """Return the counts, weighted by 1 / distance, of pairs at most `window` pieces apart within a text.
 
-    As the released code of GloVe counts (stanfordnlp/GloVe 52f7dbc, src/cooccur.c:328-347, symmetric and weighted by distance;
-    there a line is a text). Sums are of whole numbers, in units of 1 / lcm(1, ..., window): they do not depend on `chunk`, the
-    pieces whose pairs are counted at a time.
+    The special pieces at the ends of a text are left out. vocabulary: its size. chunk: number of pieces whose pairs are counted
+    at a time; sums are of integers, in units of 1 / lcm(1, ..., window), and so do not depend on it.
+    Source: the released code of GloVe (stanfordnlp/GloVe 52f7dbc, src/cooccur.c:328-347, symmetric and weighted by distance;
+    there a line is a text).
     """
     unit = lcm(*range(1, window + 1))
     weights = np.array([0, *(unit // distance for distance in range(1, window + 1))])
@@ -37,7 +38,7 @@ def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = 
         for chosen in _chunks(texts, chunk):
             pieces, ids = _inside(texts, chosen)
             part = _summed(*_weighted(_pairs(pieces, ids, vocabulary, window), weights))
-            # As a binary counter adds: a pair is merged once for each doubling of what is counted.
+            # Merged like the digits of a binary counter: each pair is merged once for each doubling of the count.
             while parts and len(parts[-1][0]) <= 2 * len(part[0]):
                 part = _merged(parts.pop(), part)
             parts.append(part)
@@ -51,13 +52,13 @@ def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = 
 
 
 def _chunks(texts: Texts, size: int) -> Iterator[np.ndarray]:
-    """Consecutive texts of about so many pieces."""
+    """Yield numbers of consecutive texts that have about `size` pieces together."""
     number = texts.piece_offsets[:-1] // size
     yield from np.split(np.arange(len(texts)), np.flatnonzero(np.diff(number)) + 1)
 
 
 def _inside(texts: Texts, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pieces of consecutive texts without the special ones at their ends, and of which text each is."""
+    """Return the pieces of consecutive texts, without the special ones at their ends, and the text of each piece."""
     rows = slice(texts.piece_offsets[chosen[0]], texts.piece_offsets[chosen[-1] + 1])
     ids = np.repeat(chosen, texts.lengths[chosen])
     ends = np.concatenate([texts.piece_offsets[chosen], texts.piece_offsets[chosen + 1] - 1]) - rows.start
@@ -65,13 +66,13 @@ def _inside(texts: Texts, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pairs(pieces: np.ndarray, ids: np.ndarray, vocabulary: int, window: int) -> np.ndarray:
-    """Each pair within the window, sorted: (smaller piece x vocabulary + larger piece) x 32 + distance."""
-    found = []
+    """Return each pair within the window, sorted, as (smaller piece x vocabulary + larger piece) x 32 + distance."""
+    parts = []
     for distance in range(1, window + 1):
         near = ids[distance:] == ids[:-distance]
-        left, right = pieces[:-distance][near], pieces[distance:][near]
-        found.append((np.minimum(left, right) * vocabulary + np.maximum(left, right) << DISTANCE_BITS) + distance)
-    packed = np.concatenate(found)
+        first, second = pieces[:-distance][near], pieces[distance:][near]
+        parts.append((np.minimum(first, second) * vocabulary + np.maximum(first, second) << DISTANCE_BITS) + distance)
+    packed = np.concatenate(parts)
     packed.sort()
     return packed
 
@@ -81,12 +82,12 @@ def _weighted(packed: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _summed(keys: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted keys, each once, and the sum of what belongs to each."""
+    """Return the distinct keys of sorted keys, and the sum of each key's values."""
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     return keys[starts], np.add.reduceat(sums, starts) if len(starts) else sums
 
 
-def _merged(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    keys, sums = (np.concatenate(both) for both in zip(one, other, strict=True))
+def _merged(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    keys, sums = (np.concatenate(arrays) for arrays in zip(first, second, strict=True))
     order = np.argsort(keys, kind="stable")  # which merges two sorted parts in linear time
     return _summed(keys[order], sums[order])

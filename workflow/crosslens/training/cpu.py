@@ -1,11 +1,11 @@
-"""Training on a CPU: dropout that is drawn faster, little padding, bfloat16. The function trained is the same, up to rounding.
+"""Faster training on a CPU: dropout masks, little padding, bfloat16. The function that is trained is the same, up to rounding.
 
-torch draws each element of dropout from a Bernoulli distribution, up to a tenth of a step; four 16-bit draws from one 64-bit
-number take a seventh of that. The rate is rounded to a multiple of 2^-16. The draws come from torch's generator, so that a
-resumed training repeats them.
+torch draws each element of dropout from a Bernoulli distribution, which takes up to a tenth of a step; four 16-bit draws from one
+64-bit number take a seventh of that. The rate is rounded to a multiple of 2^-16. The draws come from torch's generator, so that
+a resumed training repeats them.
 
-In bfloat16 autocast casts the weights of products, which stay float32; what layer norms return is cast here, so that everything
-between products is in bfloat16 too. The same weights in float32 and the same draws differ by rounding alone.
+With bfloat16, autocast casts weights for products only, and they stay float32; the output of layer norms is cast here, so that
+everything between products is in bfloat16 too. Results differ from those in float32 by rounding alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,25 +23,25 @@ GROUP = 8  # texts that are padded to the same length in attention
 
 
 def dropped_out(values: torch.Tensor, rate: float) -> torch.Tensor:
-    """Values times 0 with probability `rate`, else times 1 / (1 - rate)."""
+    """Return values times 0 with probability `rate`, else times 1 / (1 - rate)."""
     shape, size, dropped = values.shape, values.numel(), round(rate * 2**16)
     bits = torch.empty(-(-size // 4), dtype=torch.int64).random_(-(2**63), None).view(torch.int16)[:size].view(shape)
-    kept = torch.ge(bits, dropped - 2**15, out=torch.empty(shape, dtype=values.dtype))
-    return values * kept.mul_(2**16 / (2**16 - dropped))
+    mask = torch.ge(bits, dropped - 2**15, out=torch.empty(shape, dtype=values.dtype))
+    return values * mask.mul_(2**16 / (2**16 - dropped))
 
 
 class Dropout(nn.Dropout):
-    """nn.Dropout, drawn faster."""
+    """nn.Dropout with faster random draws on a CPU."""
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
-        """Drop out in training."""
+        """Return values with dropout in training, unchanged otherwise."""
         if not self.training or not self.p or values.device.type != "cpu":
             return super().forward(values)
         return dropped_out(values, self.p)
 
 
 class _Move(torch.autograd.Function):
-    """Rows of a matrix at other places of a larger one, zeros between; backwards the reverse."""
+    """Scatter the rows of a matrix to places of a larger matrix of zeros; the gradient is gathered from them."""
 
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor, places: torch.Tensor, size: int) -> torch.Tensor:
@@ -54,7 +54,7 @@ class _Move(torch.autograd.Function):
 
 
 class _Pick(torch.autograd.Function):
-    """Some rows of a matrix; backwards the reverse of _Move."""
+    """Gather rows of a matrix; the gradient is scattered to them."""
 
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
@@ -75,9 +75,10 @@ def attention(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None,
     dropout: float = 0.0, scaling: float | None = None, packed: Sequence[torch.Tensor] | None = None, **options: Any,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
-    """Attention as transformers calls it; query, key, value are (B, heads, T, d), the mask is True where one may look.
+    """Return attention's output, by the interface of transformers.
 
-    packed: masks (b, T) of groups of texts that are concatenated without padding in a batch of one, (1, heads, n, d).
+    query, key, value: (B, heads, T, d). attention_mask: True where a position may be attended to. packed: masks (b, T) of groups
+    of texts that are concatenated without padding in a batch of one, (1, heads, n, d).
     """
     if packed is not None:
         sizes = [int(mask.sum()) for mask in packed]
@@ -96,7 +97,7 @@ def _packed(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor,
     dropout: float, scaling: float | None, options: dict[str, Any],
 ) -> torch.Tensor:  # fmt: skip
-    """Attention of texts that are concatenated without padding, (n, heads, d)."""
+    """Return the output of attention for texts that are concatenated without padding, (n, heads, d)."""
     places = mask.flatten().nonzero()[:, 0]
 
     def padded(values: torch.Tensor) -> torch.Tensor:
@@ -118,16 +119,16 @@ def _dropping(
 
 
 def packs(encoder: nn.Module, batch: Batch) -> bool:
-    """Whether texts can be concatenated: in a prepared encoder of a kind whose positions are known, where some are padded."""
+    """Whether texts can be concatenated: the batch has padding, and the encoder is prepared and of a supported kind."""
     config: Any = encoder.config
     prepared = config._attn_implementation == NAME and config.model_type in KNOWN
     return prepared and batch.attention_mask is not None
 
 
 def packed_states(encoder: nn.Module, batch: Batch, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
-    """Hidden states of the labelled words, `layer_I` -> (n_words, d): those of `layers`, and as the last column the last layer's.
+    """Return states of the labelled words, `layer_I` -> (n_words, d), at `layers`, and last those of the last layer.
 
-    Nothing is padded outside attention, and there each text only to the longest of its group, texts sorted by length.
+    Nothing is padded outside attention, and within it each text only to the longest of its group, texts sorted by length.
     """
     config: Any = encoder.config
     lengths = batch.attention_mask.sum(1)  # type: ignore[union-attr]
@@ -150,10 +151,10 @@ def packed_states(encoder: nn.Module, batch: Batch, layers: Sequence[int] = ()) 
     return chosen | {f"layer_{top}": output.last_hidden_state[0][words]}
 
 
-def resolve_precision(asked: str, device: torch.device) -> str:
-    """What `precision: auto` is on a device: bfloat16 where it multiplies such numbers natively, else float32."""
-    if asked != "auto":
-        return asked
+def resolve_precision(setting: str, device: torch.device) -> str:
+    """Return the precision on a device; for "auto", bfloat16 if the device multiplies it natively, else float32."""
+    if setting != "auto":
+        return setting
     if device.type == "cuda":
         native = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
@@ -162,18 +163,18 @@ def resolve_precision(asked: str, device: torch.device) -> str:
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """Products in half precision, where that is the one."""
+    """Return a context in which products are computed in half precision, if that is the precision."""
     half = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
     return torch.autocast(device.type, half) if half else nullcontext()
 
 
 def _cast(module: nn.Module, arguments: Any, states: torch.Tensor) -> torch.Tensor:
-    """What a layer norm returns, in autocast's type: autocast itself leaves it, and all sums with it, in float32."""
+    """Return a layer norm's output in autocast's type; autocast would leave it, and all sums with it, in float32."""
     return states.to(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else states
 
 
 def prepare(encoder: nn.Module) -> None:
-    """Let an encoder use them. transformers' models are imported here, so that who prepares none does not wait for them."""
+    """Let an encoder use this module's attention and dropout. transformers is imported late, since that takes seconds."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 

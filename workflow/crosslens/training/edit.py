@@ -1,4 +1,4 @@
-"""Blocks of an encoder: those that are re-initialised before it is trained (RANDOM-INIT, muller2021, section 2.1), or frozen."""
+"""Re-initialisation of an encoder's blocks before its training (RANDOM-INIT, muller2021, section 2.1)."""
 
 import torch
 from torch import nn
@@ -10,26 +10,25 @@ from crosslens.runs.errors import DataError
 
 
 def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
-    """Raise DataError where a recipe names a layer, or freezes a block, that an encoder has not."""
+    """Raise DataError if a recipe names a layer, or freezes a block, that an encoder does not have."""
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     terms = [term for stage in recipe.stages for phase in stage.phases for term in phase.terms]
-    named = [head.layer for head in recipe.heads.values()] + [term.layer for term in terms]
-    named += [phase.frozen_blocks for stage in recipe.stages for phase in stage.phases]
-    wrong = sorted({layer for layer in named if layer is not None and layer > top})
+    numbers = [head.layer for head in recipe.heads.values()] + [term.layer for term in terms]
+    numbers += [phase.frozen_blocks for stage in recipe.stages for phase in stage.phases]
+    wrong = sorted({layer for layer in numbers if layer is not None and layer > top})
     if wrong:
         raise DataError(f"{recipe.name}: expected layers and blocks from 0 to {top} for {recipe.encoder}, found {wrong}")
 
 
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
-    """Re-initialise the named blocks, and the embeddings where the edit says so; everything else stays the same, bit for bit.
+    """Re-initialise the blocks that the edit names, and the embeddings if it says so; everything else stays bit-identical.
 
-    bert: weights N(0, 0.02), or of the standard deviation that the edit names, biases 0, LayerNorm 1 and 0, as the encoder was
-    initialised before its pretraining (the paper's code of its time, mbert-unseen-languages, loads the other children into such a
-    model). released: as the code published for users has it by the way it loads, PyTorch's default, weights and biases uniform
-    within 1 / sqrt(fan in).
-    Each block has a random stream of its own: it is the same alone and with others, and nothing else (heads, order of the data,
-    dropout) depends on it, so that a difference to the reference is paired. The embeddings are block 0.
-    Raises DataError where a block number is out of range.
+    Initialisation "bert": weights N(0, 0.02), or of the edit's standard deviation, biases 0, LayerNorm 1 and 0, as before BERT's
+    pretraining (the paper's code of its time, mbert-unseen-languages, loads the other blocks into such a model). "released":
+    weights and biases uniform within 1 / sqrt(fan in), PyTorch's default, which the code published for users gets by the way it
+    loads. Each block has its own random stream: its weights do not depend on which others are re-initialised, and nothing else
+    (heads, order of the data, dropout) depends on them, so that differences from the reference are paired. The embeddings are
+    block 0. Raises DataError if a block number is out of range.
     """
     if not edit.changes():
         return

@@ -1,4 +1,4 @@
-"""Hidden states of labelled words under an encoder that does not change, computed once for all steps, heads and trials."""
+"""Hidden states of labelled words under a fixed encoder, computed once for all steps, heads and trials."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,31 +10,31 @@ from crosslens.training.model import EncoderWithHeads, Layer
 from crosslens.training.predict import hidden_states
 
 BYTES = 2**34
-"""Most that the states of a stage's texts may take. A constant, so that a training does not depend on the machine's memory."""
+"""Largest size of the states of a stage's texts. A constant, so that results do not depend on the machine's memory."""
 
 
 class Features:
-    """Texts and layer -> states (n_words, width), float32 on the CPU.
+    """Cache of states by texts and layer, (n_words, width) float32 on the CPU.
 
-    Filled and read by trainings with the same encoder and texts.
+    It may be shared by trainings with the same encoder and texts.
     """
 
     def __init__(self) -> None:
         self.states: dict[tuple[Data, Layer], torch.Tensor] = {}
 
     def clear(self) -> None:
-        """Forget them: the encoder changes."""
+        """Forget all states, because the encoder is about to change."""
         self.states.clear()
 
     def of(self, model: EncoderWithHeads, data: Data, texts: Texts, layer: Layer, layers: Iterable[Layer]) -> torch.Tensor:
-        """States at a layer; where they are computed, those at `layers` in the same pass, since heads read these too."""
+        """Return the states at a layer; if they must be computed, those at `layers` are cached in the same pass."""
         if (data, layer) not in self.states:
-            missing = [each for each in dict.fromkeys([layer, *layers]) if (data, each) not in self.states]
-            found = hidden_states(model, texts, missing)
-            self.states.update({(data, each): states for each, states in zip(missing, found, strict=True)})
+            missing = [number for number in dict.fromkeys([layer, *layers]) if (data, number) not in self.states]
+            arrays = hidden_states(model, texts, missing)
+            self.states.update({(data, number): states for number, states in zip(missing, arrays, strict=True)})
         return self.states[data, layer]
 
     def room(self, model: EncoderWithHeads, texts: Mapping[Data, Texts], layers: Sequence[Layer], most: int = BYTES) -> bool:
-        """Whether states at layers of all labelled words of some texts take at most so many bytes, with those that there are."""
-        needed = {(data, layer): len(each.positions) * model.width(layer) for data, each in texts.items() for layer in layers}
+        """Whether the states of the texts' labelled words at layers, with those cached already, take at most `most` bytes."""
+        needed = {(data, layer): len(part.positions) * model.width(layer) for data, part in texts.items() for layer in layers}
         return 4 * sum((needed | {key: states.numel() for key, states in self.states.items()}).values()) <= most

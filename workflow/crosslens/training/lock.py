@@ -1,7 +1,7 @@
-"""One run of a training at a time, on whatever machines: a file names who is at it.
+"""A lock file that admits one run of a training at a time on all machines of a cluster.
 
-A file that is made only where there is none works on every shared file system; locks of the kernel do not. The soft lock of
-filelock knows a holder's host and process, but not its SLURM job, which alone tells that a holder on another node is dead.
+Creating a file only if it does not exist works on every shared file system; kernel locks do not. The soft lock of filelock
+records a holder's host and process, but not its SLURM job, which alone can tell that a holder on another node is dead.
 """
 
 import json
@@ -26,43 +26,43 @@ ENDED = (
 
 
 @contextmanager
-def alone(lock: Path, folder: Path, what: str) -> Iterator[None]:
-    """Work at a training that no other run works at: `locked`, and without what kills have left in its folder half written.
+def alone(lock: Path, folder: Path, training: str) -> Iterator[None]:
+    """Hold the lock of a training and remove half-written files of killed runs from its folder.
 
-    A signal's line says what the next run goes on from.
+    training: its name in messages. The message of a signal says from which checkpoint the next run continues.
     """
-    with locked(lock, what):
+    with locked(lock, training):
         for pattern in HALF_WRITTEN:
             for leftover in folder.rglob(pattern):
                 remove(leftover)
         try:
             yield
         except signals.Stopped as stopped:
-            if kept := next(folder.rglob(CHECKPOINT), None):
-                stopped.kept = f"{what} goes on from {kept} in the next run"
+            if path := next(folder.rglob(CHECKPOINT), None):
+                stopped.kept = f"{training} goes on from {path} in the next run"
             raise
 
 
 @contextmanager
-def locked(path: Path, what: str) -> Iterator[None]:
-    """Hold a lock while the block runs. A holder that certainly is dead is replaced.
+def locked(path: Path, training: str) -> Iterator[None]:
+    """Hold a lock while the block runs. A holder that is certainly dead is replaced.
 
-    Raises DataError where there is another that lives, or of which that cannot be known. what: is held, for its message.
+    training: its name in messages. Raises DataError if another holder is alive, or may be.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    mine = json.dumps(_me())
-    while not _made(path, mine):
-        found = _read(path)
-        if found is None:
-            continue  # it has ended since
-        holder = _holder(found)
+    content = json.dumps(_me())
+    while not _create(path, content):
+        text = _read(path)
+        if text is None:
+            continue  # the holder has finished meanwhile
+        holder = _holder(text)
         if not _dead(holder):
-            raise DataError(_refusal(path, what, holder))
-        _take(path, found)
+            raise DataError(_refusal(path, training, holder))
+        _take(path, text)
     try:
         yield
     finally:
-        if _read(path) == mine:
+        if _read(path) == content:
             path.unlink()
 
 
@@ -72,22 +72,22 @@ def _me() -> Holder:
     return {"host": platform.node(), "job": job, "pid": pid, "pids": _pids(), "began": _began(pid), "since": since}
 
 
-def _made(path: Path, content: str) -> bool:
-    """Whether the file could be made: whole, as a second name of one that is written, and only where there is none."""
-    own = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}")
-    own.write_text(content, encoding="utf-8")
+def _create(path: Path, content: str) -> bool:
+    """Create the lock file with its content, as a hard link to a complete file, and return whether it did not exist before."""
+    temporary = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}")
+    temporary.write_text(content, encoding="utf-8")
     try:
-        os.link(own, path)
+        os.link(temporary, path)
     except FileExistsError:
         return False
-    except OSError:  # a file system without second names
+    except OSError:  # a file system without hard links
         try:
             with open(path, "x", encoding="utf-8") as file:
                 file.write(content)
         except FileExistsError:
             return False
     finally:
-        own.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return True
 
 
@@ -98,37 +98,37 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _holder(found: str) -> Holder:
-    """What a lock says; nothing where it was cut short."""
+def _holder(text: str) -> Holder:
+    """Return the holder that a lock file names; empty if the file is truncated."""
     try:
-        return dict(json.loads(found))
+        return dict(json.loads(text))
     except (ValueError, TypeError):
         return {}
 
 
-def _take(path: Path, found: str) -> None:
-    """Remove the lock of a dead holder, unless another has done so and has the lock now."""
+def _take(path: Path, text: str) -> None:
+    """Remove the lock file of a dead holder, unless another process has replaced it meanwhile."""
     aside = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}")
     with suppress(FileNotFoundError):
         path.rename(aside)
-        if _read(aside) != found:
+        if _read(aside) != text:
             with suppress(FileExistsError):
                 os.link(aside, path)
         aside.unlink()
 
 
 def _dead(holder: Holder) -> bool:
-    """Whether a holder certainly no longer runs."""
+    """Whether a holder is certainly no longer running."""
     host, job, pid = holder.get("host"), holder.get("job"), holder.get("pid")
     if host == platform.node() and holder.get("pids") == _pids():
         return isinstance(pid, int) and not _runs(pid, str(holder.get("began")))
     if not job:
         return False
-    return job == os.environ.get("SLURM_JOB_ID") or _left_queue(str(job))  # a job that was queued again is in one place
+    return job == os.environ.get("SLURM_JOB_ID") or _left_queue(str(job))  # a requeued job runs once at a time
 
 
 def _pids() -> str:
-    """What the process numbers of this machine belong to: a container has its own, and sees no others."""
+    """Return the namespace of this machine's process numbers, since a container has its own; "" if unknown."""
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -136,7 +136,7 @@ def _pids() -> str:
 
 
 def _runs(pid: int, began: str) -> bool:
-    """Whether a process of this machine runs, which began then if that is known."""
+    """Whether a process of this machine runs and, if `began` is not empty, is the one that began then."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -147,7 +147,7 @@ def _runs(pid: int, began: str) -> bool:
 
 
 def _began(pid: int) -> str:
-    """When a process began, in words that no other process of its number has; "dead" of one that has ended; "" if unknown."""
+    """Return boot and start time of a process, which no other process of its number shares; "dead" or "" (unknown)."""
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
         return "dead" if state in "ZX" else f"{Path('/proc/sys/kernel/random/boot_id').read_text('utf-8').strip()} {fields[18]}"
@@ -156,22 +156,22 @@ def _began(pid: int) -> str:
 
 
 def _left_queue(job: str) -> bool:
-    """Whether SLURM says that a job is not, or no longer, in its queue."""
+    """Whether SLURM reports that a job is not or no longer in its queue."""
     try:
-        asked = subprocess.run(["squeue", "-h", "-o", "%T", "-j", job], capture_output=True, text=True, timeout=30)
+        answer = subprocess.run(["squeue", "-h", "-o", "%T", "-j", job], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return False
-    if asked.returncode:
-        return "Invalid job id" in asked.stderr
-    return asked.stdout.strip() in ("", *ENDED)
+    if answer.returncode:
+        return "Invalid job id" in answer.stderr
+    return answer.stdout.strip() in ("", *ENDED)
 
 
-def _refusal(path: Path, what: str, holder: Holder) -> str:
+def _refusal(path: Path, training: str, holder: Holder) -> str:
     if not holder:
-        return f"{path}: expected the name of who trains {what}, found none: delete the file once no other run is at it"
+        return f"{path}: expected the name of who trains {training}, found none: delete the file once no other run is at it"
     place = f"{holder.get('host')}" + (f", SLURM job {holder['job']}" if holder.get("job") else "")
     end = f"scancel {holder['job']}" if holder.get("job") else "end it"
     return (
-        f"{what}: expected no other run of this training, found one on {place}, process {holder.get('pid')}, since "
+        f"{training}: expected no other run of this training, found one on {place}, process {holder.get('pid')}, since "
         f"{holder.get('since')}: wait for it or {end}; if it surely has ended, delete {path} (docs/cluster.md)"
     )

@@ -1,4 +1,4 @@
-"""The training loop: one for every objective, composed of stages, phases and terms (crosslens.recipes)."""
+"""The training loop for all objectives, which are composed of stages, phases and terms (crosslens.recipes)."""
 
 import logging
 import signal
@@ -34,12 +34,16 @@ from crosslens.training.predict import predict, predict_from, selection_score
 
 
 class Loop:
-    """One training. `texts` holds the data of `recipe.data()`; weights come from `encoder`.
+    """One training of an encoder and heads.
 
-    version: of the code; a checkpoint of another one is not resumed.
+    texts: the data of `recipe.data()`.
+    encoder: the encoder with its initial weights.
+    version: versions of what decides the results; a checkpoint of another version is not resumed.
     subspaces: by method and layer, those that the recipe's penalties and projections name.
-    mask: number of the piece that stands in masked places, of a recipe that trains a language model.
-    shared: filled and read by trainings that leave the encoder as it is and differ neither in it nor in texts.
+    shared: cache of states, for trainings with the same fixed encoder and the same texts.
+    mask: number of the mask piece, for a recipe that trains a language model.
+    checkpoints: file of the checkpoint; None: no checkpoints. checkpoint_seconds: time between two checkpoints.
+    after_step: called with the position after each update.
     """
 
     def __init__(
@@ -60,13 +64,13 @@ class Loop:
         after_step: Callable[[Position], None] | None = None,
     ):
         self.recipe, self.texts, self.seed, self.log, self.version = recipe, texts, seed, log, list(version)
-        self.sizes = {data: len(read) for data, read in texts.items()}
+        self.sizes = {data: len(part) for data, part in texts.items()}
         self.checkpoints, self.checkpoint_seconds, self.after_step, self.mask = checkpoints, checkpoint_seconds, after_step, mask
         self.device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.precision = cpu.resolve_precision(recipe.precision, self.device)
         self.autocast = partial(cpu.autocast, self.precision, self.device)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "float16" and self.device.type == "cuda")
-        self.largest = 10**9  # texts of a micro-batch, halved when memory runs out
+        self.largest = 10**9  # largest number of texts in a micro-batch, halved when memory runs out
         edit.check_layers(recipe, encoder)
         edit.apply(encoder, recipe.edit, seed)
         if self.device.type == "cpu":
@@ -74,37 +78,40 @@ class Loop:
         self.subspaces = subspaces or {}
         options = recipe.model_dump(include={"dropout", "init_sd"})
         self.model = EncoderWithHeads(encoder, recipe.heads, recipe.units, self.subspaces, **options).to(self.device)
-        self.texts = {data: self._masked(read, HELD_OUT) if data.masked else read for data, read in texts.items()}
-        self.anchors = {each: Anchor(encoder, each, recipe.units, self.subspaces, seed) for each in recipe.anchored()}
+        self.texts = {data: self._masked(part, HELD_OUT) if data.masked else part for data, part in texts.items()}
+        self.anchors = {penalty: Anchor(encoder, penalty, recipe.units, self.subspaces, seed) for penalty in recipe.anchored()}
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
-        self.best: dict[str, torch.Tensor] = {}  # weights of the stage's best epoch, of what it trains
+        self.best: dict[str, torch.Tensor] = {}  # trained weights of the stage's best epoch
         self.cached = False  # whether hidden states are read from `features`
         self.features = Features() if shared is None else shared  # states under an encoder that no longer changes
-        self.layers: list[Layer] = list(dict.fromkeys(head.reads() for head in recipe.heads.values()))  # that features are of
-        self.bottom: Bottom | None = None  # of a stage
+        self.layers: list[Layer] = list(
+            dict.fromkeys(head.reads() for head in recipe.heads.values())
+        )  # layers whose states `features` caches
+        self.bottom: Bottom | None = None  # output of the stage's frozen blocks
 
     def run(self) -> Trained:
-        """Train all stages and predict all targets. Resumes from a checkpoint of the same settings and data, if there is one.
+        """Train all stages and return the model, its history and predictions; resume a checkpoint of the same settings and data.
 
-        It stays: what is returned is not on disk yet. A signal ends the training with one, after a step or within an evaluation.
+        The checkpoint is not removed, because the result is not on disk yet. After a signal the training writes a checkpoint and
+        stops, after a step or within an evaluation.
         """
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
         resumed = checkpoint.load(self.kept) if self.kept else None
-        resumed = None if parallel.agreed(resumed is None, self.device) else resumed  # all or none
+        resumed = None if parallel.agreed(resumed is None, self.device) else resumed  # all processes resume, or none
         for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
             with signals.held():
                 self.train_stage(number, resumed)
             resumed = None
-        # Texts that several heads are scored on pass the encoder once.
-        self.bottom, self.cached = None, self._kept([score.data for score in self.recipe.scores])
+        # Texts on which several heads are scored are encoded once.
+        self.bottom, self.cached = None, self._fits([score.data for score in self.recipe.scores])
         predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         changed = self.recipe.edit.changes() or self.recipe.trains_encoder()
         return Trained(self.model, changed, self.position.history, predictions)
 
     def train_stage(self, number: int, resumed: Checkpoint | None = None) -> None:
-        """Train a stage, or what a checkpoint leaves of it; its best (or last) pass's weights stay."""
+        """Train a stage, or the rest of it after a checkpoint, and set the weights to those of its best (or last) pass."""
         stage = self.recipe.stages[number]
         self._begin(number, stage, resumed)
         at = self.position
@@ -115,7 +122,7 @@ class Loop:
                 while at.epoch < stage.passes(self.sizes) and not optimiser.too_low(stage, at.history):
                     while at.phase < len(stage.phases):
                         self.train_phase(stage, progress)
-                    score = self.score(stage)  # a signal may end it: until it is there, nothing moves
+                    score = self.score(stage)  # may be ended by a signal, so the position changes only afterwards
                     at.epoch, at.phase = at.epoch + 1, 0
                     self._end_epoch(stage, score)
             except signals.Stopped:
@@ -128,16 +135,16 @@ class Loop:
         self._save(moments=bool(later and later[0].carries))
 
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
-        """Draw new heads and rate the weights that the stage starts from, which may stay the best; or take up a checkpoint."""
+        """Initialise heads and score the initial weights, which may remain the best; or restore a checkpoint."""
         self.cached = not stage.trains_encoder() and not self.recipe.encoder_dropout_when_frozen
-        self.cached &= self._kept([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
+        self.cached &= self._fits([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
         if stage.trains_encoder():
             self.features.clear()
         self.model.initialise_heads(stage.new_heads, stream(self.seed, "heads", stage.name))
         self.optimiser = optimiser.build(self.model, self.recipe, stage, self.optimiser)
         if resumed:
             self.position, self.best = resumed.position, resumed.best
-            self.model.load_state_dict(resumed.weights, strict=False)  # an encoder that no stage trains is not among them
+            self.model.load_state_dict(resumed.weights, strict=False)  # without the encoder if no stage trains it
             self.optimiser.load_state_dict(resumed.optimiser)
             if resumed.scaler:
                 self.scaler.load_state_dict(resumed.scaler)
@@ -153,7 +160,7 @@ class Loop:
                 self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
 
     def train_phase(self, stage: Stage, progress: Progress) -> None:
-        """The pass over the data of the phase that `position` is in, from the step that it is at."""
+        """Train the current phase of `position` from its current step to the end of the pass over its data."""
         at, phase = self.position, stage.phases[self.position.phase]
         columns = stage.loss_columns(at.phase)
         batches = phase_batches(self.recipe, stage, at.phase, at.epoch, self.texts, self.seed)
@@ -175,16 +182,16 @@ class Loop:
             self._save_if_due()
             if self.after_step:
                 self.after_step(at)
-        if parallel.size() > 1:  # an evaluation that is stopped would lose them; see `_released`
+        if parallel.size() > 1:  # else an interrupted evaluation would lose these steps; see `_released`
             self._save()
         last = at.phase == len(stage.phases) - 1
         at.watched |= self.watched(stage, "" if last else f", after phase {at.phase + 1}")
         at.phase, at.step = at.phase + 1, 0
 
     def step(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
-        """One update from some texts of each term; returns the terms' mean losses, in nats a labelled unit, and penalties.
+        """Make one update and return the terms' mean losses, in nats a labelled unit, and penalties.
 
-        Raises FloatingPointError, and updates nothing, where one is not a number.
+        chosen: numbers of the texts of each term. Raises FloatingPointError, without an update, if a loss is not finite.
         """
         losses = self.gradients(phase, chosen)
         owners = [pair for pair in zip(phase.terms, chosen, strict=True) for _ in range(2 if pair[0].penalty else 1)]
@@ -204,9 +211,10 @@ class Loop:
         return losses
 
     def gradients(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
-        """Gradients of what a phase updates, and nothing else's, from some texts of each term; returns the terms' mean losses.
+        """Compute the gradients of the parameters that a phase updates, and return the terms' mean losses.
 
-        After the loss of a term with a penalty comes the mean distance from the anchor. Out of memory: again, in halves.
+        chosen: numbers of the texts of each term. The loss of a term with a penalty is followed by the mean distance from the
+        anchor. If memory runs out, micro-batches are halved.
         """
         while True:
             try:
@@ -215,14 +223,14 @@ class Loop:
                 return parallel.add_up(self.model, losses)
             except torch.OutOfMemoryError:
                 size = min(self.largest, max(map(len, chosen)))
-                if size == 1 or parallel.size() > 1:  # other processes do not know
+                if size == 1 or parallel.size() > 1:  # other processes would not take part in a second attempt
                     raise
                 self.largest = size // 2
                 torch.cuda.empty_cache()
                 self.log.warning("out of memory: continuing with micro-batches of %d texts", self.largest)
 
     def _backward(self, term: Term, chosen: np.ndarray) -> list[float]:
-        """Add a term's gradient, in micro-batches where memory is short; returns its mean loss, and its penalty if it has one."""
+        """Add a term's gradient, in micro-batches if memory is short; return its mean loss, and its penalty if it has one."""
         texts, head, at = self.texts[term.data], self.model.head(term.head), self.position
         place = (self.recipe.stages[at.stage].name, at.epoch, at.phase, at.step)
         if isinstance(self.recipe.heads[term.head], LanguageModelHead):
@@ -234,14 +242,17 @@ class Loop:
                 if self.recipe.parts > 1:
                     torch.manual_seed(stream(self.seed, "dropout", *place, number))
                 losses.append(self._backward_part(term, texts, part, words, len(chosen)))
-        return [sum(each) for each in zip(*losses, strict=True)] or [0.0] * (2 if term.penalty else 1)
+        return [sum(parts) for parts in zip(*losses, strict=True)] or [0.0] * (2 if term.penalty else 1)
 
     def _masked(self, texts: Texts, seed: int) -> Texts:
         assert self.mask is not None
         return masked(texts, seed, self.recipe.masking, self.mask, self.model.vocabulary)
 
     def _backward_part(self, term: Term, texts: Texts, chosen: np.ndarray, words: int, sentences: int) -> list[float]:
-        """The same of some of a batch's texts; words that count and sentences: of the whole batch."""
+        """Add the gradient of a micro-batch and return its share of the mean loss, and of the penalty if there is one.
+
+        words, sentences: numbers of words that count and of sentences in the whole batch.
+        """
         head = self.model.head(term.head)
         states, distances = self._states(term, texts, chosen)
         if term.reversal is not None:
@@ -260,29 +271,29 @@ class Loop:
         return losses
 
     def _states(self, term: Term, texts: Texts, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """What a term's head reads of some texts, (n_words, d) float32; distances (n_words,) where it has a penalty."""
+        """Return the states that a term's head reads, (n_words, d) float32, and distances (n_words,) if it has a penalty."""
         layer = self.recipe.reads(term)
         if self.cached:
             return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device), None
-        with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext(texts) as given:
-            batch = collate(given, chosen, self.model.padding, self.recipe.units.segments)
+        with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext(texts) as inputs:
+            batch = collate(inputs, chosen, self.model.padding, self.recipe.units.segments)
             if not term.penalty:
                 return self.model.hidden_states(batch, [layer])[0].float(), None
             anchor = self.anchors[term.penalty]
             moved = self.model.states(batch, [*anchor.layers, *([layer] if isinstance(layer, int) else [])])
-            read = list(moved.values())[-1] if layer is None else moved[f"layer_{layer}"]
-            return read.float(), anchor(moved, batch)
+            features = list(moved.values())[-1] if layer is None else moved[f"layer_{layer}"]
+            return features.float(), anchor(moved, batch)
 
-    def _kept(self, data: Iterable[Data]) -> bool:
-        return self.features.room(self.model, {each: self.texts[each] for each in data}, self.layers)
+    def _fits(self, data: Iterable[Data]) -> bool:
+        return self.features.room(self.model, {part: self.texts[part] for part in data}, self.layers)
 
     def _features(self, data: Data, layer: Layer) -> torch.Tensor:
-        """States of all labelled words, computed once while the encoder does not change."""
+        """Return the states of all labelled words, which are computed once while the encoder does not change."""
         with self._released():
             return self.features.of(self.model, data, self.texts[data], layer, self.layers)
 
     def predict(self, data: Data, head: str) -> dict[str, np.ndarray]:
-        """What a head predicts of all labelled words, kind of label -> (n_words,)."""
+        """Return a head's predictions for all labelled words, kind of label -> (n_words,)."""
         with self._released():
             if not self.cached:
                 return predict(self.model, self.texts[data], head)
@@ -290,17 +301,20 @@ class Loop:
             return predict_from(states, self.texts[data], self.model.head(head).eval())
 
     def _released(self) -> AbstractContextManager[None]:
-        """What a signal may end. Of several processes none leaves the others alone: they stop together, after a step."""
+        """Return a context that a signal may interrupt; not with several processes, which must stop together, after a step."""
         return signals.released() if parallel.size() == 1 else nullcontext()
 
     def score(self, stage: Stage) -> float:
-        """What picks a stage's best epoch, a fraction."""
+        """Return the score that selects a stage's best epoch, a fraction."""
         head = self.recipe.heads[stage.select_head]
         texts, predicted = self.texts[stage.select_data], self.predict(stage.select_data, stage.select_head)
         return selection_score(texts, predicted, head.learns, head.labels, self.recipe.select_by, self.recipe.units.unit)
 
     def watched(self, stage: Stage, when: str = "") -> dict[str, float]:
-        """Accuracies and distances that the stage watches on held-out texts, by column of the history; when: end of its name."""
+        """Return the accuracies and distances that a stage monitors on held-out texts, by column of the history.
+
+        when: suffix of the columns' names.
+        """
         columns: dict[str, float] = {}
         for item in stage.watch:
             texts, head = self.texts[item.data], self.model.head(item.head)
@@ -312,9 +326,11 @@ class Loop:
         return columns
 
     def _end_epoch(self, stage: Stage, score: float) -> None:
-        """Keep the weights if they are the best so far, write the epoch to the history, and begin the next."""
+        """Keep the weights if they are the best so far and add the epoch to the history."""
         at = self.position
-        if stage.keep == "last" or score > at.best_score:  # strictly: the first best wins, as in tanti2021's code
+        if (
+            stage.keep == "last" or score > at.best_score
+        ):  # strictly greater: the first of equal scores wins, as in tanti2021's code
             at.best_score, at.best_epoch = score, at.epoch
             weights = self.model.weights(with_encoder=stage.trains_encoder())
             self.best = {name: value.clone() for name, value in weights.items()}
@@ -323,11 +339,11 @@ class Loop:
         row |= {"pieces_a_second": round(at.pieces / at.seconds) if at.seconds else 0}
         at.history.append(row)
         at.losses, at.watched, at.pieces, at.seconds = {}, {}, 0, 0.0
-        shown = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
-        self.log.info("%s", ", ".join(shown))
+        fields = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
+        self.log.info("%s", ", ".join(fields))
 
     def _save_if_due(self) -> None:
-        """Write a checkpoint from time to time; stop where the training, which saves it then, is asked to."""
+        """Write a checkpoint if one is due. Raises Stopped, whose handler writes one, after a signal to any of the processes."""
         if parallel.agreed(signals.asked() is not None, self.device):
             raise signals.Stopped(signals.asked() or signal.SIGTERM)
         if self.kept and self.kept.due:
@@ -346,8 +362,8 @@ class Loop:
 
     @cached_property
     def key(self) -> str:
-        """What a checkpoint of this training is known by; asked for before the first step."""
+        """Return the digest that identifies checkpoints of this training; must be computed before the first step."""
         settings = [self.recipe.settings(), self.precision, self.seed, self.version]
         arrays = [array for subspace in self.subspaces.values() for array in (subspace.basis, subspace.eigenvalues)]
-        read = self.model.encoder.state_dict() | {f"subspace {i}": torch.from_numpy(array) for i, array in enumerate(arrays)}
-        return checkpoint.digest(settings, self.texts.values(), read)
+        tensors = {f"subspace {i}": torch.from_numpy(array) for i, array in enumerate(arrays)}
+        return checkpoint.digest(settings, self.texts.values(), self.model.encoder.state_dict() | tensors)

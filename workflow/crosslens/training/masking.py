@@ -1,4 +1,4 @@
-"""Masked pieces, which a language model learns to name (Devlin et al. 2019, section 3.1)."""
+"""Masked pieces, which a language model learns to predict (Devlin et al. 2019, section 3.1)."""
 
 from dataclasses import replace
 
@@ -10,20 +10,20 @@ from crosslens.numerics.streams import stream
 from crosslens.recipes import Masking
 
 HELD_OUT = stream(0, "mask", "held out")
-"""Seed of held-out text, which is masked once, alike for every training."""
+"""Seed of the masking of held-out text, which is the same for all trainings."""
 
 
 def masked(texts: Texts, seed: int, settings: Masking, mask: int, vocabulary: int) -> Texts:
-    """Texts of which some pieces are hidden: these are then the labelled words, and the pieces that stood there their labels.
+    """Return texts with masked pieces, which become the labelled words; their labels are the original pieces.
 
-    Each piece but the first and the last of a text is drawn by itself, as transformers' collator draws
-    (data_collator.py, DataCollatorForLanguageModeling), not a fixed number in each text, as BERT's code does. mask: number of the
-    mask; vocabulary: numbers below it stand in for some pieces.
+    mask: number of the mask piece. vocabulary: its size, from which random replacements are drawn.
+    Each piece but the first and the last of a text is masked independently, as by transformers' collator (data_collator.py,
+    DataCollatorForLanguageModeling), instead of a fixed number in each text, as by BERT's code.
     """
     generator, n = np.random.default_rng(seed), len(texts.pieces)
-    drawn = generator.random(n) < settings.share
-    drawn[texts.piece_offsets[:-1]] = drawn[texts.piece_offsets[1:] - 1] = False
-    rows = np.flatnonzero(drawn)
+    is_masked = generator.random(n) < settings.share
+    is_masked[texts.piece_offsets[:-1]] = is_masked[texts.piece_offsets[1:] - 1] = False
+    rows = np.flatnonzero(is_masked)
     fate = generator.random(len(rows))
     pieces = texts.pieces.copy()
     pieces[rows[fate < settings.masked]] = mask

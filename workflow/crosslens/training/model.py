@@ -23,11 +23,14 @@ from crosslens.training.heads import head
 from crosslens.training.heads.build import build
 
 Layer = int | Literal["all"] | None
-"""A layer that is read; ALL: all of them, side by side; None: what the units name."""
+"""A layer whose states are read; ALL: all layers, concatenated; None: the layer that the units name."""
 
 
 class EncoderWithHeads(nn.Module):
-    """A transformer encoder with heads on the states of labelled units; dropout, init_sd: of linear heads."""
+    """A transformer encoder with heads on the states of labelled units.
+
+    subspaces: by method and layer, for heads with projections. dropout, init_sd: of linear heads.
+    """
 
     def __init__(
         self,
@@ -50,71 +53,74 @@ class EncoderWithHeads(nn.Module):
 
     @property
     def hidden_size(self) -> int:
-        """Dimensions of a hidden state."""
+        """Return the dimensions of a hidden state."""
         return int(self.encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
 
     @property
     def vocabulary(self) -> int:
-        """Number of pieces."""
+        """Return the number of pieces."""
         return int(self.encoder.config.vocab_size)  # type: ignore[union-attr, arg-type]
 
     @property
     def padding(self) -> int:
-        """Piece id that fills a batch."""
+        """Return the number of the padding piece."""
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
     def states(self, batch: Batch, layers: Sequence[int]) -> dict[str, torch.Tensor]:
-        """States of the labelled units at layers, column name -> (n_words, d); the last column are those that the units name."""
+        """Return states of labelled units at layers, column name -> (n_words, d), and last those of the units' own layer."""
         return states(self.encoder, batch, self.units, layers, packed=self.training)
 
     def width(self, layer: Layer) -> int:
-        """Dimensions of what is read of a unit."""
+        """Return the dimensions of a unit's states at a layer."""
         return self.hidden_size * self.units.width() * (self.top + 1 if layer == ALL else 1)
 
     def hidden_states(self, batch: Batch, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
-        """States of the labelled units at layers, (n_words, width) each. Raises DataError where a layer is out of range."""
+        """Return the states of labelled units at layers, (n_words, width) each. Raises DataError if a layer is out of range."""
         every = range(self.top + 1) if ALL in layers else ()
-        found = self.states(batch, sorted({*every, *(layer for layer in layers if isinstance(layer, int))}))
-        named = list(found.values())[-1]
-        side_by_side = torch.cat([found[f"layer_{layer}"] for layer in every], -1) if every else named
-        return [side_by_side if layer == ALL else named if layer is None else found[f"layer_{layer}"] for layer in layers]
+        columns = self.states(batch, sorted({*every, *(layer for layer in layers if isinstance(layer, int))}))
+        default = list(columns.values())[-1]
+        side_by_side = torch.cat([columns[f"layer_{layer}"] for layer in every], -1) if every else default
+        return [side_by_side if layer == ALL else default if layer is None else columns[f"layer_{layer}"] for layer in layers]
 
     def head(self, name: str) -> head.Head:
-        """A head by name."""
-        found: head.Head = self.heads[name]  # type: ignore[assignment]
-        return found
+        """Return a head by name."""
+        module: head.Head = self.heads[name]  # type: ignore[assignment]
+        return module
 
     def initialise_heads(self, names: Sequence[str], seed: int) -> None:
-        """Draw heads anew, each from a stream of its own."""
+        """Draw new weights for heads, each from its own random stream."""
         for name in names:
             self.head(name).initialise(torch.Generator().manual_seed(stream(seed, "head", name)))
 
     def weights(self, *, with_encoder: bool = True) -> dict[str, torch.Tensor]:
-        """All weights by name, or those of the heads alone; not copies."""
+        """Return all weights by name, or those of the heads alone, without copying."""
         return {name: value for name, value in self.state_dict().items() if with_encoder or not name.startswith("encoder.")}
 
 
 @dataclass
 class Trained:
-    """What a training leaves."""
+    """Result of a training."""
 
     model: EncoderWithHeads
     encoder_changed: bool
-    history: list[dict[str, Any]]  # a row a pass, 0 before the first: stage, epoch, score, losses, what is watched, ...
+    history: list[dict[str, Any]]  # a row for each pass, 0 before the first: stage, epoch, score, losses, monitored values, ...
     predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
 
 
 def states(
     encoder: nn.Module, batch: Batch, units: Units, layers: Sequence[int] = (), *, packed: bool = False
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """`unit_states`; packed: without padding where that is quicker, as in training."""
+    """Return the states of labelled units, column name -> (n_words, d); see `unit_states`.
+
+    packed: whether to compute without padding where that is faster, as in training.
+    """
     if packed and units.state in ("hidden", "words") and cpu.packs(encoder, batch):
         return cpu.packed_states(encoder, batch, layers)
     return unit_states(encoder, batch, units, layers)
 
 
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
-    """Write heads, and the encoder where it differs from its folder, as one safetensors file."""
+    """Write the heads, and the encoder's weights if with_encoder, to one safetensors file."""
     state = {name: value.cpu().contiguous() for name, value in model.weights(with_encoder=with_encoder).items()}
     with sealed(path) as temporary:
         save_file(state, temporary, metadata={"format": "pt", "encoder": "yes" if with_encoder else "no"})

@@ -1,4 +1,4 @@
-"""Loss terms. Each is a sum over labelled words; heads.loss divides by the whole batch's number, so that micro-batches add up."""
+"""Losses as sums over labelled words; heads divide them by the number in the whole batch, so that micro-batches add up."""
 
 import torch
 from torch.nn import functional
@@ -18,15 +18,16 @@ class _Reverse(torch.autograd.Function):
 
 
 def reverse_gradient(states: torch.Tensor, scale: float) -> torch.Tensor:
-    """The same states; the gradient is multiplied by -scale on its way back (Ganin and Lempitsky 2015)."""
+    """Return the states unchanged; their gradient is multiplied by -scale (Ganin and Lempitsky 2015)."""
     reversed_states: torch.Tensor = _Reverse.apply(states, scale)  # type: ignore[no-untyped-call]
     return reversed_states
 
 
 def shared_dropout(states: torch.Tensor, sizes: torch.Tensor, rate: float, layers: int = 1) -> torch.Tensor:
-    """Dropout of the same units for all words of a text; states (n, d), of texts with `sizes` words one after the other.
+    """Return states after dropout of the same units for all words of a text.
 
-    layers: how many stand side by side. All lose the same units, so that their weighted sum does.
+    states: (n, d) of texts one after the other; sizes: words of each text. layers: number of layers whose states are
+    concatenated; all lose the same units, so that their weighted sum does.
     """
     if not rate:
         return states
@@ -35,12 +36,12 @@ def shared_dropout(states: torch.Tensor, sizes: torch.Tensor, rate: float, layer
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Sum over words of -log p(label), in nats; logits (n, k), labels (n,) with IGNORED left out."""
+    """Return the sum over words of -log p(label), in nats; logits: (n, k); labels: (n,), IGNORED ones are left out."""
     return functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")
 
 
 def uniformity(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Sum over words of -sum over classes of log p: tanti2021's equation 1, called negative entropy there.
+    """Return the sum over words and classes of -log p: tanti2021's equation 1, called negative entropy there.
 
     It is k times the cross entropy from the uniform distribution: k ln k at its minimum, unbounded above, and about k times
     the scale of a label's cross entropy.
@@ -49,17 +50,17 @@ def uniformity(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Sum over words of the negative entropy sum p log p, in nats: at least -ln k, at most 0."""
+    """Return the sum over words of the negative entropy sum p log p, in nats; each is at least -ln k and at most 0."""
     log_p = logits[labels != IGNORED].log_softmax(-1)
     return (log_p.exp() * log_p).sum()
 
 
 def subspace_distance(moved: torch.Tensor, anchored: torch.Tensor, directions: torch.Tensor) -> torch.Tensor:
-    """|(E - F) Q w| of each state, (n,): moved E and anchored F (n, d), directions Q w (d, k).
+    """Return |(E - F) Q w| of each state, (n,), the distance of liang2021's L-DAR.
 
-    liang2021's L-DAR: the norm is not squared (run_tag_LDAR.py, lines 74-78). Its gradient at a difference of 0 is 0, as
-    vector_norm has it; that of sqrt(sum of squares) would be nan, and where the anchor is the encoder as the training starts,
-    every difference is 0 at the first step.
+    moved: E, (n, d); anchored: F, (n, d); directions: Q w, (d, k). The norm is not squared (run_tag_LDAR.py, lines 74-78). The
+    gradient of vector_norm at a difference of 0 is 0; that of sqrt(sum of squares) would be nan, and with the pretrained encoder
+    as the anchor every difference is 0 at the first step.
     """
     distances: torch.Tensor = torch.linalg.vector_norm((moved - anchored) @ directions, dim=1)
     return distances

@@ -1,4 +1,4 @@
-"""The optimiser of a stage, its learning rates, and what it updates in a phase."""
+"""The optimiser of a stage, its learning rates, and the parameters that a phase updates."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,9 +12,9 @@ from crosslens.training.model import EncoderWithHeads
 
 
 def build(model: EncoderWithHeads, recipe: Recipe, stage: Stage, previous: torch.optim.Optimizer) -> torch.optim.AdamW:
-    """AdamW (Adam where nothing decays), a rate for each head and one for the encoder where it is trained.
+    """Return AdamW (Adam if weight decay is 0) with a learning rate for each head and one for the encoder if it is trained.
 
-    previous: of the stage before, whose moments go on where the stage carries them.
+    previous: optimiser of the stage before, whose moments are kept for the heads that the stage carries.
     """
     rates = {name: stage.head_rates.get(name, stage.head_rate) for name in recipe.heads}
     groups = [group for name, rate in rates.items() for group in _groups(model.head(name), rate, recipe, False)]
@@ -29,14 +29,18 @@ def build(model: EncoderWithHeads, recipe: Recipe, stage: Stage, previous: torch
 
 
 def _groups(module: nn.Module, rate: float, recipe: Recipe, encoder: bool) -> list[dict[str, Any]]:
-    """Parameters with rate and decay: all alike, or without decay of biases and layer norms (wu2019: model/base.py, 331-352)."""
+    """Return groups of parameters with rate and weight decay, the latter 0 for biases and layer norms if the recipe says so.
+
+    Source: wu2019's code (model/base.py, 331-352).
+    """
     if recipe.decays == "encoder":
         return [_group(module.parameters(), rate, recipe.weight_decay if encoder else 0.0)]
     decays: dict[bool, list[nn.Parameter]] = {True: [], False: []}
-    norms = {id(each) for part in module.modules() if "norm" in type(part).__name__.lower() for each in part.parameters(False)}
+    layer_norms = [part for part in module.modules() if "norm" in type(part).__name__.lower()]
+    norms = {id(parameter) for part in layer_norms for parameter in part.parameters(False)}
     for name, parameter in module.named_parameters():
         decays["bias" not in name and id(parameter) not in norms].append(parameter)
-    return [_group(some, rate, recipe.weight_decay if decay else 0.0) for decay, some in decays.items() if some]
+    return [_group(group, rate, recipe.weight_decay if decay else 0.0) for decay, group in decays.items() if group]
 
 
 def _group(parameters: Iterable[nn.Parameter], rate: float, decay: float) -> dict[str, Any]:
@@ -44,21 +48,24 @@ def _group(parameters: Iterable[nn.Parameter], rate: float, decay: float) -> dic
 
 
 def share(stage: Stage, history: Iterable[Mapping[str, Any]]) -> float:
-    """Of a stage's rates, where it halves them: half after each epoch whose score is not above all before; history: its rows."""
+    """Return the share of a stage's rates that remains: halved after each epoch without a new best score, if the stage halves.
+
+    history: rows of all epochs.
+    """
     scores = [row["score"] for row in history if row["stage"] == stage.name] if stage.halving else []
-    found: float = 0.5 ** sum(score <= max(scores[:epoch]) for epoch, score in enumerate(scores) if epoch)
-    return found
+    halvings = sum(score <= max(scores[:epoch]) for epoch, score in enumerate(scores) if epoch)
+    return float(0.5**halvings)
 
 
 def too_low(stage: Stage, history: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a stage that halves its rates has ended."""
+    """Whether a stage that halves its rates has reached its lowest rate, and so its end."""
     return stage.halving is not None and stage.head_rate * share(stage, history) < stage.halving.floor
 
 
 def set_rates(optimiser: torch.optim.Optimizer, recipe: Recipe, update: int, total: int, of_rates: float = 1.0) -> None:
-    """Rates of an update, 0 to total - 1 in the stage: they rise to the full ones in the warm-up, then stay or fall to 0.
+    """Set the rates of an update: they rise linearly during warm-up, and then stay constant or fall to 0.
 
-    of_rates: share of them, in a stage that halves them.
+    update: number of the update in the stage, 0 to total - 1. of_rates: factor, for a stage that halves its rates.
     """
     rising = recipe.warmup * total
     factor = min(1.0, (update + 1) / rising) if rising else 1.0
@@ -69,12 +76,12 @@ def set_rates(optimiser: torch.optim.Optimizer, recipe: Recipe, update: int, tot
 
 
 def ready(model: EncoderWithHeads, recipe: Recipe, phase: Phase) -> None:
-    """No gradients yet, and places for those of what is updated alone; dropout where something learns.
+    """Clear gradients, require them for the parameters that a phase updates, and switch dropout on where something is trained.
 
-    The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves the
-    frozen encoder's on (common/model/model.py 185), so that its states cannot be computed once.
+    The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves it on in a
+    frozen encoder (common/model/model.py 185), whose states then cannot be computed once.
     """
-    model.zero_grad(set_to_none=True)  # an earlier stage's too: the clipped norm is over all
+    model.zero_grad(set_to_none=True)  # those of earlier stages too, since the norm that is clipped is over all
     model.train()
     trained = ENCODER in phase.update
     model.encoder.train(recipe.encoder_dropout if trained else recipe.encoder_dropout_when_frozen)

@@ -1,7 +1,7 @@
-"""One training in several processes, one a GPU: each computes some parts of every batch, and their gradients add up.
+"""One training in several processes, one a GPU: each computes some parts of every batch, and their gradients are added.
 
-A recipe says in how many parts a batch is computed, each with dropout of a stream of its own. So the weights do not depend on
-how many processes share the parts, but for the order in which more than two of them are added.
+A recipe says in how many parts a batch is computed, each with its own random stream for dropout. So the weights do not depend on
+how many processes share the parts, except for the order of addition if there are more than two.
 """
 
 import json
@@ -22,29 +22,30 @@ from crosslens.runs.errors import DataError
 
 
 def rank() -> int:
-    """Number of this process; 0 writes."""
+    """Return the number of this process; process 0 writes the results."""
     return torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
 
 
 def size() -> int:
-    """Number of processes."""
+    """Return the number of processes."""
     return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
 
 
 def processes(parts: int) -> int:
-    """How many share the parts of a batch: the largest divisor of their number for which there are GPUs, else 1."""
+    """Return the number of processes for the parts of a batch: the largest divisor of `parts` with that many GPUs, or 1."""
     return max((number for number in range(1, torch.cuda.device_count() + 1) if parts % number == 0), default=1)
 
 
 def add_up(model: nn.Module, losses: Sequence[float]) -> list[float]:
-    """Sum gradients, in place, and losses over all processes."""
+    """Sum gradients over all processes, in place, and return the summed losses."""
     if size() == 1:
         return list(losses)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in trained]
+    gradients = [torch.zeros_like(weights) if weights.grad is None else weights.grad for weights in trained]
     flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
     torch.distributed.all_reduce(flat)
-    for parameter, gradient in zip(trained, torch.split_with_sizes(flat, [each.numel() for each in trained]), strict=True):
+    sizes = [parameter.numel() for parameter in trained]
+    for parameter, gradient in zip(trained, torch.split_with_sizes(flat, sizes), strict=True):
         parameter.grad = gradient.view_as(parameter)
     total = torch.tensor(losses, dtype=torch.float64, device=flat.device)
     torch.distributed.all_reduce(total)
@@ -52,7 +53,7 @@ def add_up(model: nn.Module, losses: Sequence[float]) -> list[float]:
 
 
 def agreed(wish: bool, device: torch.device) -> bool:
-    """Whether any process wishes something."""
+    """Whether the wish of any process is true."""
     if size() == 1:
         return wish
     wishes = torch.tensor(float(wish), device=device)
@@ -61,9 +62,9 @@ def agreed(wish: bool, device: torch.device) -> bool:
 
 
 def launch(arguments: dict[str, Any], number: int) -> None:
-    """Call `crosslens.training.run.run` in so many processes; arguments: of `process.work`, ready for JSON.
+    """Call `crosslens.training.run.run` in `number` processes. arguments: of `process.work`, ready for JSON.
 
-    A signal is handed on, so that the training stops with a checkpoint. Raises what a process failed with: DataError, or
+    A signal is passed on, so that the training stops with a checkpoint. Raises the error of a process that failed: DataError, or
     RuntimeError with its traceback.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +87,7 @@ def launch(arguments: dict[str, Any], number: int) -> None:
                     process.terminate()
                 _wait(started, 60)
             raise
-        finally:  # one alone would wait for the others for ever
+        finally:  # a process alone would wait for the others for ever
             for process in started:
                 process.kill()
                 process.wait()
@@ -99,9 +100,9 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], seconds: float) -> None:
 
 
 def _failure(place: Path, status: int) -> Exception:
-    """What ended a training: bad input before anything else, since the other processes fail by being left alone."""
+    """Return the error that ended a training: bad input before all others, which may only be its consequence."""
     files = sorted(place.glob("*.failed"), key=lambda file: file.stat().st_mtime_ns)
-    said = [json.loads(file.read_text("utf-8")) for file in files]
-    if line := next((line for line, _ in said if line), None):
+    errors = [json.loads(file.read_text("utf-8")) for file in files]
+    if line := next((line for line, _ in errors if line), None):
         return DataError(line)
-    return RuntimeError(next((traceback for _, traceback in said), f"a process of the training ended with status {status}"))
+    return RuntimeError(next((traceback for _, traceback in errors), f"a process of the training ended with status {status}"))

@@ -14,12 +14,12 @@ from crosslens.training.model import EncoderWithHeads, Layer
 
 
 def hidden_states(model: EncoderWithHeads, texts: Texts, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
-    """States of all labelled words at layers, in the order of the texts, (n_words, width) each, float32 on the CPU."""
+    """Return the states of all labelled words at layers, in the order of the texts, (n_words, width) float32 on the CPU each."""
     states = [torch.empty(int(texts.word_offsets[-1]), model.width(layer)) for layer in layers]
 
     def step(batch: Batch) -> None:
-        for found, all_states in zip(model.hidden_states(batch, layers), states, strict=True):
-            all_states[torch.from_numpy(batch.words)] = found.float().cpu()
+        for batch_states, all_states in zip(model.hidden_states(batch, layers), states, strict=True):
+            all_states[torch.from_numpy(batch.words)] = batch_states.float().cpu()
 
     model.eval()
     for_each_batch(texts, model.encoder, model.units.segments, step)
@@ -27,61 +27,69 @@ def hidden_states(model: EncoderWithHeads, texts: Texts, layers: Sequence[Layer]
 
 
 def predict_from(states: torch.Tensor, texts: Texts, head: Head, rows: int = 65536) -> dict[str, np.ndarray]:
-    """What a head in eval mode predicts from the states (n_words, d) of all labelled words; kind of label -> (n_words,)."""
+    """Return a head's predictions from the states (n_words, d) of all labelled words, kind of label -> (n_words,).
+
+    head: in eval mode. rows: largest number of words in a batch.
+    """
     device, sizes = next(head.parameters()).device, np.diff(texts.word_offsets)
-    found: dict[str, np.ndarray] = {}
+    predictions: dict[str, np.ndarray] = {}
     with torch.inference_mode():
         for chosen in sorted_batches(np.maximum(sizes, 1), rows):
             words = texts.word_rows(chosen)
             part = states[torch.from_numpy(words)].to(device)
-            _put(found, head.classes(part, torch.from_numpy(sizes[chosen]), _given(texts, words, device)), words, len(states))
-    return found
+            _put(
+                predictions,
+                head.classes(part, torch.from_numpy(sizes[chosen]), _side_labels(texts, words, device)),
+                words,
+                len(states),
+            )
+    return predictions
 
 
 def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.ndarray]:
-    """What a head predicts of all labelled words, kind of label -> (n_words,), without keeping their states."""
+    """Return a head's predictions for all labelled words, kind of label -> (n_words,), without keeping their states."""
     head = model.head(name)
-    found: dict[str, np.ndarray] = {}
+    predictions: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:
         (states,) = model.hidden_states(batch, [head.layer])
         sizes = torch.bincount(batch.rows, minlength=len(batch.input_ids))
-        classes = head.classes(states.float(), sizes, _given(texts, batch.words, states.device))
-        _put(found, classes, batch.words, int(texts.word_offsets[-1]))
+        classes = head.classes(states.float(), sizes, _side_labels(texts, batch.words, states.device))
+        _put(predictions, classes, batch.words, int(texts.word_offsets[-1]))
 
     model.eval()
     for_each_batch(texts, model.encoder, model.units.segments, step)
-    return found
+    return predictions
 
 
-def _given(texts: Texts, words: np.ndarray, device: torch.device) -> dict[str, torch.Tensor]:
-    """Labels of words that a head may be given: gold tags, and which subwords begin a word."""
+def _side_labels(texts: Texts, words: np.ndarray, device: torch.device) -> dict[str, torch.Tensor]:
+    """Return the labels of words that a head may read: gold tags, and which subwords begin a word."""
     return {kind: torch.from_numpy(texts.labels[kind][words]).to(device) for kind in (TAG, WORD) if kind in texts.labels}
 
 
-def _put(found: dict[str, np.ndarray], classes: Mapping[str, torch.Tensor], words: np.ndarray, n: int) -> None:
+def _put(predictions: dict[str, np.ndarray], classes: Mapping[str, torch.Tensor], words: np.ndarray, n: int) -> None:
     for kind, values in classes.items():
-        found.setdefault(kind, np.empty(n, np.int64))[words] = values.cpu().numpy()
+        predictions.setdefault(kind, np.empty(n, np.int64))[words] = values.cpu().numpy()
 
 
 def selection_score(
     texts: Texts, predicted: Mapping[str, np.ndarray], learnt: str, labels: Sequence[str], by: str, unit: str
 ) -> float:
-    """What picks the best epoch, a fraction. predicted: of a head, see `predict`; learnt, labels: what it learns.
+    """Return the score that selects the best epoch, a fraction.
 
-    paper: macro F1 as tanti2021's code has it; token: macro F1 over the true classes; accuracy; spans: F1 of entities as
-    conlleval and seqeval find them; pieces: share of masked pieces that are named; las: share of words whose head and relation
-    are right.
+    predicted: predictions of a head by kind of label, (n_words,). learnt: the kind that is scored. labels: its classes.
+    by: "paper", macro F1 as in tanti2021's code; "token", macro F1 over the true classes; "accuracy"; "spans", F1 of entities as
+    in conlleval and seqeval; "pieces", accuracy on masked pieces; "las", share of words with correct head and relation.
     """
     gold, guess = texts.labels[learnt], predicted[learnt]
     if by == "las":
         arcs = texts.labels[ARC]
         return float(((gold == guess) & (arcs == predicted[ARC]))[arcs != IGNORED].mean())
     sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
-    known = gold != IGNORED
+    is_labelled = gold != IGNORED
     if by == "pieces":
-        return float((gold == guess)[known].mean())
-    gold, guess, sentences = gold[known], guess[known], sentences[known]
+        return float((gold == guess)[is_labelled].mean())
+    gold, guess, sentences = gold[is_labelled], guess[is_labelled], sentences[is_labelled]
     if by == "spans" or (by == "paper" and unit == "word"):
         counts = overall(chunk_counts(gold, guess, sentences, len(texts), labels))
         return float(micro_f1(counts) if by == "spans" else macro_f1(counts, "union"))

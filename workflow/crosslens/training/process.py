@@ -1,4 +1,4 @@
-"""One process of a training that several share, as `parallel.launch` starts it."""
+"""Entry point of one of the processes of a training that `parallel.launch` starts."""
 
 import json
 import logging
@@ -19,19 +19,19 @@ from crosslens.training.run import run
 def work(
     recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, place: str, **options: Any
 ) -> None:  # fmt: skip
-    """Take part in a training. place: a folder where the processes find each other, and leave why they failed."""
+    """Take part in a training. place: folder in which the processes meet and write the errors that ended them."""
     signals.handle()
-    own, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    rank, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     logger = logging.getLogger("crosslens")
     logger.propagate = False
     try:
-        if own == 0:
+        if rank == 0:
             logger.addHandler(logs.in_file(log, "a"))
             logger.setLevel(logging.INFO)
         if torch.cuda.is_available():
-            torch.cuda.set_device(own)
+            torch.cuda.set_device(rank)
         backend = "nccl" if torch.cuda.is_available() else "gloo"
-        torch.distributed.init_process_group(backend, init_method=f"file://{place}/meeting", rank=own, world_size=number)
+        torch.distributed.init_process_group(backend, init_method=f"file://{place}/meeting", rank=rank, world_size=number)
         paths = {name: None if options[name] is None else Path(options[name]) for name in ("artefact", "pretrained")}
         run(
             Recipe.model_validate(recipe), seed, Path(encoder), {name: Path(path) for name, path in tokens.items()},
@@ -39,10 +39,10 @@ def work(
         )  # fmt: skip
     except signals.Stopped as stopped:
         signals.ignore()
-        sys.exit(stopped.status)  # the process that started this one says why
+        sys.exit(stopped.status)  # the parent process reports why
     except Exception as error:
         reason = logs.in_one_line(error, folder), traceback.format_exc()
-        with written(Path(place, f"{own}.failed")) as file:
+        with written(Path(place, f"{rank}.failed")) as file:
             file.write_text(json.dumps(reason), encoding="utf-8")
         sys.exit(1)
     finally:

@@ -45,7 +45,7 @@ PREDICTIONS = pa.schema(
         ("split", pa.string()),
         ("language", pa.string()),
         ("id", pa.string()),
-        ("gold", pa.list_(pa.int16())),  # classes of the labelled words, numbered as in the recipe; -100 has no label
+        ("gold", pa.list_(pa.int16())),  # classes of the labelled words, numbered as in the recipe; -100: no label
         ("predicted", pa.list_(pa.int16())),
         ("cut", pa.bool_()),  # as in the tokens
         ("cut_words", pa.int32()),
@@ -54,17 +54,17 @@ PREDICTIONS = pa.schema(
 
 
 def with_relations(recipe: Recipe, files: Mapping[FileKey, Path]) -> Recipe:
-    """The recipe with the labels of its parsers written out, which are those of their training data where they have subtypes."""
+    """Return the recipe with the labels of its parsers, which are those of the training data if they have subtypes."""
     heads = dict(recipe.heads)
     for name, head in heads.items():
         if isinstance(head, ParserHead) and head.subtypes:
-            taught = [files[key] for data in recipe.taught(name) for key in data.files()]
-            heads[name] = head.model_copy(update={"labels": relations_of(taught)})
+            training_files = [files[key] for data in recipe.taught(name) for key in data.files()]
+            heads[name] = head.model_copy(update={"labels": relations_of(training_files)})
     return recipe.model_copy(update={"heads": heads})
 
 
 def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[Data, Texts]:
-    """Texts of every Data of a recipe; seed: of those drawn where a Data is capped."""
+    """Return the texts of each Data of a recipe. seed: of the sample of a Data that is capped."""
     labels = recipe.labels(TASK), recipe.labels(LANGUAGE)
     parsers = [head for head in recipe.heads.values() if isinstance(head, ParserHead)]
     led = recipe.units.state == "words" or any(parser.root != "vector" for parser in parsers)
@@ -85,7 +85,7 @@ def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[
 
 
 def by_language(texts: Texts) -> str:
-    """How many subwords the texts of each language have, and their share of all: ar 1,203 (10.2 %)."""
+    """Return the number of subwords of each language and their share, such as "ar 1,203 (10.2 %)"."""
     names, numbers = np.unique(texts.languages, return_inverse=True)
     sums = np.bincount(numbers, texts.lengths)
     shares = 100 * sums / sums.sum()
@@ -93,10 +93,10 @@ def by_language(texts: Texts) -> str:
 
 
 def capped(texts: Texts, data: Data, seed: int) -> Texts:
-    """Of each language at most as many texts as `capped_by` has divided by the number of languages, drawn at random.
+    """Return a random sample of the texts, the same number for each language: that of `capped_by` over the number of languages.
 
-    liang2021's mixed sources (run_tag_LDAR_miltisource.py, lines 657-664): a shorter source enters whole, since random_split
-    takes a negative second length.
+    A language with fewer texts enters whole, since random_split accepts a negative second length.
+    Source: liang2021's mixed sources (run_tag_LDAR_miltisource.py, lines 657-664).
     """
     languages = np.array(texts.languages)
     share = int((languages == data.capped_by).sum()) // len(data.languages)
@@ -108,7 +108,7 @@ def capped(texts: Texts, data: Data, seed: int) -> Texts:
 
 
 def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trained) -> pa.Table:
-    """Gold and predicted classes of every score, a row a text; of a parser also heads, as if of a head named ARC."""
+    """Return the gold and predicted classes of each score, a row a text; a parser's heads are rows of a head named ARC."""
     parts = [PREDICTIONS.empty_table()]
     for score, predicted in zip(recipe.scores, trained.predictions, strict=True):
         scored, n = texts[score.data], len(texts[score.data])
@@ -132,7 +132,7 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
 
 
 def write_history(history: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write rows that need not have the same columns as CSV. Without pandas, which each training would wait for."""
+    """Write rows with different columns as CSV, without pandas, which takes long to import."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(dict.fromkeys(chain.from_iterable(history))), lineterminator="\n")
         writer.writeheader()
@@ -152,15 +152,15 @@ def run(
     artefact: Path | None = None,
     pretrained: Path | None = None,
     features: Features | None = None,
-    made: Path | None = None,
+    target: Path | None = None,
 ) -> None:
-    """Train a recipe with one seed; write predictions, the epochs' history, weights that it keeps, and last a record to a folder.
+    """Train a recipe with one seed; write predictions, history, weights if the recipe keeps them, and last a record to a folder.
 
-    tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code: from a
-    checkpoint of another one no training goes on. artefact: what the recipe's artefact is, subspaces. pretrained: weights of the
-    model that it starts from. features: see Loop. made: what the command in the record names; None: the record. Of several
-    processes that share a training (crosslens.training.parallel) the first writes. The checkpoint stays, for whoever called to
-    remove once what was written is safe: from the last one only predictions are made again.
+    tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code; a
+    checkpoint of another version is not resumed. artefact: file of the recipe's subspaces. pretrained: weights of the model from
+    which it starts. features: cache of states, shared with other trainings. target: file that the command in the record names;
+    None: the record. Of several processes that share a training (crosslens.training.parallel) the first writes. The caller
+    removes the checkpoint once the results are safe.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -175,10 +175,10 @@ def run(
     starts = load_encoder(verified(encoder), [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
     precision = "float32"
     if recipe.static:
-        read = texts[recipe.static.data]
-        key = checkpoint.digest([recipe.static.model_dump(mode="json"), seed, list(version)], [read], starts.state_dict())
-        kept = checkpoint.Kept(folder / CHECKPOINT, key, log)
-        trained = _static(recipe.static, read, starts, seed=seed, threads=threads, log=log, kept=kept)
+        data_texts = texts[recipe.static.data]
+        key = checkpoint.digest([recipe.static.model_dump(mode="json"), seed, list(version)], [data_texts], starts.state_dict())
+        checkpoints = checkpoint.Kept(folder / CHECKPOINT, key, log)
+        trained = _static(recipe.static, data_texts, starts, seed=seed, threads=threads, log=log, kept=checkpoints)
     else:
         masks = any(isinstance(head, LanguageModelHead) for head in recipe.heads.values())
         loop = Loop(
@@ -198,7 +198,7 @@ def run(
         {
             "recipe": recipe.settings(),
             "seed": seed,
-            "command": command(made or folder / "record.json"),
+            "command": command(target or folder / "record.json"),
             "encoder": read_json(encoder / "source.json"),
             "host": platform.node(),
             **machine(threads, precision),
@@ -212,7 +212,7 @@ def run(
 
 
 def _static(settings: Static, texts: Texts, encoder: nn.Module, **options: Any) -> Trained:
-    """Word embeddings in the place of an untrained encoder's; options: of static.train."""
+    """Train word embeddings and return them in the place of an untrained encoder's. options: of static.train."""
     weights: torch.Tensor = encoder.get_submodule("embeddings.word_embeddings").weight  # type: ignore[assignment]
     vectors, history = static.train(settings.embeddings, texts, *weights.shape, **options)
     with torch.no_grad():
@@ -235,9 +235,10 @@ def train(
     pretrained: Path | None = None,
     processes: int | None = None,
 ) -> None:
-    """`run`, in several processes where there are GPUs for the parts of a batch; they continue the log in its file.
+    """Train a recipe as `run` does, in several processes if there are GPUs for the parts of a batch.
 
-    processes: None: as many as `parallel.processes` says. Raises DataError while another run of the same training is at it.
+    log_file: file of the log, to which these processes append. processes: their number; None: `parallel.processes`. Raises
+    DataError while another run of the same training is active.
     """
     number = parallel.processes(recipe.parts) if processes is None else processes
     with alone(folder / ".running", folder, f"{recipe.name} seed {seed}"):

@@ -29,45 +29,47 @@ def search(
     threads: int,
     log: logging.Logger,
 ) -> None:
-    """Train trials with one seed; write what `run` writes, each to a folder of `output` with the last part of the trial's name.
+    """Train trials with one seed; write the results of each to a folder of `output` with the last part of the trial's name.
 
     tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code.
-    They lie beside the output too, in a folder that is named after all that decides them, until whoever called has seen the
-    output. So a job that was stopped goes on after its finished trials, and what other settings, data or code have left is not
-    taken for them. Raises DataError while another run of the same search is at it.
+    Finished trials are kept beside the output, in a folder whose name is a digest of all that decides them. So a search that was
+    stopped continues after its finished trials, and results of other settings, data or code are not mistaken for them. Raises
+    DataError while another run of the same search is active.
     """
-    read = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
-    data = [read_seal(verified(encoder)).sums, *(digest(verified(file)) for file in read)]
+    files = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
+    data = [read_seal(verified(encoder)).sums, *(digest(verified(file)) for file in files)]
     decisive = json.dumps([*version, seed, [trial.settings() for trial in trials], data])
-    begun = output.with_name(f".{output.name}.begun-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}")
-    with alone(output.with_name(f".{output.name}.running"), begun, f"the search in {output}"):
-        _train(trials, seed, encoder, tokens, begun, output, version=version, threads=threads, log=log)
+    unfinished = output.with_name(f".{output.name}.begun-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}")
+    with alone(output.with_name(f".{output.name}.running"), unfinished, f"the search in {output}"):
+        _train(trials, seed, encoder, tokens, unfinished, output, version=version, threads=threads, log=log)
         with signals.held(), sealed(output) as whole:
-            shutil.copytree(begun, whole, ignore=shutil.ignore_patterns(".*", f"{CHECKPOINT}*"))
-        for other in output.parent.glob(f".{output.name}.begun-*"):
-            if other != begun:
-                shutil.rmtree(other)
+            shutil.copytree(unfinished, whole, ignore=shutil.ignore_patterns(".*", f"{CHECKPOINT}*"))
+        for folder in output.parent.glob(f".{output.name}.begun-*"):
+            if folder != unfinished:
+                shutil.rmtree(folder)
 
 
 def _train(
-    trials: Sequence[Recipe], seed: int, encoder: Path, tokens: Mapping[str, Path], begun: Path, output: Path,
+    trials: Sequence[Recipe], seed: int, encoder: Path, tokens: Mapping[str, Path], unfinished: Path, output: Path,
     *, version: Sequence[str], threads: int, log: logging.Logger,
 ) -> None:  # fmt: skip
     shared: dict[tuple[Edit, Units], Features] = {}
     for trial in trials:
-        folder = begun / Path(trial.name).name
+        folder = unfinished / Path(trial.name).name
         if _finished(folder, log):
             log.info("%s was finished before", trial.name)
             continue
-        # Heads on an encoder that stays as it is read the same states in every trial.
+        # Heads on a fixed encoder read the same states in every trial.
         features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), Features())
-        run(trial, seed, encoder, tokens, folder, version=version, threads=threads, log=log, features=features, made=output)
+        run(trial, seed, encoder, tokens, folder, version=version, threads=threads, log=log, features=features, target=output)
         (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def _finished(folder: Path, log: logging.Logger) -> bool:
-    """Whether an earlier run has left all of a trial, and nothing has changed since."""
-    files = [file for file in folder.glob("[!.]*") if not file.name.startswith(CHECKPOINT)]  # one set aside stays beside them
+    """Whether an earlier run has finished a trial and its files are unchanged."""
+    files = [
+        file for file in folder.glob("[!.]*") if not file.name.startswith(CHECKPOINT)
+    ]  # a checkpoint that was set aside may lie beside them
     try:
         return all(verified(file).is_file() for file in (folder / "record.json", *files))
     except DataError as error:

@@ -1,4 +1,4 @@
-"""What trainings left, as models again: masked language models and classifiers."""
+"""Loading of trained models: masked language models and classifiers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,32 +19,34 @@ from crosslens.training.model import EncoderWithHeads
 
 
 def device() -> torch.device:
-    """Where measures run an encoder."""
+    """Return the device on which measures run an encoder."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def load_language_model(folder: Path, weights: Sequence[Path]) -> tuple[nn.Module, LanguageModel]:
-    """An encoder and its head, of the last training that left one, or with which the encoder came; in eval mode.
+    """Return an encoder and its language model's head, in eval mode.
 
-    Raises DataError where there is none.
+    weights: files of trainings; the head is that of the last training that has one, or else the one that came with the encoder.
+    Raises DataError if there is none.
     """
     encoder = load_encoder(folder, weights)
     head = LanguageModel.of(encoder)
-    own = next((state for path in reversed(weights) if "bias" in (state := _head(path, TASK))), None)
-    if own is None:
+    states = (_head(path, TASK) for path in reversed(weights))
+    state = next((tensors for tensors in states if "bias" in tensors), None)
+    if state is None:
         path = folder / LANGUAGE_MODEL
         if not path.is_file():
             raise DataError(
                 f"{path}: expected the head of a masked language model, found none: name an encoder that comes with one (mBERT, "
                 "XLM-R), or one that is pretrained here"
             )
-        own = load(verified(path))
-    head.load_state_dict(own)
+        state = load(verified(path))
+    head.load_state_dict(state)
     return encoder.to(device()), head.to(device()).eval()
 
 
 def load_classifier(folder: Path, weights: Sequence[Path], heads: Mapping[str, Head], units: Units) -> EncoderWithHeads:
-    """A trained encoder with its heads, in eval mode."""
+    """Return a trained encoder with its heads, in eval mode. weights: files of trainings, of which the last has the heads."""
     model = EncoderWithHeads(load_encoder(folder, weights, pooler=units.state == "pooler"), heads, units)
     for name in heads:
         model.head(name).load_state_dict(_head(weights[-1], name))
@@ -52,7 +54,7 @@ def load_classifier(folder: Path, weights: Sequence[Path], heads: Mapping[str, H
 
 
 def _head(path: Path, name: str) -> dict[str, torch.Tensor]:
-    """Weights of a head in the file of a training."""
+    """Return the weights of a head in the file of a training."""
     prefix = f"heads.{name}."
-    with safe_open(verified(path), "pt") as stored:
-        return {key.removeprefix(prefix): stored.get_tensor(key) for key in stored.keys() if key.startswith(prefix)}
+    with safe_open(verified(path), "pt") as tensors:
+        return {key.removeprefix(prefix): tensors.get_tensor(key) for key in tensors.keys() if key.startswith(prefix)}

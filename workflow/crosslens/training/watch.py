@@ -12,16 +12,20 @@ from crosslens.training.model import EncoderWithHeads
 
 
 def accuracy(head: str, texts: Texts, predicted: Mapping[str, np.ndarray], learnt: str, when: str) -> dict[str, float]:
-    """Share of labelled words whose class is predicted, and their number, by column of the history; when: end of its name."""
+    """Return the share of labelled words that are classified correctly, and their number, by column of the history.
+
+    predicted: by kind of label, (n_words,). learnt: kind of label. when: suffix of the column's name.
+    """
     gold = texts.labels[learnt]
     is_labelled = gold != IGNORED
     return {f"accuracy {head}{when}": float((gold == predicted[learnt])[is_labelled].mean()), f"n {head}": int(is_labelled.sum())}
 
 
 def distances(model: EncoderWithHeads, anchor: Anchor, texts: Texts, labels: np.ndarray, when: str) -> dict[str, float]:
-    """Mean distance of the states of labelled words from the anchor's, at each of its layers, and the number of these words.
+    """Return the mean distance of labelled words' states from the anchor's at each of its layers, and the number of words.
 
-    Without dropout of the model. labels: (n_words,), IGNORED where a word does not count, as in the penalty of a training.
+    The model runs in eval mode. labels: (n_words,), IGNORED where a word does not count, as in the penalty of a training.
+    when: suffix of the columns' names.
     """
     sums, is_labelled = torch.zeros(len(anchor.layers), dtype=torch.float64), labels != IGNORED
 

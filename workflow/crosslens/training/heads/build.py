@@ -1,4 +1,4 @@
-"""Heads as a recipe has them."""
+"""Construction of the heads that a recipe describes."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.config import heads as described
+from crosslens.config import heads as settings_of
 from crosslens.numerics.subspace import Subspace
 from crosslens.runs.errors import DataError
 from crosslens.training.heads.head import Head
@@ -17,37 +17,38 @@ from crosslens.training.heads.parser import Parser
 
 
 def build(
-    heads: Mapping[str, described.Head], size: int, top: int, *, dropout: float, sd: float | None,
+    heads: Mapping[str, settings_of.Head], size: int, top: int, *, dropout: float, sd: float | None,
     subspaces: Mapping[tuple[str, int], Subspace], encoder: nn.Module | None = None,
 ) -> nn.ModuleDict:  # fmt: skip
-    """Heads by name, on states of a size; top: last layer; dropout, sd: of linear ones; subspaces: by method and layer.
+    """Return heads by name.
 
-    encoder: whose word embeddings language models share.
+    size: dimensions of the states that they read. top: number of the last layer. dropout, sd: of linear heads. subspaces: by
+    method and layer. encoder: the one whose word embeddings language models share.
     """
 
-    def made(settings: described.Head) -> Head:
+    def build_head(settings: settings_of.Head) -> Head:
         if settings.mix:
             return Mixed(size, top + 1, settings.mix, on_states(settings, Mixed.width(size, settings.mix)))
         return on_states(settings, size)
 
-    def on_states(settings: described.Head, size: int) -> Head:
+    def on_states(settings: settings_of.Head, size: int) -> Head:
         match settings:
-            case described.LinearHead():
+            case settings_of.LinearHead():
                 layer = top if settings.layer is None else settings.layer
                 return Linear(size, settings, dropout=dropout, sd=sd, directions=_directions(settings, layer, size, subspaces))
-            case described.ParserHead():
+            case settings_of.ParserHead():
                 return Parser(size, settings)
-            case described.LanguageModelHead():
+            case settings_of.LanguageModelHead():
                 assert encoder is not None
                 return LanguageModel.of(encoder)
 
-    return nn.ModuleDict({name: made(settings) for name, settings in heads.items()})
+    return nn.ModuleDict({name: build_head(settings) for name, settings in heads.items()})
 
 
 def _directions(
-    settings: described.LinearHead, layer: int, size: int, subspaces: Mapping[tuple[str, int], Subspace]
+    settings: settings_of.LinearHead, layer: int, size: int, subspaces: Mapping[tuple[str, int], Subspace]
 ) -> torch.Tensor | None:  # fmt: skip
-    """Those that a linear head projects on, (d, k); zeros where they are random and to be drawn, None where there are none."""
+    """Return the directions on which a linear head projects, (d, k); zeros if they are random and drawn later; None if none."""
     if (projection := settings.projection) is None:
         return None
     if projection.first >= size:

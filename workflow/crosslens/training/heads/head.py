@@ -1,4 +1,4 @@
-"""What the training loop asks of a head, whatever its kind."""
+"""Interface between the training loop and heads of all kinds."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -10,22 +10,22 @@ from crosslens.recipes import Term
 
 
 def uniform(parameters: Iterable[torch.Tensor], width: int, generator: torch.Generator) -> None:
-    """Draw parameters evenly within 1 / sqrt(width), as PyTorch initialises linear layers and LSTMs."""
+    """Draw parameters uniformly within 1 / sqrt(width), as PyTorch initialises linear layers and LSTMs."""
     with torch.no_grad():
         for values in parameters:
             values.copy_(torch.empty(values.shape).uniform_(-(width**-0.5), width**-0.5, generator=generator))
 
 
 class Head(nn.Module):
-    """A network on the states of labelled units, words here: flat, (n, d), texts one after the other.
+    """A network on the states of labelled units, called words here: (n, d), texts one after the other.
 
-    sizes (b,) are the numbers of words of the texts; labels and predictions are (n,) by kind: TASK, LANGUAGE, ARC.
+    sizes: (b,) number of words of each text; labels and predictions: (n,) by kind: TASK, LANGUAGE, ARC.
     """
 
     learns: str  # kind of label
-    counts: str  # kind of label that decides which words a loss counts
-    layer: int | Literal["all"] | None  # whose states it reads; ALL: side by side; None: what the units name
-    led = 0  # units of a text before its words that it is given too: its first piece or none
+    counts: str  # kind of label that decides which words count in a loss
+    layer: int | Literal["all"] | None  # layer that is read; ALL: all, concatenated; None: as the units say
+    led = 0  # number of units before a text's words that are read too: 1 for its first piece, or 0
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
@@ -35,14 +35,14 @@ class Head(nn.Module):
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
         *, words: int, sentences: int,
     ) -> torch.Tensor:  # fmt: skip
-        """What these texts add to a term's mean loss over a batch, in nats; words (that count) and sentences: of the batch.
+        """Return the contribution of texts to a term's mean loss over a batch, in nats, so that micro-batches add up exactly.
 
-        So micro-batches add up exactly.
+        words, sentences: numbers of words that count and of sentences in the whole batch.
         """
         raise NotImplementedError
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Predictions in eval mode; given: labels (n,) that a head may read, by kind."""
+        """Return predictions by kind of label, (n,), in eval mode. side_labels: labels (n,) by kind that a head may read."""
         raise NotImplementedError

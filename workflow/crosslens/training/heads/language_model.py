@@ -1,4 +1,4 @@
-"""The head of a masked language model: which piece of the vocabulary stood in a place."""
+"""The head of a masked language model, which predicts the piece of the vocabulary in each masked place."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -11,8 +11,8 @@ from crosslens.config.heads import TASK
 from crosslens.recipes import Term
 from crosslens.training.heads.head import Head
 
-LOGITS = 2**27  # that are held at once where only the most probable piece is asked for
-SD = 0.02  # of the first weights (Devlin et al. 2019)
+LOGITS = 2**27  # number of logits in memory at a time where only the most probable piece is needed
+SD = 0.02  # standard deviation of the initial weights (Devlin et al. 2019)
 
 
 class Transform(nn.Module):
@@ -24,41 +24,41 @@ class Transform(nn.Module):
         self.LayerNorm = nn.LayerNorm(size, eps=epsilon)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """States (n, d) to (n, d)."""
-        found: torch.Tensor = self.LayerNorm(functional.gelu(self.dense(states)))
-        return found
+        """Return transformed states, (n, d), from states (n, d)."""
+        transformed: torch.Tensor = self.LayerNorm(functional.gelu(self.dense(states)))
+        return transformed
 
 
 class LanguageModel(Head):
-    """A transformed state, its products with the encoder's word embeddings, and a bias for each piece.
+    """Logits of a transformed state: its products with the encoder's word embeddings plus a bias for each piece.
 
-    As in BERT and XLM-R, whose decoders are their word embeddings; these stay the encoder's.
+    BERT and XLM-R have the same head; the embeddings remain part of the encoder.
     """
 
     learns = counts = TASK
     layer = None
 
     def __init__(self, embeddings: nn.Embedding, *, epsilon: float = 1e-12):
-        """embeddings: of the encoder, (vocabulary, d)."""
+        """Make a head with zero biases. embeddings: the encoder's word embeddings, (vocabulary, d)."""
         super().__init__()
         vocabulary, size = embeddings.weight.shape
         self.transform = Transform(size, epsilon)
         self.bias = nn.Parameter(torch.zeros(vocabulary))
-        self._tied = (embeddings,)  # not a submodule: the weights are the encoder's
+        self._tied = (embeddings,)  # in a tuple, so that it is no submodule: the weights belong to the encoder
 
     @classmethod
     def of(cls, encoder: nn.Module) -> Self:
-        """A head for an encoder."""
+        """Return a head for an encoder."""
         embeddings: nn.Embedding = encoder.get_submodule("embeddings.word_embeddings")  # type: ignore[assignment]
         return cls(embeddings, epsilon=float(getattr(encoder.config, "layer_norm_eps", 1e-12)))
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """The encoder's word embeddings, (vocabulary, d)."""
+        """Return the encoder's word embeddings, (vocabulary, d)."""
         return self._tied[0]
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw the weights anew, as BERT's are."""
+        """Draw new weights, as BERT's are initialised."""
         dense, norm = self.transform.dense, self.transform.LayerNorm
         with torch.no_grad():
             dense.weight.copy_(torch.empty(dense.weight.shape).normal_(0, SD, generator=generator))
@@ -67,24 +67,24 @@ class LanguageModel(Head):
                 zeros.zero_()
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """Logits of states (n, d), (n, vocabulary)."""
+        """Return logits, (n, vocabulary), of states (n, d)."""
         return functional.linear(self.transform(states), self.embeddings.weight, self.bias)
 
     def term_loss(
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
         *, words: int, sentences: int,
     ) -> torch.Tensor:  # fmt: skip
-        """As `Head.term_loss`: the mean over masked pieces of -log p(piece), in nats."""
+        """Return the contribution of texts to the mean over masked pieces of -log p(piece), in nats; see `Head.term_loss`."""
         return functional.cross_entropy(self(states).float(), labels[TASK], reduction="sum") / words
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """The most probable piece of each place."""
+        """Return the most probable piece of each place, (n,)."""
         return {TASK: self.pieces(states)}
 
     def pieces(self, states: torch.Tensor) -> torch.Tensor:
-        """The most probable piece of each state, (n,), without the logits of all states at once."""
+        """Return the most probable piece of each state, (n,), without holding the logits of all states at once."""
         rows = max(1, LOGITS // len(self.bias))
         parts = [self(states[start : start + rows]).argmax(-1) for start in range(0, len(states), rows)]
         return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.long)

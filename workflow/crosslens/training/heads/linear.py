@@ -1,4 +1,4 @@
-"""Dropout and one linear layer, which gives each word or text a class; before them perhaps another, with ReLU."""
+"""A linear classifier of words or texts after dropout, with an optional hidden layer."""
 
 from collections.abc import Mapping
 
@@ -12,9 +12,9 @@ from crosslens.training.objectives import LOSSES
 
 
 class Linear(Head, nn.Sequential):
-    """A linear head; of states' coordinates on directions where there are any.
+    """A linear head on states, or on their coordinates along directions.
 
-    Its first weights are N(0, sd), its bias 0; sd None: both uniform within 1 / sqrt(width), as PyTorch has it.
+    Its initial weights are N(0, sd), its bias 0; sd None: both uniform within 1 / sqrt(width), PyTorch's default.
     """
 
     directions: torch.Tensor | None
@@ -22,7 +22,7 @@ class Linear(Head, nn.Sequential):
     def __init__(
         self, size: int, settings: LinearHead, *, dropout: float, sd: float | None, directions: torch.Tensor | None = None
     ):  # fmt: skip
-        """directions: (size, k), orthonormal; see `heads.Projection`."""
+        """Make a head on states of `size` dimensions. directions: (size, k), orthonormal; None: states are read unchanged."""
         width = size if directions is None else directions.shape[1]
         below = [nn.Dropout(dropout), nn.Linear(width, settings.hidden), nn.ReLU()] if settings.hidden else []
         super().__init__(*below, nn.Dropout(dropout), nn.Linear(settings.hidden or width, len(settings.labels)))
@@ -32,7 +32,7 @@ class Linear(Head, nn.Sequential):
         self.layer, self.sd = settings.layer, sd
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw the weights anew."""
+        """Draw new weights, and new directions if these are random."""
         with torch.no_grad():
             for linear in (module for module in self if isinstance(module, nn.Linear)):
                 if self.sd is None:
@@ -41,29 +41,29 @@ class Linear(Head, nn.Sequential):
                     linear.weight.copy_(torch.empty(linear.weight.shape).normal_(0, self.sd, generator=generator))
                     linear.bias.zero_()
             if self.random and self.directions is not None:
-                size, kept = self.directions.shape
-                drawn = torch.empty(size, size, dtype=torch.float64).normal_(generator=generator)
-                self.directions.copy_(torch.linalg.qr(drawn).Q[:, :kept])
+                size, rank = self.directions.shape
+                matrix = torch.empty(size, size, dtype=torch.float64).normal_(generator=generator)
+                self.directions.copy_(torch.linalg.qr(matrix).Q[:, :rank])
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """Logits, (n, labels)."""
-        read = states if self.directions is None else states @ self.directions
-        logits: torch.Tensor = nn.Sequential.forward(self, read)  # type: ignore[no-untyped-call]
+        """Return logits, (n, labels)."""
+        features = states if self.directions is None else states @ self.directions
+        logits: torch.Tensor = nn.Sequential.forward(self, features)  # type: ignore[no-untyped-call]
         return logits
 
     def term_loss(
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
         *, words: int, sentences: int,
     ) -> torch.Tensor:  # fmt: skip
-        """As `Head.term_loss`.
+        """Return the contribution of texts to the term's mean loss over words; see `Head.term_loss`.
 
-        muller2021's sibling code divides the tag loss, already a mean, by the number of tags again (model/settings.py, line 32;
-        trainer/epoch_run.py, line 454): `divided_twice`.
+        With `divided_twice` the mean is divided by the number of words again, as muller2021's sibling code does with the tag loss
+        (model/settings.py, line 32; trainer/epoch_run.py, line 454).
         """
         return LOSSES[term.loss](self(states), labels[self.learns]) / (words**2 if term.divided_twice else words)
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """The most probable class of each word."""
+        """Return the most probable class of each word, (n,)."""
         return {self.learns: self(states).argmax(-1)}

@@ -12,16 +12,16 @@ from crosslens.training.heads.head import Head, uniform
 
 
 class Mixed(Head):
-    """Reads the states of all layers, side by side, and gives another head what it makes of them.
+    """A head on features that a weighted sum of all layers and an LSTM compute from their concatenated states.
 
-    The released code has the weighted sum alone (src/model/base.py, 55 and 249-253: weights of 0 before the softmax, no factor);
-    the LSTM and the maximum are the paper's.
+    The released code has the weighted sum alone (src/model/base.py, 55 and 249-253: weights start at 0 before the softmax,
+    without a factor); the LSTM and the maximum are in the paper only.
     """
 
     layer = "all"
 
     def __init__(self, size: int, layers: int, settings: Mix, head: Head):
-        """size: of one layer's states; head: on states of `width`."""
+        """Make a head. size: dimensions of one layer's states; head: the inner head, on features of `width` dimensions."""
         super().__init__()
         self.weights = nn.Parameter(torch.zeros(layers))
         options = {"num_layers": settings.lstm_layers, "bidirectional": True, "batch_first": True}
@@ -31,11 +31,11 @@ class Mixed(Head):
 
     @staticmethod
     def width(size: int, settings: Mix) -> int:
-        """Dimensions of the states that the other head reads."""
+        """Return the dimensions of the features that the inner head reads."""
         return 2 * settings.lstm_size if settings.lstm_layers else size
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw the weights anew: all layers weigh the same."""
+        """Draw new weights of the LSTM and the inner head; all layers start with equal weight."""
         with torch.no_grad():
             self.weights.zero_()
         if self.lstm is not None:
@@ -43,19 +43,19 @@ class Mixed(Head):
         self.head.initialise(generator)
 
     def features(self, states: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """What the other head reads, (n, width), from states (n, layers * d) of texts with `sizes` words.
+        """Return the inner head's features, (n, width), from states (n, layers * d) of texts with `sizes` words.
 
-        Where texts are pooled, the first word of each is its first piece: it is left out, unless it is alone, and its row is the
+        If texts are pooled, the first word of each is its first piece: the LSTM skips it, unless it is alone, and its row is the
         maximum over the others.
         """
         mixed = torch.einsum("l,nld->nd", self.weights.softmax(0), states.view(len(states), len(self.weights), -1))
         firsts = sizes.cumsum(0) - sizes
-        read, lengths = torch.ones(len(states), dtype=torch.bool), sizes
+        is_input, lengths = torch.ones(len(states), dtype=torch.bool), sizes
         if self.pool:
-            read[firsts[sizes > 1]] = False
+            is_input[firsts[sizes > 1]] = False
             lengths = sizes.clamp(min=2) - 1
-        read = read.to(states.device)
-        hidden = self._run(mixed[read], lengths)
+        is_input = is_input.to(states.device)
+        hidden = self._run(mixed[is_input], lengths)
         if not self.pool:
             return hidden
         mask = torch.arange(int(lengths.max())) < lengths[:, None]
@@ -64,22 +64,22 @@ class Mixed(Head):
         return hidden.new_zeros(len(states), hidden.shape[1]).index_copy(0, firsts.to(hidden.device), wide.amax(1))
 
     def _run(self, states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """States of the LSTM, (n, 2 * size), over texts of some lengths; a text may have no word."""
+        """Return the LSTM's states, (n, 2 * size). lengths: words of each text, which may be 0."""
         if self.lstm is None:
             return states
         texts = list(torch.split(states, lengths[lengths > 0].tolist()))
         packed = nn.utils.rnn.pack_sequence(texts, enforce_sorted=False)
-        found, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
-        return torch.cat([each[: len(text)] for each, text in zip(found, texts, strict=True)])
+        outputs, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        return torch.cat([output[: len(text)] for output, text in zip(outputs, texts, strict=True)])
 
-    def _read(self, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
-        """Which rows that the LSTM runs over the other head reads, (n,) bool; None: all.
+    def _read(self, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
+        """Return which of the LSTM's rows the inner head reads, (n,) bool; None: all.
 
-        Among subwords it reads those that begin a word, and the first of each text where the head has it for the root.
+        Of subwords it reads those that begin a word, and the first of each text if the head uses it as the root.
         """
-        if WORD not in given:
+        if WORD not in side_labels:
             return None
-        is_read = given[WORD] != IGNORED
+        is_read = side_labels[WORD] != IGNORED
         if self.head.led:
             is_read[(sizes.cumsum(0) - sizes).to(is_read.device)] = True
         return is_read
@@ -88,7 +88,7 @@ class Mixed(Head):
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
         *, words: int, sentences: int,
     ) -> torch.Tensor:  # fmt: skip
-        """That of the other head."""
+        """Return the loss of the inner head; see `Head.term_loss`."""
         features, is_read = self.features(states, sizes), self._read(sizes, labels)
         if is_read is not None:
             features, labels = features[is_read], {kind: values[is_read] for kind, values in labels.items()}
@@ -96,17 +96,19 @@ class Mixed(Head):
         return self.head.term_loss(term, features, sizes, labels, words=words, sentences=sentences)
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Classes of the other head; IGNORED of subwords that it does not read."""
-        features, is_read = self.features(states, sizes), self._read(sizes, given)
+        """Return the predictions of the inner head; IGNORED for subwords that it does not read."""
+        features, is_read = self.features(states, sizes), self._read(sizes, side_labels)
         if is_read is None:
-            return self.head.classes(features, sizes, given)
-        labels = {kind: values[is_read] for kind, values in given.items()}
+            return self.head.classes(features, sizes, side_labels)
+        labels = {kind: values[is_read] for kind, values in side_labels.items()}
         by_kind = self.head.classes(features[is_read], _counts(is_read, sizes), labels)
-        return {kind: torch.full_like(given[WORD], IGNORED).masked_scatter(is_read, values) for kind, values in by_kind.items()}
+        return {
+            kind: torch.full_like(side_labels[WORD], IGNORED).masked_scatter(is_read, values) for kind, values in by_kind.items()
+        }
 
 
 def _counts(is_read: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-    """How many rows of each text are read."""
+    """Return the number of rows that are read of each text, (b,)."""
     return torch.stack([part.sum() for part in torch.split(is_read.cpu(), sizes.tolist())])

@@ -1,4 +1,4 @@
-"""The most probable piece of each state under a language model's head: the same, and sooner on CPUs that have bfloat16."""
+"""Faster argmax of a language model's head on CPUs with bfloat16, with the same result as in float32."""
 
 import torch
 from torch.nn import functional
@@ -7,17 +7,18 @@ from crosslens.training.cpu import resolve_precision
 from crosslens.training.heads.language_model import LOGITS, LanguageModel
 
 ROUNDING = 2**-9  # largest relative error of a number in bfloat16
-MANY = 32  # candidates of a state beyond which all logits are computed exactly
-WIDTH, BLOCK = 32, 64  # matrix units want the width a multiple of the first; pieces of which the largest logit is looked for
-NEVER = -1e30  # bias of what fills the last block
+MANY = 32  # number of a state's candidates beyond which all its logits are computed exactly
+WIDTH, BLOCK = 32, 64  # matrix units need a width that is a multiple of WIDTH; maxima are taken over blocks of BLOCK pieces
+NEVER = -1e30  # bias of the padding of the last block
 
 
 class Naming:
-    """What `LanguageModel.pieces` returns; logits are computed in bfloat16, and exactly for pieces that may be the first.
+    """Replacement of `LanguageModel.pieces` that computes logits in bfloat16, and exactly only for pieces that may be the
+    largest.
 
-    A logit in bfloat16 is off by at most (2 r + r^2) |h| |w| for the rounded factors and r |logit| for the rounded sum, where r
-    is ROUNDING, h the transformed state and w the piece's row, bias included: a piece whose logit is below the largest one by
-    more than twice that is not the first. The head must not change afterwards.
+    The error of a logit in bfloat16 is at most (2 r + r^2) |h| |w| from rounding the factors plus r |logit| from rounding the
+    sum, where r is ROUNDING, h the transformed state and w the piece's row, bias included: a piece whose logit is below the
+    largest one by more than twice that cannot be the argmax. The head must not change afterwards.
     """
 
     def __init__(self, head: LanguageModel) -> None:
@@ -25,13 +26,13 @@ class Naming:
         device = self.weight.device
         self.quick = device.type == "cpu" and resolve_precision("auto", device) == "bfloat16"
         if self.quick:
-            both = torch.cat([self.weight, self.bias[:, None]], 1).detach()
-            self.longest = both.norm(dim=1).max()
-            self.rounded = functional.pad(both, (0, -both.shape[1] % WIDTH, 0, -len(both) % BLOCK)).bfloat16()
-            self.rounded[len(both) :, both.shape[1] - 1] = NEVER
+            weights = torch.cat([self.weight, self.bias[:, None]], 1).detach()
+            self.longest = weights.norm(dim=1).max()
+            self.rounded = functional.pad(weights, (0, -weights.shape[1] % WIDTH, 0, -len(weights) % BLOCK)).bfloat16()
+            self.rounded[len(weights) :, weights.shape[1] - 1] = NEVER
 
     def pieces(self, states: torch.Tensor) -> torch.Tensor:
-        """The most probable piece of each state (n, d), (n,)."""
+        """Return the most probable piece, (n,), of each state (n, d)."""
         if not self.quick:
             return self.head.pieces(states)
         rows = max(1, LOGITS // len(self.bias))
@@ -39,26 +40,26 @@ class Naming:
         return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.long)
 
     def _pieces(self, states: torch.Tensor) -> torch.Tensor:
-        """Of transformed states."""
+        """Return the most probable piece of each transformed state, (n,)."""
         ones = functional.pad(states, (0, 1), value=1.0)
         logits = functional.linear(functional.pad(ones, (0, self.rounded.shape[1] - ones.shape[1])).bfloat16(), self.rounded)
         blocks = logits.view(len(states), -1, BLOCK)
         of_blocks = blocks.amax(2)
         largest = of_blocks.amax(1).float()
         off = 2.1 * ROUNDING * ones.norm(dim=1) * self.longest + 1.1 * ROUNDING * largest.abs()
-        least = (largest - 2.1 * off).bfloat16()  # the factors leave room for sums in float32 and for this rounding
+        least = (largest - 2.1 * off).bfloat16()  # the factors above 2 allow for sums in float32 and for this rounding
         rows, near = (of_blocks >= least[:, None]).nonzero(as_tuple=True)
-        which, places = (blocks[rows, near] >= least[rows, None]).nonzero(as_tuple=True)
-        rows, candidates = rows[which], BLOCK * near[which] + places
+        matches, places = (blocks[rows, near] >= least[rows, None]).nonzero(as_tuple=True)
+        rows, candidates = rows[matches], BLOCK * near[matches] + places
         counts = torch.bincount(rows, minlength=len(states))
         few = (counts > 0) & (counts <= MANY)  # none where a state is not finite
-        kept = few[rows]
-        rows, candidates = rows[kept], candidates[kept]
+        is_few = few[rows]
+        rows, candidates = rows[is_few], candidates[is_few]
         exact = (states[rows] * self.weight[candidates]).sum(1) + self.bias[candidates]
         first = torch.full_like(largest, -torch.inf).scatter_reduce_(0, rows, exact, "amax")
-        found = torch.full_like(counts, len(self.bias)).scatter_reduce_(
+        best = torch.full_like(counts, len(self.bias)).scatter_reduce_(
             0, rows, torch.where(exact == first[rows], candidates, len(self.bias)), "amin"
         )
         if not few.all():
-            found[~few] = functional.linear(states[~few], self.weight, self.bias).argmax(1)
-        return found
+            best[~few] = functional.linear(states[~few], self.weight, self.bias).argmax(1)
+        return best

@@ -1,4 +1,4 @@
-"""A biaffine parser as a head: it gives each word a head and a relation."""
+"""A biaffine parser as a head of an encoder: it predicts each word's syntactic head and relation."""
 
 from collections.abc import Mapping
 
@@ -14,9 +14,9 @@ from crosslens.training.heads.head import Head
 
 
 class Parser(Biaffine, Head):
-    """A parser of whole sentences; on request it is given each word's UPOS, as an embedding beside the word's state.
+    """A parser of whole sentences, which may read an embedding of each word's UPOS beside its state.
 
-    Where the root's state is that of the first piece, it stands before the words, as if it were one.
+    If the root's state is that of the first piece, it precedes the words like one of them.
     """
 
     counts = ARC
@@ -32,32 +32,32 @@ class Parser(Biaffine, Head):
         self.tags = nn.Embedding(len(UPOS) + 1, settings.tag_size, len(UPOS)) if settings.tag_size else None  # the last: no tag
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw the weights anew; embeddings of tags N(0, 1), as PyTorch has them."""
+        """Draw new weights; embeddings of tags N(0, 1), as PyTorch initialises them."""
         super().initialise(generator)
         if self.tags is not None:
             with torch.no_grad():
                 self.tags.weight.copy_(torch.empty(self.tags.weight.shape).normal_(generator=generator))
-                self.tags.weight[-1] = 0  # of no tag, which stays so
+                self.tags.weight[-1] = 0  # the embedding of no tag is never updated
 
     def wide(
-        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:  # fmt: skip
-        """Arguments of `Biaffine.forward`: states of words (b, w, d), their mask, and the root's (b, d) where it has one."""
+        """Return the arguments of `Biaffine.forward`: words' states (b, w, d), their mask, the root's states (b, d) or None."""
         if self.tags is not None:
-            tags = given[TAG]
+            tags = side_labels[TAG]
             states = torch.cat([states, self.tags(torch.where(tags == IGNORED, len(UPOS), tags))], -1)
         mask = inside(sizes, states.device)
-        found = padded(states, mask)
-        return found[:, self.led :], mask[:, self.led :], found[:, 0] if self.led else None
+        states_of_words = padded(states, mask)
+        return states_of_words[:, self.led :], mask[:, self.led :], states_of_words[:, 0] if self.led else None
 
     def term_loss(
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
         *, words: int, sentences: int,
     ) -> torch.Tensor:  # fmt: skip
-        """As `Head.term_loss`.
+        """Return the contribution of texts to the mean loss of arcs and relations; see `Head.term_loss`.
 
-        muller2021's sibling code divides the sum of relation losses by words plus two a sentence, for [CLS] and [SEP] have
-        relations there (trainer/epoch_run.py, line 454): `relation_divisor`.
+        relation_divisor "words_plus_two": the sum of relation losses is divided by the number of words plus two a sentence, as in
+        muller2021's sibling code, where [CLS] and [SEP] have relations too (trainer/epoch_run.py, line 454).
         """
         weight = words / (words + 2 * sentences) if self.relation_divisor == "words_plus_two" else 1.0
         scores, mask = self(*self.wide(states, sizes, labels)), inside(sizes, states.device)
@@ -65,21 +65,21 @@ class Parser(Biaffine, Head):
         return self.loss(scores, arcs, relations, weight) / words
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, given: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Relations, and the heads of words under ARC; of a first piece IGNORED."""
-        arcs, relations = self.parse(*self.wide(states, sizes, given))
+        """Return the relations of words, and their heads under ARC; IGNORED for a first piece."""
+        arcs, relations = self.parse(*self.wide(states, sizes, side_labels))
         mask = inside(sizes, states.device)
-        found = {self.learns: relations, ARC: arcs}
-        return {kind: nn.functional.pad(each, (self.led, 0), value=IGNORED)[mask] for kind, each in found.items()}
+        trees = {self.learns: relations, ARC: arcs}
+        return {kind: nn.functional.pad(values, (self.led, 0), value=IGNORED)[mask] for kind, values in trees.items()}
 
 
 def inside(sizes: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """(b, w), true for words."""
+    """Return a mask that is true for words and false for padding, (b, w)."""
     return torch.arange(int(sizes.max()), device=device) < sizes.to(device)[:, None]
 
 
 def padded(values: torch.Tensor, mask: torch.Tensor, fill: int = 0) -> torch.Tensor:
-    """Values of words, flat, as (b, w, ...)."""
+    """Return the values of words, one after the other, as (b, w, ...), padded with `fill`."""
     wide = values.new_full((*mask.shape, *values.shape[1:]), fill)
     return wide.masked_scatter(mask.view(*mask.shape, *[1] * (values.dim() - 1)), values)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from crosslens.encoding.stored import read_layers
-from crosslens.measures.given import Given
+from crosslens.measures.subject import Subject
 from crosslens.numerics.f1 import Counts, accuracy
 from crosslens.numerics.intervals import score_interval
 from crosslens.runs.errors import DataError
@@ -17,13 +17,13 @@ READS = ("states",)
 DEFINITION = "nearest neighbour after the mean shift"
 
 
-def measure(given: Given, *, corpus: str, reference: str) -> Iterator[dict[str, Any]]:
+def measure(subject: Subject, *, corpus: str, reference: str) -> Iterator[dict[str, Any]]:
     """Accuracy by language and layer, from the reference language, with intervals over sentences.
 
     corpus: of parallel texts, whose sentences are aligned by their ids. Raises DataError where a language has other sentences.
     """
-    ids, source = read_layers(given.folder / corpus / f"{reference}.parquet")
-    for path in sorted((given.folder / corpus).glob("*.parquet")):
+    ids, source = read_layers(subject.folder / corpus / f"{reference}.parquet")
+    for path in sorted((subject.folder / corpus).glob("*.parquet")):
         if path.stem == reference:
             continue
         found, target = read_layers(path)

@@ -1,4 +1,4 @@
-"""What a kind of measure is given to read."""
+"""Files, seed and number of threads that a kind of measure gets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,11 +6,10 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Given:
-    """Results of one recipe with one seed."""
+class Subject:
+    """Results of one recipe with one seed, which a measure reads."""
 
-    # Of its model (predictions.parquet, history.csv), its states or draws (CORPUS/LANGUAGE.parquet), or its encoder.
-    folder: Path
+    folder: Path  # of the model (predictions.parquet, history.csv), the states or draws (CORPUS/LANGUAGE.parquet), or the encoder
     seed: int
     tokens: Mapping[str, Path]  # corpus -> folder of its tokens, for kinds that read them
     typology: Path | None = None  # features of languages, for kinds that read them

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from crosslens.corpora import treebanks
 from crosslens.corpora.archives import extracted
 from crosslens.runs.errors import DataError
 
@@ -317,3 +318,17 @@ def test_a_damaged_archive_in_an_archive(tmp_path: Path, inner: str) -> None:
         cut.writestr(f"de.{inner}", archive.read(f"panx_dataset/de.{inner}")[:-30])
     with pytest.raises(DataError, match=f"{path}/de.{inner}: expected a complete {inner[:3]} archive"):
         contents(path, {"test": [f"de.{inner}/test"]})
+
+
+def test_names_of_members_do_not_act_on_a_terminal(tmp_path: Path) -> None:
+    """Neither that of a member that is refused, nor that of one whose reader refuses a line, nor those that do not match."""
+    name = "ud/UD_English-X/en_\x1b[2Jx-ud-test.conllu"
+    with tarfile.open(tmp_path / "ud.tgz", "w:gz") as tar:
+        add(tar, name, b"1\n\n")
+    with pytest.raises(DataError) as refusal, extracted(tmp_path / "ud.tgz", {"test": ["*.conllu"]}) as found:
+        treebanks.read(found["test"], "en")
+    escaped = name.replace("\x1b", "\\x1b")
+    assert str(refusal.value).startswith(f"{tmp_path}/ud.tgz/{escaped}:1: expected 10 tab-separated columns")
+    with pytest.raises(DataError) as refusal, extracted(tmp_path / "ud.tgz", {"test": ["x"]}):
+        pass
+    assert f"found {escaped};" in str(refusal.value)

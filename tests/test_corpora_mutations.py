@@ -33,8 +33,7 @@ from crosslens.corpora.archives import extracted
 from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.splits import write_split
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
+from crosslens.runs.errors import DataError, shown
 from phrasebook.archives import tarred
 from phrasebook.articles import articles
 from phrasebook.dumps import dump
@@ -329,14 +328,14 @@ class Hang(BaseException):
 
 
 @contextmanager
-def case(*names: object) -> Iterator[None]:
+def case(*names: object, seconds: int = SECONDS) -> Iterator[None]:
     """Ends what takes too long, and names the case in a failure, so that it can be repeated."""
 
     def end(*_: object) -> None:
-        raise Hang(f"more than {SECONDS} s")
+        raise Hang(f"more than {seconds} s")
 
     signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     except BaseException as failure:
@@ -458,6 +457,7 @@ REFUSED = {  # a format, what is replaced in its first file, by what
 WORD = b"de:A\tO\n\n"
 MEMBERS = {  # a format, the member that is read, its content, the place in it that the message names
     "outside": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"../train": WORD})), ": member '"),
+    "escape": ("nested", "p\x1b[2Janx/de.tar.gz", gzip.compress(tarred({"train": WORD + b"de:A\tX\n\n"})), "/train:3: "),
     "line end": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"a\n/../../train": WORD})), ": member '"),
     "no archive": ("nested", "panx/de.tar.gz", WORD, ": expected a complete tar archive"),
     "cut": ("nested", "panx/de.tar.gz", gzip.compress(tarred({"train": WORD}))[:-9], ": expected a complete tar archive"),
@@ -476,7 +476,7 @@ def test_hostile_members_of_archives_are_named(tmp_path: Path) -> None:
     for name, (form, member, content, place) in MEMBERS.items():
         with case(form, name):
             message = refused(tmp_path / name, formats()[form], zipped({member: content}))
-            assert message.startswith(f"{tmp_path / name}/in/{formats()[form].name}/{member}{place}")
+            assert message.startswith(f"{tmp_path / name}/in/{formats()[form].name}/{shown(member)}{place}")
 
 
 def test_a_document_that_cannot_be_read_is_counted(tmp_path: Path) -> None:

@@ -100,6 +100,12 @@ def documents(*last: tuple[str, bytes]) -> Change:
     return lambda content: lzma.compress(tarred(given | dict(last)))
 
 
+def second_page(content: bytes) -> bytes:
+    """A dump of which the tag of the second page has an attribute."""
+    first, second, *more = content.split(b"<page>", 2)
+    return first + b"<page>" + second + b'<page a="1">' + more[0]
+
+
 ZERO = "a zero byte"
 PAGE = b"<!DOCTYPE html>\n<html><body>404 not found</body></html>\n"
 REFUSED: dict[str, tuple[str, Change, str]] = {  # the format, what becomes of its first file, what the message says
@@ -128,7 +134,12 @@ REFUSED: dict[str, tuple[str, Change, str]] = {  # the format, what becomes of i
     "a file under two names": ("two files", lambda content: FIRST.replace(b"a1", b"c1"), ":1: expected files that differ"),
     "a sentence in two files": ("two files", lambda content: TREES + FIRST.replace(b"a1", b"c1"), "c1 a second time"),
     "another text in running text": ("running", new("# text = 1", "# text = x1"), "expected the text of the sentence's words"),
+    "relation with a control character": ("trees", new("\tobl\t", "\tobl\x1b[2J\t"), r":9: expected a relation to the head, found"
+                                          r" relation 'obl\x1b[2J'"),
+    "relation with a blank": ("trees", new("\tobl\t", "\tobl \t"), ":9: expected a relation to the head, found relation 'obl '"),
     # XNLI, MultiNLI
+    "a language with a blank": ("xnli", new("\nde\t", "\nde \t"), ":2: expected the code of a language, found language 'de '"),
+    "a row without a language": ("xnli", new("\nde\t", "\n\t"), ":2: expected the code of a language, found language ''"),
     "a pair twice": ("xnli", repeated(1), "pairID "),
     "a pair's id twice": ("multinli", lambda content: content + other_text(content), "a second time"),
     "a line of JSON twice": ("multinli", repeated(2), "a second time"),
@@ -156,6 +167,8 @@ REFUSED: dict[str, tuple[str, Change, str]] = {  # the format, what becomes of i
     "a tag that is none": ("wikiann", new("B-LOC", "B-LOCC"), ":2: expected O, or B-"),
     "a tag in lower case": ("wikiann", new("B-LOC", "b-loc"), ":2: expected O, or B-"),
     "another language's word": ("wikiann", new("de:Bad", "nl:Bad"), ":2: expected the prefix de:"),
+    "a first word without its mark": ("wikiann", new("de:Wort", "Wort"), ":2: expected no prefix, as the first word has none"),
+    "first words without their marks": ("wikiann", new("de:Wort", "Wort", 8), ":2: expected no prefix"),
     "zero byte in a word": ("wikiann", new("de:Bad", "de:B\0d"), ":2: expected text, found a zero byte"),
     "a column more": ("msra", new("京\t", "京\tx\t"), ":2: expected 2 columns"),
     # dictionaries
@@ -167,10 +180,12 @@ REFUSED: dict[str, tuple[str, Change, str]] = {  # the format, what becomes of i
     "a blank text": ("wili texts", new("Ein Text Nummer 3", " "), ":4: expected a text"),
     "zero byte in a text": ("wili texts", new("Nummer 3", "Nummer \0"), ":4: expected text, found a zero byte"),
     "texts for labels": ("wili labels", lambda content: PAGE * 5 + b"x", ":1: expected the code of a language"),
+    "a label of two words": ("wili labels", new("deu\n", "deu x\n"), ":1: expected the code of a language, found label 'deu x'"),
+    "tokens of a language with a blank": ("tanti2021", new(",de\r", ",de \r"), ":2: expected the code of a language"),
     "a text's id twice": ("sib-200", repeated(1), "0 a second time"),
     "a category that is none": ("sib-200", new("travel", "travels"), ":2: expected a category"),
     "a text of nothing": ("sib-200", new('Ein Text, "0"', ""), ":2: expected a text"),
-    "a row of tokens twice": ("tanti2021", repeated(2), ":4: expected row 2, found row '1'"),
+    "a row of tokens twice": ("tanti2021", repeated(2), ":10: expected row 8, found row '1'"),
     "tokens of nothing": ("tanti2021", new('"Ein Satz 0 , ge teil t"', " "), ":2: expected tokens"),
     "columns in another order": ("sib-200", new("index_id\tcategory", "category\tindex_id"), ":1: expected"),
     "an id of Reuters twice": ("mldoc ids", repeated(0), "a second time"),
@@ -188,6 +203,15 @@ REFUSED: dict[str, tuple[str, Change, str]] = {  # the format, what becomes of i
     "zero byte in a table": ("wals codes", new("Order 2", "Order \0"), ":3: expected text, found a zero byte"),
     # running text, archives
     "zero bytes from the start": ("crawl", lambda content: b"\0" + content, ":1: expected UTF-8"),
+    "a web page for a text of the web": ("crawl", lambda content: PAGE * 99, ":1: expected lines of text, found a web page"),
+    "an error of S3 for a text of the web": (
+        "crawl", lambda content: b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>\n' * 9, "an error in XML"),
+    "a first page with an attribute": ("dump", new("<page>", '<page a="1">'), "a <page> with attributes"),
+    "a second page with an attribute": ("dump", second_page, "a <page> with attributes"),
+    "pages with attributes": ("dump", new("<page>", '<page a="1">', 99), "a <page> with attributes"),
+    "a page with two titles": ("dump", new("<title>", "<title>x</title><title>"), "a page with 2 <title>"),
+    "a page with two namespaces": ("dump", new("<ns>", "<ns>1</ns><ns>"), "a page with 2 <ns>"),
+    "a revision with two texts": ("dump", new("<text", "<text>x</text><text"), "a page with 2 <text>"),
     "character 0 in a dump": ("dump", new("</title>", "&#0;</title>"), "dewiki.xml"),
     "a member of a zip twice": ("zip", member_twice, "member 'x/xnli.test.tsv' is there a second time"),
     "an archive inside one twice": ("nested", member_twice, "member 'panx/de.tar.gz' is there a second time"),

@@ -190,6 +190,9 @@ BAD: dict[str, tuple[Server, dict[str, Any], str]] = {  # server, what is known 
         "the file on the server has changed|51200 more",
     ),
     "fails": (always(answer(PAGE, "500 Internal Server Error")), {}, "500"),
+    "a phrase that acts on a terminal": (
+        always(answer(PAGE, "500 \x1b[2J\x1b]0;x\x07" + "x" * 9000)), {}, r"500 \\x1b\[2J\\x1b\]0;x\\x07x{190,200}[;,) ]"),
+    "a type that acts on a terminal": (always(answer(PAGE, Content_Type="multipart/\x1b[2J")), {}, r"multipart/\\x1b\[2j"),
     "absent": (always(answer(PAGE, "404 Not Found")), {}, "404"),
 }  # fmt: skip
 

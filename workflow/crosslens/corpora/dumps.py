@@ -276,20 +276,14 @@ def _read(part: _Part, found: list[Page]) -> tuple[int, bool]:
 def _page(element: Element, block: int | None) -> Page:
     if element.attrib:
         raise ValueError(ATTRIBUTES)
-    title, namespace = _text(element, "title"), _text(element, "ns")
+    title, namespace, revisions = element.findtext("title"), element.findtext("ns"), element.findall("revision")
     if title is None or namespace is None:
         raise ValueError("a page without <title> or <ns>")
-    revisions = element.findall("revision")
-    text = _text(revisions[-1], "text") if revisions else ""
+    tags = [child.tag for parent in (element, *revisions[-1:]) for child in parent]
+    if several := [tag for tag in ("title", "ns", "text") if tags.count(tag) > 1]:
+        raise ValueError(f"a page with {tags.count(several[0])} <{several[0]}>")
+    text = revisions[-1].findtext("text") if revisions else ""
     return Page(title.replace("_", " "), int(namespace), element.find("redirect") is not None, text or "", block)
-
-
-def _text(element: Element, tag: str) -> str | None:
-    """The text of the one child of a tag, None if there is none. Raises ValueError where there are several."""
-    children = element.findall(tag)
-    if len(children) > 1:
-        raise ValueError(f"a page with {len(children)} <{tag}>")
-    return (children[0].text or "") if children else None
 
 
 def _reason(error: Exception) -> str:

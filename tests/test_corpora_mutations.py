@@ -34,6 +34,7 @@ from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.splits import write_split
 from crosslens.runs.errors import DataError, shown
+from crosslens.storage import parquet
 from phrasebook.archives import tarred
 from phrasebook.articles import articles
 from phrasebook.dumps import dump

@@ -99,12 +99,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        since = f" {error.context}" if error.context else ""
-        raise DataError(
-            f"{place}: expected YAML, found a fault{since}: {error.problem!s:.200}; correct it near that line"
-        ) from None
+        context = f", {error.context}" if error.context else ""
+        raise DataError(f"{place}: not valid YAML{context}: {error.problem!s:.200}; correct it near that line") from None
     except (yaml.YAMLError, ValueError) as error:  # a character that YAML does not have; a date that does not exist
-        raise DataError(f"{path}: expected YAML, found a fault: {' '.join(str(error).split()):.200}; correct it") from None
+        raise DataError(f"{path}: not valid YAML: {' '.join(str(error).split()):.200}; correct it") from None
     if not isinstance(found, dict):
         raise DataError(f"{path}: expected keys and values in YAML, found {type(found).__name__}; write `key: value` lines")
     return found

@@ -1,4 +1,4 @@
-"""Sums over the hidden states of texts, while an encoder reads them."""
+"""Statistics of the hidden states of texts, accumulated while an encoder reads them."""
 
 from collections.abc import Mapping
 
@@ -11,10 +11,10 @@ from crosslens.numerics.statistics import Statistics
 
 
 def update_from_texts(statistics: Mapping[int, Statistics], encoder: nn.Module, texts: Texts, language: str) -> None:
-    """Add the states of all pieces of some texts of a language, at each layer that `statistics` has; 0 is the embedding output.
+    """Add the states of all pieces of texts of a language to the statistics of each layer; 0 is the embedding output.
 
-    The first and the last piece of a text, which are special, are left out, and padding. No state outlives its batch.
-    Raises DataError where a state is not finite or the encoder has another width.
+    The first and the last piece of a text, which are special, are left out. No state is kept after its batch. Raises DataError if
+    a state is not finite or the encoder has another width.
     """
     device = next(encoder.parameters()).device
 

@@ -84,7 +84,7 @@ def test_small_files_are_read_up_to_their_size(tmp_path):
     with pytest.raises(DataError, match="expected UTF-8, found byte 0 that is not"):
         read_text(path)
     path.write_text("[" * 10**5)
-    with pytest.raises(DataError, match="expected JSON, found a fault: "):
+    with pytest.raises(DataError, match="not valid JSON: "):
         read_json(path)
 
 

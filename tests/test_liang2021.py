@@ -398,7 +398,7 @@ def stored(bench, tokens, tmp_path_factory) -> Path:
     write_draws(drawn, {"sentences": tokens / "sentences"}, folder / "draws")
     store_states(
         bench.encoder_folder, [], folder / "draws", {"sentences": tokens / "sentences"}, folder / "states", draws=drawn,
-        layers=[], units=Units(), precision="float32", stored="float32", threads=1,
+        layers=[], units=Units(), precision="float32", dtype="float32", threads=1,
         log=logging.getLogger("crosslens.tests"),
     )  # fmt: skip
     return folder / "states"

@@ -86,7 +86,7 @@ def test_contexts_are_those_of_a_plain_string_search(
     rows = [row for path in muse_folder.glob("*.parquet") for row in pq.read_table(path).to_pylist()]
     sides = ("source", "target")
     words = sorted({row[side] for row in rows for side in sides if row[f"{side}_language"] == language})
-    words = [word for word in words if spelling.own(word)]
+    words = [word for word in words if spelling.alone(word)]
     read = pq.read_table(corpora / "paragraphs" / f"{language}.train.parquet")["text"].to_pylist()
     expected = {}
     for number, word in enumerate(words):
@@ -121,7 +121,7 @@ def test_words_of_unspaced_scripts_stand_within_a_run(unigram_folder):
 
 def test_words_with_unknown_pieces_are_never_found(encoder_folder):
     spelling = Spelling(load_tokenizer(encoder_folder))
-    assert spelling.own("☃") == () and spelling.all(["☃"], spaced=True) == [set()]
+    assert spelling.alone("☃") == () and spelling.all(["☃"], spaced=True) == [set()]
     unknown = spelling.tokenizer.encode(["☃"], is_pretokenized=True).ids
     assert not len(find(as_texts([unknown]), ["☃"], spelling, spaced=True).words)
 
@@ -164,7 +164,7 @@ def test_vectors_are_means_of_occurrences_and_of_all_pieces(encoder_folder, runn
         np.testing.assert_allclose(vectors[:, word], np.mean(own, 0), atol=1e-5)
     assert np.isnan(vectors[:, 8]).all()
     np.testing.assert_allclose(mean, flat[~np.isin(texts.pieces, spelling.specials)].mean(0), atol=1e-5)
-    spelled = [spelling.own("Hund"), spelling.own("dass")]
+    spelled = [spelling.alone("Hund"), spelling.alone("dass")]
     alone = word_vectors(model, spelled, (0, 2), (spelling.specials[0], spelling.specials[-1]))
     with torch.inference_mode():
         hidden = model(input_ids=torch.tensor([spelling.tokenizer.encode(["dass"], is_pretokenized=True).ids])).last_hidden_state
@@ -310,7 +310,7 @@ def test_every_context_of_a_word_counts(records, running, encoder_folder, muse_f
     times: dict[str, dict[str, int]] = {}
     for language, side in (("en", "source"), ("de", "target")):
         texts = load_pieces([running["WordPiece"] / f"{language}.train.parquet"])
-        words = sorted({row[side] for row in pairs if spelling.own(row[side])})
+        words = sorted({row[side] for row in pairs if spelling.alone(row[side])})
         counts = np.bincount(find(texts, words, spelling, spaced=True).words, minlength=len(words))
         times[side] = {word: int(count) for word, count in zip(words, counts, strict=True) if count}
     common = [

@@ -269,7 +269,7 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log, layers):
     write_draws(draws, folders, tmp_path / "draws")
     run(
         bench.encoder_folder, [tmp_path / "model.safetensors"], tmp_path / "draws", folders, tmp_path / "states", draws=draws,
-        layers=layers, units=WORDS, precision="float32", stored="float32", threads=1, log=log,
+        layers=layers, units=WORDS, precision="float32", dtype="float32", threads=1, log=log,
     )  # fmt: skip
     drawn = read_draws(tmp_path / "draws" / "sentences")
     states = states_files.read(tmp_path / "states" / "sentences")
@@ -298,7 +298,7 @@ def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, la
     write_draws(draws, {"pairs": tokens / "pairs"}, tmp_path / "draws")
     run(
         bench.pooler_folder, [tmp_path / "model.safetensors"], tmp_path / "draws", {"pairs": tokens / "pairs"},
-        tmp_path / "states", draws=draws, layers=layers, units=POOLER, precision="float32", stored="float32", threads=1, log=log,
+        tmp_path / "states", draws=draws, layers=layers, units=POOLER, precision="float32", dtype="float32", threads=1, log=log,
     )  # fmt: skip
     states = states_files.read(tmp_path / "states" / "pairs")
     assert states.random.sum() == 9

@@ -100,8 +100,8 @@ def test_a_broken_configuration_is_named_with_its_line(tmp_path):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/config.yaml").write_text("configfile: [demo/overlay.yaml]\n")
     for text, fault in {
-        "seeds: [0, 1\nresults: results/demo\n": ":2:8: expected YAML, found a fault while parsing a flow sequence",
-        "results: results/demo\n\tseeds: [0]\n": ":2:1: expected YAML, found a fault while scanning a plain scalar: found a tab",
+        "seeds: [0, 1\nresults: results/demo\n": ":2:8: not valid YAML, while parsing a flow sequence",
+        "results: results/demo\n\tseeds: [0]\n": ":2:1: not valid YAML, while scanning a plain scalar: found a tab",
         "- results\n": ": expected keys and values in YAML, found list",
     }.items():
         (tmp_path / "demo/overlay.yaml").write_text(text)
@@ -109,7 +109,7 @@ def test_a_broken_configuration_is_named_with_its_line(tmp_path):
             main([], tmp_path)
         assert str(ended.value).startswith(f"status: {tmp_path}/demo/overlay.yaml{fault}")
     (tmp_path / "mine.yaml").write_text("seeds: [0\n")
-    with pytest.raises(SystemExit, match="mine.yaml:2:1: expected YAML, found a fault while parsing a flow sequence"):
+    with pytest.raises(SystemExit, match="mine.yaml:2:1: not valid YAML, while parsing a flow sequence"):
         main([], tmp_path)
 
 

@@ -180,7 +180,7 @@ def test_a_key_that_is_there_twice(tmp_path: Path, tally) -> None:
         with pytest.raises(DataError) as caught:
             read_yaml(path)
         message = str(caught.value)
-        assert message.startswith(f"{path}:{place}expected YAML, found a fault: key '") and message.isprintable()
+        assert message.startswith(f"{path}:{place}not valid YAML: key '") and message.isprintable()
         counts.refused += 1
         counts.seen = counts.seen or message.replace(f"{tmp_path}/", "")
     for path in (*ROOT.glob("*/*.yaml"), *ROOT.glob("profiles/*/*.yaml"), ROOT / "config.yaml"):
@@ -195,17 +195,17 @@ def nested(form: str) -> str:
 
 LIST, MAPPING = f"[{', '.join(['{}'] * 9)}]", f"{{{{{', '.join(f'k{n}: {{}}' for n in range(9))}}}}}"
 LARGE = {  # YAML that takes minutes or gigabytes to read, or that holds itself -> what is said of it
-    nested(LIST): ":6:10: expected YAML, found a fault: more than 100,000 values, counting what aliases repeat; correct it",
+    nested(LIST): ":6:10: not valid YAML: more than 100,000 values, counting what aliases repeat; correct it",
     nested(MAPPING): "more than 100,000 values",
     nested(f"{{{{<<: {LIST}}}}}").replace(": [1, 2, 3, 4, 5, 6, 7, 8, 9]", ": {k: 1}", 1): "more than 100,000 values",
-    "seeds: &a [*a]": "1:12: expected YAML, found a fault: an alias of what it stands in; correct it",
+    "seeds: &a [*a]": "1:12: not valid YAML: an alias of what it stands in; correct it",
     "papers: &a { x: *a }": "an alias of what it stands in",
     "a: &a\n  b: &b { c: [0, *a] }\n": "an alias of what it stands in",
-    f"seeds: {'[' * 10**5}": "1:57: expected YAML, found a fault: more than 50 lists and sections inside each other",
+    f"seeds: {'[' * 10**5}": "1:57: not valid YAML: more than 50 lists and sections inside each other",
     "- " * 10**5: "more than 50 lists and sections",
     "{" * 10**5: "more than 50 lists and sections",
     "? " * 10**5: "more than 50 lists and sections",
-    f"a: {'1:' * 400_000}1": "1:4: expected YAML, found a fault: a value of more than 10,000 characters",
+    f"a: {'1:' * 400_000}1": "1:4: not valid YAML: a value of more than 10,000 characters",
     f"a: 0x{'f' * 900_000}": "a value of more than 10,000 characters",
     f"a: {'x ' * 450_000}": "a value of more than 10,000 characters",
     f"{'k' * 900_000}: 1": "a value of more than 10,000 characters",
@@ -253,7 +253,7 @@ def test_yaml_that_is_larger_than_it_looks(tmp_path: Path, tally) -> None:
 SAID = {  # what a file beside config.yaml says, options -> the last part of what Snakemake says
     "seeds: [0, 0]": "seeds: expected each entry once, found 0 a second time; remove the repetition",
     "threads: true": "threads: expected a number, found True (YAML reads yes, no, on and off as truth values)",
-    "threads: 1\nthreads: 2": "more.yaml:2:1: expected YAML, found a fault: key 'threads' a second time; correct it",
+    "threads: 1\nthreads: 2": "more.yaml:2:1: not valid YAML: key 'threads' a second time; correct it",
     "encoders: {mbert: {id: ../../etc}}": "encoders.mbert.id: expected a name on the hub, OWNER/NAME or NAME, found '../../etc'",
     "corpora: {wals: {folder: ../x}}": "corpora.wals: folder: expected a path within the source, without .. and not absolute, "
     "found '../x'",
@@ -265,10 +265,8 @@ SAID = {  # what a file beside config.yaml says, options -> the last part of wha
     f"threads: 0x{'f' * 9_000}": "threads: expected a number up to 1,000,000,000, found a number of 36,000 bits",
     f"threads: {'x' * 9_000}": f"threads: expected a whole number, found '{'x' * 79}",
     f"seeds: [{', '.join(map(str, range(20_000)))}, 7]": "seeds: expected each entry once, found 7 a second time",
-    nested(
-        LIST
-    ): "more.yaml:6:10: expected YAML, found a fault: more than 100,000 values, counting what aliases repeat; correct it",
-    "seeds: &a [*a]": "more.yaml:1:12: expected YAML, found a fault: an alias of what it stands in; correct it",
+    nested(LIST): "more.yaml:6:10: not valid YAML: more than 100,000 values, counting what aliases repeat; correct it",
+    "seeds: &a [*a]": "more.yaml:1:12: not valid YAML: an alias of what it stands in; correct it",
     'encoders: {"a/b": {source: random}}': "encoders.a/b: expected a name of lower-case letters, digits and . _ -",
 }
 

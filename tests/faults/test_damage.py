@@ -80,7 +80,7 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
         weights = [model / "model.safetensors"]
         store_states(
             root / "encoder", weights, draws, {"sentences": own}, output, draws=drawn, layers=[1], units=Units(),
-            precision="float32", stored="float32", threads=1, log=LOG,
+            precision="float32", dtype="float32", threads=1, log=LOG,
         )  # fmt: skip
 
     def score() -> list[dict[str, object]]:

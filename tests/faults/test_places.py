@@ -80,7 +80,7 @@ def steps(root, corpora, encoder_folder, pooler_folder, tokens) -> Steps:
             store_states(
                 root / "encoders/tiny", [model / "model.safetensors"], root / "draws/two",
                 {"sentences": root / "tokens/tiny/whole/sentences"}, states, draws=drawn, layers=[1], units=Units(),
-                precision="float32", stored="float32", threads=1, log=LOG,
+                precision="float32", dtype="float32", threads=1, log=LOG,
             )  # fmt: skip
             scores = classification.measure(Subject(model, 0, {}), labels={TASK: of.labels(TASK)}, definitions={TASK: [ACCURACY]})
             measure = root / f"measures/classification/test/{run}.parquet"

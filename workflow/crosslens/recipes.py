@@ -1,10 +1,10 @@
-"""Recipes: what a training does, written out in full so that its settings alone decide whether it runs again.
+"""Recipes: complete descriptions of trainings, whose settings alone decide whether a training runs again.
 
 A recipe has heads on an encoder and a list of stages; a stage is some epochs over phases; a phase adds up loss terms and updates
 some modules. Every objective of the papers is composed of these: supervised training is one phase of one term; gradient reversal
 is a second term whose gradient is reversed on its way to the encoder; entropy maximisation is two phases an epoch.
 
-Names say nothing: what is asked of a recipe or of a head stands in a field.
+The names of recipes and heads have no meaning: all properties are fields.
 """
 
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ ENCODER: Final = "encoder"
 
 
 class Data(Section):
-    """Texts that a term, a selection or a score reads."""
+    """Texts that are read by a term, a selection or a score."""
 
     corpus: str
     split: Split
     languages: tuple[str, ...]
-    capped_by: str | None = None  # a language: of each at most its texts / number of languages, drawn at random for each seed
-    texts: Annotated[int, Field(ge=1)] | None = None  # of each language at most the first so many
-    # Running text in windows of so many pieces, special ones included: crosslens.encoding.packing.
+    capped_by: str | None = None  # language whose number of texts / number of languages limits each language's random sample
+    texts: Annotated[int, Field(ge=1)] | None = None  # largest number of texts of each language, the first ones
+    # Number of pieces of the windows of running text, special ones included: crosslens.encoding.packing.
     window: Annotated[int, Field(ge=3)] | None = None
-    within: Literal["page", "text"] = "page"  # what no window goes beyond
-    masked: bool = False  # once, the same in every epoch: held-out text of a masked language model
+    within: Literal["page", "text"] = "page"  # unit beyond which no window extends
+    masked: bool = False  # whether texts are masked once, the same in every epoch: held-out text of a masked language model
 
     def files(self) -> list[tuple[str, str, str]]:
         """(corpus, language, split) of each file."""
@@ -39,7 +39,7 @@ class Data(Section):
 
 
 class Artefact(Section):
-    """Of another recipe's states, a measure that is no table of records, such as `subspaces`, which a training reads."""
+    """A measure of another recipe's states that a training reads, such as `subspaces`, whose rows are not records."""
 
     kind: str
     recipe: str
@@ -55,7 +55,7 @@ class Penalty(Section):
     """
 
     weight: float
-    layers: tuple[Layer, ...] | Literal["all"] = "all"  # all: every block's
+    layers: tuple[Layer, ...] | Literal["all"] = "all"  # all: the outputs of all blocks
     dimensions: int  # at most the subspace's rank
     method: str = "densray"
     anchor: Literal["pretrained", "released"] = "pretrained"
@@ -68,9 +68,9 @@ class Term(Section):
     data: Data
     loss: Literal["cross_entropy", "uniformity", "entropy", "tree"] = "cross_entropy"
     weight: float = 1.0
-    layer: Layer | None = None  # whose states the head is given; None: those that it reads
+    layer: Layer | None = None  # layer whose states the head reads here; None: the head's own
     reversal: float | None = None  # the gradient into the encoder is multiplied by -reversal
-    penalty: Penalty | None = None  # added to it, where the encoder is trained
+    penalty: Penalty | None = None  # penalty added to the term, which needs an encoder that is trained
     divided_twice: bool = False  # the mean is divided by the number of labelled units once more (muller2021's sibling code)
 
 
@@ -82,9 +82,9 @@ class Score(Section):
 
 
 class Drift(Section):
-    """How far the states of a head's labelled units in some texts are from an anchor's, by layer: the distances of a penalty.
+    """A measurement of the distances of labelled units' states from an anchor's, by layer, as in a penalty.
 
-    Measured with or without a penalty in the training, so that both can be compared (liang2021).
+    It is made with or without a penalty in the training, so that both can be compared (liang2021).
     """
 
     head: str
@@ -93,7 +93,7 @@ class Drift(Section):
 
 
 class Halving(Section):
-    """Rates that are halved after each epoch whose score is not above the best one before it (wu2019, section 4.1)."""
+    """Halving of the rates after each epoch whose score does not exceed the best one before it (wu2019, section 4.1)."""
 
     floor: float  # the stage ends once a head's rate would be below it
 
@@ -107,27 +107,26 @@ class Phase(Section):
 
     terms: tuple[Term, ...]
     update: tuple[str, ...]  # ENCODER and head names
-    # Of the encoder: its embeddings and as many lowest blocks are not updated, and their dropout is off unless the recipe's
-    # encoder_dropout_when_frozen says otherwise; None: all is updated.
+    # Number of the encoder's lowest blocks that are not updated, nor are its embeddings; their dropout is off unless the recipe's
+    # encoder_dropout_when_frozen says otherwise. None: all is updated.
     frozen_blocks: Annotated[int, Field(ge=0)] | None = None
-    at_most: Data | None = None  # a pass takes at most as many texts as these are, drawn anew each time
-    # A pass has so many steps, and the next one goes on where it ends: through shuffle after shuffle of all texts, however many
-    # there are.
+    at_most: Data | None = None  # data whose number of texts limits a pass, for which texts are drawn anew each time
+    # Number of steps of a pass; the next pass continues where it ends, through shuffle after shuffle of all texts.
     updates: Annotated[int, Field(ge=1)] | None = None
 
     def items(self, sizes: Mapping[Data, int]) -> int:
-        """Texts of each term in a pass without a number of updates; sizes: texts of each Data."""
+        """Number of texts of each term in a pass without a number of updates. sizes: number of texts of each Data."""
         return min(sizes[data] for data in (self.terms[0].data, self.at_most) if data)
 
     def steps(self, batch: int, sizes: Mapping[Data, int]) -> int:
-        """Steps of a pass; the last batch may be smaller."""
+        """Number of steps of a pass, whose last batch may be smaller."""
         return self.updates or -(-self.items(sizes) // batch)
 
 
 class Stage(Section):
-    """Epochs of phases; keeps the best epoch, the untrained one included (tanti2021's code: training_process.py 320-342).
+    """Epochs of phases, of which the best is kept, the untrained one included (tanti2021's code: training_process.py 320-342).
 
-    Weights are rated after each pass, an epoch or, in a stage of one phase, `interval` updates. The history has a row a pass.
+    Weights are scored after each pass: an epoch or, in a stage of one phase, `interval` updates. The history has a row a pass.
     """
 
     name: str
@@ -142,12 +141,12 @@ class Stage(Section):
     carries: tuple[str, ...] = ()  # heads whose optimiser goes on with its moments from the stage before
     select_head: str
     select_data: Data
-    # Updates of a pass, where that is not an epoch: the same batches in the same order, rated within and across epochs, and last
-    # where they end (XTREME's --save_steps, third_party/run_tag.py 194-206).
+    # Number of updates of a pass that is not an epoch: the same batches in the same order, scored within and across epochs, and
+    # after the last one (XTREME's --save_steps, third_party/run_tag.py 194-206).
     interval: Annotated[int, Field(ge=1)] | None = None
-    keep: Literal["best", "last"] = "best"  # pass whose weights the stage leaves
-    halving: Halving | None = None  # epochs: the most there can be
-    # Accuracies and distances that are written to the history: at the start and after each phase.
+    keep: Literal["best", "last"] = "best"  # pass whose weights the stage ends with
+    halving: Halving | None = None  # with it, epochs is the largest number of epochs
+    # Accuracies and distances that are written to the history, at the start and after each phase.
     watch: tuple[Score | Drift, ...] = ()
 
     @model_validator(mode="after")
@@ -157,7 +156,7 @@ class Stage(Section):
         return self
 
     def texts_a_step(self, length: float) -> int:
-        """Texts of a step. length: mean length of the texts, in pieces."""
+        """Number of texts of a step. length: mean length of the texts, in pieces."""
         return self.batch if self.batch_of == "texts" else max(1, round(self.batch / length))
 
     def trains_encoder(self) -> bool:
@@ -165,11 +164,11 @@ class Stage(Section):
         return any(ENCODER in phase.update for phase in self.phases)
 
     def updates(self, sizes: Mapping[Data, int]) -> int:
-        """Updates of all epochs; sizes: texts of each Data."""
+        """Number of updates of all epochs. sizes: number of texts of each Data."""
         return self.epochs * sum(phase.steps(self.batch, sizes) for phase in self.phases)
 
     def passes(self, sizes: Mapping[Data, int]) -> int:
-        """How often weights are rated after the start; the last pass may be shorter."""
+        """Number of passes, after each of which weights are scored; the last may be shorter."""
         return -(-self.updates(sizes) // self.interval) if self.interval else self.epochs
 
     def loss_columns(self, phase: int) -> list[str]:
@@ -196,11 +195,11 @@ class Edit(Section):
 
 
 class Masking(Section):
-    """Which pieces a masked language model is asked for, drawn anew each time (Devlin et al. 2019, section 3.1)."""
+    """Random choice of the pieces that a masked language model predicts (Devlin et al. 2019, section 3.1)."""
 
-    share: float = 0.15  # of all pieces but special ones
-    masked: float = 0.8  # of these: the mask is in their place
-    random: float = 0.1  # any piece of the vocabulary; the others stay
+    share: float = 0.15  # share of predicted pieces among all but special ones
+    masked: float = 0.8  # share of these that the mask replaces
+    random: float = 0.1  # share that a random piece of the vocabulary replaces; the rest stays
 
 
 class Static(Section):
@@ -211,13 +210,13 @@ class Static(Section):
 
 
 class Model(Section):
-    """Weights of another recipe's trainings; a training of seed s starts from those with the index s modulo their number."""
+    """Weights of another recipe's trainings; a training with seed s starts from those at index s modulo their number."""
 
     recipe: str
     seeds: tuple[int, ...]
 
     def seed(self, training: int) -> int:
-        """Seed of the model that the training with a seed starts from."""
+        """Seed of the model from which a training starts. training: seed of the training."""
         return self.seeds[training % len(self.seeds)]
 
 
@@ -226,21 +225,21 @@ class Recipe(Section):
 
     name: str
     paper: str | None = None
-    task: str | None = None  # of the paper; None: nothing is learnt
-    source: str | None = None  # of the task's training data: a language, or what the paper calls them
-    trial: dict[str, int | float] = {}  # of a search: the hyperparameters that it tries
+    task: str | None = None  # task of the paper; None: nothing is learnt
+    source: str | None = None  # source of the task's training data: a language, or a name that the paper uses
+    trial: dict[str, int | float] = {}  # hyperparameters of a trial of a search
     keeps_weights: bool = True
     encoder: str
     reading: str  # of its texts: how they become tokens
     units: Units = Units()
-    artefact: Artefact | None = None  # whose directions penalties and projections name
-    pretrained: Model | None = None  # whose encoder's weights it starts from, instead of those of the encoder's folder
+    artefact: Artefact | None = None  # artefact of the directions that penalties and projections name
+    pretrained: Model | None = None  # model whose encoder's weights replace those of the encoder's folder at the start
     edit: Edit = Edit()
-    static: Static | None = None  # instead of stages, of an encoder without blocks
+    static: Static | None = None  # training of an encoder without blocks, instead of stages
     heads: dict[str, Head]
     stages: tuple[Stage, ...]
     scores: tuple[Score, ...]
-    init_sd: float | None  # of linear heads; None: as PyTorch initialises them
+    init_sd: float | None  # standard deviation of linear heads' initial weights; None: PyTorch's default
     dropout: float  # before linear heads
     input_dropout: float = 0.0  # of the states that heads of every kind read, of the same units in a whole text
     warmup: float = 0.0
@@ -256,7 +255,8 @@ class Recipe(Section):
     length_pools: bool = False  # batches of texts of similar length
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = "float32"
     masking: Masking = Masking()
-    # Of a batch, each with dropout of its own stream: their gradients add up, computed one after the other or on several GPUs.
+    # Number of parts of a batch, each with its own random stream for dropout; their gradients, computed one after the other or on
+    # several GPUs, are added.
     parts: Annotated[int, Field(ge=1)] = 1
 
     @model_validator(mode="after")
@@ -274,7 +274,7 @@ class Recipe(Section):
         return self
 
     def trains(self) -> bool:
-        """Whether there is anything to train or to edit; otherwise the recipe is the encoder as it was pretrained."""
+        """Whether anything is trained or edited; otherwise the recipe is the pretrained encoder."""
         return bool(self.stages) or self.static is not None or self.edit.changes()
 
     def reads_running_text(self) -> bool:
@@ -282,32 +282,32 @@ class Recipe(Section):
         return self.static is not None or any(isinstance(head, LanguageModelHead) for head in self.heads.values())
 
     def labels(self, learnt: str) -> tuple[str, ...]:
-        """Labels of what heads learn, TASK or LANGUAGE; () where none does."""
+        """Labels of a kind, TASK or LANGUAGE; () if no head learns it."""
         return next((head.labels for head in self.heads.values() if head.learns == learnt), ())
 
     def taught(self, head: str) -> list[Data]:
-        """Texts that a head learns from, each once."""
+        """The different texts from which a head learns."""
         terms = [term for stage in self.stages for phase in stage.phases for term in phase.terms]
         return list(dict.fromkeys(term.data for term in terms if term.head == head))
 
     def settings(self) -> dict[str, Any]:
-        """The recipe as `Recipe.model_validate` takes it, ready for JSON, without fields at their defaults.
+        """The recipe as an argument of `Recipe.model_validate`, ready for JSON, without fields at their defaults.
 
-        So a new field with a default leaves the settings of every recipe as they are.
+        So a new field with a default leaves the settings of every recipe unchanged.
         """
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def reads(self, term: Term) -> int | Literal["all"] | None:
-        """Layer whose states a term's head is given: see `_Head.reads`."""
+        """Layer whose states a term's head reads; ALL: all layers; None: the states that the units name."""
         return self.heads[term.head].reads() if term.layer is None else term.layer
 
     def penalties(self) -> list[Penalty]:
-        """Those of all terms, each once."""
+        """The different penalties of all terms."""
         terms = [term for stage in self.stages for phase in stage.phases for term in phase.terms]
         return list(dict.fromkeys(term.penalty for term in terms if term.penalty))
 
     def anchored(self) -> list[Penalty]:
-        """Penalties whose distances a training computes, to learn or to watch, each once."""
+        """The different penalties whose distances a training computes, as a loss or to monitor them."""
         drifts = [item.penalty for stage in self.stages for item in stage.watch if isinstance(item, Drift)]
         return list(dict.fromkeys([*self.penalties(), *drifts]))
 
@@ -316,8 +316,8 @@ class Recipe(Section):
         return any(stage.trains_encoder() for stage in self.stages)
 
     def leaves(self) -> dict[str, str]:
-        """The settings one by one, place -> place and value: stages.0.phases.0.terms.1.reversal -> its text."""
-        found, waiting = {}, list(self.settings().items())
+        """The settings one by one, place -> "place: value", such as stages.0.phases.0.terms.1.reversal -> its text."""
+        leaves, waiting = {}, list(self.settings().items())
         while waiting:
             place, value = waiting.pop()
             if isinstance(value, dict):
@@ -325,17 +325,17 @@ class Recipe(Section):
             elif isinstance(value, list) and any(isinstance(part, dict) for part in value):
                 waiting += [(f"{place}.{number}", part) for number, part in enumerate(value)]
             else:
-                found[place] = f"{place}: {value}"
-        return found
+                leaves[place] = f"{place}: {value}"
+        return leaves
 
     def data(self) -> list[Data]:
-        """All texts that the recipe reads, each once."""
-        found = [term.data for stage in self.stages for phase in stage.phases for term in phase.terms]
-        found += [phase.at_most for stage in self.stages for phase in stage.phases if phase.at_most]
-        found += [stage.select_data for stage in self.stages]
-        found += [score.data for stage in self.stages for score in stage.watch] + [score.data for score in self.scores]
-        found += [self.static.data] if self.static else []
-        return list(dict.fromkeys(found))
+        """The different texts that the recipe reads."""
+        data = [term.data for stage in self.stages for phase in stage.phases for term in phase.terms]
+        data += [phase.at_most for stage in self.stages for phase in stage.phases if phase.at_most]
+        data += [stage.select_data for stage in self.stages]
+        data += [score.data for stage in self.stages for score in stage.watch] + [score.data for score in self.scores]
+        data += [self.static.data] if self.static else []
+        return list(dict.fromkeys(data))
 
     def files(self) -> list[tuple[str, str, str]]:
         """(corpus, language, split) of each file that the recipe reads, each once."""

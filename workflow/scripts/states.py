@@ -22,7 +22,7 @@ run(
     layers=settings["layers"],
     units=Units.model_validate(settings["units"]),
     precision=settings["precision"],
-    stored=settings["stored"],
+    dtype=settings["stored"],
     threads=snakemake.threads,
     log=log,
 )

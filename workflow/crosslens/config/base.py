@@ -1,4 +1,4 @@
-"""What every section of the configuration shares. Fast to import, because the Snakefile does so at each call."""
+"""The base of all sections of the configuration. Fast to import, because the Snakefile does so at each call."""
 
 import csv
 import difflib
@@ -35,9 +35,9 @@ FLORES = {"et": "est_Latn", "ko": "kor_Hang", "zh": "zho_Hans", "zh_hant": "zho_
 
 
 def or_null(schema: dict[str, Any]) -> None:
-    """Let the values of a mapping be null in its JSON schema, of any number, since those that are null do not count."""
+    """Allow null as a value of a mapping in its JSON schema, and any number of values, since null ones do not count."""
     schema.pop("maxProperties", None)
-    values = schema.get("patternProperties", schema)  # the former where names have a pattern
+    values = schema.get("patternProperties", schema)  # patternProperties if names have a pattern
     for key in [key for key in values if values is not schema or key == "additionalProperties"]:
         values[key] = {"anyOf": [values[key], {"type": "null"}]}
 
@@ -55,22 +55,22 @@ class ConfigError(DataError):
 def languages_table() -> dict[str, dict[str, str]]:
     """resources/languages.csv: code -> the columns of its row.
 
-    name, script (ISO 15924), iso639_3, glottocode; wals (code) and family and genus as named in WALS v2020.4; wikipedia (name
-    of the database), cc100 (file of CC-100). Empty where a source does not have the language. A code with _ is a language in
-    another script, which only CC-100 distinguishes.
+    Columns: name, script (ISO 15924), iso639_3, glottocode; wals (code), family and genus as in WALS v2020.4; wikipedia (name of
+    the database), cc100 (file of CC-100). Cells are empty if a source does not have the language. A code with _ is a language in
+    a second script, which only CC-100 distinguishes.
     """
     return {row["code"]: row for row in csv.DictReader(io.StringIO(read_text(LANGUAGES_CSV), newline=""))}
 
 
 def plain(path: str) -> str:
-    """A path itself. Raises ValueError where it is empty, or has invisible characters or blanks around it."""
+    """The path unchanged. Raises ValueError if it is empty, or has invisible characters or blanks around it."""
     if not path.isprintable() or path != path.strip() or not path:
         raise ValueError(f"expected a path of visible characters, found {path!r:.80}")
     return path
 
 
 def inside(key: str, paths: Any) -> None:
-    """Raise ValueError for a path, in what is given at `key`, that leads out of the folder in which it is looked for."""
+    """Raise ValueError if a path of the setting `key` leads out of the folder in which it is searched for."""
     for path in _values(paths):
         if not isinstance(path, str):
             continue
@@ -83,7 +83,7 @@ def inside(key: str, paths: Any) -> None:
 
 
 def fill(pattern: str, **values: str) -> str:
-    """A pattern with its names filled in. Raises ValueError for an unknown name, or one with more than itself in its braces."""
+    """A pattern with values for its names. Raises ValueError for an unknown name, or braces with more than a name."""
     try:
         if all(field in (None, *values) and not form and not how for _, field, form, how in Formatter().parse(pattern)):
             return pattern.format(**values)
@@ -94,22 +94,22 @@ def fill(pattern: str, **values: str) -> str:
 
 
 def check_languages(languages: Iterable[str]) -> None:
-    """Raise ValueError for a language that is unknown."""
+    """Raise ValueError for an unknown language."""
     unknown = [code for code in languages if code not in languages_table()]
     if unknown:
         raise ValueError(f"{', '.join(unknown)} not in resources/languages.csv: correct the codes or add a line for each")
 
 
 def flores(language: str) -> str:
-    """Name of a language in FLORES-200, such as deu_Latn: our table's ISO 639-3 code and script, but for four languages."""
+    """Name of a language in FLORES-200, such as deu_Latn: its ISO 639-3 code and script, with four exceptions."""
     row = languages_table()[language]
     return FLORES.get(language, f"{row['iso639_3']}_{row['script']}")
 
 
 class Section(BaseModel):
-    """A part of the configuration: unknown keys are rejected, and it does not change after reading.
+    """A part of the configuration, which rejects unknown keys and does not change after reading.
 
-    In no section is true a number, or a number true, a list has an entry twice, or a number is beyond LARGEST.
+    It rejects truth values in the place of numbers and the reverse, lists that have an entry twice, and numbers beyond LARGEST.
     """
 
     LARGEST: ClassVar[int] = 10**9  # seeds of NumPy end at 2^32, and no other setting comes near it
@@ -130,7 +130,7 @@ class Section(BaseModel):
     @classmethod
     @cache
     def _truths(cls) -> dict[str, bool]:
-        """Fields that take truth values (true) or numbers (false), but not both: found once a class, since it takes long."""
+        """Fields that take truth values (true) or numbers (false), but not both; computed once a class, since it takes long."""
         types = {name: {*_parts(field.annotation)} for name, field in cls.model_fields.items()}
         return {name: bool in parts for name, parts in types.items() if (bool in parts) != bool(parts & {int, float})}
 
@@ -147,13 +147,13 @@ class Section(BaseModel):
 
 
 def _repeated(entries: list[Any]) -> list[Any]:
-    """The first entry that a list has twice, as a list; [] where it has none."""
-    seen = set()
+    """The first repeated entry of a list, as a list; [] without one."""
+    keys = set()
     for entry in entries:
         key = _hashable(entry)
-        if key in seen:
+        if key in keys:
             return [entry]
-        seen.add(key)
+        keys.add(key)
     return []
 
 
@@ -174,7 +174,7 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """A value, and those in it where it is a list or a mapping."""
+    """A value and, if it is a list or a mapping, all values in it."""
     yield value
     if isinstance(value, list | dict):
         for part in value.values() if isinstance(value, dict) else value:
@@ -182,7 +182,7 @@ def _values(value: Any) -> Iterator[Any]:
 
 
 class OneOfKinds(Section):
-    """A section of one of several kinds, which is written out even where it is the default."""
+    """A section of one of several kinds, whose kind is written out even if it is the default."""
 
     @model_serializer(mode="wrap")
     def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -190,10 +190,10 @@ class OneOfKinds(Section):
 
 
 def nearest(key: object, names: Iterable[str] | None = None) -> str:
-    """'; did you mean ...?' for an unknown name, or ''; without `names`, those of all keys."""
+    """'; did you mean ...?' for an unknown name, or ''. names: the valid names; None: all keys of the configuration."""
     key = key[:80] if isinstance(key, str) else short(key)
-    known = {name for section in _subclasses(Section) for name in section.model_fields} if names is None else set(names)
-    close = difflib.get_close_matches(key, sorted(known - {key}), n=1)
+    candidates = {name for section in _subclasses(Section) for name in section.model_fields} if names is None else set(names)
+    close = difflib.get_close_matches(key, sorted(candidates - {key}), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 

@@ -12,7 +12,7 @@ Files = str | list[str] | dict[Language, list[str]]
 
 
 class OfficialCorpus(Section):
-    """What all corpora share that are distributed in files by split: where the files are, how the splits are formed.
+    """A corpus that is distributed in files by split: its files, and how the splits are formed.
 
     READER: module of crosslens.corpora that reads the files; READS: keys that are passed to it.
     """

@@ -1,4 +1,4 @@
-"""Which words (or whole texts) of a paper's corpora are drawn, so that their hidden states are stored under every model."""
+"""Random words (or whole texts) of a paper's corpora, whose hidden states are stored under every model."""
 
 from collections.abc import Iterable
 from typing import Literal, Self
@@ -26,7 +26,7 @@ class Draw(Section):
 
 
 class Draws(Section):
-    """What is drawn of some corpora: without a model, and so the same for all."""
+    """The draws from several corpora, which do not depend on a model and so are the same for all."""
 
     encoder: str  # whose tokenizer leaves out texts with unknown subwords, and words without any
     reading: str
@@ -36,6 +36,6 @@ class Draws(Section):
 
     @classmethod
     def averaged_texts(cls, paper: PaperSection, corpus: str, languages: Iterable[str]) -> Self:
-        """All texts of a corpus as a paper reads it, such as parallel sentences: of each the mean of its states is stored."""
+        """A draw of all texts of a corpus as a paper reads it, such as parallel sentences, whose mean states are stored."""
         texts = Draw(languages=tuple(languages), means=True)
         return cls(encoder=paper.encoder, reading=paper.reading, unit="text", corpora={corpus: texts})

@@ -16,7 +16,7 @@ PART = r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"  # of a name on the hu
 
 
 def _on_the_hub(id: str) -> str:
-    """The id itself. Raises ValueError where the hub would not have it: a path, an address, another form."""
+    """The id unchanged. Raises ValueError if it is not valid on the hub, such as a path or an address."""
     if not re.fullmatch(rf"({PART}/)?{PART}", id) or "--" in id or ".." in id or id.endswith(".git"):
         raise ValueError(f"expected a name on the hub, OWNER/NAME or NAME, found {id!r:.80}")
     return id
@@ -26,7 +26,7 @@ HubId = Annotated[str, AfterValidator(_on_the_hub)]
 
 
 class _Encoder(Section):
-    """What encoders of every source have."""
+    """Settings and properties shared by encoders of all sources."""
 
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
@@ -36,11 +36,11 @@ class _Encoder(Section):
     )
 
     def trimmed(self) -> bool:
-        """Whether it keeps but the subwords of the corpora's texts."""
+        """Whether it keeps only the subwords of the corpora's texts."""
         return bool(self.corpora)
 
     def blocks(self) -> int | None:
-        """Number of its blocks; None where that is not known before it is fetched."""
+        """Number of its blocks; None if unknown before it is fetched."""
         return None
 
     def sources(self) -> set[str]:
@@ -64,7 +64,7 @@ class HubEncoder(_Encoder):
     depth: Count | None = Field(None, description="number of its blocks, which some studies need before it is fetched")
 
     def blocks(self) -> int | None:
-        """Number of its blocks, where the configuration says so."""
+        """Number of its blocks, if the configuration states it."""
         return self.depth
 
     def sources(self) -> set[str]:
@@ -82,9 +82,9 @@ class FolderEncoder(_Encoder):
     path: Annotated[str, AfterValidator(plain)] = Field(description="folder, relative to the working directory")
 
     def blocks(self) -> int | None:
-        """Number of its blocks; None where config.json is missing or does not say, which the job that reads it reports.
+        """Number of its blocks; None if config.json is missing or does not state it, which the job that reads it reports.
 
-        Raises DataError where config.json is no JSON of usual size, or says a number that no encoder has.
+        Raises DataError if config.json is not valid JSON, too large, or states an impossible number.
         """
         path = Path(self.path, "config.json")
         try:
@@ -118,7 +118,7 @@ class PackagedEncoder(_Encoder):
         return 12
 
     def here(self) -> "PackagedEncoder | HubEncoder":
-        """Itself, or the encoder on the hub where the package has no wheel (pyproject.toml: Linux on x86-64 only)."""
+        """The encoder itself, or the one on the hub if the package has no wheel (pyproject.toml: Linux on x86-64 only)."""
         if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
             return self
         return HubEncoder(source="hub", id=self.id, revision=self.revision, corpora=self.corpora, depth=self.blocks())
@@ -139,7 +139,7 @@ class RandomEncoder(_Encoder):
     seed: int = Field(0, ge=0, description="seed for the weights")
 
     def trimmed(self) -> bool:
-        """Its corpora are those from which its vocabulary is learnt."""
+        """Whether the vocabulary is trimmed: it is not, since it is learnt from the corpora."""
         return False
 
     def blocks(self) -> int:

@@ -1,4 +1,4 @@
-"""Heads, as recipes have them: what is predicted, and from which states."""
+"""Settings of heads in recipes: what they predict, and from which states."""
 
 from typing import Annotated, Final, Literal
 
@@ -6,13 +6,13 @@ from pydantic import Field
 
 from crosslens.config.base import OneOfKinds, Section
 
-TASK: Final = "task"  # labels that a head learns, and the name of one that does
-LANGUAGE: Final = "language"  # likewise
-ARC: Final = "arc"  # labels beside a parser's relations: each word's head
-TAG: Final = "upos"  # what a parser is given of each word, where it reads gold tags
-WORD: Final = "word"  # beside the labels of subwords: which of them begin a word, the others have no label
+TASK: Final = "task"  # kind of label, and name of the head that learns it
+LANGUAGE: Final = "language"  # kind of label, and name of the head that learns it
+ARC: Final = "arc"  # kind of label beside a parser's relations: each word's head
+TAG: Final = "upos"  # kind of label that a parser may read: each word's gold tag
+WORD: Final = "word"  # kind of label beside those of subwords: which of them begin a word
 Layer = Annotated[int, Field(ge=0)]  # 0 is the embedding output
-ALL: Final = "all"  # layers, side by side
+ALL: Final = "all"  # all layers, concatenated
 
 
 class Mix(Section):
@@ -29,20 +29,20 @@ class Mix(Section):
 
 
 class _Head(OneOfKinds):
-    """What heads of every kind have."""
+    """Settings shared by heads of all kinds."""
 
     kind: str
     labels: tuple[str, ...]  # in the order of their numbers
-    layer: Layer | None = None  # whose states it reads; None: what the units name, of the last
-    mix: Mix | None = None  # of all layers, which it reads instead
+    layer: Layer | None = None  # layer whose states it reads; None: the last, in the form that the units name
+    mix: Mix | None = None  # mixture of all layers that it reads instead
 
     def reads(self) -> int | Literal["all"] | None:
-        """Layer whose states it is given; ALL: side by side; None: what the units name."""
+        """Layer whose states it reads; ALL: all layers, concatenated; None: the states that the units name."""
         return ALL if self.mix else self.layer
 
 
 class Projection(Section):
-    """A state's coordinates on directions of an artefact from the number `first` on (liang2021, figure 4)."""
+    """A projection of states on the directions of an artefact from number `first` on (liang2021, figure 4)."""
 
     first: Annotated[int, Field(ge=0)]
     method: str = "densray"
@@ -61,7 +61,7 @@ class LinearHead(_Head):
 class ParserHead(_Head):
     """A biaffine parser, whose labels are relations; see crosslens.training.heads.parser.
 
-    subtypes: its labels are not written out, but the relations that its training data have, with subtypes.
+    subtypes: whether its labels, which are then not listed, are the relations of its training data, with subtypes.
     """
 
     kind: Literal["parser"] = "parser"
@@ -81,9 +81,9 @@ class ParserHead(_Head):
 
 
 class LanguageModelHead(_Head):
-    """Which piece stood in a masked place; see crosslens.training.heads.language_model.
+    """A head that predicts the pieces in masked places; see crosslens.training.heads.language_model.
 
-    Its labels are the vocabulary of the encoder, and not written out.
+    Its labels are the vocabulary of the encoder, and are not listed.
     """
 
     kind: Literal["language_model"] = "language_model"

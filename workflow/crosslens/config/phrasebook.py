@@ -8,7 +8,7 @@ from crosslens.config.base import Count, Language, Section
 
 
 class Phrasebook(Section):
-    """How much the phrasebook writes."""
+    """Languages and sizes of the phrasebook's corpora."""
 
     languages: list[Language] = Field([], description="languages; each is a folder of resources/phrasebook")
     train_languages: list[Language] = Field(["en"], description="languages that also have a training treebank")

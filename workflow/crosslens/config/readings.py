@@ -8,7 +8,7 @@ from crosslens.config.base import Count, Section
 
 
 class Reading(Section):
-    """How texts become subwords. A reading belongs to no corpus: two papers may read the same corpus in two ways."""
+    """Rules by which texts become subwords, apart from corpora, since two papers may read the same corpus differently."""
 
     maximum: Annotated[int, Field(ge=8, le=512)] = Field(
         128, description="maximum length of a text in subwords, special tokens included"
@@ -60,9 +60,13 @@ class Reading(Section):
     def _windows_advance(self) -> Self:
         if self.windows is not None and self.windows > self.maximum - 8:
             raise ValueError(f"windows: expected at most {self.maximum - 8} (maximum - 8), found {self.windows}")
-        others = [name for name in ("train_maximum", "words", "whole_words", "sentences", "each_sentence") if getattr(self, name)]
-        if self.windows is not None and others:
-            raise ValueError(f"windows: expected null beside {', '.join(others)}: windows cut nothing away, and pairs have none")
+        conflicts = [
+            name for name in ("train_maximum", "words", "whole_words", "sentences", "each_sentence") if getattr(self, name)
+        ]
+        if self.windows is not None and conflicts:
+            raise ValueError(
+                f"windows: expected null beside {', '.join(conflicts)}: windows cut nothing away, and pairs have none"
+            )
         if self.each_sentence and not self.sentences:
             raise ValueError("sentences: expected a rule beside each_sentence, found null: set marks, punkt or punkt_and_marks")
         return self

@@ -31,23 +31,23 @@ class Scale(NamedTuple):
 def scales(root: Path) -> list[Scale]:
     """Scales of all profiles below `root`.
 
-    Raises DataError, with file and line, where one of their files is not YAML, or another in `root`, such as an overlay.
+    Raises DataError, with file and line, if one of their files, or another in `root` such as an overlay, is not valid YAML.
     """
     for path in sorted(root.glob("*.yaml")):
         read_yaml(path)
-    found = []
+    scale_list = []
     for path in sorted(root.glob("*/config.yaml")):
         profile = read_yaml(path)
         if not {"configfile", "executor"} & profile.keys():
             continue
         settings = [read_yaml(root / file) for file in profile.get("configfile", [])]
-        results = [each["results"] for each in settings if "results" in each]
-        found.append(Scale(path.parent.name, results[-1] if results else "results"))
-    return found
+        results = [content["results"] for content in settings if "results" in content]
+        scale_list.append(Scale(path.parent.name, results[-1] if results else "results"))
+    return scale_list
 
 
 class _Loader(Composer, yaml.CSafeLoader):  # libyaml's events, which take a seventh of the time
-    """Refuses a key that is there twice, of which YAML's own takes the last in silence, and what is larger than it looks."""
+    """A loader that rejects repeated keys, of which YAML's own takes the last silently, and files that expand too much."""
 
     def __init__(self, stream: str) -> None:
         Composer.__init__(self)
@@ -76,22 +76,22 @@ class _Loader(Composer, yaml.CSafeLoader):  # libyaml's events, which take a sev
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
+                if key.value in keys:
                     raise MarkedYAMLError(None, None, f"key '{key.value:.80}' a second time", key.start_mark)
-                seen.add(key.value)
+                keys.add(key.value)
         return node
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The keys of a YAML file, or of one of JSON.
+    """Content of a YAML or JSON file with keys and values.
 
-    Raises DataError, `path:line:column: ...`, where it is none, has a key twice, or stands for more values than anybody writes.
+    Raises DataError, `path:line:column: ...`, if it is not valid, has a key twice, or expands to too many values.
     """
     try:
-        found = _Loader(read_text(path)).get_single_data()
+        content = _Loader(read_text(path)).get_single_data()
     except DataError:
         raise
     except (OSError, RecursionError) as error:
@@ -99,17 +99,15 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        since = f" {error.context}" if error.context else ""
-        raise DataError(
-            f"{place}: expected YAML, found a fault{since}: {error.problem!s:.200}; correct it near that line"
-        ) from None
+        context = f", {error.context}" if error.context else ""
+        raise DataError(f"{place}: not valid YAML{context}: {error.problem!s:.200}; correct it near that line") from None
     except (yaml.YAMLError, ValueError) as error:  # a character that YAML does not have; a date that does not exist
-        raise DataError(f"{path}: expected YAML, found a fault: {' '.join(str(error).split()):.200}; correct it") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: expected keys and values in YAML, found {type(found).__name__}; write `key: value` lines")
-    return found
+        raise DataError(f"{path}: not valid YAML: {' '.join(str(error).split()):.200}; correct it") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: expected keys and values in YAML, found {type(content).__name__}; write `key: value` lines")
+    return content
 
 
 def keys_digest(path: Path) -> str:
-    """sha256 of the keys and values of a YAML file, blind to comments and layout. Raises DataError where it is none."""
+    """sha256 of the keys and values of a YAML file, independent of comments and layout. Raises DataError if it is not valid."""
     return hashlib.sha256(repr(read_yaml(path)).encode()).hexdigest()

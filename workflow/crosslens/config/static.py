@@ -1,4 +1,4 @@
-"""Settings of static embeddings; liu2020 says of them only their size and that windows are usually of 5 to 30 pieces."""
+"""Settings of static embeddings; liu2020 states only their size, and that windows usually have 5 to 30 pieces."""
 
 from typing import Annotated, Literal
 

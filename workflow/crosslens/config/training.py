@@ -1,4 +1,4 @@
-"""Keys of trainings that papers have alike, described once; each paper states its own defaults."""
+"""Types and descriptions of keys of trainings that papers share; each paper has its own defaults."""
 
 from typing import Annotated, Any, ClassVar, Literal
 

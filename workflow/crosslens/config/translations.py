@@ -1,4 +1,4 @@
-"""Ids that tell which texts of different languages are translations of one another."""
+"""Ids that texts share with their translations in other languages."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""How an encoder reads texts. Light: the Snakefile imports it at each call."""
+"""Labelled units of texts and their states. Fast to import, because the Snakefile does so at each call."""
 
 from typing import Literal
 
@@ -6,15 +6,15 @@ from crosslens.config.base import Section
 
 
 class Units(Section):
-    """What of a text has a label, and which state of the encoder a head sees of it."""
+    """The unit that has a label, and the state of the encoder that a head reads of it."""
 
     unit: Literal["word", "text"] = "word"
-    # Hidden state (of a text: its first piece's), or the pooler's output; of a text also the mean over its pieces, special ones
-    # included, or the states of its words, of which the first carries the text's label; of a pair of texts u, v, |u - v| and
-    # u * v, where u and v are the means over each one's pieces, without special ones.
+    # "hidden": the state of the word, or of a text's first piece; "pooler": the pooler's output. For texts also "mean": the mean
+    # over all pieces, special ones included; "words": the states of its words, of which the first carries the text's label. For
+    # pairs of texts "pair": u, v, |u - v| and u * v, where u and v are the means over each text's pieces without special ones.
     state: Literal["hidden", "pooler", "mean", "words", "pair"] = "hidden"
     segments: bool = False  # token type 1 for the second text of a pair
 
     def width(self) -> int:
-        """How many states side by side a head reads of a unit."""
+        """Number of concatenated states that a head reads of a unit."""
         return 4 if self.state == "pair" else 1

@@ -1,4 +1,4 @@
-"""The whole configuration but for the sections of papers: one typed model of config.yaml and its overlays."""
+"""The configuration without the sections of papers: one typed model of config.yaml and its overlays."""
 
 from collections.abc import Callable, Collection
 from functools import wraps
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class PaperSection(Section):
-    """What every paper's section has."""
+    """Keys that the section of every paper shares: encoder and reading."""
 
     encoder: str = Field(description="key of encoders")
     reading: str = Field(description="key of readings: how the paper's texts become tokens")
@@ -28,7 +28,7 @@ class PaperSection(Section):
         return next(section for _, section in config.papers if isinstance(section, cls))
 
     def check(self, config: "Config") -> None:
-        """Raise ValueError, with the key, where the section does not fit the rest of the configuration."""
+        """Raise ValueError, with the key, if the section does not fit the rest of the configuration."""
         raise NotImplementedError
 
 
@@ -43,7 +43,7 @@ class Measure(Section):
 class Config(Section):
     """The whole configuration."""
 
-    _results: dict[Any, Any] = PrivateAttr(default_factory=dict)  # of functions that are called once
+    _results: dict[Any, Any] = PrivateAttr(default_factory=dict)  # cached results of functions, see `once`
 
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="folder for the results of this scale")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
@@ -70,20 +70,21 @@ class Config(Section):
     def _phrasebook_writes(self) -> Self:
         generated = {name: corpus for name, corpus in self.corpora.items() if corpus.source == "phrasebook"}
         treebanks = {name: corpus for name, corpus in generated.items() if corpus.kind == "treebank"}
-        read = {f"corpora.{name}.languages": {*corpus.languages} for name, corpus in generated.items()}
+        test_languages = {f"corpora.{name}.languages": {*corpus.languages} for name, corpus in generated.items()}
         trained = {
             f"corpora.{name}.source_languages": {code for code, split in corpus.parts() if split == "train"}
             for name, corpus in treebanks.items()
         }
-        for keys, written, other in (
-            (read, self.phrasebook.languages, "languages"),
+        for keys, generated_languages, field in (
+            (test_languages, self.phrasebook.languages, "languages"),
             (trained, self.phrasebook.train_languages, "train_languages"),
         ):
-            missing = {key: languages - set(written) for key, languages in keys.items() if languages - set(written)}
+            missing = {key: languages - {*generated_languages} for key, languages in keys.items()}
+            missing = {key: languages for key, languages in missing.items() if languages}
             if missing:
                 codes = ", ".join(sorted(set().union(*missing.values())))
                 raise ValueError(
-                    f"phrasebook.{other}: expected {codes} too, read by {', '.join(missing)}: add them here or remove them there"
+                    f"phrasebook.{field}: expected {codes} too, read by {', '.join(missing)}: add them here or remove them there"
                 )
         return self
 
@@ -104,7 +105,7 @@ class Config(Section):
         return self
 
     def paper(self, key: str) -> PaperSection | None:
-        """A paper's section, or None where it is not configured."""
+        """A paper's section; None if it is not configured."""
         section: PaperSection | None = getattr(self.papers, key)
         return section
 
@@ -126,7 +127,7 @@ class Config(Section):
 
 
 def once(function: Callable[[Config], Result]) -> Callable[[Config], Result]:
-    """Compute what a function makes of a configuration once for each configuration."""
+    """The function with its result cached for each configuration."""
 
     @wraps(function)
     def call(config: Config) -> Result:
@@ -138,7 +139,7 @@ def once(function: Callable[[Config], Result]) -> Callable[[Config], Result]:
     return call
 
 
-def _expect(key: str, name: str, known: Collection[str]) -> None:
-    """Raise ValueError unless `name`, given at `key`, is one of the known names."""
-    if name not in known:
-        raise ValueError(f"{key}: expected one of {', '.join(known)}, found '{name}'{nearest(name, known)}")
+def _expect(key: str, name: str, names: Collection[str]) -> None:
+    """Raise ValueError unless `name`, given at `key`, is one of `names`."""
+    if name not in names:
+        raise ValueError(f"{key}: expected one of {', '.join(names)}, found '{name}'{nearest(name, names)}")

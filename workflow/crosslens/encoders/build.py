@@ -1,4 +1,4 @@
-"""Put an encoder of the configuration into a Hugging Face folder."""
+"""Conversion of a configured encoder to a Hugging Face folder."""
 
 import json
 import logging
@@ -29,8 +29,8 @@ def build(
 ) -> None:
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and source.json into `folder`.
 
-    tokenizer: folder with all of the encoder but its weights (see crosslens.encoders.describe). hub: folder with the weights of
-    an encoder of the hub. package: version and digest of a packaged one.
+    tokenizer: folder of the encoder without its weights, written by crosslens.encoders.describe. hub: folder with the weights of
+    an encoder from the hub. package: version and digest of the package of a packaged encoder.
     """
     with sealed(folder) as temporary:
         temporary.mkdir(parents=True)
@@ -80,7 +80,7 @@ def _weights(
 
 
 def _language_model(settings: Encoder, description: Description, hub: Path | None) -> weights.State | None:
-    """The head of a masked language model for the whole vocabulary; None where there is none like ours, which has GELU."""
+    """The head of a masked language model for the whole vocabulary; None if the encoder has none, or one without GELU."""
     if not isinstance(settings, HubEncoder | FolderEncoder) or description.config.get("hidden_act", "gelu") != "gelu":
         return None
     return weights.read_head(_file(settings, hub))

@@ -34,8 +34,8 @@ def describe(
     """Write config.json, tokenizer.json, tokenizer_config.json and, of a trimmed vocabulary, kept.json into `folder`.
 
     corpora: texts to which the vocabulary is trimmed, or from which it is learnt. hub: folder with the official files of an
-    encoder that has such, of the hub or a vocabulary, or with the tokenizer that it shares. package: version and digest of a
-    packaged encoder.
+    encoder from the hub or of a vocabulary, or with the tokenizer that the encoder shares. package: version and digest of the
+    package of a packaged encoder.
     """
     with sealed(folder) as temporary:
         description = _described(settings, corpora, hub, package)
@@ -77,7 +77,7 @@ def _described(settings: Encoder, corpora: Sequence[Path], hub: Path | None, pac
 def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> Description:
     """An untrained BERT, with a WordPiece vocabulary of the corpora's characters and their most frequent words.
 
-    Not learnt by tokenizers' WordPieceTrainer: ties make its vocabulary another one each time.
+    The WordPieceTrainer of tokenizers is not used, because ties make its vocabulary differ between runs.
     """
     normalizer, splitter = _normalizer(), pre_tokenizers.BertPreTokenizer()
     texts = (normalizer.normalize_str(" ".join(text)) for text in _texts(corpora))
@@ -89,7 +89,7 @@ def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> Description:
 
 
 def _shape(settings: RandomEncoder) -> dict[str, Any]:
-    """What of config.json is configured; that of static embeddings is the shape alone."""
+    """The configured entries of config.json; for static embeddings the shape alone."""
     if not settings.layers:
         return {"model_type": "static", "hidden_size": settings.hidden, "num_hidden_layers": 0}
     return {
@@ -98,10 +98,10 @@ def _shape(settings: RandomEncoder) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _shaped(settings: RandomEncoder, other: Description) -> Description:
+def _shaped(settings: RandomEncoder, description: Description) -> Description:
     """An untrained encoder with the tokenizer of another."""
-    config = {name: other.config[name] for name in ("vocab_size", "pad_token_id") if name in other.config}
-    return Description({"model_type": "bert"} | config | _shape(settings), other.tokenizer, other.tokenizer_config)
+    config = {name: description.config[name] for name in ("vocab_size", "pad_token_id") if name in description.config}
+    return Description({"model_type": "bert"} | config | _shape(settings), description.tokenizer, description.tokenizer_config)
 
 
 def _vocabulary(path: Path) -> Description:
@@ -113,18 +113,18 @@ def _vocabulary(path: Path) -> Description:
     twice = next((piece for piece, count in Counter(pieces).items() if count > 1), None)
     missing = [name for name in SPECIALS if name not in pieces]
     if missing or twice is not None:
-        found = f"no {', '.join(missing)}" if missing else f"'{twice}' in two lines"
-        raise DataError(f"{path}: expected the vocabulary of a BERT, a piece a line, found {found}: fetch the file again")
+        fault = f"no {', '.join(missing)}" if missing else f"'{twice}' in two lines"
+        raise DataError(f"{path}: expected the vocabulary of a BERT, a piece a line, found {fault}: fetch the file again")
     return _cased(pieces, {})
 
 
 def _normalizer() -> normalizers.BertNormalizer:
-    """That of cased BERT: clean text, blanks around Han characters, accents and case as they are."""
+    """The normaliser of cased BERT: cleans text, puts blanks around Han characters, keeps accents and case."""
     return normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=False, lowercase=False)
 
 
 def _cased(pieces: Sequence[str], shape: dict[str, Any]) -> Description:
-    """A cased BERT's WordPiece tokenizer with these pieces, beside what of config.json does not follow from them."""
+    """A cased BERT with a WordPiece tokenizer of these pieces. shape: entries of config.json that do not follow from them."""
     model = models.WordPiece(
         {piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]", max_input_chars_per_word=100
     )

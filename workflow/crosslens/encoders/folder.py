@@ -1,4 +1,4 @@
-"""A Hugging Face encoder's folder, in two parts: everything but the weights, which suffices to tokenise, and the weights."""
+"""The folder of a Hugging Face encoder, in two parts: its description, which suffices to tokenise, and its weights."""
 
 import json
 import math
@@ -22,13 +22,13 @@ SPECIALS = "special_tokens_map.json"  # beside tokenizer_config.json in folders 
 LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million
 CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementation", "_attn_implementation",
         "_attn_implementation_internal", "_experts_implementation")  # fmt: skip
-"""Names under which config.json can ask for code, of the folder itself or of the hub: they are left out."""
+"""Names under which config.json can request code of the folder itself or of the hub; they are ignored."""
 NUMBERS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
            "max_position_embeddings", "type_vocab_size")  # fmt: skip
-LABELS = 10**5  # of a head, which is left out; but transformers makes a name for each
+LABELS = 10**5  # of a head; the head is ignored, but transformers makes a name for each label
 COUNTED = ("camembert", "data2vec-text", "esm", "ibert", "layoutlmv3", "lilt", "longformer", "luke", "markuplm", "mpnet",
            "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod")  # fmt: skip
-"""Values of model_type where the first position has the number after that of padding, and no padding is counted."""
+"""Values of model_type whose positions begin after the number of the padding piece and do not count padding."""
 NAMED = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token", "bos_token", "eos_token")
 MASKS = ("[MASK]", "<mask>")
 SAVE_AGAIN = "use the files of one checkpoint, or load the encoder and save it again with save_pretrained"
@@ -41,15 +41,15 @@ class Description:
     config: dict[str, Any]
     tokenizer: dict[str, Any]
     tokenizer_config: dict[str, Any]
-    kept: tuple[int, ...] | None = None  # of a trimmed vocabulary: each piece's number in the whole one
-    folder: Path = field(default=Path(), compare=False)  # which errors name
+    kept: tuple[int, ...] | None = None  # numbers of a trimmed vocabulary's pieces in the whole vocabulary
+    folder: Path = field(default=Path(), compare=False)  # named in errors
 
     def tokenizer_text(self) -> str:
         """The tokenizer's JSON, without truncation or padding."""
         return json.dumps(self.tokenizer | {"truncation": None, "padding": None})
 
     def fast_tokenizer(self) -> Tokenizer:
-        """The tokenizer, without truncation or padding. Raises DataError where it is none, or has more pieces than embeddings."""
+        """The tokenizer, without truncation or padding. Raises DataError if it is invalid or has more pieces than embeddings."""
         file = self.folder / PARTS["tokenizer"]
         try:
             tokenizer = Tokenizer.from_str(self.tokenizer_text())
@@ -70,16 +70,18 @@ def read(folder: Path) -> Description:
             "save it again with save_pretrained"
         )
     config, tokenizer = read_config(folder), _typed(_object(folder / PARTS["tokenizer"]))
-    kept = _json(folder / KEPT) if (folder / KEPT).is_file() else None
-    if kept is not None and not (isinstance(kept, list) and len(kept) == config["vocab_size"] and all(map(_is_number, kept))):
+    numbers = _json(folder / KEPT) if (folder / KEPT).is_file() else None
+    if numbers is not None and not (
+        isinstance(numbers, list) and len(numbers) == config["vocab_size"] and all(map(_is_number, numbers))
+    ):
         raise _wrong(folder / KEPT, f"{config['vocab_size']} numbers, the vocab_size of config.json", "other content")
     names = _names(folder)
-    _check_tokenizer(folder, tokenizer, config, names if kept is None else {})
-    return Description(config, tokenizer, names, None if kept is None else tuple(kept), folder)
+    _check_tokenizer(folder, tokenizer, config, names if numbers is None else {})
+    return Description(config, tokenizer, names, None if numbers is None else tuple(numbers), folder)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """What config.json says, without what asks for code. Raises DataError where it is damaged, or describes no encoder."""
+    """Content of config.json without entries that request code. Raises DataError if it is damaged or describes no encoder."""
     file = folder / PARTS["config"]
     config: dict[str, Any] = _harmless(_object(file))
     if not isinstance(config.get("model_type"), str):
@@ -99,7 +101,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _typed(tokenizer: dict[str, Any]) -> dict[str, Any]:
-    """The same with the kind of its model, which files from before tokenizers 0.9 leave to be inferred."""
+    """The content of tokenizer.json with the type of its model, which files from before tokenizers 0.9 do not state."""
     model = tokenizer.get("model")
     if not isinstance(model, dict) or "type" in model:
         return tokenizer
@@ -113,14 +115,14 @@ def _typed(tokenizer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(folder: Path) -> dict[str, Any]:
-    """What tokenizer_config.json says, and the mask that special_tokens_map.json names where it names none."""
+    """Content of tokenizer_config.json, with the mask of special_tokens_map.json if it names none."""
     names, beside = _object(folder / PARTS["tokenizer_config"]), folder / SPECIALS
     mask = names.get("mask_token") or (_object(beside).get("mask_token") if beside.is_file() else None)
     return names | {"mask_token": mask} if mask else names
 
 
 def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, Any], names: dict[str, Any]) -> None:
-    """Raise DataError unless every piece has an embedding, and the special ones are those that the files name."""
+    """Raise DataError unless every piece has an embedding and the special pieces are those that the files name."""
     file = folder / PARTS["tokenizer"]
     try:
         model, added = tokenizer["model"], {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
@@ -130,13 +132,13 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
         pieces |= added
         ends = dict(_ends(tokenizer.get("post_processor")))
         unknown = model.get("unk_id") if kind == "Unigram" else pieces.get(model.get("unk_token"))
-        named = {
+        special = {
             name: (names[name]["content"] if isinstance(names[name], dict) else names[name]) for name in NAMED if name in names
         }
-        odd = [name for name, piece in named.items() if not isinstance(piece, str | None)]
+        odd = [name for name, piece in special.items() if not isinstance(piece, str | None)]
         if odd:
             raise ValueError(f"{odd[0]} of the files beside it is no text")
-        padding = pieces.get(named.get("pad_token"))
+        padding = pieces.get(special.get("pad_token"))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
         raise _wrong(file, "a whole tokenizer", f"a part of one ({type(error).__name__}: {_line(error)})") from None
     if lacking:
@@ -153,13 +155,13 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
     for piece, number in ends.items():
         if pieces.get(piece) != number:
             raise _wrong(file, f"{piece!r:.40} as piece {number}, as its post_processor says", str(pieces.get(piece)))
-    for name, piece in named.items():
+    for name, piece in special.items():
         if piece is not None and piece not in pieces:
             raise _wrong(file, f"the {name} {piece!r:.40} of the files beside it among its pieces", "none")
-    # Elsewhere padding is masked whatever its piece: multilingual-e5-small is a BERT with <pad> 1 and pad_token_id 0.
-    counted = config["model_type"] in COUNTED and None not in (padding, config.get("pad_token_id"))
-    if counted and padding != config["pad_token_id"]:
-        raise _wrong(file, f"{named['pad_token']!r:.40} as piece {config['pad_token_id']}, as config.json says", str(padding))
+    # In other encoders padding is masked whatever its piece: multilingual-e5-small is a BERT with <pad> 1 and pad_token_id 0.
+    needs_padding = config["model_type"] in COUNTED and None not in (padding, config.get("pad_token_id"))
+    if needs_padding and padding != config["pad_token_id"]:
+        raise _wrong(file, f"{special['pad_token']!r:.40} as piece {config['pad_token_id']}, as config.json says", str(padding))
 
 
 def _ends(processor: Any) -> Iterator[tuple[str, int]]:
@@ -171,8 +173,8 @@ def _ends(processor: Any) -> Iterator[tuple[str, int]]:
     elif kind in ("BertProcessing", "RobertaProcessing"):
         yield from ((piece, number) for piece, number in (processor["sep"], processor["cls"]))
     elif kind == "Sequence":
-        for each in processor["processors"]:
-            yield from _ends(each)
+        for part in processor["processors"]:
+            yield from _ends(part)
 
 
 def _json(file: Path) -> Any:
@@ -187,12 +189,12 @@ def _json(file: Path) -> Any:
             parse_float=_refuse_infinity,
             parse_constant=_refuse_infinity,
         )
-    except (ValueError, RecursionError) as error:  # the last: brackets in brackets
+    except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets
         raise _wrong(file, "JSON", _line(error)) from None
 
 
 def _refuse_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. Raises ValueError where it has a key twice, of which json.loads would take the last."""
+    """A JSON object from its pairs. Raises ValueError if a key occurs twice, of which json.loads would take the last."""
     content = dict(pairs)
     if len(content) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -201,7 +203,7 @@ def _refuse_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_infinity(text: str) -> float:
-    """A number. Raises ValueError for NaN, Infinity, and numbers beyond those of 64 bits."""
+    """A finite number. Raises ValueError for NaN, Infinity, and numbers too large for 64 bits."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text:.40}, which is no finite number")
@@ -209,17 +211,17 @@ def _refuse_infinity(text: str) -> float:
 
 
 def _object(file: Path) -> dict[str, Any]:
-    found = _json(file)
-    if not isinstance(found, dict):
-        raise _wrong(file, "an object of JSON", f"{found!r:.40}")
-    return found
+    content = _json(file)
+    if not isinstance(content, dict):
+        raise _wrong(file, "an object of JSON", f"{content!r:.40}")
+    return content
 
 
 def _harmless(value: Any) -> Any:
-    """A part of config.json without what asks for code."""
+    """A part of config.json without entries that request code."""
     if isinstance(value, dict):
-        return {name: _harmless(each) for name, each in value.items() if name not in CODE}
-    return [_harmless(each) for each in value] if isinstance(value, list) else value
+        return {name: _harmless(part) for name, part in value.items() if name not in CODE}
+    return [_harmless(part) for part in value] if isinstance(value, list) else value
 
 
 def _is_number(value: object) -> bool:
@@ -230,18 +232,18 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def _wrong(file: Path, expected: str, found: str) -> DataError:
-    return DataError(f"{file}: expected {expected}, found {found}: {SAVE_AGAIN}")
+def _wrong(file: Path, expected: str, fault: str) -> DataError:
+    return DataError(f"{file}: expected {expected}, found {fault}: {SAVE_AGAIN}")
 
 
 def mask_piece(folder: Path) -> int:
-    """Number of the piece that stands for a masked one. Raises DataError where the tokenizer has none."""
+    """Number of the mask piece. Raises DataError if the tokenizer has none."""
     description = read(folder)
     name = description.tokenizer_config.get("mask_token")
-    named = [name["content"] if isinstance(name, dict) else name] if name else []
-    # The official folders of mBERT and XLM-R name none: there it is known by its usual name.
+    names = [name["content"] if isinstance(name, dict) else name] if name else []
+    # The official folders of mBERT and XLM-R do not name their mask; it has its usual name.
     added = [token["content"] for token in description.tokenizer["added_tokens"] if token.get("special")]
-    masks = named or [piece for piece in added if piece in MASKS]
+    masks = names or [piece for piece in added if piece in MASKS]
     number = description.fast_tokenizer().token_to_id(masks[0]) if len(masks) == 1 else None
     if number is None:
         raise DataError(f"{folder}: expected a tokenizer with a mask, found none: use the encoder of a masked language model")

@@ -1,7 +1,7 @@
-"""Which keys of config.json an encoder may have: those that its architecture reads, and those that change no hidden state.
+"""Detection of keys of config.json that transformers ignores although they may change hidden states.
 
-transformers keeps every key and uses those that it knows. What a later version no longer knows, such as relative positions of
-BERT in version 5, is dropped silently, and the hidden states are others than those of the encoder that was published.
+transformers keeps every key and uses those that it knows. A key that a later version no longer knows, such as relative positions
+of BERT in version 5, is silently ignored, and the hidden states differ from those of the published encoder.
 """
 
 import inspect
@@ -15,9 +15,9 @@ from typing import Any
 from transformers import GenerationConfig, PreTrainedConfig
 
 READ = re.compile(r"""config\.(\w+)|(?:config, |kwargs\.get\(|kwargs\.pop\()["'](\w+)""")
-"""How the code of an architecture names a key that is no field of its configuration."""
+"""Ways in which the code of an architecture reads a key that is not a field of its configuration."""
 ROTARY = {"layer_norm_eps", "partial_rotary_factor", "rope_scaling", "rope_theta"}
-"""Keys of architectures with rotary positions: those that became rope_parameters, and one of BERT that nothing reads there."""
+"""Keys of architectures with rotary positions: those that became rope_parameters, and a key of BERT that is unused there."""
 INERT = {
     "_attn_implementation_autoset", "_commit_hash", "_name_or_path", "_num_labels", "eos_token_ids", "finetuning_task",
     "gradient_checkpointing", "model_type", "name_or_path", "num_labels", "output_past", "pooler_fc_size",
@@ -25,35 +25,35 @@ INERT = {
     "repad_logits_with_grad", "sbert_ce_default_activation_function", "sentence_transformers", "task_specific_params",
     "tie_encoder_decoder", "tie_weights_", "tokenizer_class", "torch_dtype", "transformers.js_config", "use_bfloat16",
 }  # fmt: skip
-"""Keys of published encoders that nothing reads, or heads, tokenizers and generation alone."""
+"""Keys of published encoders that are unused, or used by heads, tokenizers and generation alone."""
 INERT_PARTS = ("dropout", "_token_id", "summary_", "classifier_")
-"""Parts of names of such keys."""
+"""Parts of the names of further inert keys."""
 INERT_VALUES: dict[str, tuple[Any, ...]] = {
     "adapters": ({},), "add_cross_attention": (False,), "causal": (False,), "causal_mask": (False,), "directionality": ("bidi",),
     "down_scale_factor": (1,), "gap_size": (0,), "is_causal": (False,), "is_decoder": (False,), "net_structure_type": (0,),
     "num_memory_blocks": (0,), "output_attentions": (False,), "position_embedding_type": ("absolute",), "pruned_heads": ({},),
     "torchscript": (False,),
 }  # fmt: skip
-"""Keys that would count, with the values of published encoders by which they do not."""
+"""Keys that can change hidden states, with the values of published encoders that do not."""
 
 
 def find_ignored_keys(settings: Mapping[str, Any], configuration: type[PreTrainedConfig]) -> list[str]:
-    """Keys of config.json that are not read, and might change hidden states if they were, in the order of the file.
+    """Keys of config.json that the architecture ignores although they may change hidden states, in the order of the file.
 
-    configuration: transformers' class for the architecture.
+    settings: content of config.json. configuration: transformers' class for the architecture.
     """
     names = {field.name for field in fields(configuration)} | configuration.attribute_map.keys()
     rotary = "rope_parameters" in names
     names |= INERT | GenerationConfig().to_dict().keys() | (ROTARY if rotary else set())
     inert_values = INERT_VALUES | ({"position_embedding_type": ("absolute", "sans_pos")} if rotary else {})
-    others = [
+    candidates = [
         key
         for key, value in settings.items()
         if key not in names and not any(part in key for part in INERT_PARTS) and value not in (None, *inert_values.get(key, ()))
     ]
-    if others:
+    if candidates:
         names = set(_find_keys_in_code(configuration))
-    return [key for key in others if key not in names]
+    return [key for key in candidates if key not in names]
 
 
 def _find_keys_in_code(configuration: type[PreTrainedConfig]) -> Iterator[str]:

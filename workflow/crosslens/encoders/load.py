@@ -1,4 +1,4 @@
-"""An encoder of a folder as a model, with exactly the weights that its configuration describes."""
+"""Loading of an encoder from its folder, with exactly the weights that its configuration describes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +20,12 @@ from crosslens.runs.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights or keys that an error names
-COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")  # parts of an encoder, each with weights
-SMALL = 10**7  # numbers that any encoder may lack
+COUNTS = (
+    "num_hidden_layers",
+    "num_hidden_groups",
+    "inner_group_num",
+)  # numbers of parts of an encoder, each of which has weights
+SMALL = 10**7  # tolerance for the number of missing weights
 
 
 def load_encoder(
@@ -32,11 +36,11 @@ def load_encoder(
     dtype: torch.dtype = torch.float32,
     origin: str | None = None,
 ) -> nn.Module:
-    """An encoder of a folder, safetensors only, no remote code, with its pooler on request; in eval mode.
+    """The encoder of a folder in eval mode, from safetensors and without remote code.
 
-    weights: model files of trainings, which in this order replace the folder's weights where they have an encoder's. origin: what
-    errors name in the place of the folder. Raises DataError where the folder has not all weights of the model or has others:
-    transformers would draw or drop them. A pooler that is not asked for may be there or not.
+    weights: model files of trainings, which replace the folder's weights in this order if they contain an encoder. pooler:
+    whether to load the pooler, which otherwise may be there or not. origin: name of the encoder in errors; None: the folder.
+    Raises DataError if the folder lacks weights of the model or has others: transformers would initialise or ignore them.
     """
     file = folder / WEIGHTS
     if not file.is_file():
@@ -57,17 +61,17 @@ def load_encoder(
             "the two files of the same checkpoint"
         )
     for path in weights:
-        with safe_open(path, "pt") as stored:
-            if (stored.metadata() or {}).get("encoder") == "yes":
-                names = [name for name in stored.keys() if name.startswith("encoder.")]
-                encoder.load_state_dict({name.removeprefix("encoder."): stored.get_tensor(name).to(dtype) for name in names})
+        with safe_open(path, "pt") as tensors:
+            if (tensors.metadata() or {}).get("encoder") == "yes":
+                names = [name for name in tensors.keys() if name.startswith("encoder.")]
+                encoder.load_state_dict({name.removeprefix("encoder."): tensors.get_tensor(name).to(dtype) for name in names})
     return encoder.eval()
 
 
 def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torch.dtype, origin: str) -> tuple[nn.Module, Faults]:
     """A transformer of a folder, and how its weights differ from those that its configuration describes."""
-    transformers_logging.disable_progress_bar()  # of a second's work; a run shows the progress of its jobs
-    transformers_logging.set_verbosity_error()  # its report of weights that do not fit; they are refused below
+    transformers_logging.disable_progress_bar()  # it would show a second's work; a run shows the progress of its jobs
+    transformers_logging.set_verbosity_error()  # its report of weights that do not fit, which are refused below
     options = {"add_pooling_layer": pooler} if settings["model_type"] in ("bert", "xlm-roberta") else {}
     sizes = [math.prod(shape) for shape in shapes(file).values()]
     try:
@@ -83,38 +87,42 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
         for key, count in counts.items():
             if isinstance(count, int) and count > len(sizes):
                 raise ValueError(f"{count} as {key} in config.json and {len(sizes)} weights")
-        # Of what was read, not of the folder: nothing in it asks for code of the folder or of the hub.
+        # Made from the settings, not from the folder: they do not request code of the folder or of the hub.
         config = configuration.from_dict(settings)
-        with torch.device("meta"):  # which takes no memory, whatever config.json says
+        with torch.device("meta"):  # takes no memory, whatever config.json says
             described = sum(value.numel() for value in AutoModel.from_config(config, **options).state_dict().values())
         if described > 2 * sum(sizes) + SMALL:
             raise ValueError(f"{described} numbers in the weights that config.json describes, and {sum(sizes)} in {file.name}")
-        model, found = AutoModel.from_pretrained(
+        model, report = AutoModel.from_pretrained(
             file.parent, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True,
             output_loading_info=True, ignore_mismatched_sizes=True, **options,
         )  # fmt: skip
     except DataError:
         raise
-    except Exception as error:  # transformers checks little beforehand: whatever it stumbles over is in the folder
+    except Exception as error:  # transformers checks little beforehand: any error of it is due to the folder
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise DataError(
             f"{origin}: expected an encoder that transformers can load, found {reason}: use the files of one checkpoint"
         ) from error
-    different = {name for name, *_ in found["mismatched_keys"]}
-    return model, {"missing": found["missing_keys"], "unexpected": found["unexpected_keys"], "of another shape": different}
+    different = {name for name, *_ in report["mismatched_keys"]}
+    return model, {"missing": report["missing_keys"], "unexpected": report["unexpected_keys"], "of another shape": different}
 
 
 def _static(config: dict[str, Any], file: Path, dtype: torch.dtype) -> tuple[nn.Module, Faults]:
-    """The same of static embeddings."""
+    """Static embeddings of a folder, and how its weights differ from those that its configuration describes."""
     if not config.get("hidden_size"):
         raise DataError(f"{file.parent}/config.json: expected hidden_size, found none: use the two files of the same checkpoint")
     with torch.device("meta"):
-        encoder, stored = StaticEncoder(config), load(file)
-    own = encoder.state_dict()
-    different = {name for name in own.keys() & stored.keys() if own[name].shape != stored[name].shape}
-    faults = {"missing": own.keys() - stored.keys(), "unexpected": stored.keys() - own.keys(), "of another shape": different}
+        encoder, state = StaticEncoder(config), load(file)
+    expected = encoder.state_dict()
+    different = {name for name in expected.keys() & state.keys() if expected[name].shape != state[name].shape}
+    faults = {
+        "missing": expected.keys() - state.keys(),
+        "unexpected": state.keys() - expected.keys(),
+        "of another shape": different,
+    }
     if not any(faults.values()):
-        encoder.load_state_dict(stored, assign=True)
+        encoder.load_state_dict(state, assign=True)
         encoder = encoder.to(dtype)
     return encoder, faults
 

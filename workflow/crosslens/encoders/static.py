@@ -16,14 +16,14 @@ class StaticEncoder(nn.Module):
     """Word embeddings alone, with the interface of transformers' encoders; its one layer is 0, the embedding output."""
 
     def __init__(self, config: dict[str, Any]) -> None:
-        """config: of config.json, with vocab_size, hidden_size and, where there is one, pad_token_id. Weights are 0."""
+        """Make an encoder with weights of 0. config: content of config.json: vocab_size, hidden_size and perhaps pad_token_id."""
         super().__init__()
         self.config = SimpleNamespace(_attn_implementation=None, **({"pad_token_id": None} | config))
         weight = torch.zeros(config["vocab_size"], config["hidden_size"])
         self.embeddings = nn.ModuleDict({"word_embeddings": nn.Embedding(weight.shape[0], weight.shape[1], _weight=weight)})
 
     def draw(self) -> Self:
-        """The same with weights N(0, 0.02)."""
+        """Draw weights from N(0, 0.02) and return the encoder."""
         nn.init.normal_(self.get_parameter(WORD_EMBEDDINGS), std=0.02)
         return self
 

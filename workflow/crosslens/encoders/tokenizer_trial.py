@@ -1,10 +1,10 @@
 """A trial of a tokenizer before anything is tokenised with it: short texts of its own characters, in a process of its own.
 
 The parts of a tokenizer.json are programs: rules of a normaliser can make a text grow without end, patterns can take forever, and
-where memory ends, the library ends the process. That of the trial may take as much time and memory as a tokenizer of this size
-needs, and no more.
+when memory runs out, the library kills the process. The trial runs in a process of its own, with as much time and memory as a
+tokenizer of this size needs.
 
-    python -m crosslens.encoders.tokenizer_trial SECONDS BYTES      that process, which `try_tokenizer` starts
+    python -m crosslens.encoders.tokenizer_trial SECONDS BYTES      the command that `try_tokenizer` starts
 """
 
 import json
@@ -62,7 +62,7 @@ def try_tokenizer(description: Description) -> None:
 
 
 def _collect_characters_and_patterns(tokenizer: dict[str, Any]) -> tuple[str, list[str]]:
-    """Each character of the vocabulary, once; and the patterns of normaliser and pre-tokeniser, whole and their characters."""
+    """The different characters of the vocabulary, and the patterns of normaliser and pre-tokeniser, whole and by character."""
     vocabulary = tokenizer["model"]["vocab"]
     pieces = vocabulary if isinstance(vocabulary, dict) else (piece for piece, _ in vocabulary)
     patterns = [*_collect_texts(tokenizer.get("normalizer")), *_collect_texts(tokenizer.get("pre_tokenizer"))]
@@ -72,7 +72,7 @@ def _collect_characters_and_patterns(tokenizer: dict[str, Any]) -> tuple[str, li
 
 
 def _collect_texts(part: Any) -> Iterator[str]:
-    """All texts in a part of tokenizer.json but the map of a SentencePiece normaliser, which is no pattern."""
+    """All strings in a part of tokenizer.json except the map of a SentencePiece normaliser, which is not a pattern."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, list | dict):
@@ -82,7 +82,7 @@ def _collect_texts(part: Any) -> Iterator[str]:
 
 
 def _find_fault_at_ends(tokenizer: Tokenizer, names: dict[str, Any]) -> tuple[str, str] | None:
-    """What was expected at the ends of a text or a pair, and what was found; None where special pieces are there."""
+    """Expected and actual pieces at the ends of a text or a pair, for a message; None if special pieces are there."""
     ordinary = tokenizer.get_vocab().keys() - {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     text = max(sorted(ordinary), key=len, default="")
     for kind, encoding in (("a text", tokenizer.encode(text)), ("a pair", tokenizer.encode(text, text))):
@@ -93,18 +93,20 @@ def _find_fault_at_ends(tokenizer: Tokenizer, names: dict[str, Any]) -> tuple[st
         if kind == "a pair" and not any(mask[1:-1]):
             return "a post_processor that puts a special piece between the texts of a pair", "none"
         for place, piece, keys in zip(("beginning", "end"), (pieces[0], pieces[-1]), ENDS, strict=True):
-            named = [name["content"] if isinstance(name, dict) else name for name in map(names.get, keys) if name]
-            if named and piece not in named:
-                return f"{named[0]!r:.20}, as tokenizer_config.json says, at the {place} of {kind}", f"{piece!r:.20}"
+            expected = [name["content"] if isinstance(name, dict) else name for name in map(names.get, keys) if name]
+            if expected and piece not in expected:
+                return f"{expected[0]!r:.20}, as tokenizer_config.json says, at the {place} of {kind}", f"{piece!r:.20}"
     return None
 
 
 def _main() -> None:
-    """Read the request, a line of JSON, and tokenizer.json; write what was expected of it and what was found, or null."""
+    """Read the request, a line of JSON, and tokenizer.json; write what was expected and what was found, or null."""
     seconds, memory = map(int, sys.argv[1:])
     for limit, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory)):
         with suppress(ValueError, OSError):  # macOS has no limit of memory
-            resource.setrlimit(limit, (value, value + 1))  # at the first SIGXCPU, which is no other's, at the second SIGKILL
+            resource.setrlimit(
+                limit, (value, value + 1)
+            )  # SIGXCPU, which nothing else sends, at the first, SIGKILL at the second
     request = json.loads(sys.stdin.buffer.readline())
     print(json.dumps(_find_fault(sys.stdin.buffer.read().decode(), *request)))
 
@@ -112,9 +114,9 @@ def _main() -> None:
 def _find_fault(
     text: str, characters: str, patterns: list[str], names: dict[str, Any], pieces: int | None
 ) -> tuple[str, str] | None:
-    """What was expected of a tokenizer, and what was found; None where it reads all.
+    """Expected and actual behaviour of a tokenizer, for a message; None if it reads all probes.
 
-    names: of special pieces, as tokenizer_config.json has them. pieces: most that there may be.
+    text: content of tokenizer.json. names: names of special pieces in tokenizer_config.json. pieces: largest number of pieces.
     """
     try:
         tokenizer = Tokenizer.from_str(text)

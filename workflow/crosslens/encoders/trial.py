@@ -1,7 +1,7 @@
-"""A trial of an encoder before anything is computed with it: short texts of its own vocabulary, alone and side by side.
+"""A trial of an encoder before anything is computed with it, on short texts of its own vocabulary, alone and in a batch.
 
-Weights of the right names and shapes may still be those of no encoder, and a configuration may say what no file contradicts: a
-layer norm without a number, attention that sees what precedes alone, padding that counts.
+Weights of the right names and shapes may still not be those of an encoder, and a configuration may have errors that no other file
+reveals: a layer norm without epsilon, causal attention, padding that is not masked.
 """
 
 from collections.abc import Sequence
@@ -78,11 +78,11 @@ def _encode(encoder: nn.Module, texts: Sequence[Sequence[int]]) -> torch.Tensor:
         return torch.stack(encoder(input_ids=input_ids, output_hidden_states=True, **options).hidden_states)
 
 
-def _measure_distance(states: torch.Tensor, others: torch.Tensor) -> float:
+def _measure_distance(states: torch.Tensor, references: torch.Tensor) -> float:
     """Largest distance between two states (n, d) of a piece, relative to the norm of the second."""
-    norms = others.norm(dim=-1).clamp_min(torch.finfo(torch.float32).tiny)
-    return float(((states - others).norm(dim=-1) / norms).max())
+    norms = references.norm(dim=-1).clamp_min(torch.finfo(torch.float32).tiny)
+    return float(((states - references).norm(dim=-1) / norms).max())
 
 
-def _wrong(origin: str, expected: str, found: str) -> DataError:
-    return DataError(f"{origin}: expected {expected}, found {found}: use the files of one checkpoint, as they were published")
+def _wrong(origin: str, expected: str, fault: str) -> DataError:
+    return DataError(f"{origin}: expected {expected}, found {fault}: use the files of one checkpoint, as they were published")

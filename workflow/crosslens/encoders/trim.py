@@ -1,4 +1,4 @@
-"""Trim an encoder's vocabulary to the text at hand, without changing a hidden state of that text."""
+"""Trimming of an encoder's vocabulary to given texts, without changing a hidden state of these texts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,10 +13,10 @@ CHECKED = 32  # texts of each chunk that are compared before and after
 
 
 def trim(encoder: Description, texts: Iterable[Sequence[str]]) -> Description:
-    """Keep the pieces that occur in `texts` (lists of words), the special ones, and those that segmentation rests on.
+    """The encoder with only the pieces that occur in `texts` (lists of words), the special ones, and those segmentation needs.
 
-    Unigram: the piece of lowest score stays, as it sets the score of an unknown character, so the best segmentation stays
-    the best. WordPiece: the longest match stays the longest. Other models of tokenizers are refused.
+    Unigram: the piece of lowest score is kept, because it determines the score of an unknown character, so that the best
+    segmentation remains the best. WordPiece: the longest match remains the longest. Raises DataError for other models.
     """
     kind = encoder.tokenizer["model"]["type"]
     if kind not in ("Unigram", "WordPiece"):
@@ -66,7 +66,7 @@ def _renumber(processor: Any, new: dict[int, int]) -> Any:
     if processor["type"] in ("BertProcessing", "RobertaProcessing"):
         return processor | {side: [processor[side][0], new[processor[side][1]]] for side in ("sep", "cls")}
     if processor["type"] == "Sequence":
-        return processor | {"processors": [_renumber(each, new) for each in processor["processors"]]}
+        return processor | {"processors": [_renumber(part, new) for part in processor["processors"]]}
     return processor
 
 
@@ -79,7 +79,7 @@ def _config(config: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
 
 
 def _check(full: Description, trimmed: Description, texts: Sequence[Sequence[str]]) -> None:
-    """Stop unless the texts have the same pieces, and so the same embeddings: the layers above are the same tensors."""
+    """Raise AssertionError unless the texts have the same pieces, and so the same embeddings, before and after trimming."""
     assert trimmed.kept is not None
     encodings = [encoder.fast_tokenizer().encode_batch(texts, is_pretokenized=True) for encoder in (full, trimmed)]
     for old, new in zip(*encodings, strict=True):

@@ -1,4 +1,4 @@
-"""Weights of an encoder: read from safetensors under today's names, trimmed to the pieces that its tokenizer keeps."""
+"""Weights of an encoder: read from safetensors with current names, and trimmed to the pieces of its tokenizer."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 
 OTHERS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "model-*.safetensors", "model.safetensors.index.json")
-"""Names of other sets of weights, which transformers writes and loads."""
+"""Names of files with other sets of weights, which transformers writes and loads."""
 LARGEST = 65504.0  # of float16; weights beyond come of damage, and their squares are not far from the end of float32
 HOLES = 0.1  # share of a file
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
@@ -26,27 +26,27 @@ State = dict[str, torch.Tensor]
 
 
 def read(path: Path) -> State:
-    """Read a file of weights, without heads, in float32 and today's names.
+    """Weights of a file without heads, in float32 and with current names.
 
-    Raises DataError where there is none, or another set beside it, where it is full of holes, or a weight is no number or beyond
-    any that an encoder learns.
+    Raises DataError if there is no file, or another set of weights beside it, if the file is sparse, or if a weight is not finite
+    or larger than any that an encoder learns.
     """
     if not path.is_file():
         raise DataError(
             f"{path.parent}: expected an encoder saved by transformers with safetensors weights, found no {WEIGHTS}: load and "
             "save it again with save_pretrained"
         )
-    others = sorted(other.name for pattern in OTHERS for other in path.parent.glob(pattern))
-    if others:
+    extra = sorted(file.name for pattern in OTHERS for file in path.parent.glob(pattern))
+    if extra:
         raise DataError(
-            f"{path.parent}: expected one set of weights, found {others[0]} beside {path.name}: if both are of the checkpoint of "
-            f"config.json, remove {others[0]}, else save that checkpoint again with save_pretrained in a folder of its own"
+            f"{path.parent}: expected one set of weights, found {extra[0]} beside {path.name}: if both are of the checkpoint "
+            f"of config.json, remove {extra[0]}, else save that checkpoint again with save_pretrained in a folder of its own"
         )
-    stored, size = _count_stored_bytes(path), path.stat().st_size
-    if size - stored > HOLES * size:
+    size_on_disk, size = _count_stored_bytes(path), path.stat().st_size
+    if size - size_on_disk > HOLES * size:
         raise DataError(
-            f"{path}: expected {readable(size)} of weights, found {readable(stored)} and holes (a sparse file, such as of a "
-            "download that has not ended): fetch or convert the weights again"
+            f"{path}: expected {readable(size)} of weights, found {readable(size_on_disk)} and holes (a sparse file, such as of "
+            "a download that has not ended): fetch or convert the weights again"
         )
     state = load(path)
     prefix = next((name.removesuffix(WORD_EMBEDDINGS) for name in state if name.endswith(WORD_EMBEDDINGS)), "")
@@ -71,29 +71,29 @@ def _is_sound(value: torch.Tensor) -> bool:
 
 
 def _count_stored_bytes(path: Path) -> int:
-    """Bytes of a file without its holes, or of the whole file where the file system tells of none."""
-    end = stored = 0
+    """Bytes of a file without its holes, or of the whole file if the file system does not report holes."""
+    end = total = 0
     with open(path, "rb") as stream:
         while True:
             try:
                 start = os.lseek(stream.fileno(), end, os.SEEK_DATA)
             except OSError as error:
-                return stored if error.errno == errno.ENXIO else path.stat().st_size  # the former: there is no more data
+                return total if error.errno == errno.ENXIO else path.stat().st_size  # the former: there is no more data
             end = os.lseek(stream.fileno(), start, os.SEEK_HOLE)
-            stored += end - start
+            total += end - start
 
 
 def load(path: Path) -> State:
-    """Tensors of a safetensors file, as they are. Raises DataError where it is damaged."""
+    """Tensors of a safetensors file, unchanged. Raises DataError if it is damaged."""
     with _whole(path):
-        found: State = load_file(path)
-        return found
+        state: State = load_file(path)
+        return state
 
 
 def shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Shapes of the tensors of a safetensors file; none is read. Raises DataError where it is damaged."""
-    with _whole(path), safe_open(path, "pt") as stored:
-        return {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}
+    """Shapes of the tensors of a safetensors file, without reading them. Raises DataError if it is damaged."""
+    with _whole(path), safe_open(path, "pt") as tensors:
+        return {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}
 
 
 @contextmanager
@@ -116,40 +116,41 @@ HEADS = (
 
 
 def read_head(path: Path) -> State | None:
-    """The head of a masked language model in a file of weights, in float32; None where it has none, whole and with tied decoder.
+    """The head of a masked language model in a file of weights, in float32; None without a complete head with a tied decoder.
 
-    A decoder is tied where the file has none of its own, or one that equals the word embeddings. An encoder's folder that was
-    built here has the head in a file of its own.
+    A decoder is tied if the file has none, or one that equals the word embeddings. A folder that crosslens built has the head in
+    a separate file.
     """
-    own = path.with_name(LANGUAGE_MODEL)
-    if own.is_file():
-        return load(own)
-    with _whole(path), safe_open(path, "pt") as stored:
-        names = {re.sub(*OLD_BETA, re.sub(*OLD_GAMMA, name)): name for name in stored.keys()}
+    file = path.with_name(LANGUAGE_MODEL)
+    if file.is_file():
+        return load(file)
+    with _whole(path), safe_open(path, "pt") as tensors:
+        names = {re.sub(*OLD_BETA, re.sub(*OLD_GAMMA, name)): name for name in tensors.keys()}
         for head in HEADS:
             if head.keys() <= names.keys():
                 prefix = next(iter(head)).split(".")[0]
                 decoder = next((name for name in names if name.startswith(prefix) and name.endswith("decoder.weight")), None)
                 embeddings = next((name for name in names if name.endswith(WORD_EMBEDDINGS)), None)
-                if decoder and not (embeddings and torch.equal(*(stored.get_tensor(names[x]) for x in (decoder, embeddings)))):
+                if decoder and not (embeddings and torch.equal(*(tensors.get_tensor(names[x]) for x in (decoder, embeddings)))):
                     return None
-                return {ours: stored.get_tensor(names[theirs]).float() for theirs, ours in head.items()}
+                return {name: tensors.get_tensor(names[old_name]).float() for old_name, name in head.items()}
     return None
 
 
 def write(state: State, path: Path) -> None:
-    """Write weights as transformers does."""
+    """Write weights in the format of transformers."""
     save_file({name: value.contiguous() for name, value in state.items()}, path, {"format": "pt"})
 
 
-def trimmed(state: State, kept: Sequence[int], whole: int | None = None, name: str = WORD_EMBEDDINGS) -> State:
-    """The weights with the rows of the kept pieces alone in the tensor `name`.
+def trimmed(state: State, pieces: Sequence[int], whole: int | None = None, name: str = WORD_EMBEDDINGS) -> State:
+    """The weights with only the rows of these pieces in the tensor `name`.
 
-    whole: pieces before trimming, where that is known. Raises DataError where the tensor has not as many rows, or a piece none.
+    pieces: numbers in the whole vocabulary. whole: size of that vocabulary; None: unknown. Raises DataError if the tensor has
+    another number of rows, or no row for a piece.
     """
     rows = len(state.get(name, ()))
-    if max(kept) >= rows or whole not in (None, rows):
+    if max(pieces) >= rows or whole not in (None, rows):
         raise DataError(
-            f"{WEIGHTS}: expected {name} with a row for each of {whole or max(kept) + 1} pieces, found {rows}: {SAVE_AGAIN}"
+            f"{WEIGHTS}: expected {name} with a row for each of {whole or max(pieces) + 1} pieces, found {rows}: {SAVE_AGAIN}"
         )
-    return state | {name: state[name][list(kept)].clone()}
+    return state | {name: state[name][list(pieces)].clone()}

@@ -27,7 +27,7 @@ class Batch:
 
 
 def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:
-    """Put texts side by side; with `segments` the second text of a pair has token type 1."""
+    """A batch of the chosen texts. padding: number of the padding piece. segments: whether second texts have token type 1."""
     lengths, second = texts.lengths[chosen], texts.second[chosen, None]
     columns = np.arange(lengths.max())[None, :]
     inside = columns < lengths[:, None]
@@ -48,7 +48,7 @@ def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = Fal
 
 
 def sorted_batches(lengths: np.ndarray, pieces: int) -> Iterator[np.ndarray]:
-    """Texts sorted by length in batches of at most `pieces` padded pieces, the longest first: memory peaks at once."""
+    """Batches of texts sorted by length, of at most `pieces` padded pieces; the longest first, so that memory peaks early."""
     order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):

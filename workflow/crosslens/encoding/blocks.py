@@ -9,11 +9,11 @@ from torch import nn
 
 from crosslens.runs.errors import DataError
 
-KNOWN = ("bert", "xlm-roberta")  # kinds of encoders whose positions and blocks are known: nothing follows the last block
+KNOWN = ("bert", "xlm-roberta")  # supported kinds of encoders: nothing follows their last block
 
 
 def blocks(encoder: nn.Module) -> list[nn.Module]:
-    """The blocks of a transformer encoder, 1 to L: its one list of as many modules as it has layers."""
+    """The blocks 1 to L of a transformer encoder: its only list of as many modules as it has layers."""
     layers = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     if not layers:
         return []
@@ -26,7 +26,7 @@ def blocks(encoder: nn.Module) -> list[nn.Module]:
 
 
 def lowest(encoder: nn.Module, number: int) -> list[nn.Module]:
-    """The embeddings and as many blocks, the lowest first."""
+    """The embeddings and the lowest `number` blocks, in order."""
     return [encoder.embeddings, *blocks(encoder)[:number]]  # type: ignore[list-item]
 
 
@@ -46,12 +46,12 @@ def _replaced(modules: Sequence[nn.Module], forward: Callable[..., torch.Tensor]
 
 
 def handing_on(modules: Sequence[nn.Module]) -> AbstractContextManager[None]:
-    """Meanwhile modules return what they are given."""
+    """A context in which modules return their input unchanged."""
     return _replaced(modules, _hand_on)
 
 
 @contextmanager
 def starting_from(encoder: nn.Module, number: int, look_up: Callable[..., torch.Tensor]) -> Iterator[None]:
-    """Meanwhile what the lowest `number` blocks return is what `look_up` gives for input_ids, in the place of the embeddings."""
+    """A context in which `look_up` of input_ids replaces the output of the embeddings and the lowest `number` blocks."""
     with handing_on(blocks(encoder)[:number]), _replaced([encoder.get_submodule("embeddings")], look_up):
         yield

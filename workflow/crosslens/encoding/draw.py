@@ -1,4 +1,4 @@
-"""Draw words of a corpus: the sample of a figure, and words for probes."""
+"""Random words of a corpus: the sample of a figure, and words for probes."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from crosslens.numerics.streams import stream
 
 
 def draw(texts: Texts, language: str, split: str, settings: Draw) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words of one language and split: indices (ascending), and for each whether it is in the sample, among the random words.
+    """Drawn words of one language and split: indices (ascending), and whether each is in the sample and among the random words.
 
-    The sample shuffles all words and takes each while its label has fewer than the cap, or one random word of each of as
-    many random texts (tanti2021, appendix B, as in the authors' code). Each language and split has a stream of its own.
+    The sample has at most `sample_per_label` random words of each label, or one random word of each of `sample_per_language`
+    random texts (tanti2021, appendix B, as in the authors' code). Each language and split has its own random stream.
     """
     if settings.means:
         everything = np.arange(len(texts))

@@ -41,17 +41,17 @@ class Drawn:
     random: np.ndarray  # (n,) bool: among the evenly drawn words
 
     @classmethod
-    def of(cls, table: pa.Table, **others: np.ndarray) -> Self:
-        """From the columns of SCHEMA. others: fields of a subclass."""
+    def of(cls, table: pa.Table, **fields: np.ndarray) -> Self:
+        """Words from the columns of SCHEMA. fields: further fields, of a subclass."""
         columns = {name: np.array(table[name].to_pylist()) for name in SCHEMA.names if name != "row"}
-        # Two languages may have a text of the same name.
+        # Texts of two languages may have the same name.
         pairs = zip(columns["language"], columns.pop("id"), strict=True)
         texts = np.array([f"{language}/{text}" for language, text in pairs])
         plural = {f"{name}s": columns.pop(name) for name in ("word", "label", "language", "split")}
-        return cls(texts=texts, **plural, **columns, **others)
+        return cls(texts=texts, **plural, **columns, **fields)
 
     def take(self, chosen: np.ndarray) -> Self:
-        """Some of the words, by index or mask."""
+        """The chosen words, by index or mask."""
         return type(self)(**{name: getattr(self, name)[chosen] for name in self.__dataclass_fields__})
 
     def has_labels(self) -> bool:
@@ -59,23 +59,23 @@ class Drawn:
         return bool((self.labels != "").any())
 
     def sampled(self) -> Self:
-        """The figure's sample; of a corpus with labels, its labelled words."""
+        """The figure's sample, without unlabelled words if the corpus has labels."""
         return self.take(self.sample & (self.labels != "") if self.has_labels() else self.sample)
 
 
 def write(settings: Draws, tokens: Mapping[str, Path], folder: Path) -> None:
-    """Draw from tokens, corpus -> its folder, and write folder/CORPUS/LANG.parquet."""
+    """Draw words and write them to folder/CORPUS/LANG.parquet. tokens: corpus -> its folder of tokens."""
     with sealed(folder) as temporary:
-        for corpus, drawn in settings.corpora.items():
-            for language in drawn.languages:
-                files = [(split, tokens[corpus] / f"{language}.{split}.parquet") for split in drawn.splits()]
-                parts = [_drawn(settings, drawn, language, split, file) for split, file in files]
+        for corpus, settings_of_corpus in settings.corpora.items():
+            for language in settings_of_corpus.languages:
+                files = [(split, tokens[corpus] / f"{language}.{split}.parquet") for split in settings_of_corpus.splits()]
+                parts = [_drawn(settings, settings_of_corpus, language, split, file) for split, file in files]
                 parquet.write(pa.concat_tables(parts), temporary / corpus / f"{language}.parquet")
 
 
-def _drawn(settings: Draws, drawn: Draw, language: str, split: str, tokens: Path) -> pa.Table:
+def _drawn(settings: Draws, sampling: Draw, language: str, split: str, tokens: Path) -> pa.Table:
     texts = load([tokens], settings.labels, (), settings.unit)
-    rows, sample, random = draw(texts, language, split, drawn)
+    rows, sample, random = draw(texts, language, split, sampling)
     labels = texts.labels["task"][rows]
     columns = {
         "id": [texts.ids[i] for i in texts.word_offsets.searchsorted(rows, side="right") - 1],

@@ -1,4 +1,4 @@
-"""Hidden states from files to files."""
+"""Extraction of hidden states from files of drawn words to files of states."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 def run(
     encoder: Path,
     weights: Sequence[Path],
-    drawn: Path,
+    words: Path,
     tokens: Mapping[str, Path],
     output: Path,
     *,
@@ -34,15 +34,15 @@ def run(
     layers: Sequence[int],
     units: Units,
     precision: str,
-    stored: str,
+    dtype: str,
     threads: int,
     log: logging.Logger,
 ) -> None:
     """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once.
 
-    weights: of trainings, see load_encoder; none: the encoder as it is. drawn: folder of drawn words, CORPUS/LANG.parquet;
-    tokens: corpus -> its folder, from which they were drawn. layers: beside what heads read, where a draw does not ask for all.
-    precision: of the forward pass; stored: float16 or float32.
+    weights: model files of trainings, see load_encoder. words: folder of drawn words, CORPUS/LANG.parquet. tokens: corpus -> its
+    folder of tokens, from which they were drawn. layers: layers beside the one that heads read, for draws that do not have all.
+    precision: of the forward pass; dtype: of the stored states, float16 or float32.
     """
     torch.set_num_threads(threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -52,7 +52,7 @@ def run(
     files = [(corpus, language) for corpus, draw in draws.corpora.items() for language in draw.languages]
     with sealed(output) as temporary:
         for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
-            table, parts = parquet.read(drawn / corpus / f"{language}.parquet", schema=SCHEMA), []
+            table, parts = parquet.read(words / corpus / f"{language}.parquet", schema=SCHEMA), []
             for split in draws.corpora[corpus].splits():
                 texts = load([tokens[corpus] / f"{language}.{split}.parquet"], (), (), draws.unit)
                 rows = table.filter(pc.equal(table["split"], split))["row"].to_numpy()
@@ -63,4 +63,4 @@ def run(
                     parts.append(extract(model, texts, rows, chosen, units))
             states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
             path = temporary / corpus / f"{language}.parquet"
-            states_files.write(table.drop_columns("row"), states, path, stored, machine(threads, precision))
+            states_files.write(table.drop_columns("row"), states, path, dtype, machine(threads, precision))

@@ -14,9 +14,10 @@ from crosslens.encoding.unit_states import unit_states
 
 
 def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
-    """Mean over the pieces of each text, the first and the last (special) left out: `layer_I` -> (n_texts, d) float32.
+    """Mean states of each text without its first and last (special) piece, `layer_I` -> (n_texts, d) float32.
 
-    muller2021, section 4.2. texts: read by whole texts. 0 is the embedding output. nan for a text of special pieces alone.
+    Layer 0 is the embedding output. texts: with whole texts as units. nan for a text of special pieces alone.
+    Source: muller2021, section 4.2.
     """
     device = next(encoder.parameters()).device
     states: dict[str, np.ndarray] = {}
@@ -45,24 +46,24 @@ def extract(
 ) -> dict[str, np.ndarray]:
     """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
 
-    layers: as for `unit_states`. Texts without a chosen word are not read, but for one where no word is chosen.
+    layers: as for `unit_states`. Texts without a chosen word are not read, except one if no word is chosen at all.
     """
     n_words = int(texts.word_offsets[-1])
     slots = np.full(n_words, -1)
     slots[rows] = np.arange(len(rows))
-    used = np.unique(np.searchsorted(texts.word_offsets, rows, side="right") - 1) if len(rows) else np.zeros(1, np.int64)
-    part = texts.take(used)
-    part_words = texts.word_rows(used)
+    rows_of_texts = np.unique(np.searchsorted(texts.word_offsets, rows, side="right") - 1) if len(rows) else np.zeros(1, np.int64)
+    part = texts.take(rows_of_texts)
+    part_words = texts.word_rows(rows_of_texts)
     size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     states: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:
-        wanted = slots[part_words[batch.words]]
-        here = torch.from_numpy(np.flatnonzero(wanted >= 0))
+        targets = slots[part_words[batch.words]]
+        here = torch.from_numpy(np.flatnonzero(targets >= 0))
         chosen = replace(batch, rows=batch.rows[here], columns=batch.columns[here])
         for name, values in unit_states(encoder, chosen, units, layers).items():
             column = states.setdefault(name, np.empty((len(rows), size), np.float32))
-            column[wanted[wanted >= 0]] = values.float().cpu().numpy()
+            column[targets[targets >= 0]] = values.float().cpu().numpy()
 
     for_each_batch(part, encoder, units.segments, step)
     return states

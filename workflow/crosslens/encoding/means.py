@@ -1,4 +1,4 @@
-"""Mean of a language's hidden states (liu2020, section 4.1), in the variants that the paper leaves open."""
+"""Mean of a language's hidden states (liu2020, section 4.1), in variants, since the paper does not define it fully."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
@@ -16,15 +16,15 @@ from crosslens.runs.errors import DataError
 
 Weighting = Literal["tokens", "texts", "released"]
 BLOCKS, BLOCK, BLOCK_SEED = 16, 512, 42
-"""What the successor paper's code runs with (Liangtaiwan/lang-rep, extract_wiki_feature.py): running text in blocks of 510
+"""Settings of the successor paper's code (Liangtaiwan/lang-rep, extract_wiki_feature.py): running text in blocks of 510
 subwords and 2 special ones (lines 69-94), drawn at random (162), special ones included (196-201). It would stop after
 int(512 / block_size) * 10000 of them, but block_size is then still -1 (395, before 440): the loop ends after its first batch."""
 
 
 class Variant(NamedTuple):
-    """How pieces count: each alike, or those of each text together like those of any other; with special ones or without.
+    """Weighting of pieces in a mean: "tokens", all pieces equally; "texts", all texts equally; "released", a few blocks of text.
 
-    released: all pieces of a few blocks of running text, special ones included.
+    specials: whether special pieces count; those of "released" do.
     """
 
     weighting: Weighting
@@ -34,27 +34,27 @@ class Variant(NamedTuple):
 def language_means(
     encoder: nn.Module, texts: Mapping[str, Texts], variants: tuple[Variant, ...], segments: bool = False
 ) -> dict[Variant, dict[str, np.ndarray]]:  # fmt: skip
-    """Mean states of each language at all layers, (L + 1, d) float64, under each variant, in one pass over its texts.
+    """Variant -> language -> mean states at all layers, (L + 1, d) float64, in one pass over the texts of each language.
 
-    texts: language -> texts; those of `released` are packed to blocks, and take a pass of their own.
+    texts: language -> texts. The variant `released` packs them to blocks, in a second pass.
     """
-    found: dict[Variant, dict[str, np.ndarray]] = {variant: {} for variant in variants}
+    means_by_variant: dict[Variant, dict[str, np.ndarray]] = {variant: {} for variant in variants}
     whole = tuple(variant for variant in variants if variant.weighting != "released")
-    for language, read in texts.items():
+    for language, language_texts in texts.items():
         if whole:
-            for variant, means in _means(encoder, read, whole, segments).items():
-                found[variant][language] = means
+            for variant, means in _means(encoder, language_texts, whole, segments).items():
+                means_by_variant[variant][language] = means
         for variant in variants:
             if variant.weighting == "released":
                 every = Variant("tokens", True)
-                found[variant][language] = _means(encoder, _released(read, language), (every,), False)[every]
-    return found
+                means_by_variant[variant][language] = _means(encoder, _released(language_texts, language), (every,), False)[every]
+    return means_by_variant
 
 
 def _released(texts: Texts, language: str) -> Texts:
-    """The blocks of a language that the released code reads: it knows no pages, and leaves out a last block that is not full.
+    """Random blocks of a language as in the released code, which ignores pages and leaves out a last block that is not full.
 
-    Raises DataError where there is no full block.
+    Raises DataError if there is no full block.
     """
     windows = in_windows(texts, BLOCK, np.zeros(len(texts)))
     full = np.flatnonzero(windows.lengths == BLOCK)
@@ -65,24 +65,24 @@ def _released(texts: Texts, language: str) -> Texts:
 
 
 def _means(encoder: nn.Module, texts: Texts, variants: tuple[Variant, ...], segments: bool) -> dict[Variant, np.ndarray]:
-    """Means of one language from those of its texts, each of which counts once or by its pieces."""
+    """Mean states of one language by variant, from the means of its texts, which count equally or by their pieces."""
     top, width = int(encoder.config.num_hidden_layers), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     sums = {variant: [Statistics(width, scatters=False) for _ in range(top + 1)] for variant in variants}
     device = next(encoder.parameters()).device
 
     def step(batch: Batch) -> None:
         everywhere = torch.ones_like(batch.input_ids) if batch.attention_mask is None else batch.attention_mask
-        given = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
-        options = {name: value.to(device) for name, value in given.items() if value is not None}
+        inputs = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
+        options = {name: value.to(device) for name, value in inputs.items() if value is not None}
         layers = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=True, **options).hidden_states
         for specials in {variant.specials for variant in variants}:
             inside = (everywhere.bool() if specials else unspecial(batch)).to(device)
             counts = inside.sum(1)
             shares = (inside / counts.clamp(min=1)[:, None]).to(layers[0].dtype)[:, None]  # (B, 1, T)
-            some, sizes = (counts > 0).cpu().numpy(), counts.double().cpu().numpy()  # a text may have special pieces alone
-            means = [(shares @ states)[:, 0].double().cpu().numpy()[some] for states in layers]
+            has_pieces, sizes = (counts > 0).cpu().numpy(), counts.double().cpu().numpy()  # a text may have special pieces alone
+            means = [(shares @ states)[:, 0].double().cpu().numpy()[has_pieces] for states in layers]
             for variant, statistics in sums.items():
-                weights = sizes[some] if variant.weighting == "tokens" else None
+                weights = sizes[has_pieces] if variant.weighting == "tokens" else None
                 for layer, of_texts in zip(statistics, means, strict=True):
                     if variant.specials == specials:
                         layer.update(of_texts, "", weights)

@@ -1,4 +1,4 @@
-"""Words in tokenised running text: where their pieces stand, and vectors of them."""
+"""Words in tokenised running text: the places of their pieces, and their vectors."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from crosslens.corpora.words import words as split_words
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.texts import Texts
 
-MARKS = ("▁", "Ġ")  # with which a piece begins that begins a word, in vocabularies that are no WordPiece
+MARKS = ("▁", "Ġ")  # marks of a piece that begins a word, in vocabularies other than WordPiece
 UNKNOWN = ("[UNK]", "<unk>")
 
 
@@ -26,47 +26,50 @@ class Occurrences:
     lengths: np.ndarray  # (n,) number of its pieces
 
     def take(self, chosen: np.ndarray) -> "Occurrences":
-        """Some of them."""
+        """The chosen occurrences."""
         return Occurrences(self.words[chosen], self.rows[chosen], self.lengths[chosen])
 
 
 class Spelling:
-    """How a tokenizer spells words: running text split into words, or a word in one (Chinese, Japanese), by its own pieces."""
+    """Spelling of words by a tokenizer's pieces, in running text split into words or without spaces (Chinese, Japanese)."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """tokenizer: of an encoder's folder."""
+        """Prepare the spelling of words by the tokenizer of an encoder's folder."""
         self.tokenizer = tokenizer
         self.pieces = {number: piece for piece, number in tokenizer.get_vocab().items()}
         self.unknown = {tokenizer.token_to_id(name) for name in UNKNOWN} - {None}
         self.specials = tokenizer.encode("").ids  # around a text
         self.wordpiece = isinstance(tokenizer.model, models.WordPiece)
 
-    def own(self, word: str) -> tuple[int, ...]:
-        """Pieces of a word by itself, as it is written, without special ones; () where one is unknown or there are none."""
+    def alone(self, word: str) -> tuple[int, ...]:
+        """Pieces of a single word as it is written, without special ones; () if one is unknown or there are none."""
         pieces = tuple(self.tokenizer.encode(split_words(word), is_pretokenized=True, add_special_tokens=False).ids)
         return () if self.unknown & {*pieces} else pieces
 
     def all(self, words: Sequence[str], *, spaced: bool) -> list[set[tuple[int, ...]]]:
-        """Pieces of each word in lower case or capitalised, in one or split as running text; in unspaced text also those within a
-        run, without the mark of a word's beginning. Spellings with unknown pieces are left out.
-        """  # fmt: skip
-        found: list[set[tuple[int, ...]]] = [set() for _ in words]
-        forms = [(own, form) for own, word in zip(found, words, strict=True) for form in {word, word[:1].upper() + word[1:]}]
+        """Spellings of each word, as it is written or capitalised, whole or split like running text.
+
+        In unspaced text there are also those within a run, without the mark of a word's beginning. Spellings with unknown pieces
+        are left out.
+        """
+        spellings: list[set[tuple[int, ...]]] = [set() for _ in words]
+        pairs = zip(spellings, words, strict=True)
+        forms = [(variants, form) for variants, word in pairs for form in {word, word[:1].upper() + word[1:]}]
         for split in (False, True):
             texts = [split_words(form) if split else [form] for _, form in forms]
             encodings = self.tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
-            for (own, _), encoding in zip(forms, encodings, strict=True):
+            for (variants, _), encoding in zip(forms, encodings, strict=True):
                 pieces = tuple(encoding.ids)
-                own.update({pieces} if spaced else {pieces, self._within(pieces)})
-        return [{pieces for pieces in own if pieces and not self.unknown & {*pieces}} for own in found]
+                variants.update({pieces} if spaced else {pieces, self._within(pieces)})
+        return [{pieces for pieces in variants if pieces and not self.unknown & {*pieces}} for variants in spellings]
 
     def _within(self, pieces: tuple[int, ...]) -> tuple[int, ...]:
-        """The same pieces where no word begins; () where the vocabulary has no such first piece."""
+        """The pieces of a word within a run of text, where no word begins; () if the vocabulary lacks the first piece."""
         first = self.pieces[pieces[0]] if pieces else ""
         if not self.wordpiece and first in MARKS:
             return pieces[1:]
-        other = self.tokenizer.token_to_id(f"##{first}" if self.wordpiece else first.lstrip("".join(MARKS)))
-        return () if other is None else (other, *pieces[1:])
+        within = self.tokenizer.token_to_id(f"##{first}" if self.wordpiece else first.lstrip("".join(MARKS)))
+        return () if within is None else (within, *pieces[1:])
 
     def begins(self) -> np.ndarray:
         """Whether each piece of the vocabulary begins a word, as special pieces do: (V,)."""
@@ -78,10 +81,10 @@ class Spelling:
 
 
 def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool) -> Occurrences:
-    """All places where the pieces of a word stand; in spaced text where a word begins before and after them.
+    """All occurrences of words; in spaced text only between the beginnings of words.
 
-    Words may overlap, and several that are spelled with the same pieces are at the same places; a word with the mark of its
-    beginning is not found a second time without. Special pieces stand between texts, so that no word goes over the end of one.
+    Words may overlap, and words with the same pieces have the same occurrences; a word with the mark of its beginning is not
+    counted again without the mark. Special pieces stand between texts, so that no word crosses the end of a text.
     """
     states, ends = _trie(spelling.all(words, spaced=spaced))
     keys = np.array(sorted(states), np.int64)
@@ -95,28 +98,28 @@ def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool
     rows = np.flatnonzero(begins[:-1])
     at, parts, length = np.zeros(len(rows), np.int64), [], 0
     while len(rows) and len(keys):
-        wanted = at << 32 | texts.pieces[rows + length].astype(np.int64)
-        index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        there = keys[index] == wanted
+        steps = at << 32 | texts.pieces[rows + length].astype(np.int64)
+        index = np.minimum(np.searchsorted(keys, steps), len(keys) - 1)
+        there = keys[index] == steps
         rows, at, length = rows[there], targets[index[there]], length + 1
         whole = begins[rows + length]
         counts = sizes[at[whole]]
         first = np.repeat(starts[at[whole]] - (np.cumsum(counts) - counts), counts)
-        found = np.repeat(rows[whole], counts)
-        parts.append((by_state[first + np.arange(len(first))], found, np.full(len(found), length)))
+        begin_rows = np.repeat(rows[whole], counts)
+        parts.append((by_state[first + np.arange(len(first))], begin_rows, np.full(len(begin_rows), length)))
         inside = rows + length < len(texts.pieces)
         rows, at = rows[inside], at[inside]
     if not parts:
         return Occurrences(*(np.zeros(0, np.int64) for _ in range(3)))
-    numbers, found, lengths = (np.concatenate(part) for part in zip(*parts, strict=True))
-    order = np.lexsort((found, found + lengths, numbers))
-    again = (np.diff(numbers[order], prepend=-1) == 0) & (np.diff((found + lengths)[order], prepend=-1) == 0)
+    numbers, begin_rows, lengths = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.lexsort((begin_rows, begin_rows + lengths, numbers))
+    again = (np.diff(numbers[order], prepend=-1) == 0) & (np.diff((begin_rows + lengths)[order], prepend=-1) == 0)
     order = order[~again]
-    return Occurrences(numbers, found, lengths).take(order[np.lexsort((numbers[order], lengths[order], found[order]))])
+    return Occurrences(numbers, begin_rows, lengths).take(order[np.lexsort((numbers[order], lengths[order], begin_rows[order]))])
 
 
 def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """Steps, state x 2^32 + piece -> next state, from 0, and of each state the words that end there."""
+    """A trie of spellings: state x 2^32 + piece -> next state, from state 0, and state -> numbers of the words that end there."""
     steps: dict[int, int] = {}
     ends: dict[int, set[int]] = defaultdict(set)
     for number, spelled in enumerate(spellings):
@@ -129,9 +132,9 @@ def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], di
 
 
 def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences:
-    """Places of the same words in windows of the texts (`packing.in_windows`).
+    """The occurrences in windows of the texts (`packing.in_windows`).
 
-    Of a word that the end of a window divides, the pieces before it.
+    A word that the end of a window divides keeps only the pieces before it.
     """
     owners = np.searchsorted(texts.piece_offsets, occurrences.rows, side="right") - 1
     running = occurrences.rows - 2 * owners - 1  # without special pieces, of which a text has two
@@ -144,9 +147,11 @@ def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences
 def context_vectors(
     encoder: nn.Module, texts: Texts, occurrences: Occurrences, number: int, layers: Sequence[int], specials: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each word the mean over its places, each the mean over its pieces, (n_layers, number, d), NaN for a word without any;
-    and the mean over all pieces of the texts but special ones, (n_layers, d), which is summed over batches in float64.
-    """  # fmt: skip
+    """Mean state of each word over its occurrences, (n_layers, number, d), and mean state of the texts' pieces, (n_layers, d).
+
+    An occurrence is the mean over its pieces; a word without occurrences is NaN. The mean of the texts excludes special pieces
+    and is summed over batches in float64. number: of words; specials: numbers of special pieces.
+    """
     size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     sums, total, pieces = np.zeros((len(layers), number, size), np.float32), np.zeros((len(layers), size)), 0
     marked = _marked(texts, occurrences)
@@ -176,14 +181,14 @@ def context_vectors(
 def word_vectors(
     encoder: nn.Module, spelled: Sequence[tuple[int, ...]], layers: Sequence[int], specials: tuple[int, int]
 ) -> np.ndarray:
-    """Of each word by itself, between the special pieces of a text, the mean over its pieces: (n_layers, n_words, d), float32."""
+    """Mean state over the pieces of each single word between the special pieces of a text, (n_layers, n_words, d) float32."""
     first, last = specials
     pieces = [[first, *word, last] for word in spelled]
-    lengths, none = np.array([len(word) for word in spelled]), np.zeros(len(spelled), np.int64)
+    lengths, zeros = np.array([len(word) for word in spelled]), np.zeros(len(spelled), np.int64)
     offsets = np.cumsum([0, *map(len, pieces)])
     texts = Texts(
-        [""] * len(spelled), [""] * len(spelled), np.concatenate(pieces).astype(np.int32), offsets, none, np.arange(len(offsets)),
-        [], {}, none, none.astype(bool), none,
+        [""] * len(spelled), [""] * len(spelled), np.concatenate(pieces).astype(np.int32), offsets, zeros,
+        np.arange(len(offsets)), [], {}, zeros, zeros.astype(bool), zeros,
     )  # fmt: skip
     places = Occurrences(np.arange(len(spelled)), offsets[:-1] + 1, lengths)
     return context_vectors(encoder, texts, places, len(spelled), layers, specials)[0]
@@ -199,7 +204,7 @@ def _marked(texts: Texts, occurrences: Occurrences) -> Texts:
 
 
 def _states(encoder: nn.Module, batch: Batch, layers: Sequence[int]) -> list[torch.Tensor]:
-    """(B, T, d) of each layer, float32."""
+    """Hidden states of a batch at each layer, (B, T, d) float32 each."""
     device = next(encoder.parameters()).device
     mask = {} if batch.attention_mask is None else {"attention_mask": batch.attention_mask.to(device)}
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
@@ -208,7 +213,7 @@ def _states(encoder: nn.Module, batch: Batch, layers: Sequence[int]) -> list[tor
 
 
 def _span_means(states: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Means of lengths (n,) pieces from each (row, column) on: (n, d)."""
+    """Means over `lengths` pieces from each place (row, column) on, (n, d)."""
     rows, columns, lengths = (part.to(states.device) for part in (rows, columns, lengths))
     means = torch.zeros(len(rows), states.shape[-1], device=states.device)
     for step in range(int(lengths.max())):

@@ -18,14 +18,14 @@ def first_texts(texts: Texts, number: int | None) -> Texts:
 
 
 def windows_of(texts: Texts, window: int | None, within: Literal["page", "text"]) -> Texts:
-    """Running text as a model reads it: in windows of a page, in slices of each text, or (window None) text by text."""
+    """Running text in windows of a page or of each text; window None: the texts unchanged."""
     if window is None:
         return texts
     return in_windows(texts, window, of_pages(texts) if within == "page" else np.arange(len(texts)))
 
 
 def of_pages(texts: Texts) -> np.ndarray:
-    """The stretch of text that each text is in, (n,): neighbours of one language and page. Texts as `texts.load_pieces` reads."""
+    """Number of each text's page, (n,), where neighbours of one language and page are together. texts: from `load_pieces`."""
     assert texts.pages is not None
     languages = np.array(texts.languages)
     changes = (texts.pages[1:] != texts.pages[:-1]) | (languages[1:] != languages[:-1])
@@ -33,11 +33,11 @@ def of_pages(texts: Texts) -> np.ndarray:
 
 
 def in_windows(texts: Texts, window: int, stretches: np.ndarray) -> Texts:
-    """Texts one after the other in windows of at most `window` pieces, the special ones that a text has among them.
+    """Texts without labelled words, concatenated in windows of at most `window` pieces, special ones included.
 
-    Texts without labelled words. stretches: (n,), the stretch of text that each is in, whose texts are neighbours. No window
-    crosses the end of one: its last window is shorter. A window may end within a text, and nothing stands between two texts, as
-    within a segment of BERT's. Every piece is in one window; a stretch of special pieces alone has none.
+    stretches: number of each text's stretch, (n,), whose texts are neighbours. No window crosses the end of a stretch, so that
+    its last window may be shorter. A window may end within a text, and nothing separates two texts, as in BERT's segments. Every
+    piece is in one window; a stretch of special pieces alone has none.
     """
     starts = np.flatnonzero(np.diff(stretches, prepend=-1))
     totals, room = np.add.reduceat(texts.lengths - 2, starts), window - 2

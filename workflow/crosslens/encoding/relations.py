@@ -7,6 +7,6 @@ from crosslens.storage import parquet
 
 
 def relations_of(files: Iterable[Path]) -> tuple[str, ...]:
-    """The relations in some token files, with subtypes, each once, in alphabetical order; none where they have no trees."""
+    """The different relations in token files, with subtypes, in alphabetical order; none if the files have no trees."""
     columns = (parquet.read(path, columns=["relations"])["relations"].combine_chunks() for path in files)
     return tuple(sorted({relation for column in columns for relation in column.flatten().unique().to_pylist()}))

@@ -1,4 +1,4 @@
-"""Mean difference shift: a vector added to the states of one layer, and what the layers above make of it (liu2020, section 4)."""
+"""Mean difference shift: a vector is added to the states of one layer before the layers above run (liu2020, section 4)."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +16,10 @@ from crosslens.runs.progress import Progress
 
 
 class Shift(NamedTuple):
-    """weight times vector (d,), added to the output of block `layer`, 1 to L, or of the embeddings, 0; in all places.
+    """A shift by weight times vector (d,) of the output of block `layer`, 1 to L, or of the embeddings, 0.
 
-    Special pieces and padding too, as in the code of the successor paper (Liangtaiwan/lang-rep, bert.py: the output of layer i is
-    shifted where i + 1 is the layer).
+    Special pieces and padding are shifted too, as in the code of the successor paper (Liangtaiwan/lang-rep, bert.py: the output
+    of layer i is shifted where i + 1 is the layer).
     """
 
     layer: int
@@ -29,7 +29,7 @@ class Shift(NamedTuple):
 
 @contextmanager
 def shifted(encoder: nn.Module, shift: Shift) -> Iterator[None]:
-    """Meanwhile the encoder is shifted, by a hook; with a weight of 0 it is left as it is, bit for bit."""
+    """A context in which a hook shifts the encoder; with a weight of 0 its states stay bit-identical."""
     if not shift.weight:
         yield
         return
@@ -53,23 +53,23 @@ def for_each_shift(
 ) -> None:  # fmt: skip
     """Call `step(key, batch, states)` with the last hidden states (B, T, d) of each batch of texts under each shift.
 
-    Blocks up to a shift's layer see nothing of it: they run once a batch for all shifts (in encoders of `blocks.KNOWN`; others
-    run as a whole for each shift). Raises DataError for a layer that the encoder does not have.
+    Blocks up to a shift's layer do not depend on it, so they run once a batch for all shifts (in encoders of `blocks.KNOWN`;
+    others run completely for each shift). Raises DataError for a layer that the encoder does not have.
     """
     top, device = int(encoder.config.num_hidden_layers), next(encoder.parameters()).device  # type: ignore[union-attr, arg-type]
     if wrong := sorted({shift.layer for shift in shifts.values() if not 0 <= shift.layer <= top}):
         raise DataError(f"shift: expected layers from 0 to {top} for this encoder, found {', '.join(map(str, wrong))}")
-    known = str(encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
+    is_supported = str(encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
 
     def of_batch(batch: Batch) -> None:
-        given = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
-        options = {name: value.to(device) for name, value in given.items() if value is not None}
+        inputs = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
+        options = {name: value.to(device) for name, value in inputs.items() if value is not None}
         pieces = batch.input_ids.to(device)
-        plain = encoder(input_ids=pieces, output_hidden_states=known, **options)
+        plain = encoder(input_ids=pieces, output_hidden_states=is_supported, **options)
         for key, shift in shifts.items():
             if not shift.weight:
                 step(key, batch, plain.last_hidden_state)
-            elif known:
+            elif is_supported:
                 states = plain.hidden_states[shift.layer] + shift.weight * shift.vector.to(plain.last_hidden_state)
                 if shift.layer < top:
                     with starting_from(encoder, shift.layer, lambda input_ids, states=states, **_: states):
@@ -85,14 +85,14 @@ def for_each_shift(
 
 
 def random_direction(vector: torch.Tensor, seed: int) -> torch.Tensor:
-    """A random vector of the same length, the control of a shift."""
-    drawn = torch.randn(vector.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    scaled: torch.Tensor = drawn * (vector.double().norm() / drawn.norm())
+    """A random vector as long as `vector`, the control of a shift."""
+    noise = torch.randn(vector.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    scaled: torch.Tensor = noise * (vector.double().norm() / noise.norm())
     return scaled.to(vector.dtype)
 
 
 def inner_pieces(texts: Texts) -> Texts:
-    """The texts with all their pieces but the first and the last as labelled words, in their order."""
+    """The texts with all pieces except the first and the last as labelled words, in their order."""
     counts = np.maximum(texts.lengths - 2, 0)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + 1

@@ -35,21 +35,21 @@ def write(
 
 
 def read(folder: str | Path, layer: int | None = None) -> States:
-    """Words of all languages of a corpus, by language, with their states at a layer; None: what heads read."""
+    """Words of all languages of a corpus, by language, with their states at a layer; None: the states that heads read."""
     paths = list(by_language(Path(folder)).values())
-    stored = read_by_heads(parquet.schema(paths[0]).names) if layer is None else f"layer_{layer}"
-    table = pa.concat_tables([parquet.read(path, columns=[*NAMES, stored]) for path in paths]).combine_chunks()
-    column = table[stored].combine_chunks()
+    layer_column = read_by_heads(parquet.schema(paths[0]).names) if layer is None else f"layer_{layer}"
+    table = pa.concat_tables([parquet.read(path, columns=[*NAMES, layer_column]) for path in paths]).combine_chunks()
+    column = table[layer_column].combine_chunks()
     return States.of(table, vectors=column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size))
 
 
 def by_language(folder: Path) -> dict[str, Path]:
-    """Language -> its file, of a corpus, in the order of the languages."""
+    """Language -> file of a corpus's folder, in alphabetical order."""
     return {path.stem: path for path in sorted(verified(folder).glob("*.parquet"))}
 
 
 def layers(folder: Path) -> list[int]:
-    """Layers of which a corpus has states, rising."""
+    """Layers at which the states of a corpus are stored, ascending."""
     names = parquet.schema(next(iter(by_language(folder).values()))).names
     return sorted(int(name.removeprefix("layer_")) for name in names if name.startswith("layer_"))
 
@@ -64,24 +64,24 @@ def read_random(path: Path, layer: int, split: str) -> np.ndarray:
     name = f"layer_{layer}"
     chosen = (pc.field("split") == split) & pc.field("random")
     column = parquet.read(path, columns=[name], filters=chosen)[name].combine_chunks()
-    found: np.ndarray = column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size)
-    return found
+    vectors: np.ndarray = column.flatten().to_numpy().astype(np.float32).reshape(-1, column.type.list_size)
+    return vectors
 
 
 def read_random_texts(path: Path, split: str) -> np.ndarray:
-    """Ids of the texts of the words whose states `read_random` gives, (n,)."""
+    """Ids of the texts of the words whose states `read_random` returns, (n,)."""
     chosen = (pc.field("split") == split) & pc.field("random")
     return np.array(parquet.read(path, columns=["id"], filters=chosen)["id"].to_pylist())
 
 
 def read_by_heads(names: Sequence[str]) -> str:
-    """Column of what heads read, which is stored whatever else is: the pooler where there is one, else the last layer."""
+    """Column of the states that heads read, which is always stored: the pooler if there is one, else the last layer."""
     layers = [int(name.removeprefix("layer_")) for name in names if name.startswith("layer_")]
     return "pooler" if "pooler" in names else f"layer_{max(layers)}"
 
 
 def read_layers(path: Path) -> tuple[list[str], list[np.ndarray]]:
-    """Ids of a file's texts, and their states at each stored layer, rising, (n, d) float32 each."""
+    """Ids of a file's texts, and their states at each stored layer, ascending, (n, d) float32 each."""
     names = [name for name in parquet.schema(path).names if name.startswith("layer_")]
     table = parquet.read(path, columns=["id", *names])
     columns = [table[name].combine_chunks() for name in names]

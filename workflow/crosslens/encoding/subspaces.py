@@ -11,10 +11,10 @@ from crosslens.storage import parquet
 
 COLUMNS = pa.list_(pa.list_(pa.float32()))  # of a matrix of d rows
 SCHEMA = pa.schema([
-    ("recipe", pa.string()), ("seed", pa.int64()),  # whose states they are of
+    ("recipe", pa.string()), ("seed", pa.int64()),  # training whose states they are fitted on
     ("layer", pa.int64()),  # 0 is the embedding output
-    ("method", pa.string()),  # how they were found: a key of measures.subspaces.METHODS
-    ("languages", pa.list_(pa.string())), ("n", pa.list_(pa.int64())),  # that were told apart, and the states of each
+    ("method", pa.string()),  # a key of measures.subspaces.METHODS
+    ("languages", pa.list_(pa.string())), ("n", pa.list_(pa.int64())),  # languages, and the number of states of each
     ("eigenvalues", pa.list_(pa.float64())), ("explained", pa.list_(pa.float64())),  # one for each direction up to the rank
     ("centre", pa.list_(pa.float32())),
     ("basis", COLUMNS), ("filters", COLUMNS), ("patterns", COLUMNS),
@@ -31,15 +31,15 @@ def row(subspace: Subspace) -> dict[str, Any]:
 
 def read(path: Path) -> dict[tuple[str, int], Subspace]:
     """The subspaces of a file by method and layer, in the order of the file."""
-    found = {}
+    subspaces = {}
     for batch in parquet.read(path).to_batches(max_chunksize=1):
         method, layer = batch["method"][0].as_py(), batch["layer"][0].as_py()
         vectors = {name: np.array(batch[name].flatten()) for name in ("eigenvalues", "centre")}
         matrices = {name: _matrix(batch[name].flatten(), len(vectors["centre"])) for name in ("basis", "filters", "patterns")}
-        found[method, layer] = Subspace(method=method, languages=tuple(batch["languages"][0].as_py()), **vectors, **matrices)
-    return found
+        subspaces[method, layer] = Subspace(method=method, languages=tuple(batch["languages"][0].as_py()), **vectors, **matrices)
+    return subspaces
 
 
 def _matrix(columns: pa.ListArray, size: int) -> np.ndarray:
-    """(size, k)."""
+    """A matrix (size, k) from its columns."""
     return np.array(columns.flatten()).reshape(-1, size).T

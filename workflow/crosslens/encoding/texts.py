@@ -18,7 +18,7 @@ from crosslens.config.labels import UPOS
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 
-IGNORED = -100  # label of a word that no loss or score counts
+IGNORED = -100  # label of a word that does not count in losses and scores
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Texts:
     second: np.ndarray  # (n,) int64, first piece of the second text of a pair, 0 where there is one text
     cut: np.ndarray  # (n,) bool, if pieces of the text were cut away
     cut_words: np.ndarray  # (n,) int64, labelled words that were cut away
-    targets: np.ndarray | None = None  # (n_words,) bool, rows with predictions of their own, others are only read; None: all
-    pages: np.ndarray | None = None  # (n,) int64, a number for each page, of running text
+    targets: np.ndarray | None = None  # (n_words,) bool, rows whose predictions are scored; None: all
+    pages: np.ndarray | None = None  # (n,) int64, number of the text's page, for running text
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -56,7 +56,7 @@ class Texts:
         return _ranges(self.piece_offsets[texts], self.piece_offsets[texts + 1])
 
     def take(self, texts: np.ndarray) -> "Texts":
-        """Some texts, in the given order."""
+        """The texts with these numbers, in the given order."""
         words = self.word_rows(texts)
         return Texts(
             [self.ids[i] for i in texts],
@@ -75,12 +75,12 @@ class Texts:
         )
 
     def scored(self) -> np.ndarray:
-        """Rows of the words, or of what stands for whole texts, that have predictions of their own."""
+        """Rows of the words (or pieces of whole texts) whose predictions are scored."""
         return np.arange(len(self.positions)) if self.targets is None else np.flatnonzero(self.targets)
 
 
 def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """Concatenated arange(start, stop)."""
+    """The concatenated ranges from each start to its stop."""
     sizes = stops - starts
     if not sizes.sum():
         return np.zeros(0, np.int64)
@@ -89,7 +89,7 @@ def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
 
 
 def load_pieces(files: Sequence[Path]) -> Texts:
-    """Read token files without their words and labels, of which running text has no use. Raises DataError if all are empty."""
+    """Texts of token files without words and labels, for running text. Raises DataError if all files are empty."""
     table = _table(files, ["id", "language", "page", "pieces", "second", "cut", "cut_words"])
     pages = table["page"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
     pieces, offsets = _flat(table, "pieces")
@@ -129,13 +129,13 @@ def load(
     led: bool = False,
     subwords: bool = False,
 ) -> Texts:
-    """Read token files of some languages; labels for the kinds 'task' and 'language'. Raises DataError if all are empty.
+    """Texts of token files, with labels of the kinds 'task' and 'language'. Raises DataError if all files are empty.
 
-    trees: the task's labels are relations, without subtypes (as the official evaluation of CoNLL 2018 compares them) unless
-    `subtypes`; and there are the kinds 'arc', each word's head within its text: 0 the root, counted from 1, IGNORED where it was
-    cut away, and 'upos', its tag. led: each text's first piece stands before its words; where a text has the label, it is the
-    piece's. subwords: every piece stands for itself, and those that carry no word's label have none; the kind 'word' tells which
-    do.
+    task_labels, languages: names of the classes of the two kinds.
+    trees: the task's labels are relations, without subtypes (as in the official evaluation of CoNLL 2018) unless `subtypes`;
+    there are two more kinds: 'arc', each word's head within its text, counted from 1, 0 for the root and IGNORED if it was cut
+    off, and 'upos', its tag. led: each text's first piece precedes its words; it has the label if texts have labels. subwords:
+    every piece is a unit, and pieces that carry no word's label have none; the kind 'word' tells which do.
     """
     table = _table(files)
     flat = partial(_flat, table)
@@ -151,8 +151,8 @@ def load(
         task = flat("relations" if trees else "labels")[0].tolist()
         task = [name.partition(":")[0] for name in task] if trees and not subtypes else task
         task = [""] * len(positions) if unit == "text" else task
-    known = {name: number for number, name in enumerate(languages)}
-    per_text = np.array([known.get(name, IGNORED) for name in names], np.int64)
+    codes_of_languages = {name: number for number, name in enumerate(languages)}
+    per_text = np.array([codes_of_languages.get(name, IGNORED) for name in names], np.int64)
     codes = {name: number for number, name in enumerate(task_labels)}
     labels = {
         "language": np.repeat(per_text, np.diff(word_offsets)),
@@ -182,9 +182,9 @@ def load(
         labels = {kind: np.insert(values, firsts, IGNORED) for kind, values in labels.items()}
         word_offsets = word_offsets + np.arange(len(word_offsets))
         if unit == "text":
-            own = {"task": [codes.get(name, IGNORED) for name in table["label"].to_pylist()], "language": per_text}
-            labels = {kind: np.full(len(positions), IGNORED) for kind in own}
-            for kind, values in own.items():
+            values_by_kind = {"task": [codes.get(name, IGNORED) for name in table["label"].to_pylist()], "language": per_text}
+            labels = {kind: np.full(len(positions), IGNORED) for kind in values_by_kind}
+            for kind, values in values_by_kind.items():
                 labels[kind][word_offsets[:-1]] = np.asarray(values)
         targets = np.isin(np.arange(len(positions)), word_offsets[:-1], invert=unit == "word")
     return Texts(

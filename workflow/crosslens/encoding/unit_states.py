@@ -13,22 +13,22 @@ from crosslens.runs.errors import DataError
 def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
     """States of a batch's labelled units, column name -> (n_words, d).
 
-    Always what heads read, `pooler` or the last `layer_L`, as the last column; before it `layer_I` for each of `layers`, 0 the
-    embedding output. Raises DataError for a layer that the encoder does not have.
+    The last column has the states that heads read, `pooler` or the last `layer_L`; before it is `layer_I` for each of `layers`, 0
+    for the embedding output. Raises DataError for a layer that the encoder does not have.
     """
     device = next(encoder.parameters()).device
     options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
-    given = {name: value.to(device) for name, value in options.items() if value is not None}
+    inputs = {name: value.to(device) for name, value in options.items() if value is not None}
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     if any(layer > top for layer in layers):
         raise DataError(f"states.layers: expected layers from 0 to {top} for this encoder, found {max(layers)}")
-    output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **given)
+    output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **inputs)
     rows, columns = batch.rows.to(device), batch.columns.to(device)
 
     def of_units(states: torch.Tensor) -> torch.Tensor:
         if units.state == "pair":
             return pair_means(states, *(extent.to(device) for extent in pair_extents(batch)))[rows]
-        return text_means(states, given.get("attention_mask"))[rows] if units.state == "mean" else states[rows, columns]
+        return text_means(states, inputs.get("attention_mask"))[rows] if units.state == "mean" else states[rows, columns]
 
     last = {f"layer_{top}": of_units(output.last_hidden_state)} if top in layers or units.state != "pooler" else {}
     pooled = {"pooler": output.pooler_output[rows]} if units.state == "pooler" else {}
@@ -36,9 +36,9 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
 
 
 def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which pieces are those of the first and of the second text of each pair, without special ones: (B, T) twice.
+    """Masks of the pieces of the first and of the second text of each pair, without special ones, (B, T) each.
 
-    Special pieces stand before the first, between the two and behind the second, two between them in the way of RoBERTa.
+    Special pieces stand before the first text, between the two and after the second; in RoBERTa there are two between them.
     """
     assert batch.second is not None
     size = batch.input_ids.shape[1]
@@ -51,7 +51,7 @@ def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def unspecial(batch: Batch) -> torch.Tensor:
-    """Which pieces are no special ones, of single texts and of pairs: (B, T). Of single texts the first and the last one are."""
+    """Mask of the pieces that are not special, of single texts (all but the first and the last) and of pairs, (B, T)."""
     first, second = pair_extents(batch)
     assert batch.second is not None
     single = second.clone()  # from a place 0 on to the one before the last
@@ -60,7 +60,7 @@ def unspecial(batch: Batch) -> torch.Tensor:
 
 
 def pair_means(states: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """u, v, |u - v| and u * v side by side, (B, 4 d), where u and v are means over pieces (B, T) of states (B, T, d)."""
+    """u, v, |u - v| and u * v concatenated, (B, 4 d), where u and v are the means of states (B, T, d) under two masks (B, T)."""
     u, v = ((states * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True).clamp(min=1) for inside in (first, second))
     return torch.cat([u, v, (u - v).abs(), u * v], 1)
 

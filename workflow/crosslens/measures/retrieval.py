@@ -130,13 +130,13 @@ def _language(
     layers: Sequence[int],
 ) -> Language:
     """Return the vectors of a language's words, which are searched for in texts and encoded in windows of them."""
-    words = [word for word in words if spelling.own(word)]
+    words = [word for word in words if spelling.alone(word)]
     places = find(texts, words, spelling, spaced=language not in UNSPACED)
     places = moved(places, texts, windows)
     within, mean = context_vectors(model, windows, places, len(words), layers, spelling.specials)
     numbers, contexts = np.unique(places.words, return_counts=True)
     first, last = spelling.specials[0], spelling.specials[-1]
-    spelled = [spelling.own(words[number]) for number in numbers]
+    spelled = [spelling.alone(words[number]) for number in numbers]
     alone = word_vectors(model, spelled, layers, (first, last)) if spelled else within[:, numbers]
     rows = {words[number]: row for row, number in enumerate(numbers)}
     return Language(rows, contexts, {CONTEXTS: within[:, numbers], ALONE: alone}, mean)

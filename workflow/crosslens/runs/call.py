@@ -1,11 +1,11 @@
-"""How Snakemake was called, and the command that makes a file again."""
+"""The call of Snakemake, and the command that makes a file again."""
 
 import os
 import shlex
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 
-COMMAND = "CROSSLENS_COMMAND"  # environment variable: how Snakemake was called (`called`); jobs inherit it, on a cluster too
+COMMAND = "CROSSLENS_COMMAND"  # environment variable: the call of Snakemake (`called`); jobs inherit it, on a cluster too
 
 
 def called(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
@@ -16,14 +16,14 @@ def called(arguments: Sequence[str], environment: Mapping[str, str] = os.environ
     parser.add_argument("--directory", "-d")
     parser.add_argument("--configfile", "--configfiles", nargs="+")
     parser.add_argument("--config", "-C", nargs="*")
-    known, _ = parser.parse_known_args(arguments)
+    options, _ = parser.parse_known_args(arguments)
     words = ["snakemake"]
-    for option, value in vars(known).items():
+    for option, value in vars(options).items():
         if value:
             words += [f"--{option}", *([value] if isinstance(value, str) else value)]
-    return shlex.join([*words, *["--"][: bool(known.configfile or known.config)]])  # a target is not one more file or value
+    return shlex.join([*words, *["--"][: bool(options.configfile or options.config)]])  # a target is not one more file or value
 
 
-def command(made: str | os.PathLike[str]) -> str | None:
+def command(target: str | os.PathLike[str]) -> str | None:
     """The command that makes a file again; None outside a run of the workflow."""
-    return f"{call} {shlex.quote(os.fspath(made))}" if (call := os.environ.get(COMMAND)) else None
+    return f"{call} {shlex.quote(os.fspath(target))}" if (call := os.environ.get(COMMAND)) else None

@@ -1,9 +1,13 @@
-"""Errors that a user can cause and mend."""
+"""Errors that a user can cause and correct."""
 
 import errno
 import reprlib
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of an OSError: what was to be written, not what was read, is at fault
+NO_ROOM = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+)  # of an OSError: the file that was being written is at fault, not the one that was read
 
 
 def shown(text: str, length: int = 200) -> str:
@@ -20,7 +24,7 @@ class DataError(ValueError):
 
 
 class _Short(reprlib.Repr):
-    """Builds no more of a value than is shown: neither a million entries nor a number of a million digits."""
+    """A repr that builds only the part of a value that is shown, not a million entries or digits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,5 +36,5 @@ class _Short(reprlib.Repr):
 
 
 def short(value: object, length: int = 80) -> str:
-    """A value as repr shows it, at most `length` characters: cut before it is built."""
+    """The first `length` characters of a value's repr, without building all of it."""
     return _Short().repr(value)[:length]

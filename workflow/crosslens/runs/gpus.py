@@ -1,8 +1,8 @@
-"""Several GPUs on one machine without a scheduler: each job takes its own, and holds it until its process ends.
+"""Distribution of several GPUs on one machine without a scheduler: each job locks its own until its process ends.
 
-`snakemake --cores 16 --resources gpu=4` runs as many jobs as there are GPUs, but Snakemake only counts them. Which one a job
-gets is decided here, by a lock for each GPU that the kernel releases however the process ends. SLURM hands out those of a job;
-jobs of Snakemake that run within one share them likewise.
+`snakemake --cores 16 --resources gpu=4` runs as many jobs as there are GPUs, but Snakemake only counts them. Which GPU a job gets
+is decided here, by a lock for each GPU, which the kernel releases however the process ends. SLURM assigns GPUs to its jobs; jobs
+of Snakemake within one of these share them in the same way.
 """
 
 import fcntl
@@ -21,50 +21,50 @@ _HELD: list[int] = []  # open files, which lock GPUs
 
 
 def take(number: int, log: logging.Logger, folder: Path | None = None) -> list[str]:
-    """Let this process see so many GPUs that no other job of this user holds; waits until there are as many. Before CUDA begins.
+    """Wait for `number` GPUs that no other job of this user holds, make only these visible, and return their numbers.
 
-    Returns their numbers; [] where nothing is to be shared out and the environment stays as it is: no GPU is asked for, a
-    scheduler has given the job just these, or there is one at most, which jobs share. Where CUDA_VISIBLE_DEVICES lists some,
-    those are all.
+    Must be called before CUDA is initialised. Returns [] and leaves the environment unchanged if no GPU is requested, if a
+    scheduler has assigned just as many, or if there is at most one, which jobs share. If CUDA_VISIBLE_DEVICES lists GPUs, there
+    are no others.
     """
-    found, job = available(), next(filter(None, map(os.environ.get, SCHEDULERS)), None)
-    if job and len(found) <= number:
+    gpus, job = available(), next(filter(None, map(os.environ.get, SCHEDULERS)), None)
+    if job and len(gpus) <= number:
         return []
-    number = min(number, len(found))  # a batch in more parts than there are GPUs
-    if not number or len(found) == 1:
+    number = min(number, len(gpus))  # a batch in more parts than there are GPUs
+    if not number or len(gpus) == 1:
         return []
     name = "-".join(filter(None, ("crosslens-gpus", str(os.getuid()), job)))  # GPUs of two jobs may have the same numbers
     folder = folder or Path(tempfile.gettempdir(), name)
     folder.mkdir(mode=0o700, exist_ok=True)
     waited = False
-    while not (taken := _some(found, number, folder)):
+    while not (locked := _some(gpus, number, folder)):
         if not waited:
             log.info("waiting for %d of %d GPUs, which other jobs hold: --resources gpu=%d starts fewer jobs", number,
-                     len(found), len(found))  # fmt: skip
+                     len(gpus), len(gpus))  # fmt: skip
         waited = True
         time.sleep(SECONDS)
-    os.environ[VISIBLE] = ",".join(taken)
-    log.info("GPU %s of %d", os.environ[VISIBLE], len(found))
-    return taken
+    os.environ[VISIBLE] = ",".join(locked)
+    log.info("GPU %s of %d", os.environ[VISIBLE], len(gpus))
+    return locked
 
 
 def available() -> list[str]:
-    """GPUs that this process may use: those that CUDA_VISIBLE_DEVICES lists, else all that nvidia-smi does."""
+    """GPUs that this process may use: those of CUDA_VISIBLE_DEVICES, else all that nvidia-smi lists."""
     if VISIBLE in os.environ:
-        return [each for each in os.environ[VISIBLE].split(",") if each and each != "-1"]
+        return [gpu for gpu in os.environ[VISIBLE].split(",") if gpu and gpu != "-1"]
     if not shutil.which("nvidia-smi"):
         return []
     listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True)
     return [str(number) for number, _ in enumerate(filter(None, listed.stdout.splitlines()))] if not listed.returncode else []
 
 
-def _some(found: list[str], number: int, folder: Path) -> list[str]:
-    """So many GPUs that are free, locked; none where there are fewer: two jobs that hold half each would wait for ever."""
+def _some(gpus: list[str], number: int, folder: Path) -> list[str]:
+    """Lock `number` free GPUs and return them; none if there are fewer, since two jobs with half each would wait for ever."""
     choosing = os.open(folder / "choice.lock", os.O_CREAT | os.O_RDWR)
     fcntl.flock(choosing, fcntl.LOCK_EX)
     locks: dict[str, int] = {}
     try:
-        for gpu in found:
+        for gpu in gpus:
             lock = os.open(folder / f"{gpu}.lock", os.O_CREAT | os.O_RDWR)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Facts about a process and its machine that logs and records state."""
+"""Facts about a process and its machine, for logs and records."""
 
 import platform
 import resource
@@ -14,14 +14,14 @@ PEAK_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes that ru_maxrss coun
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
-    """Versions of Python and of the installed packages that matter; nothing is imported."""
-    found = {"python": platform.python_version()}
+    """Versions of Python and of installed packages, without importing them."""
+    versions_by_package = {"python": platform.python_version()}
     for package in packages:
         try:
-            found[package] = metadata.version(package)
+            versions_by_package[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             pass  # a rule's own environment holds only what it needs
-    return found
+    return versions_by_package
 
 
 def machine(threads: int, precision: str = "float32") -> dict[str, Any]:
@@ -55,5 +55,5 @@ def revision() -> str | None:
 
 
 def peak_memory() -> int:
-    """Most bytes that this process held at a time."""
+    """Largest memory of this process so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT

@@ -1,4 +1,4 @@
-"""Progress through long work, with the time left."""
+"""Progress of long work, with the remaining time."""
 
 import logging
 import sys
@@ -15,24 +15,24 @@ EVERY = 10.0  # seconds between two lines of progress
 
 
 class Progress:
-    """Progress through `total` things: a line in the log at most every ten seconds, and a bar on a terminal.
+    """Progress through `total` things, named `unit`: a line in the log at most every ten seconds, and a bar on a terminal.
 
     `with Progress(n, "tokens", log) as progress: ... progress.advance(512)`, or, for a loop over single things,
     `for language in Progress(len(languages), "languages", log).over(languages): ...`
     """
 
-    def __init__(self, total: int, what: str, log: logging.Logger) -> None:
-        """Count from now."""
-        # Not at the top: every script imports this module, and many are done before they would have imported rich.
+    def __init__(self, total: int, unit: str, log: logging.Logger) -> None:
+        """Begin to count."""
+        # Imported late: every script imports this module, and many finish in less time than the import of rich takes.
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        self.total, self.what, self.log, self.done = total, what, log, 0
+        self.total, self.unit, self.log, self.done = total, unit, log, 0
         self.began = self.reported = time.monotonic()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Bar(*columns, transient=True, disable=not sys.stderr.isatty())
-        self._bar.console.stderr = True  # stdout is for what a command answers
-        self._task = self._bar.add_task(what, total=total)
+        self._bar.console.stderr = True  # stdout is for the output of commands
+        self._task = self._bar.add_task(unit, total=total)
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -40,10 +40,10 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """Say how fast it went and how much memory it took; after an error, how far it came."""
+        """Log speed and peak memory; after an error, also how far the work came."""
         self._bar.stop()
         took = time.monotonic() - self.began
-        done = f"{self.done} {self.what}" if kind is None else f"stopped after {self.done} of {self.total} {self.what}"
+        done = f"{self.done} {self.unit}" if kind is None else f"stopped after {self.done} of {self.total} {self.unit}"
         rate, peak = self.done / (took or 1), peak_memory() / 2**30
         self.log.info("%s in %s, %.1f per second, peak memory %.2f GiB", done, duration(took), rate, peak)
 
@@ -55,11 +55,11 @@ class Progress:
         if now - self.reported >= EVERY and self.done:
             self.reported = now
             rate = self.done / (now - self.began)
-            left = duration(max(0, self.total - self.done) / rate)
-            self.log.info("%s: %d of %d, %.1f per second, %s left", self.what, self.done, self.total, rate, left)
+            remaining = duration(max(0, self.total - self.done) / rate)
+            self.log.info("%s: %d of %d, %.1f per second, %s left", self.unit, self.done, self.total, rate, remaining)
 
     def over(self, things: Iterable[T]) -> Iterator[T]:
-        """Yield the things and count each when the next one is asked for."""
+        """Yield the things, and count each when the next one is requested."""
         with self:
             for thing in things:
                 yield thing

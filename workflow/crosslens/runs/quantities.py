@@ -1,8 +1,8 @@
-"""Durations and sizes as they are read."""
+"""Durations and sizes in readable form."""
 
 
 def duration(seconds: float) -> str:
-    """A time as one reads it: 42 s, 3 min 20 s, 2 h 05 min."""
+    """A duration in readable form: 42 s, 3 min 20 s, 2 h 05 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
@@ -10,7 +10,7 @@ def duration(seconds: float) -> str:
 
 
 def readable(size: int) -> str:
-    """Bytes as one reads them: 17.9 MB."""
+    """A number of bytes in readable form: 17.9 MB."""
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
         if size >= 10**power:
             return f"{size / 10**power:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""SIGTERM, as a cluster sends at the time limit, and Ctrl-C: they end a job at once, or where nothing is lost by it."""
+"""Handling of SIGTERM, which a cluster sends at the time limit, and Ctrl-C: a job ends at once, or where nothing is lost."""
 
 import signal
 from collections.abc import Iterator
@@ -9,30 +9,30 @@ NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stopped(BaseException):
-    """A job was asked to end. No Exception: whoever mends errors shall not mend this."""
+    """A signal to end the job. It is not an Exception, so that handlers of errors do not catch it."""
 
     def __init__(self, number: int) -> None:
-        """kept: what the next run goes on from, as the last words of the line that a user reads."""
+        """Make an exception for a signal. Its attribute kept ends the message: from where the next run continues."""
         super().__init__(number)
         self.number, self.kept = number, ""
 
     def __str__(self) -> str:
-        """The line that a user reads."""
+        """The message to the user."""
         name = signal.Signals(self.number).name
         return f"stopped by {'Ctrl-C' if self.number == signal.SIGINT else name}{self.kept and f': {self.kept}'}"
 
     @property
     def status(self) -> int:
-        """The exit status, as shells have it."""
+        """The exit status by the convention of shells."""
         return 128 + self.number
 
 
-_asked: int | None = None  # the signal that came
-_held = False  # whether it has to wait
+_asked: int | None = None  # number of the signal that was received
+_held = False  # whether signals have to wait
 
 
 def handle() -> None:
-    """From now on let signals raise Stopped in the main thread. One that is ignored, as of a job in the background, stays so."""
+    """Let signals raise Stopped in the main thread from now on; ignored ones, as in background jobs, stay ignored."""
     global _asked, _held
     _asked, _held = None, False
     for number in NUMBERS:
@@ -41,13 +41,13 @@ def handle() -> None:
 
 
 def ignore() -> None:
-    """Nothing is left that a signal could end: what follows takes a moment."""
+    """Ignore signals from now on, because the remaining work takes a moment only."""
     for number in NUMBERS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def leave_to_parent() -> None:
-    """Of a process that helps another: Ctrl-C reaches both, and the other one ends both."""
+    """Ignore Ctrl-C in a child process, since it reaches the parent too, which ends both; SIGTERM ends the child."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -59,25 +59,25 @@ def _received(number: int, _: Any) -> None:
 
 
 def asked() -> int | None:
-    """The signal that came, if any."""
+    """Number of the signal that was received; None if there was none."""
     return _asked
 
 
 def check() -> None:
-    """Raise Stopped if a signal came and need not wait."""
+    """Raise Stopped if a signal was received and does not have to wait."""
     if not _held:
         check_now()
 
 
 def check_now() -> None:
-    """Raise Stopped if a signal came, within what is held at a point where it may end."""
+    """Raise Stopped if a signal was received, even within `held`, at a point where the work may end."""
     if _asked is not None:
         raise Stopped(_asked)
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """What must not be left half done: a signal waits for the end of the block."""
+    """Run a block that must not be interrupted: signals wait for its end."""
     with _set(True):
         yield
     check()
@@ -85,7 +85,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def released() -> Iterator[None]:
-    """Within what is held, what may be left half done."""
+    """Within `held`, run a block that may be interrupted."""
     with _set(False):
         check()
         yield

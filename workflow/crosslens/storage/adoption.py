@@ -1,9 +1,9 @@
-"""Snakemake's records of artefacts, kept in their seals, so that copied, moved and restored results are judged as if made here.
+"""Copies of Snakemake's records in the seals of artefacts, so that copied, moved and restored results are not built again.
 
-Snakemake notes in .snakemake how each output was made: params, inputs, times. A copy of that stands in the seal of the output,
-with the identity of each input, and goes where the output goes. `settle` has both agree: seals take over what Snakemake noted of
-a job, and where Snakemake has no record of an artefact, or that of another, it takes over what the seal says. Whether that still
-fits is for Snakemake to judge, and a rerun has Snakemake's reason.
+Snakemake records in .snakemake how each output was made: params, inputs, times. The seal of the output has a copy of the record,
+with the identity of each input, which moves with the output. `settle` makes both agree: seals take over the records of finished
+jobs, and where Snakemake has no record of an artefact, or that of another, it takes over the seal's. Whether the record still
+fits is left to Snakemake, so that a rerun has Snakemake's reason.
 """
 
 import json
@@ -21,10 +21,10 @@ from typing import Any
 from crosslens.storage.seals import SUMS, Seal, digest, read_seal
 
 FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws", "models", "states", "measures", "scores")
-"""Folders of results in which every visible file belongs to an artefact, but for BESIDE."""
-BESIDE = re.compile(r"checkpoint\.safetensors|.*\.(damaged|wrong)")  # what trainings and downloads leave beside their outputs
-TIMESTAMP = ".snakemake_timestamp"  # whose time Snakemake takes for that of the folder
-EQUAL, ROUNDED = 1e-3, 2.0  # seconds: times that are the same, and by how much a file system may have rounded them
+"""Folders of results in which every visible file belongs to an artefact, except those of BESIDE."""
+BESIDE = re.compile(r"checkpoint\.safetensors|.*\.(damaged|wrong)")  # files of trainings and downloads beside their outputs
+TIMESTAMP = ".snakemake_timestamp"  # file whose time Snakemake takes for that of its folder
+EQUAL, ROUNDED = 1e-3, 2.0  # seconds: largest difference of equal times, and of times that a file system has rounded
 ENDTIME = re.compile(r'"endtime": ([0-9]+\.?[0-9]*)')  # in a record: quotes inside its strings are escaped
 PLACE = "{results}/"  # stands for the folder of results in the records of seals: it may have another name elsewhere
 
@@ -40,17 +40,19 @@ class Records:
         self._prefix = json.dumps(f"{results}/")[1:-1]
 
     def settle(self, names: Iterable[str], *, writes: bool) -> str:
-        """Have Snakemake's records and the seals agree; returns a line where Snakemake had none of an artefact as it is, else "".
+        """Make Snakemake's records and the seals agree; return a line on artefacts that Snakemake had no record of, or "".
 
-        Times become those of the making, since a copy is not newer than what was made of it. An artefact of which nobody knows
-        how it was made gets a record that fits nothing. names: artefacts outside FOLDERS, below the results. writes: whether
-        seals may be written, which a dry run leaves as they are.
+        Modification times become those of the making, so that a copy is not newer than what was made from it. An artefact without
+        any record gets one that fits nothing. names: artefacts outside FOLDERS, below the results. writes: whether seals may be
+        written, which a dry run does not do.
         """
         artefacts = dict(self._artefacts(names))
         seals = {artefact: seal for artefact, seal in artefacts.items() if seal}
         judged: Counter[str] = Counter()
         for artefact, seal in artefacts.items():
-            with suppress(OSError, ValueError):  # gone meanwhile, another user's, read-only, or damaged, which its readers say
+            with suppress(
+                OSError, ValueError
+            ):  # removed meanwhile, another user's, read-only, or damaged, which is reported when it is read
                 judged[self._judge(artefact, seal, seals, writes) if seal else self._unsealed(artefact)] += 1
         adopted, unknown = judged["adopted"], judged["unknown"]
         parts = [f"{adopted} judged by seal"] * bool(adopted)
@@ -59,32 +61,34 @@ class Records:
         return f"{self.results}: {total} of which Snakemake has no record as of now: {', '.join(parts)}" if parts else ""
 
     def _judge(self, artefact: str, seal: Seal, seals: Mapping[str, Seal], writes: bool) -> str:
-        """Settle the record of a sealed artefact; returns adopted, unknown, or "" where Snakemake knew."""
+        """Settle the record of a sealed artefact; return "adopted", "unknown", or "" if Snakemake's record was right."""
         record = self._read(artefact)
-        kept = self._kept(artefact, seal, seals, record)
-        time, recorded, made = _time(artefact), _endtime(record), _endtime(kept)
-        if record and record == kept and abs(time - made) < EQUAL or self._unfinished(artefact):
+        expected = self._sealed_record(artefact, seal, seals, record)
+        time, recorded, end_time = _time(artefact), _endtime(record), _endtime(expected)
+        if record and record == expected and abs(time - end_time) < EQUAL or self._unfinished(artefact):
             return ""
-        newer = record != kept and abs(time - recorded) < min(ROUNDED, abs(time - made))  # made or touched here after the seal
+        newer = record != expected and abs(time - recorded) < min(
+            ROUNDED, abs(time - end_time)
+        )  # made or touched here after the seal
         if newer and self._placed(artefact, seal) and _parsed(record):
             if writes:
                 self._keep(artefact, seal, record, seals)
             return ""
-        if not kept:  # one that is newer than Snakemake's record was sealed by hand: what reads it runs again
+        if not expected:  # one that is newer than Snakemake's record was sealed by hand: what reads it runs again
             return "" if 0 < recorded < time else self._forget(artefact, record)
-        if record != kept:
-            self._write(artefact, kept)
-        if made and abs(time - made) >= EQUAL and not _edited(Path(artefact), seal):
-            os.utime(_timed(artefact), (made, made))
-        return "adopted" if recorded != made else ""
+        if record != expected:
+            self._write(artefact, expected)
+        if end_time and abs(time - end_time) >= EQUAL and not _edited(Path(artefact), seal):
+            os.utime(_timed(artefact), (end_time, end_time))
+        return "adopted" if recorded != end_time else ""
 
     def _unsealed(self, artefact: str) -> str:
-        """The same for a visible file without a seal, unless there is a record of it or of a folder that it is in."""
+        """Settle the record of a visible file without a seal, unless it or a folder around it has a record."""
         within = [str(folder) for folder in Path(artefact).parents if folder.is_relative_to(self.results)]
         return "" if any(map(self._read, (artefact, *within))) else self._forget(artefact, "")
 
     def _forget(self, artefact: str, record: str) -> str:
-        """Have nothing fit an artefact."""
+        """Give an artefact a record that fits nothing; return "unknown", or "" if it had this record."""
         unknown = self._unfit("no record of how it was made")
         if record == unknown:
             return ""
@@ -92,43 +96,43 @@ class Records:
         return "unknown"
 
     def _unfit(self, reason: str) -> str:
-        """A record that fits nothing; Snakemake shows the reason among the params."""
+        """Return a record that fits nothing; Snakemake shows the reason among the params."""
         return json.dumps({"params": [reason], "record_format_version": self.version})
 
-    def _kept(self, artefact: str, seal: Seal, seals: Mapping[str, Seal], record: str) -> str:
-        """The record in a seal, as Snakemake would have written it here; "" where there is none. record: that of Snakemake.
+    def _sealed_record(self, artefact: str, seal: Seal, seals: Mapping[str, Seal], record: str) -> str:
+        """Return the record of a seal as Snakemake would have written it here; "" if there is none. record: that of Snakemake.
 
-        One of which an input is another than now fits nothing, nor does that of an artefact in another's place.
+        The record is made to fit nothing if an input has changed since, or if the artefact belongs to another place.
         """
         if not self._placed(artefact, seal):
             return self._unfit(f"made as {seal.notes['artefact']}")
         text = seal.notes.get("record", "").replace(PLACE, self._prefix)
         inputs = {f"{self.results}/{name}": identity for name, identity in _parsed(seal.notes.get("inputs", "")).items()}
-        others = [path for path, identity in inputs.items() if path in seals and seals[path].identity != identity]
-        if text == record and not others:
+        changed_inputs = [path for path, identity in inputs.items() if path in seals and seals[path].identity != identity]
+        if text == record and not changed_inputs:
             return text
         values = _parsed(text)
         if not values.keys() >= {"input", "params", "endtime"}:
             return ""
-        ordered, reasons = sorted(values["input"]), [f"made from another {path}" for path in others]
+        ordered, reasons = sorted(values["input"]), [f"made from another {path}" for path in changed_inputs]
         if ordered == values["input"] and not reasons:
             return text
         return json.dumps(values | {"input": ordered, "params": [*values["params"], *reasons]})
 
     def _placed(self, artefact: str, seal: Seal) -> bool:
-        """Whether a seal is of the artefact that it lies with."""
+        """Whether a seal belongs to the artefact in whose place it is."""
         return seal.notes.get("artefact", self._place(artefact)) == self._place(artefact)
 
     def _keep(self, artefact: str, seal: Seal, record: str, seals: Mapping[str, Seal]) -> None:
-        """Write a record into a seal. An input that is newer than the artefact may be another than it was made of: left out."""
-        made, inputs = _endtime(record), [path for path in _parsed(record).get("input", []) if path in seals]
-        identities = {self._place(path): seals[path].identity for path in inputs if _time(path) <= made}
+        """Write a record into a seal, without inputs newer than the artefact, which may not be those it was made from."""
+        end_time, inputs = _endtime(record), [path for path in _parsed(record).get("input", []) if path in seals]
+        identities = {self._place(path): seals[path].identity for path in inputs if _time(path) <= end_time}
         moveable = re.sub(rf"(?<=[\"']){re.escape(self._prefix)}", PLACE, record)
         notes = {"artefact": self._place(artefact), "record": moveable, "inputs": json.dumps(identities)}
         replace(seal, notes=notes).write()
 
     def _artefacts(self, names: Iterable[str]) -> Iterator[tuple[str, Seal | None]]:
-        """Paths of artefacts, and their seals. Links are not followed: what lies elsewhere is another folder's."""
+        """Yield paths of artefacts and their seals. Links are not followed, as their targets belong to other folders."""
         yield from ((path, _seal(path)) for name in names if os.path.isfile(path := f"{self.results}/{name}"))
         waiting = [f"{self.results}/{folder}" for folder in FOLDERS]
         while waiting:
@@ -150,7 +154,7 @@ class Records:
         return artefact.removeprefix(f"{self.results}/")
 
     def _read(self, artefact: str) -> str:
-        """Snakemake's record of an artefact; "" where it has none."""
+        """Return Snakemake's record of an artefact; "" if it has none."""
         try:
             return self._file("metadata", artefact).read_text("utf-8", errors="replace")
         except FileNotFoundError:
@@ -164,34 +168,34 @@ class Records:
         file.chmod(0o660)  # as Snakemake has it
 
     def _unfinished(self, artefact: str) -> bool:
-        """Whether a job is at it, or was killed."""
+        """Whether a job is making the artefact, or was killed while doing so."""
         return self._file("incomplete", artefact).exists()
 
     def _file(self, kind: str, artefact: str) -> Path:
-        """Where Snakemake notes something of an output: named in base64, in pieces where that is too long for a name."""
+        """Return the path of Snakemake's record of a kind on an output: named in base64, in pieces if that is too long."""
         name = urlsafe_b64encode(artefact.encode()).decode()
         pieces = [name[start : start + self._longest] for start in range(0, len(name), self._longest)]
         return self.folder.joinpath(kind, *(f"@{piece}" for piece in pieces[:-1]), pieces[-1])
 
     @cached_property
     def _longest(self) -> int:
-        """Characters of a piece: one less than a name may have."""
+        """Return the number of characters of a piece: one fewer than a file name may have."""
         return ((os.pathconf(self.folder, "PC_NAME_MAX") if self.folder.is_dir() else 0) or 255) - 1
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """A JSON object; empty where the text is none."""
+    """A JSON object; empty if the text is not one."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _endtime(record: str) -> float:
-    """When an artefact was made, by its record: the time that it had; 0 where that is not known."""
-    found = ENDTIME.search(record)
-    return float(found[1]) if found else 0.0
+    """The time at which an artefact was made, by its record; 0 if unknown."""
+    match = ENDTIME.search(record)
+    return float(match[1]) if match else 0.0
 
 
 def _seal(artefact: str) -> Seal | None:
@@ -202,7 +206,7 @@ def _seal(artefact: str) -> Seal | None:
 
 
 def _timed(artefact: str) -> str:
-    """Whose time is that of an artefact."""
+    """The path whose modification time is that of an artefact."""
     timestamp = f"{artefact}/{TIMESTAMP}"
     return timestamp if os.path.exists(timestamp) else artefact
 
@@ -212,7 +216,7 @@ def _time(artefact: str) -> float:
 
 
 def _edited(path: Path, seal: Seal) -> bool:
-    """Whether a file was written again since it was sealed, which its readers are to notice: only one that is newer is read."""
+    """Whether a file has changed since it was sealed; its content is read only if it is newer than its seal."""
     if path.is_dir() or path.stat().st_mtime <= seal.file.stat().st_mtime:
         return False
     return digest(path) != seal.digests.get(path)

@@ -1,7 +1,7 @@
-"""Small files that planning reads, whatever a user put in their place: regular files alone, up to a size.
+"""Reading of small files during planning, restricted to regular files of limited size.
 
-Tables, YAML and JSON that describe a study have some ten kilobytes. A pipe, a device or a file of zeros without end ends in one
-line here, where it would hang or fill the memory.
+Tables, YAML and JSON that describe a study have some ten kilobytes. A pipe, a device or an endless file of zeros causes a
+one-line error here, where it would otherwise hang or fill the memory.
 """
 
 import json
@@ -17,7 +17,7 @@ LARGEST_JSON = 10**7  # bytes: config.json of an encoder names its labels, of wh
 
 
 def regular(path: Path) -> int:
-    """Bytes of a regular file. Raises DataError for a folder, pipe or device, OSError where there is none."""
+    """Size of a regular file in bytes. Raises DataError for a folder, pipe or device, OSError if the path does not exist."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise DataError(f"{path}: expected a file, found {_kind(status.st_mode)}; put the file itself there")
@@ -25,9 +25,9 @@ def regular(path: Path) -> int:
 
 
 def read_text(path: Path, largest: int = LARGEST) -> str:
-    """Text of a small file in UTF-8. Raises DataError where it is no regular file, larger than `largest` bytes or other bytes.
+    """Text of a small file in UTF-8.
 
-    OSError where it may not be read.
+    Raises DataError if it is not a regular file, larger than `largest` bytes or not UTF-8, OSError if it may not be read.
     """
     size = regular(path)
     if size <= largest:  # a file that grows, or that pretends to be empty, is cut
@@ -43,13 +43,13 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Content of a small file of JSON. Raises DataError where it is none, OSError where it may not be read."""
+    """Content of a small JSON file. Raises DataError if it is not valid, OSError if it may not be read."""
     try:
         return json.loads(read_text(path, LARGEST_JSON))
     except DataError:
         raise
-    except (ValueError, RecursionError) as error:  # the latter: brackets in brackets
-        raise DataError(f"{path}: expected JSON, found a fault: {' '.join(str(error).split()):.200}; correct it") from None
+    except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets
+        raise DataError(f"{path}: not valid JSON: {' '.join(str(error).split()):.200}; correct it") from None
 
 
 def _kind(mode: int) -> str:

@@ -1,4 +1,4 @@
-"""What files outside the results hold: digests of their content, read once for as long as a file stays the same."""
+"""Digests of files outside the results, cached as long as a file stays the same."""
 
 import json
 import time
@@ -11,23 +11,23 @@ from crosslens.runs.quantities import readable
 from crosslens.storage.bounded import regular
 from crosslens.storage.files import sha256, written
 
-SLOW = 0.01  # seconds of reading that are worth writing down
-SPARSE = 100  # times the room it takes on the disk that a file's size may be, as of file systems that compress
-LARGE = 10**9  # bytes from which it matters
-FRESH = 10**9  # nanoseconds in which a file can change twice under one stamp, by the clocks of file systems
+SLOW = 0.01  # seconds of reading after which the cache is saved
+SPARSE = 100  # largest ratio of a file's size to its room on the disk; file systems may compress
+LARGE = 10**9  # bytes from which that ratio is checked
+FRESH = 10**9  # nanoseconds within which a file can change without a new stamp, because clocks of file systems are coarse
 
 
 def stamp(path: Path) -> list[int]:
-    """What changes with every writing, renaming or replacing of a file, as with some touches: size, times, inode."""
+    """Size, times and inode of a file, which change when it is written, renamed or replaced."""
     status = path.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 class Cache:
-    """What was computed from files, in a file of JSON in `.snakemake`: NAME -> [stamp, value]."""
+    """Values computed from files, in a JSON file in `.snakemake`: NAME -> [stamp, value]."""
 
     def __init__(self, file: Path | None) -> None:
-        """Take the values of earlier calls; without a file nothing is left behind."""
+        """Read the values of earlier calls; None: nothing is stored."""
         self.file, self.changed = file, False
         self.entries: dict[str, list[Any]] = {}
         if file and file.exists():
@@ -35,10 +35,10 @@ class Cache:
                 entries = json.loads(file.read_text(encoding="utf-8"))
                 self.entries = {name: entry for name, entry in entries.items() if len(entry) == 2}
             except (OSError, ValueError, TypeError, AttributeError):
-                pass  # damaged, which is as good as none
+                pass  # a damaged cache counts as empty
 
     def value(self, name: str, stamp: list[int], compute: Callable[[], Any]) -> Any:
-        """The value for a stamp, computed where it is not known."""
+        """The value of a name under a stamp, computed if it is not cached."""
         entry = self.entries.get(name)
         if entry is None or entry[0] != stamp:
             entry = self.entries[name] = [stamp, compute()]
@@ -46,13 +46,13 @@ class Cache:
         return entry[1]
 
     def save(self) -> None:
-        """Write what is new, whole or not at all: jobs on several nodes may write at once."""
+        """Write the cache atomically if it has changed: jobs on several nodes may write at the same time."""
         if self.file and self.changed:
             try:
                 with written(self.file) as temporary:
                     temporary.write_text(json.dumps(self.entries), encoding="utf-8")
             except OSError:
-                pass  # a read-only working copy goes without
+                pass  # a read-only working copy has no cache
         self.changed = False
 
 
@@ -60,23 +60,24 @@ class Contents:
     """Digests of files' contents."""
 
     def __init__(self, file: Path | None = None) -> None:
-        """Take the digests of earlier calls from a file in `.snakemake`."""
+        """Read the digests of earlier calls from a file in `.snakemake`."""
         self.cache, self.unsaved = Cache(file), 0.0  # seconds of reading
-        self.digests: dict[tuple[Path, str], str] = {}  # that this process has asked for
+        self.digests: dict[tuple[Path, str], str] = {}  # digests that this process has computed or looked up
 
-    def __call__(self, path: Path, read: Callable[[Path], str] = sha256, part: str = "") -> str:
-        """Hex digest of a file's content, by default its sha256; where `read` computes another, `part` says of what.
+    def __call__(self, path: Path, compute: Callable[[Path], str] = sha256, part: str = "") -> str:
+        """Hex digest of a file's content, by default its sha256.
 
-        Raises DataError where it is no regular file, or one of zeros that take no room; OSError where it may not be read.
+        compute: function that computes it. part: name of the digested part, if `compute` is not the default. Raises DataError if
+        it is not a regular file or a sparse one, OSError if it may not be read.
         """
         if (path, part) not in self.digests:
             check_whole(path)
             before = stamp(path)
             if time.time_ns() - max(before[1:3]) < FRESH:
-                self.digests[path, part] = read(path)
+                self.digests[path, part] = compute(path)
             else:
                 began = time.perf_counter()
-                self.digests[path, part] = self.cache.value(f"{part}{path}", before, lambda: read(path))
+                self.digests[path, part] = self.cache.value(f"{part}{path}", before, lambda: compute(path))
                 self.unsaved += time.perf_counter() - began
                 if self.unsaved > SLOW:
                     self.cache.save()
@@ -85,7 +86,7 @@ class Contents:
 
 
 def check_whole(path: Path) -> None:
-    """Raise DataError where a path is no regular file, or has less content than its size says; OSError where there is none."""
+    """Raise DataError if a path is not a regular file or is sparse, OSError if it does not exist."""
     size, room = regular(path), path.stat().st_blocks * 512
     if size > LARGE and size > SPARSE * room:
         raise DataError(f"{path}: expected a file with {readable(size)} of content, found {readable(room)}; copy it again")

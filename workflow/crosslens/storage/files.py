@@ -1,4 +1,4 @@
-"""Opening and writing files: compression by suffix, within bounds, and whole or not at all."""
+"""Opening and writing files: decompression by suffix within bounds, and atomic writing."""
 
 import bz2
 import glob
@@ -18,21 +18,21 @@ from typing import Any, BinaryIO, cast
 from crosslens.runs.errors import DataError
 
 OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-EXPANSION = 100  # times its own size that the content of a compressed file may be: text comes to 20 at most
-SMALL = 10**8  # bytes that any compressed file may unpack to
+EXPANSION = 100  # largest ratio of content to size of a compressed file; that of text is 20 at most
+SMALL = 10**8  # bytes to which any compressed file may expand
 
 
 class Budget:
-    """Bytes that a compressed file, and those inside it, may unpack to."""
+    """Number of bytes to which a compressed file, and those inside it, may expand."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.size = path, path.stat().st_size
-        self.limit = self.left = max(SMALL, EXPANSION * self.size)
+        self.limit = self.remaining = max(SMALL, EXPANSION * self.size)
 
     def take(self, number: int) -> None:
-        """Raise DataError where that is more than is left."""
-        self.left -= number
-        if self.left < 0:
+        """Subtract bytes from the budget. Raises DataError if it is exceeded."""
+        self.remaining -= number
+        if self.remaining < 0:
             raise DataError(
                 f"{self.path}: expands from {self.size} bytes to more than {self.limit // 10**6} MB, which no archive of "
                 "texts does: do not use this file; fetch it from its source"
@@ -40,35 +40,35 @@ class Budget:
 
 
 class Limited(io.RawIOBase):
-    """A decompressed stream that may not grow without end, not even where nothing is asked of it."""
+    """A decompressed stream that raises DataError once its budget is exceeded."""
 
     def __init__(self, stream: Any, budget: Budget) -> None:
         self.stream, self.budget = stream, budget
 
     def readable(self) -> bool:
-        """It is."""
+        """Whether the stream can be read, which is always so."""
         return True
 
     def seekable(self) -> bool:
-        """As the stream is."""
+        """Whether the stream can seek."""
         return bool(self.stream.seekable())
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        """As of any stream; a decompressed one reads up to there."""
+        """Move to a place, up to which a decompressed stream is read, and return it."""
         return int(self.stream.seek(place, whence))
 
     def tell(self) -> int:
-        """As of any stream."""
+        """Return the current place."""
         return int(self.stream.tell())
 
     def readinto(self, buffer: Any) -> int:
-        """As of any stream."""
+        """Fill a buffer and return the number of bytes read."""
         count = int(self.stream.readinto(buffer))
         self.budget.take(count)
         return count
 
     def close(self) -> None:
-        """The stream too."""
+        """Close this stream and the one below it."""
         self.stream.close()
         super().close()
 
@@ -76,7 +76,7 @@ class Limited(io.RawIOBase):
 def open_binary(path: Path) -> BinaryIO:
     """Open a file for reading, decompressed when its name ends in .xz, .gz or .bz2.
 
-    Reading raises DataError where it unpacks to more than a hundred times its size.
+    Reading raises DataError if the content exceeds a hundred times the size of the file.
     """
     if path.suffix not in OPENERS:
         return open(path, "rb")
@@ -84,23 +84,23 @@ def open_binary(path: Path) -> BinaryIO:
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file as it lies on disk."""
+    """Hex digest of a file's bytes."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def decompress(data: bytes) -> bytes:
-    """The content of whole bz2 streams. Raises EOFError where the last one is cut short, OSError where one is damaged or a bomb.
+    """The content of complete bz2 streams. Raises EOFError if the last is truncated, OSError if one is damaged or a bomb.
 
-    Unlike bz2.decompress, which ignores whatever follows the first stream and is no stream.
+    bz2.decompress, by contrast, ignores anything after the first stream that is not a stream.
     """
     parts: list[bytes] = []
-    left = max(SMALL, EXPANSION * len(data))
+    remaining = max(SMALL, EXPANSION * len(data))
     while data:
         stream = bz2.BZ2Decompressor()
-        parts.append(stream.decompress(data, left + 1))
-        left -= len(parts[-1])
-        if left < 0:
+        parts.append(stream.decompress(data, remaining + 1))
+        remaining -= len(parts[-1])
+        if remaining < 0:
             raise OSError("a compressed block that expands beyond all measure")
         if not stream.eof:
             raise EOFError("a compressed block that is cut short")
@@ -110,9 +110,9 @@ def decompress(data: bytes) -> bytes:
 
 @contextmanager
 def written(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its name when the block ends well and vanishes when it does not.
+    """Yield a temporary path beside `path`, which is renamed to `path` when the block succeeds and removed when it fails.
 
-    Works for a file and for a folder (an existing folder is replaced).
+    The block may write a file or a folder; an existing folder is replaced.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Delete a file or a folder, if it is there."""
+    """Delete a file or a folder if it exists."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
@@ -138,26 +138,26 @@ def remove(path: Path) -> None:
 
 
 def abandoned(path: Path) -> list[Path]:
-    """What kills have left of earlier attempts to write a path: of processes that have ended, elsewhere of at least a day ago."""
-    found = []
+    """Temporary files of killed processes that were writing a path; those of other hosts once they are a day old."""
+    leftovers = []
     for part in path.parent.glob(f".{glob.escape(path.name)}.part-*"):
         host, _, pid = part.name.rpartition(".part-")[2].rpartition("-")
         try:
             if host == platform.node():
                 os.kill(int(pid), 0)
             elif time.time() - part.stat().st_mtime > 86400:
-                found.append(part)
+                leftovers.append(part)
         except ProcessLookupError:
-            found.append(part)
+            leftovers.append(part)
         except (OSError, ValueError):
             pass  # another user's process, or a name that no part has
-    return found
+    return leftovers
 
 
 def share(path: Path) -> None:
-    """Give files the mode that the user's umask asks for: safetensors makes them readable for their owner alone."""
-    umask = os.umask(0o077)  # which cannot be read without being set
+    """Give files the mode of the user's umask, since safetensors makes them readable by their owner alone."""
+    umask = os.umask(0o077)  # it cannot be read without being set
     os.umask(umask)
-    for each in path.rglob("*") if path.is_dir() else [path]:
-        if each.is_file() and not each.is_symlink():
-            each.chmod(0o666 & ~umask)
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        if file.is_file() and not file.is_symlink():
+            file.chmod(0o666 & ~umask)

@@ -1,4 +1,4 @@
-"""Fingerprints of code and of environments: what makes Snakemake rerun a rule, and nothing else does.
+"""Fingerprints of code and of environments, which alone decide whether a change of code makes Snakemake rerun a rule.
 
 Passed to a rule as ``params: code=fingerprint("workflow/scripts/x.py")``, a fingerprint makes the rule rerun when its
 script, or a library module that the script imports, directly or not, changes in more than comments, docstrings,
@@ -23,7 +23,7 @@ from crosslens.storage.contents import Cache
 
 FORMAT = 4  # raise when the text that is hashed, or what the cache holds, changes
 FOLDERS = ("workflow", "workflow/scripts")  # on sys.path while a script runs, below the repository root
-SILENT = {  # they report, keep records, choose a GPU, or decide whether a file is read or a job may run
+SILENT = {  # modules that report, keep records, choose a GPU, or decide whether a file is read or a job may run
     "workflow/crosslens/papers/__init__.py",  # the list of papers
     "workflow/crosslens/runs/call.py",
     "workflow/crosslens/runs/errors.py",
@@ -44,8 +44,9 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _canonical(node: object) -> str:
-    """Text of a syntax tree without positions and empty fields, which differ between Python versions, and without words for
-    readers: docstrings, and the descriptions of pydantic's fields.
+    """Text of a syntax tree without positions and empty fields, which differ between Python versions, and without documentation.
+
+    Documentation is docstrings and the descriptions of pydantic's fields.
     """
     if isinstance(node, ast.AST):
         fields: dict[str, Any] = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
@@ -60,11 +61,11 @@ def _canonical(node: object) -> str:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node that may run: `if TYPE_CHECKING:` does not."""
+    """All nodes that may run, which the bodies of `if TYPE_CHECKING:` do not."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-            for other in child.orelse:
-                yield from (other, *_executed(other))
+            for statement in child.orelse:
+                yield from (statement, *_executed(statement))
         else:
             yield child
             yield from _executed(child)
@@ -87,32 +88,32 @@ def _imports(tree: ast.Module, path: str) -> list[str]:
 class Fingerprints:
     """Fingerprints of the scripts below `root`, the repository.
 
-    What each file holds is kept in `.snakemake` for as long as its mtime and size stay the same.
+    Digest and imports of each file are cached in `.snakemake` as long as its mtime and size stay the same.
     """
 
     def __init__(self, root: Path, *, cached: bool = True) -> None:
-        """Take the cache of earlier calls; `cached=False` leaves nothing behind."""
+        """Read the cache of earlier calls; `cached=False` uses and writes none."""
         self.root = Path(root)
         self._cache = Cache(self.root / ".snakemake" / "fingerprints.json" if cached else None)
-        self._fresh: dict[str, tuple[str, list[str]]] = {}  # path -> digest, imports: what this process has looked at
+        self._fresh: dict[str, tuple[str, list[str]]] = {}  # path -> digest and imports, of files that this process has read
         self._files: dict[str, list[str]] = {}
 
     def __call__(self, script: str) -> str:
-        """Sixteen hex digits for a script given relative to the repository."""
+        """Sixteen hex digits for a script, whose path is relative to the repository."""
         text = "".join(f"{path} {self._read(path)[0]}\n" for path in self.reached(script) if path not in SILENT)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def reached(self, script: str) -> list[str]:
         """The script and the project's files that it imports, directly or not."""
-        found: set[str] = set()
+        files: set[str] = set()
         waiting = [Path(script).as_posix()]
         while waiting:
             path = waiting.pop()
-            if path not in found:
-                found.add(path)
+            if path not in files:
+                files.add(path)
                 waiting += [file for module in self._read(path)[1] for file in self._locate(module)]
         self._cache.save()
-        return sorted(found)
+        return sorted(files)
 
     def foreign(self, script: str) -> dict[str, str]:
         """Top-level names of third-party packages that the script reaches, each with a file that imports it."""
@@ -146,7 +147,7 @@ class Fingerprints:
 
 
 def _parsed(file: Path, path: str) -> tuple[str, list[str]]:
-    """Digest and imports of a file, which messages call `path`."""
+    """Digest and imports of a file. path: its name in messages."""
     tree = ast.parse(file.read_bytes(), path)
     return hashlib.sha256(_canonical(tree).encode()).hexdigest(), _imports(tree, path)
 
@@ -160,8 +161,8 @@ def _pins(text: str) -> str:
 
 
 def pins(environment: Path) -> str:
-    """Hash of the versions that a conda environment file pins, blind to comments, order and layout.
+    """Digest of the versions that a conda environment file pins, independent of comments, order and layout.
 
-    As a rule's param it takes the place of the trigger `software-env`, which a comment or switching conda on sets off.
+    As a rule's param it replaces the trigger `software-env`, which also fires for a comment or when conda is switched on.
     """
     return _pins(Path(environment).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Parquet files that one step writes and another reads: the only place that opens them, so that none is read unverified."""
+"""Reading and writing of Parquet files; no other module opens them, so that none is read unverified."""
 
 import hashlib
 import json
@@ -18,9 +18,9 @@ METADATA, CONTENT = b"crosslens", b"content_sha256"  # keys of a file's metadata
 
 
 def write(table: pa.Table, path: Path, metadata: Mapping[str, Any] | None = None, **options: Any) -> None:
-    """Write a table, whole or not at all, with a digest of the file, another of its content, and checksums of its pages.
+    """Write a table atomically, with a digest of the file, another of its content, and checksums of its pages.
 
-    metadata: anything that JSON can hold, which `metadata(path)` gives back. options: as pyarrow's.
+    metadata: values that JSON can represent, which `metadata(path)` returns. options: those of pyarrow.
     """
     about = {METADATA: json.dumps(metadata, ensure_ascii=False, sort_keys=True).encode()} if metadata is not None else {}
     table = table.replace_schema_metadata({**about, CONTENT: content_digest(table).encode()})
@@ -29,9 +29,9 @@ def write(table: pa.Table, path: Path, metadata: Mapping[str, Any] | None = None
 
 
 def read(path: str | Path, **options: Any) -> pa.Table:
-    """A table, or some columns or rows of it; options as pyarrow's.
+    """A table, or some of its columns or rows. options: those of pyarrow.
 
-    Raises DataError where the file is not what was written, or has other columns than those that are asked for.
+    Raises DataError if the file has changed since it was written, or lacks a requested column.
     """
     file = verified(Path(path))
     try:
@@ -41,26 +41,26 @@ def read(path: str | Path, **options: Any) -> pa.Table:
 
 
 def schema(path: Path) -> pa.Schema:
-    """Columns of a file and their types, and its own metadata."""
+    """Columns of a file, their types, and its metadata."""
     return pq.read_schema(verified(path))
 
 
 def metadata(path: Path) -> dict[str, Any]:
-    """Metadata that `write` was given with a file, {} if none."""
-    stored = schema(path).metadata or {}
-    return dict(json.loads(stored.get(METADATA, b"{}")))
+    """Metadata with which a file was written; {} without."""
+    entries = schema(path).metadata or {}
+    return dict(json.loads(entries.get(METADATA, b"{}")))
 
 
 def content(path: Path) -> str | None:
-    """Digest of a file's content as `write` computed it; None where the file has none."""
-    stored = (schema(path).metadata or {}).get(CONTENT)
-    return stored.decode() if stored else None
+    """Digest of a file's content, as `write` stored it; None if the file has none."""
+    value = (schema(path).metadata or {}).get(CONTENT)
+    return value.decode() if value else None
 
 
 def content_digest(table: pa.Table) -> str:
     """sha256 of the names, types and values of a table's columns.
 
-    It is the same for equal data, whatever program wrote the file, in how many pieces, with which compression and metadata.
+    It is the same for equal data, independent of the program that wrote the file and of its chunks, compression and metadata.
     """
     digest = hashlib.sha256()
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -96,10 +96,10 @@ def _digest_values(chunks: Sequence[pa.Array], kind: pa.DataType, digest: "hashl
 
 
 def rows(path: Path) -> int:
-    """How many rows a file has."""
+    """Number of rows of a file."""
     return int(footer(verified(path)).num_rows)
 
 
 def footer(path: Path) -> pq.FileMetaData:
-    """What a file says of its columns and rows, not verified: for estimates, which read many files."""
+    """Metadata on a file's columns and rows, without verification: for estimates, which read many files."""
     return pq.read_metadata(path)

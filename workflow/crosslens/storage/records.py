@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what writes records does without
 RECORDS = pa.schema(
     [
         ("paper", pa.string()),
-        ("item", pa.string()),  # what is measured: task, language (of words), target_labels, ...
+        ("item", pa.string()),  # subject of the measurement: task, language (of words), target_labels, ...
         ("encoder", pa.string()),
         ("recipe", pa.string()),
         ("seed", pa.int64()),
@@ -25,18 +25,18 @@ RECORDS = pa.schema(
         ("language", pa.string()),  # 'all' for a value over all languages
         ("split", pa.string()),
         ("layer", pa.int64()),  # 0 is the embedding output
-        ("subspace", pa.string()),  # along whose directions states are read: a method of measures.subspaces
-        ("window", pa.string()),  # which of its coordinates: a kind of subspaces.windows
-        ("x", pa.int64()),  # and the number of them, or where they end
+        ("subspace", pa.string()),  # subspace along whose directions states are read: a method of measures.subspaces
+        ("window", pa.string()),  # window of its coordinates: a kind of numerics.windows
+        ("x", pa.int64()),  # number of coordinates in the window, or where they end
         ("measure", pa.string()),
         ("definition", pa.string()),  # how the number was computed
         ("value", pa.float64()),
         ("low", pa.float64()),  # 95 % interval
         ("high", pa.float64()),
-        ("n", pa.int64()),  # items that the value rests on
-        ("penalty", pa.float64()),  # of a probe: C that validation chose
-        ("gradient", pa.float64()),  # where its fit ended: largest component
-        ("converged", pa.bool_()),  # whether that is small enough
+        ("n", pa.int64()),  # number of items from which the value is computed
+        ("penalty", pa.float64()),  # C of a probe, selected by validation
+        ("gradient", pa.float64()),  # largest component of the gradient where its fit ended
+        ("converged", pa.bool_()),  # whether that is at most the tolerance
         ("weight", pa.float64()),  # of a shift
     ]
 )
@@ -49,9 +49,9 @@ def write(
     schema: pa.Schema = RECORDS,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write records; `common` fills the columns of the schema that all rows share, what neither gives is null.
+    """Write records. common: values that all rows share; columns that neither has are null.
 
-    metadata: how they were measured, for the record of a table (`provenance.write_record`).
+    metadata: facts on the measurement, for the record of a table (`provenance.write_record`).
     """
     full = [{name: common.get(name) for name in schema.names} | dict(row) for row in rows]
     unknown = {name for row in full for name in row} - set(schema.names) | set(common) - set(RECORDS.names)
@@ -63,22 +63,22 @@ def write(
 def read(paths: Iterable[str | Path]) -> "pd.DataFrame":
     """Records of several files, or of none."""
     tables = [RECORDS.empty_table(), *(parquet.read(path, schema=RECORDS) for path in paths)]
-    found: pd.DataFrame = pa.concat_tables(tables).to_pandas()
-    return found
+    records: pd.DataFrame = pa.concat_tables(tables).to_pandas()
+    return records
 
 
 def gather(paths: Iterable[str | Path], output: Path) -> None:
-    """Put record files into one."""
+    """Concatenate files of records into one."""
     tables = [parquet.read(path, schema=RECORDS) for path in paths]
     parquet.write(pa.concat_tables(tables), output)
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write a JSON file, whole or not at all, with its digest."""
+    """Write a JSON file atomically, with its digest."""
     with sealed(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
-    """What `write_json` wrote. Raises DataError where the file is not what was written."""
+    """Content of a file of `write_json`. Raises DataError if the file has changed since."""
     return json.loads(verified(path).read_text("utf-8"))

@@ -1,7 +1,7 @@
-"""Seals of what one step writes and another reads: written with the artefact, verified whenever it is read.
+"""Seals of artefacts, which are written with an artefact and verified whenever it is read.
 
-A seal has the sha256 of every file and, in comment lines, which `sha256sum --check` ignores, what the artefact is: its place
-below the folder of results, and how it was made (storage/adoption.py).
+A seal has the sha256 of every file and, in comment lines, which `sha256sum --check` ignores, the artefact's place below the
+folder of results and the record of how it was made (storage/adoption.py).
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from crosslens.runs.call import command
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256, written
 
-SUMS = ".SHA256SUMS"  # digests of what a folder holds; that of a file lies beside it as .NAME.sha256; sha256sum checks both
+SUMS = ".SHA256SUMS"  # digests of a folder's files; that of a single file is beside it as .NAME.sha256; sha256sum checks both
 RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, joined by os.pathsep; jobs inherit it
 NO_DIGEST = "without the digest that it was written with"
 UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary folders
@@ -28,8 +28,8 @@ UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary fold
 class Seal:
     """Content of a seal.
 
-    file: where it lies. sums: its lines with digests. notes: its comments by their first word: `artefact`, the place of the
-    artefact below the folder of results; `record` and `inputs`, how it was made. Seals of earlier versions have none.
+    file: its path. sums: its lines with digests. notes: its comments by their first word: `artefact`, the place of the artefact
+    below the folder of results; `record` and `inputs`, how it was made. Seals of earlier versions have no notes.
     """
 
     file: Path
@@ -43,12 +43,12 @@ class Seal:
 
     @property
     def digests(self) -> dict[Path, str]:
-        """File -> sha256. Raises ValueError where a line has no digest."""
+        """File -> sha256. Raises ValueError if a line has no digest."""
         lines = [line.split("  ", 1) for line in self.sums.split("\n")[:-1]]
         return {self.file.parent / name: digest for digest, name in lines}
 
     def write(self) -> None:
-        """Write the seal, whole or not at all."""
+        """Write the seal atomically."""
         comments = [f"# {word} {text}\n" for word, text in self.notes.items()]
         with written(self.file) as temporary:
             temporary.write_text("".join(comments) + self.sums, "utf-8")
@@ -56,9 +56,9 @@ class Seal:
 
 @contextmanager
 def sealed(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """As `written`, and what is written gets a digest, which `verified` expects: for all that a later step reads.
+    """Yield a temporary path like `written`, and seal what was written there, for everything that a later step reads.
 
-    A file of a folder that is itself being written has its digest among the folder's.
+    A file in a folder that is itself being written is covered by the folder's seal.
     """
     path = Path(path)
     with written(path) as temporary:
@@ -68,7 +68,7 @@ def sealed(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def seal(content: Path, path: Path | None = None) -> None:
-    """Write the digests of all that a folder holds into it, or that of a file beside it; path: that the artefact will have."""
+    """Write the seal of a folder into it, or that of a file beside it. path: final path of the artefact; None: `content`."""
     path = path or content
     if content.is_dir():
         lines = [f"{sha256(file)}  {file.relative_to(content).as_posix()}\n" for file in sorted(_held(content))]
@@ -79,7 +79,7 @@ def seal(content: Path, path: Path | None = None) -> None:
 
 
 def read_seal(artefact: Path) -> Seal:
-    """The seal of a file or folder. Raises FileNotFoundError where it has none, ValueError where it is not text."""
+    """The seal of a file or folder. Raises FileNotFoundError if it has none, ValueError if the seal is not text."""
     file = artefact / SUMS if artefact.is_dir() else _beside(artefact)
     lines = file.read_text("utf-8").split("\n")[:-1]
     comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
@@ -88,45 +88,45 @@ def read_seal(artefact: Path) -> Seal:
 
 
 def verified(path: Path) -> Path:
-    """A file or folder that was sealed, or what lies in such a folder: the path, when every byte of it is as it was written.
+    """The path itself, after verifying every byte of a sealed file or folder, or of a part of such a folder.
 
-    Raises DataError, with the command that makes it again, where something is damaged, missing, new, or belongs elsewhere. A file
-    is read for this once in a process.
+    Raises DataError, with the command that makes the artefact again, if something is damaged, missing, new, or belongs elsewhere.
+    A file is read for this once in a process.
     """
-    made, digests = _digests(path)
+    artefact, digests = _digests(path)
     expected = {file: digest for file, digest in digests.items() if path in (file, *file.parents)}
-    found = _held(path) if path.is_dir() else [path] if path.exists() else []
-    if others := expected.keys() ^ found:
-        raise _damaged(min(others), made, "missing" if min(others) in expected else NO_DIGEST)
+    files = _held(path) if path.is_dir() else [path] if path.exists() else []
+    if differences := expected.keys() ^ files:
+        raise _damaged(min(differences), artefact, "missing" if min(differences) in expected else NO_DIGEST)
     if not expected:
-        raise _damaged(path, made, "missing")
+        raise _damaged(path, artefact, "missing")
     for file, expected_digest in expected.items():
         if digest(file) != expected_digest:
-            raise _damaged(file, made, "not what was written, damaged or changed since")
+            raise _damaged(file, artefact, "not what was written, damaged or changed since")
     return path
 
 
 def digest(file: Path) -> str:
-    """sha256 of a file, computed once in a process while the file stays the same."""
+    """sha256 of a file, computed once in a process as long as the file stays the same."""
     status = file.stat()
     return _digest(file, status.st_mtime_ns, status.st_size)
 
 
 def _digests(path: Path) -> tuple[Path, dict[Path, str]]:
-    """The file or folder that was sealed with `path`, and the digests of its files."""
-    made = next((folder for folder in (path, *path.parents) if (folder / SUMS).is_file()), path)
+    """The sealed file or folder that `path` is or lies in, and the digests of its files."""
+    artefact = next((folder for folder in (path, *path.parents) if (folder / SUMS).is_file()), path)
     try:
-        seal = read_seal(made)
+        seal = read_seal(artefact)
         digests = seal.digests
     except FileNotFoundError:
-        raise _damaged(path, made, NO_DIGEST if path.exists() else "missing") from None
+        raise _damaged(path, artefact, NO_DIGEST if path.exists() else "missing") from None
     except ValueError:
-        raise _damaged(made / SUMS if made.is_dir() else _beside(made), made, "damaged") from None
+        raise _damaged(artefact / SUMS if artefact.is_dir() else _beside(artefact), artefact, "damaged") from None
     place = Path(seal.notes.get("artefact", ""))
-    if made.absolute().parts[-len(place.parts) :] != place.parts and place.parts:
-        what = f"expected what belongs here, found what was made as {place}"
-        raise _damaged(made, made, what, "restore the right one, or ")
-    return made, digests
+    if artefact.absolute().parts[-len(place.parts) :] != place.parts and place.parts:
+        fault = f"expected what belongs here, found what was made as {place}"
+        raise _damaged(artefact, artefact, fault, "restore the right one, or ")
+    return artefact, digests
 
 
 @cache
@@ -135,7 +135,7 @@ def _digest(path: Path, changed: int, size: int) -> str:
 
 
 def _place(path: Path) -> str:
-    """Where an artefact lies below its folder of results; "" outside a run of the workflow."""
+    """Place of an artefact below its folder of results; "" outside a run of the workflow."""
     roots = [Path(root) for root in os.environ.get(RESULTS, "").split(os.pathsep) if root and path.is_relative_to(root)]
     return path.relative_to(max(roots, key=lambda root: len(root.parts))).as_posix() if roots else ""
 
@@ -145,12 +145,12 @@ def _beside(path: Path) -> Path:
 
 
 def _held(folder: Path) -> set[Path]:
-    """All files inside a folder but hidden ones, which Snakemake, editors and file systems leave there, and their digests."""
+    """All files in a folder except hidden ones, such as seals and files of Snakemake, editors and file systems."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)}
 
 
-def _damaged(file: Path, made: Path, what: str, first: str = "") -> DataError:
-    again = command(made)
-    remedy = f"rm -rf {shlex.quote(os.fspath(made))} && {again}" if again else f"remove {made} and build it again"
-    return DataError(f"{file}: {what}; {first}{remedy}")
+def _damaged(file: Path, artefact: Path, fault: str, first: str = "") -> DataError:
+    again = command(artefact)
+    remedy = f"rm -rf {shlex.quote(os.fspath(artefact))} && {again}" if again else f"remove {artefact} and build it again"
+    return DataError(f"{file}: {fault}; {first}{remedy}")

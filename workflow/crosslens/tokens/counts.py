@@ -1,4 +1,4 @@
-"""How often each subword occurs in tokenised texts."""
+"""Counts of subwords in tokenised texts."""
 
 import json
 from dataclasses import dataclass
@@ -18,7 +18,10 @@ UNKNOWN = ("[UNK]", "<unk>")
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The subwords of an encoder by number. unknown: number of the one for unknown text, if there is one; special: others."""
+    """The subwords of an encoder by number.
+
+    special: numbers of special subwords. unknown: number of the subword for unknown text; None without one.
+    """
 
     subwords: list[str]
     special: list[int]
@@ -26,7 +29,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
-        """That of a tokenizer's folder, from tokenizer.json as the library tokenizers writes it, which this does not need."""
+        """The vocabulary of a tokenizer's folder, read from tokenizer.json without the library tokenizers."""
         content = json.loads(verified(folder / "tokenizer.json").read_text("utf-8"))
         vocabulary, added = content["model"]["vocab"], content["added_tokens"]
         if isinstance(vocabulary, list):  # Unigram: with scores
@@ -42,8 +45,10 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Counts:
-    """known: of each subword, (vocabulary,), 0 for special and unknown ones. unknown: of unknown ones. words: in these subwords.
-    cut_texts: texts of which some were cut away.
+    """Counts of a file of tokens.
+
+    known: count of each subword, (vocabulary,), 0 for special and unknown ones. unknown: count of unknown subwords. words: number
+    of words. cut_texts: number of texts that were cut off.
     """
 
     known: np.ndarray
@@ -53,32 +58,32 @@ class Counts:
 
     @property
     def subwords(self) -> int:
-        """All, unknown ones too."""
+        """Number of subwords, including unknown ones."""
         return int(self.known.sum()) + self.unknown
 
     @classmethod
     def read(cls, path: Path, vocabulary: Vocabulary) -> "Counts":
-        """Of a file of tokens, of a reading without windows, which repeat subwords, and with one labelled subword a word."""
+        """The counts of a file of tokens, from a reading without windows and with one labelled subword a word."""
         table = parquet.read(path, columns=["pieces", "words"])
         numbers = table["pieces"].combine_chunks().flatten().to_numpy()
-        known = np.bincount(numbers, minlength=len(vocabulary.subwords))
-        known[vocabulary.special] = 0
-        unknown = 0 if vocabulary.unknown is None else int(known[vocabulary.unknown])
+        counts = np.bincount(numbers, minlength=len(vocabulary.subwords))
+        counts[vocabulary.special] = 0
+        unknown = 0 if vocabulary.unknown is None else int(counts[vocabulary.unknown])
         if vocabulary.unknown is not None:
-            known[vocabulary.unknown] = 0
+            counts[vocabulary.unknown] = 0
         words = pc.sum(pc.list_value_length(table["words"])).as_py() or 0
-        return cls(known, unknown, words, metadata(path).get("cut_texts", 0))
+        return cls(counts, unknown, words, metadata(path).get("cut_texts", 0))
 
 
-def changed_subwords(path: Path, other: Path, vocabulary: Vocabulary) -> tuple[int, int]:
-    """How many subwords the texts of a file of tokens lose under another reading, and how many they have.
+def changed_subwords(path: Path, altered: Path, vocabulary: Vocabulary) -> tuple[int, int]:
+    """Number of subwords that the texts of a file of tokens lose under another reading, and number of all their subwords.
 
-    Each text's subwords are compared as a multiset, so that one which has only moved is not lost; special ones never count.
-    other: the same texts under the other reading. Raises DataError where they are other texts.
+    Each text's subwords are compared as a multiset, so that a subword which only moves is not lost; special ones do not count.
+    altered: file of the same texts under the other reading. Raises DataError if its texts differ.
     """
-    first, second = (parquet.read(file, columns=["id", "pieces"]) for file in (path, other))
+    first, second = (parquet.read(file, columns=["id", "pieces"]) for file in (path, altered))
     if first["id"] != second["id"]:
-        raise DataError(f"{other}: expected the texts of {path} in their order, found others: read both without drop_unknown")
+        raise DataError(f"{altered}: expected the texts of {path} in their order, found others: read both without drop_unknown")
     (keys, counts), (other_keys, other_counts) = (_by_text(table, vocabulary) for table in (first, second))
     _, rows, other_rows = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
     total = int(counts.sum())
@@ -86,7 +91,7 @@ def changed_subwords(path: Path, other: Path, vocabulary: Vocabulary) -> tuple[i
 
 
 def _by_text(table: pa.Table, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
-    """How often each text has each of its subwords: numbers that tell text and subword, (k,), and counts, (k,)."""
+    """Counts of each text's subwords: keys of text and subword, (k,), and counts, (k,)."""
     pieces = table["pieces"].combine_chunks()
     numbers = pieces.flatten().to_numpy()
     text = np.repeat(np.arange(len(pieces)), pc.list_value_length(pieces).to_numpy())

@@ -1,4 +1,4 @@
-"""The typed rows of tokenised text: one text, or the two of a pair one after the other."""
+"""The columns of tokenised text, whose rows are texts, or pairs of texts one after the other."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ TOKENS = pa.schema(
 
 
 def counts(folder: Path, split: str) -> dict[str, dict[str, int]]:
-    """What became of the texts of a split: language -> the counts of `crosslens.tokens.tokenise.tokenise`.
+    """Language -> the counts of `crosslens.tokens.tokenise.tokenise` for the texts of a split.
 
     folder: tokens/ENCODER/CORPUS.
     """

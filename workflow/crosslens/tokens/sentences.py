@@ -1,4 +1,4 @@
-"""Sentences of running text: wu2019 reads a document as the pair of its first two."""
+"""Splitting of running text into sentences, since wu2019 reads a document as the pair of its first two."""
 
 import re
 from collections.abc import Callable
@@ -28,13 +28,15 @@ ALL_ENDS = re.compile(f"[.!?…।॥۔؟]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}|
 
 
 def splitter(rule: Rule, punkt: Path | None) -> Splitter:
-    """What splits a text of a language. punkt: NLTK's punkt_tab.zip, unless the rule is marks or all_marks.
+    """A function that splits a text of a language into sentences. punkt: NLTK's punkt_tab.zip; not needed for marks and
+    all_marks.
 
-    punkt: the model of the language, or that of English, which finds no end in texts without spaces between sentences (Chinese,
-    Japanese): as wu2019's code does. punkt_and_marks: in Chinese and Japanese after 。！？ instead. punkt_english: the model of
-    English for all languages, as that code reads WiLI, whose language is `all` there (langid.sh, 20-22). marks: in any language
-    after 。！？, and after . ! ? … before a space. all_marks: also after those of Hindi, Urdu and Arabic before a space, and at
-    spaces between Thai letters: Thai marks no ends of sentences, and has spaces between these and some clauses.
+    Rule "punkt": the model of the language, or that of English, which finds no end in texts without spaces between sentences
+    (Chinese, Japanese), as in wu2019's code. "punkt_and_marks": Chinese and Japanese are split after 。！？ instead.
+    "punkt_english": the model of English for all languages, as that code reads WiLI, whose language is `all` there (langid.sh,
+    20-22). "marks": any language is split after 。！？, and after . ! ? … before a space. "all_marks": also after the marks of
+    Hindi, Urdu and Arabic before a space, and at spaces between Thai letters: Thai does not mark ends of sentences, and has
+    spaces between sentences and some clauses.
     """
     if rule in ("marks", "all_marks"):
         ends = ENDS if rule == "marks" else ALL_ENDS
@@ -57,30 +59,30 @@ def splitter(rule: Rule, punkt: Path | None) -> Splitter:
 
 
 def split_after(ends: re.Pattern[str], text: str) -> list[str]:
-    """Parts of a text, each up to a match and without white space around it; none is empty."""
+    """The non-empty parts of a text up to the matches of a pattern, without white space around them."""
     places = [0, *(match.end() for match in ends.finditer(text)), len(text)]
     parts = (text[start:end].strip() for start, end in zip(places, places[1:], strict=False))
     return [part for part in parts if part]
 
 
 def _model(archive: Path, name: str) -> Any:
-    """A model of punkt_tab.zip. NLTK's own loader refuses files outside its data folders."""
+    """A model of punkt_tab.zip, read without NLTK's own loader, which refuses files outside its data folders."""
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer  # a second that other readings need not wait for
 
     def lines(file: str) -> list[str]:
         return list(filter(None, opened.read(f"punkt_tab/{name}/{file}").decode("utf-8").split("\n")))
 
-    found = PunktParameters()
+    parameters = PunktParameters()
     try:
         with ZipFile(archive) as opened:
-            found.abbrev_types = set(lines("abbrev_types.txt"))
-            found.sent_starters = set(lines("sent_starters.txt"))
-            found.collocations = {tuple(line.split("\t")) for line in lines("collocations.tab")}
+            parameters.abbrev_types = set(lines("abbrev_types.txt"))
+            parameters.sent_starters = set(lines("sent_starters.txt"))
+            parameters.collocations = {tuple(line.split("\t")) for line in lines("collocations.tab")}
             for line in lines("ortho_context.tab"):
                 word, context = line.split("\t")
-                found.ortho_context[word] = int(context)
+                parameters.ortho_context[word] = int(context)
     except (OSError, BadZipFile, KeyError, ValueError) as error:
         raise DataError(
             f"{archive}: expected NLTK's data package punkt_tab with a model {name}: {error}; fetch it again"
         ) from None
-    return PunktSentenceTokenizer(found)
+    return PunktSentenceTokenizer(parameters)

@@ -1,4 +1,4 @@
-"""Texts of a corpus in pieces, without those that have unknown ones."""
+"""Texts of a corpus in pieces, without texts that have unknown pieces."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,13 +12,13 @@ from crosslens.corpora.words import text_words
 from crosslens.tokens.sentences import Splitter
 
 CHUNK = 2000  # texts encoded together
-LOOKED_AT = 510  # pieces of a text among which unknown ones are looked for: tokeniser_mbert.py:83-99 cuts at 512 with 2 special
+LOOKED_AT = 510  # pieces of a text that are checked for unknown ones: tokeniser_mbert.py:83-99 cuts at 512 with 2 special ones
 
 
 class Text(NamedTuple):
     """A text of a corpus, or a pair of texts, in pieces."""
 
-    place: int  # in the corpus; sentences of one text have the same
+    place: int  # number of the text in the corpus; sentences of one text share it
     row: dict[str, Any]  # of the corpus
     words: list[list[str]]  # of the text, or of each of the pair
     labels: list[str] | None  # of the words; None where the corpus has none
@@ -27,45 +27,45 @@ class Text(NamedTuple):
 
 @dataclass
 class KnownTexts:
-    """The texts of a corpus, without those that have an unknown piece among their first LOOKED_AT, wherever they are cut later.
+    """The texts of a corpus without those that have an unknown piece among their first LOOKED_AT, wherever they are cut later.
 
-    A pair is left out for either of its texts.
+    A pair is dropped if either of its texts is.
     """
 
     tokenizer: Tokenizer
     rows: Iterable[dict[str, Any]]  # of the corpus
-    drop_unknown: bool  # False: none is left out
-    split: Splitter | None = None  # running text into sentences, of which the first two are read
-    each: bool = False  # each of them instead, as a text of its own
-    limit: int | None = None  # rows of which texts are given; none of those after them counts as left out
-    room: int | None = None  # pieces that a word may have: one that has more, or none, is an unknown piece; None: words stay
-    dropped: int = 0  # texts left out so far
+    drop_unknown: bool  # False: no text is dropped
+    split: Splitter | None = None  # splits running text into sentences, of which the first two are read as a pair
+    each_sentence: bool = False  # whether each sentence is read as a text of its own instead
+    limit: int | None = None  # largest number of rows with texts; later rows do not count as dropped
+    room: int | None = None  # largest number of pieces of a word; other words become an unknown piece; None: words are unchanged
+    dropped: int = 0  # number of texts dropped so far
 
     def __iter__(self) -> Iterator[Text]:
         name = next((name for name in ("[UNK]", "<unk>") if self.tokenizer.token_to_id(name) is not None), None)
         unknown = self.tokenizer.token_to_id(name) if name else None
-        rows = self._sentences(self.split) if self.split and self.each else enumerate(self.rows)
-        last, kept = -1, 0  # place of a row that has given texts, and how many have
+        rows = self._sentences(self.split) if self.split and self.each_sentence else enumerate(self.rows)
+        last, count = -1, 0  # place of the last row with texts, and number of such rows
         while chunk := list(islice(rows, CHUNK)):
-            read = [text_words(row, None if self.each else self.split) for _, row in chunk]
-            flat = [words for texts, _ in read for words in texts]
+            texts_and_labels = [text_words(row, None if self.each_sentence else self.split) for _, row in chunk]
+            flat = [words for texts, _ in texts_and_labels for words in texts]
             encodings = iter(self.tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
-            for (place, row), (words, labels) in zip(chunk, read, strict=True):
+            for (place, row), (words, labels) in zip(chunk, texts_and_labels, strict=True):
                 parts = list(islice(encodings, len(words)))
                 if self.room is not None and name:
                     parts = [self._with_unknown(*pair, name) for pair in zip(words, parts, strict=True)]
-                if kept == self.limit and place != last:
+                if count == self.limit and place != last:
                     return
                 if self.drop_unknown and any(unknown in part.ids[:LOOKED_AT] for part in parts):
                     self.dropped += 1
                 else:
-                    last, kept = place, kept + (place != last)
+                    last, count = place, count + (place != last)
                     yield Text(place, row, words, labels, parts)
 
     def _with_unknown(self, words: list[str], encoding: Encoding, name: str) -> Encoding:
-        """A text's pieces with the unknown one, `name`, for each word that has none or more than there is room for.
+        """A text's pieces, with the unknown piece `name` for each word that has no piece or more than `room`.
 
-        As XTREME has it (utils_preprocess.py 64-66 for entities, 155-157 for tags).
+        Source: XTREME's code (utils_preprocess.py 64-66 for entities, 155-157 for tags).
         """
         sizes = Counter(encoding.word_ids)
         fits = [0 < sizes[number] <= (self.room or 0) for number in range(len(words))]
@@ -75,7 +75,7 @@ class KnownTexts:
         return self.tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
 
     def _sentences(self, split: Splitter) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Rows of running text as a row for each sentence, with the place of the text."""
+        """A row for each sentence of running text, with the place of the text."""
         for place, row in enumerate(self.rows):
             texts = split(row["text"], row["language"]) if "text" in row and "forms" not in row else []
             yield from ((place, row | {"id": numbered(row, number), "text": text}) for number, text in enumerate(texts))

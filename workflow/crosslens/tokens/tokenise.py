@@ -23,10 +23,10 @@ from crosslens.tokens.sentences import splitter
 from crosslens.tokens.texts import CHUNK, KnownTexts, Text, numbered
 from crosslens.tokens.windows import windows
 
-BARE_MARKS = ("▁", "Ġ")  # what Unigram and byte-level vocabularies leave of the space before a word of an unspaced script
-CUT = -1  # head of a word whose head was cut away, or has no piece
-# TOKENS, the place of a row's text in the corpus, whether the row is its text's first window, and how many words of the text
-# have no piece (0 in its second window and so on).
+BARE_MARKS = ("▁", "Ġ")  # pieces for the space before a word of an unspaced script in Unigram and byte-level vocabularies
+CUT = -1  # head of a word whose head was cut off, or has no piece
+# TOKENS, the place of a row's text in the corpus, whether the row is its text's first window, and the number of words of the text
+# without a piece (0 in further windows).
 PLACED = pa.schema(
     [*TOKENS, pa.field("place", pa.int32()), pa.field("first", pa.bool_()), pa.field("words_without_piece", pa.int32())]
 )
@@ -37,8 +37,8 @@ def tokenise(
 ) -> tuple[pa.Table, dict[str, int]]:
     """Tokenise rows of a corpus until texts of `limit` rows are kept; a pair is one text, its two parts one after the other.
 
-    A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first); or a text
-    becomes windows, a row each. punkt: the archive of the models that find sentences, where the reading asks for them.
+    A text is cut to the maximum, a pair at the end of its longer part, piece by piece (tokenizers' longest_first); or a text is
+    divided into windows, a row each. punkt: the archive of the models that find sentences, if the reading needs them.
     Returns the TOKENS table and counts: texts kept, texts dropped for an unknown piece (see `KnownTexts`), texts and words cut
     by the maximum, words without a piece. Raises DataError for word_starts without a WordPiece vocabulary.
     """
@@ -48,10 +48,10 @@ def tokenise(
 
 
 def altering(tokenizer: Tokenizer, settings: Reading) -> Tokenizer:
-    """The tokenizer, before whose own normaliser marks are removed, or letters lower-cased, where the reading says so.
+    """The tokenizer, with removal of marks or lower-casing before its own normaliser if the reading says so.
 
-    As transformers' BasicTokenizer (tokenization_bert.py, _run_strip_accents: NFD, then without category Mn) does for an
-    uncased model.
+    Source: transformers' BasicTokenizer for uncased models (tokenization_bert.py, _run_strip_accents: NFD, then without category
+    Mn).
     """
     if not settings.alters():
         return tokenizer
@@ -66,7 +66,7 @@ def altering(tokenizer: Tokenizer, settings: Reading) -> Tokenizer:
 def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, int]]:
     """(word, position) of each labelled piece of one text, in order of position.
 
-    `labelled_piece` as in the configuration. A word whose characters the tokenizer drops has no piece, and no entry.
+    labelled_piece: setting of the reading. A word whose characters the tokenizer drops has no piece, and no entry.
     """
     labelled: list[tuple[int, int]] = []
     last_word, open_word = -1, False
@@ -93,7 +93,7 @@ def _known(
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:
-    """The PLACED table of texts, made in chunks, so that few encodings are in memory at once."""
+    """The PLACED table of texts, built in chunks, so that few encodings are in memory at a time."""
     if settings.labelled_piece == "word_starts" and not isinstance(tokenizer.model, models.WordPiece):
         raise DataError(
             f"tokens.labelled_piece: expected a WordPiece vocabulary for word_starts, found {type(tokenizer.model).__name__}: "
@@ -125,14 +125,14 @@ def _rows(text: Text, joiner: Tokenizer, settings: Reading) -> Iterator[dict[str
         for word, position in labelled_pieces(encoding, settings.labelled_piece)
     ]
     inputs = _inputs(joiner, text.parts, settings)
-    kept = [
+    words_by_window = [
         [(part, word, position + spans[part].shift) for part, word, position in labelled if position in spans[part].pieces]
         for spans in (encoder_input.spans for encoder_input in inputs)
     ]
     cut = sum(map(len, text.parts)) > sum(len(span.pieces) for encoder_input in inputs for span in encoder_input.spans)
-    cut_words = len(labelled) - sum(map(len, kept))
+    cut_words = len(labelled) - sum(map(len, words_by_window))
     words_without_piece = sum(map(len, text.words)) - len({(part, word) for part, word, _ in labelled})
-    for number, (encoder_input, words) in enumerate(zip(inputs, kept, strict=True)):
+    for number, (encoder_input, words) in enumerate(zip(inputs, words_by_window, strict=True)):
         heads, relations = _arcs(text.row, [word for _, word, _ in words])
         yield {
             "id": numbered(text.row, number),
@@ -155,7 +155,10 @@ def _rows(text: Text, joiner: Tokenizer, settings: Reading) -> Iterator[dict[str
 
 
 def _arcs(row: dict[str, Any], words: list[int]) -> tuple[list[int], list[str]]:
-    """Heads and relations of labelled words, by index among the row's words: heads counted among them, CUT where one is gone."""
+    """Heads, counted among the labelled words, and relations of labelled words; CUT where a head is missing.
+
+    words: index of each labelled word among the row's words.
+    """
     if not row.get("heads"):
         return [], []
     places = {word: place for place, word in reversed(list(enumerate(words, start=1)))} | {-1: 0}
@@ -163,14 +166,14 @@ def _arcs(row: dict[str, Any], words: list[int]) -> tuple[list[int], list[str]]:
 
 
 class _Span(NamedTuple):
-    """Pieces of a text whose words are labelled in an input, and how much further on in the input they are."""
+    """Pieces of a text whose words are labelled in an input, and their offset in the input."""
 
     pieces: range
     shift: int
 
 
 class _Input(NamedTuple):
-    """What an encoder reads of a text or pair, or of a window of a text."""
+    """Input of an encoder: a text, a pair, or a window of a text."""
 
     pieces: list[int]  # with special ones
     spans: list[_Span]  # of the text, or of each of a pair
@@ -197,9 +200,9 @@ def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Reading) -> list
 
 
 def _extracts(words: Sequence[Any], room: int, settings: Reading) -> list[tuple[int, int, int]]:
-    """Of a text, or of each of its windows: its first labelled piece, its first piece, and where it ends.
+    """First labelled piece, first piece and end of a text's part, or of each of its windows.
 
-    words: the word of each piece; room: for pieces that are not special.
+    words: word of each piece. room: largest number of pieces that are not special.
     """
     if settings.windows is not None:
         sizes = [len(list(group)) for _, group in groupby(words)]
@@ -212,8 +215,8 @@ def _extracts(words: Sequence[Any], room: int, settings: Reading) -> list[tuple[
 
 
 def _joiner(tokenizer: Tokenizer) -> Tokenizer:
-    """What cuts the pieces of one or two texts and puts special pieces around them, as this tokenizer would."""
-    joiner = Tokenizer(models.WordLevel())  # its own model is never asked
+    """A tokenizer that truncates pieces of one or two texts and adds special pieces, as this one would."""
+    joiner = Tokenizer(models.WordLevel())  # its own model is never used
     joiner.post_processor = tokenizer.post_processor
     return joiner
 
@@ -229,13 +232,13 @@ def _extents(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
 def load_tokenizer(folder: Path) -> Tokenizer:
     """The fast tokenizer of an encoder's folder, without truncation or padding.
 
-    A byte-level one tells the beginning of a word by the space before it: words that come one by one get one, as
-    transformers asks for with add_prefix_space. Raises DataError where the folder is damaged.
+    A byte-level tokenizer recognises the beginning of a word by the space before it, so single words get one, as with
+    add_prefix_space in transformers. Raises DataError if the folder is damaged.
     """
     tokenizer = read(folder).fast_tokenizer()
     if "ByteLevel" in repr(tokenizer.pre_tokenizer):
-        others = [tokenizer.normalizer] if tokenizer.normalizer else []
-        tokenizer.normalizer = normalizers.Sequence([*others, normalizers.Prepend(" ")])
+        before = [tokenizer.normalizer] if tokenizer.normalizer else []
+        tokenizer.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
     return tokenizer
 
 
@@ -245,27 +248,28 @@ def write_corpus_tokens(
 ) -> None:  # fmt: skip
     """Tokenise the files of a corpus, (language, split) -> file, into LANGUAGE.SPLIT.parquet below `output`.
 
-    shared: the languages whose validation is a share of train, and how it is drawn (`write_train`). punkt: see `tokenise`.
+    shared: the languages whose validation is a share of train, and settings of its sampling (`write_train`). punkt: archive of
+    models, see `tokenise`.
     """
-    drawn = {name: value for name, value in shared.items() if name != "languages"}
+    sampling = {name: value for name, value in shared.items() if name != "languages"}
     verified(folder)
     with sealed(output) as temporary:
         for (language, split), corpus in files.items():
             outputs = {name: temporary / f"{language}.{name}.parquet" for name in (split, "validation")}
             if split == "train" and language in shared["languages"]:
-                found = write_train(folder, corpus, outputs, settings, language=language, punkt=punkt, **drawn)
+                counts_by_split = write_train(folder, corpus, outputs, settings, language=language, punkt=punkt, **sampling)
             else:
-                found = {split: write_tokens(folder, corpus, outputs[split], settings, split, punkt)}
-            for name, counts in found.items():
-                log.info("%s.%s: %s", language, name, ", ".join(f"{what} {count}" for what, count in counts.items()))
+                counts_by_split = {split: write_tokens(folder, corpus, outputs[split], settings, split, punkt)}
+            for name, counts in counts_by_split.items():
+                log.info("%s.%s: %s", language, name, ", ".join(f"{kind} {count}" for kind, count in counts.items()))
 
 
 def write_tokens(
     folder: Path, corpus: Path, output: Path, settings: Reading, split: str, punkt: Path | None = None
 ) -> dict[str, int]:
-    """Tokenise one file of a corpus: of candidates in random order as many as are asked for.
+    """Tokenise one file of a corpus, up to its nominal number of texts, and return the counts of `tokenise`.
 
-    Returns the counts of `tokenise`. Raises DataError when no text is left.
+    Raises DataError if no text remains.
     """
     table, nominal = corpora.read(corpus), parquet.metadata(corpus).get("nominal", {}).get(split)
     tokens, counts = tokenise(load_tokenizer(folder), _corpus_rows(table), settings.of(split), nominal, punkt)
@@ -278,11 +282,11 @@ def write_train(
     folder: Path, corpus: Path, outputs: Mapping[str, Path], settings: Reading, *,
     language: str, share: float, by: str, seed: int, punkt: Path | None = None,
 ) -> dict[str, dict[str, int]]:  # fmt: skip
-    """Tokenise train and split validation off, after the texts with unknown pieces left (tanti2021's code).
+    """Tokenise train and split validation off, after texts with unknown pieces were dropped (tanti2021's code).
 
-    outputs: of train and validation; the texts keep their order. share, seed: see `validation`; by: what is drawn, texts or
-    the values of a column, premises. Returns the counts of `tokenise` by split; texts with unknown pieces count under train.
-    Raises DataError when no text is left, or none for validation.
+    outputs: files of train and validation, in which the texts keep their order. share, seed: see `validation`. by: unit that is
+    drawn, "text" or the values of a column, such as premises. Returns the counts of `tokenise` by split; texts with unknown
+    pieces count under train. Raises DataError if no text remains, or none for validation.
     """
     table, tokenizer = corpora.read(corpus), load_tokenizer(folder)
     texts = _known(tokenizer, _corpus_rows(table), settings, punkt)
@@ -290,16 +294,16 @@ def write_train(
     places = pc.unique(tokens["place"])
     _check_left(len(places), table, folder, corpus)
     groups = places if by == "text" else table[by].take(places)
-    drawn = validation(groups.to_pylist(), share, seed, language)
-    if not drawn:
+    validation_groups = validation(groups.to_pylist(), share, seed, language)
+    if not validation_groups:
         raise DataError(
             f"{corpus}: expected at least one text for validation, found none in a share of {share:g} of {len(places)} texts; "
             "increase validation_share"
         )
-    is_drawn = pc.is_in(tokens["place"], places.take(pa.array(sorted(drawn))))
+    is_drawn = pc.is_in(tokens["place"], places.take(pa.array(sorted(validation_groups))))
     counts = {}
     for split, chosen, unknown in (("train", pc.invert(is_drawn), texts.dropped), ("validation", is_drawn, 0)):
-        # Even chunks, so that the pages of the file do not depend on which texts were drawn.
+        # Equal chunks, so that the pages of the file do not depend on the texts that were drawn.
         part = pa.Table.from_batches(tokens.filter(chosen).combine_chunks().to_batches(CHUNK))
         counts[split] = _counts(part, unknown)
         corpora.write(part.select(TOKENS.names), outputs[split], TOKENS, counts[split])

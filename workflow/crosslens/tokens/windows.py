@@ -1,13 +1,13 @@
-"""Windows over a text that is longer than an encoder takes."""
+"""Windows over texts that are too long for an encoder."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-LONGEST = 510  # pieces that a window may have: what encoders of 512 positions take beside two special pieces
+LONGEST = 510  # largest number of pieces of a window: encoders have 512 positions, two of them for special pieces
 
 
 class Window(NamedTuple):
-    """Labelled words first_word to end_word, and the pieces start_piece to end_piece that are fed; ends are exclusive."""
+    """Labelled words first_word to end_word, and pieces start_piece to end_piece of the input; ends are exclusive."""
 
     first_word: int
     end_word: int
@@ -18,12 +18,12 @@ class Window(NamedTuple):
 def windows(sizes: Sequence[int], size: int, context: int) -> list[Window]:
     """Windows of whole words in which each word is labelled once, in order.
 
-    sizes: pieces of each word, at least 1; size: pieces of a window, without special ones; context: how many of the pieces
-    before its first labelled word a window also has, unlabelled; they may begin inside a word.
-    wu2019 (section 3; the authors' tagging reader): before a word that no longer fits the window ends, and its last `context`
-    pieces begin the next. XTREME splits sentences so, with no context. A word is never divided: where it alone does not fit, its
-    window is longer than `size`; departures: what of it exceeds LONGEST is cut (wu2019 cuts nothing; with `unknown_words` no word
-    is as long, as in XTREME), and no empty window comes before it.
+    sizes: pieces of each word, at least 1. size: largest number of pieces of a window, without special ones. context: number of
+    unlabelled pieces before a window's first labelled word; they may begin within a word.
+    A window ends before a word that no longer fits, and its last `context` pieces begin the next window (wu2019, section 3; the
+    authors' tagging reader). XTREME splits sentences in this way, without context. A word is never divided: the window of a word
+    that does not fit alone is longer than `size`. Departures: pieces beyond LONGEST are cut off (wu2019 cuts nothing; with
+    `unknown_words` no word is so long, as in XTREME), and no empty window precedes such a word.
     """
     result: list[Window] = []
     start_piece = end_piece = first_word = 0

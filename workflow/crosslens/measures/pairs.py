@@ -10,7 +10,6 @@ from torch import nn
 
 from crosslens.encoding.means import Variant, language_means
 from crosslens.encoding.texts import Texts, load, load_pieces
-from crosslens.runs.errors import DataError
 
 
 class Mean(NamedTuple):
@@ -32,12 +31,6 @@ class Mean(NamedTuple):
 def read_pairs(folder: Path, language: str, split: str, labels: Iterable[str] = ()) -> Texts:
     """Tokenised pairs of a language, each with its label."""
     return load([folder / f"{language}.{split}.parquet"], tuple(labels), (), "text")
-
-
-def parallel(one: Texts, other: Texts, what: str) -> None:
-    """Raise DataError unless two sets of pairs have the same ids in the same order."""
-    if one.ids != other.ids:
-        raise DataError(f"{what}: expected the same pairs in both languages, found others: tokenise the corpus again")
 
 
 def mean_states(

@@ -31,7 +31,7 @@ from crosslens.measures.conversion import (
     vocabulary,
 )
 from crosslens.measures.given import Given
-from crosslens.measures.pairs import Mean, mean_states, parallel, read_pairs
+from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import (
     BLEU_1,
     CONVERT_RATE,
@@ -47,6 +47,7 @@ from crosslens.measures.shifts import (
 )
 from crosslens.numerics.streams import stream
 from crosslens.recipes import Masking
+from crosslens.runs.errors import DataError
 from crosslens.runs.progress import Progress
 from crosslens.training.heads.language_model import LOGITS, LanguageModel
 from crosslens.training.heads.naming import Naming
@@ -164,7 +165,8 @@ def translate(
 
 def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndarray, of_target: np.ndarray) -> Counts:
     """Counts of outputs for some texts against their translations; of_source, of_target: vocabularies."""
-    parallel(source, target, "translation")
+    if source.ids != target.ids:
+        raise DataError("translation: expected the same pairs in both languages, found others: tokenise the corpus again")
     reference = inner_pieces(target)
     rows = np.repeat(reference.piece_offsets[:-1], np.diff(reference.word_offsets)) + reference.positions
     given = inner_pieces(source)

@@ -78,7 +78,7 @@ class Bottom:
 
 def below(
     model: EncoderWithHeads, recipe: Recipe, stage: Stage, texts: Mapping[Data, Texts],
-    autocast: Callable[[], AbstractContextManager[Any]], most: int = BYTES,
+    autocast: Callable[[], AbstractContextManager[Any]],
 ) -> Bottom | None:  # fmt: skip
     """What a stage's frozen blocks compute of its texts; None where they have to run in each step, or it is too large.
 
@@ -93,7 +93,7 @@ def below(
     if number is None or not known or recipe.encoder_dropout_when_frozen or any(others) or recipe.units.state == "mean":
         return None
     read = {term.data: texts[term.data] for term in terms}
-    if sum(len(each.pieces) for each in read.values()) * model.hidden_size * 4 > most:
+    if sum(len(each.pieces) for each in read.values()) * model.hidden_size * 4 > BYTES:
         return None
     model.eval()
     return Bottom(model.encoder, number, read, recipe.units.segments, autocast)

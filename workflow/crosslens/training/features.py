@@ -34,7 +34,7 @@ class Features:
             self.states.update({(data, each): states for each, states in zip(missing, found, strict=True)})
         return self.states[data, layer]
 
-    def room(self, model: EncoderWithHeads, texts: Mapping[Data, Texts], layers: Sequence[Layer], most: int = BYTES) -> bool:
-        """Whether states at layers of all labelled words of some texts take at most so many bytes, with those that there are."""
+    def room(self, model: EncoderWithHeads, texts: Mapping[Data, Texts], layers: Sequence[Layer]) -> bool:
+        """Whether states at layers of all labelled words of some texts take at most BYTES, with those that there are."""
         needed = {(data, layer): len(each.positions) * model.width(layer) for data, each in texts.items() for layer in layers}
-        return 4 * sum((needed | {key: states.numel() for key, states in self.states.items()}).values()) <= most
+        return 4 * sum((needed | {key: states.numel() for key, states in self.states.items()}).values()) <= BYTES

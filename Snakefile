@@ -44,7 +44,7 @@ if workflow.modifier.is_main_snakefile():
     if workflow.exec_mode == ExecMode.DEFAULT:
         for warning in warnings(config, CONFIG):
             logger.warning(warning)
-        if PLAN in os.environ:  # `make cost` asks for the jobs
+        if PLAN in os.environ:  # `make cost` and `make status` ask for the jobs
             logger.addHandler(Recorder(config))
         if not workflow.output_settings.dryrun:
             logger.addHandler(JOBS)

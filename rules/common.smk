@@ -18,8 +18,8 @@ from crosslens.config.base import LANGUAGE_PATTERN, languages_table, nearest
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.encoders import FolderEncoder
 from crosslens.papers.configuration import load
-from crosslens.monitoring.cost.plan import FILE as PLAN
-from crosslens.monitoring.cost.plan import Recorder
+from crosslens.monitoring.plan import FILE as PLAN
+from crosslens.monitoring.plan import Recorder
 from crosslens.storage.seals import RESULTS as SEALED_BELOW
 from crosslens.runs.errors import DataError
 from crosslens.storage.fingerprint import Fingerprints, pins

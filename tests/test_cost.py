@@ -16,11 +16,11 @@ from crosslens.encoding.blocks import blocks
 from crosslens.monitoring.cost import work
 from crosslens.monitoring.cost.__main__ import main
 from crosslens.monitoring.cost.bill import Biller, way
-from crosslens.monitoring.cost.plan import plan
 from crosslens.monitoring.cost.probe import probe
 from crosslens.monitoring.cost.sizes import Shape, Size, Sizes
 from crosslens.monitoring.cost.speed import BEGIN, Card, Measured
 from crosslens.monitoring.cost.work import Way
+from crosslens.monitoring.plan import plan
 from crosslens.recipes import Data, Recipe
 from crosslens.runs.errors import DataError
 from crosslens.training.loop import Loop

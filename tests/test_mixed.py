@@ -188,9 +188,14 @@ def test_layers_are_read_in_one_pass(bench, monkeypatch):
         )
     assert len(passes) == 2 * once
     texts, size = {VALIDATION: bench.texts(VALIDATION)}, found.numel() * 4
-    assert Features().room(trainer.model, texts, [ALL], size) and not Features().room(trainer.model, texts, [ALL], size - 1)
-    beside = [features.room(trainer.model, texts, [ALL], most) for most in (2 * size, 2 * size - 1)]
-    assert beside == [True, False]  # those of the two layers and of the last, which are kept, are as large again
+
+    def fits(stored, most):
+        monkeypatch.setattr("crosslens.training.features.BYTES", most)
+        return stored.room(trainer.model, texts, [ALL])
+
+    assert fits(Features(), size) and not fits(Features(), size - 1)
+    # Those of the two layers and of the last, which are kept, are as large again.
+    assert fits(features, 2 * size) and not fits(features, 2 * size - 1)
 
 
 # Language identification: mean states of layers.

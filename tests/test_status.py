@@ -1,4 +1,4 @@
-"""What `make status` says, from text that Snakemake 9.27.1 printed."""
+"""What `make status` says, from a plan and from text that Snakemake 9.27.1 printed."""
 
 import io
 import shutil
@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from crosslens.monitoring.plan import Job
 from crosslens.monitoring.status import Item, built, main, outlook, status, table
 from rich.console import Console
 
@@ -27,30 +28,22 @@ r/corpora.csv\t{DAY}\tinventory\t\tok\tno update
 """
 
 
-DAG = """digraph snakemake_dag {
-    node[shape=box, style=rounded, fontname=sans,                 fontsize=10, penwidth=2];
-	0[label = "demo_all", color = "0.08 0.6 0.85", style="rounded"];
-	1[label = "table\\nitem: table1", color = "0.47 0.6 0.85", style="rounded"];
-	2[label = "measure\\nkind: classification", color = "0.28 0.6 0.85", style="rounded"];
-	3[label = "train\\nrecipe: a\\nseed: 0", color = "0.56 0.6 0.85", style="rounded,dashed"];
-	4[label = "train_without_weights\\nrecipe: b\\nseed: 0", color = "0.17 0.6 0.85", style="rounded"];
-	5[label = "figure\\nitem: figure2", color = "0.17 0.6 0.85", style="rounded,dashed"];
-	6[label = "table\\nitem: muller2021/table3", color = "0.17 0.6 0.85", style="rounded"];
-	7[label = "figure\\nitem: figure3", color = "0.17 0.6 0.85", style="rounded"];
-	1 -> 0
-	5 -> 0
-	6 -> 0
-	7 -> 0
-	2 -> 1
-	4 -> 1
-	3 -> 2
-	4 -> 2
-}
-"""
+def job(rule: str, output: str, *inputs: str, **wildcards: str) -> Job:
+    return Job(rule, wildcards, 1, {}, [output], inputs)
+
+
+PLAN = [
+    job("train_without_weights", "b/record.json", "tokens", recipe="b", seed="0"),
+    job("measure", "classification.parquet", "a/record.json", "b/record.json", kind="classification"),
+    job("table", "r/table1.csv", "classification.parquet", "b/record.json", item="table1"),
+    job("table", "r/muller2021/table3.csv", item="muller2021/table3"),
+    job("figure", "r/figure3.svg", item="figure3"),
+    job("demo_all", "", "r/table1.csv", "r/muller2021/table3.csv", "r/figure2.svg", "r/figure3.svg"),
+]
 
 
 def test_tables_and_figures_with_reasons_and_what_they_would_take():
-    found = status(SUMMARY, DAG, "r")
+    found = status(SUMMARY, PLAN, "r")
     assert found.items == [
         Item("figure2", "built", "2026-11-21 11:26", Counter()),
         Item("figure3", "missing", "", Counter(figure=1)),
@@ -63,18 +56,18 @@ def test_tables_and_figures_with_reasons_and_what_they_would_take():
 
 def test_it_reads_well():
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(table({"demo": status(SUMMARY, DAG, "r")}))
+    console.print(table({"demo": status(SUMMARY, PLAN, "r")}))
     lines = [" ".join(line.strip("│").split()) for line in console.export_text().splitlines()]
     assert "demo │ figure2 │ built 2026-11-21 11:26" in lines
     assert "│ figure3 │ missing: 1 job" in lines
     assert "│ muller2021/table3 │ stale because of different inputs than before: 1 job" in lines
     assert "│ table1 │ stale because of changes upstream: 3 jobs with 1 training" in lines
-    assert outlook("demo", status(SUMMARY, DAG, "r")) == (
-        "demo: 5 jobs to build everything: table 2, measure 1, train_without_weights 1, figure 1. Changed: settings or code "
+    assert outlook("demo", status(SUMMARY, PLAN, "r")) == (
+        "demo: 5 jobs to build everything: table 2, train_without_weights 1, measure 1, figure 1. Changed: settings or code "
         "changed (train 1); different inputs than before (table 1)."
     )
     built = "\n".join(line for line in SUMMARY.splitlines() if "update pending" not in line)
-    assert outlook("demo", status(built, DAG.replace('"rounded"', '"rounded,dashed"'), "r")) == "demo: everything is built."
+    assert outlook("demo", status(built, [], "r")) == "demo: everything is built."
 
 
 def test_scales_are_those_of_which_anything_is_built(tmp_path, capsys):
@@ -93,7 +86,7 @@ def test_scales_are_those_of_which_anything_is_built(tmp_path, capsys):
 
 def test_other_text_is_refused():
     with pytest.raises(ValueError, match="--summary"):
-        status("Error: unknown rule\n", "", "r")
+        status("Error: unknown rule\n", [], "r")
 
 
 def test_a_broken_configuration_is_named_with_its_line(tmp_path):

@@ -66,9 +66,9 @@ def language_facts() -> dict[str, dict[str, str]]:
         return {row["code"]: row for row in csv.DictReader(stream)}
 
 
-def languages_present(tables: Path = TABLES) -> tuple[str, ...]:
+def languages_present() -> tuple[str, ...]:
     """Codes of the languages that have a folder with both tables, sorted."""
-    folders = {path.parent for path in tables.glob("*/frames.txt")}
+    folders = {path.parent for path in TABLES.glob("*/frames.txt")}
     return tuple(sorted(folder.name for folder in folders if (folder / "lexicon.csv").exists()))
 
 

@@ -12,7 +12,6 @@ from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.blocks import KNOWN, blocks, starting_from
 from crosslens.encoding.texts import Texts
 from crosslens.runs.errors import DataError
-from crosslens.runs.progress import Progress
 
 
 class Shift(NamedTuple):
@@ -49,7 +48,7 @@ def shifted(encoder: nn.Module, shift: Shift) -> Iterator[None]:
 
 def for_each_shift(
     texts: Texts, encoder: nn.Module, segments: bool, shifts: Mapping[Any, Shift],
-    step: Callable[[Hashable, Batch, torch.Tensor], None], progress: Progress | None = None,
+    step: Callable[[Hashable, Batch, torch.Tensor], None],
 ) -> None:  # fmt: skip
     """Call `step(key, batch, states)` with the last hidden states (B, T, d) of each batch of texts under each shift.
 
@@ -78,8 +77,6 @@ def for_each_shift(
             else:
                 with shifted(encoder, shift):
                     step(key, batch, encoder(input_ids=pieces, **options).last_hidden_state)
-            if progress is not None:
-                progress.advance(len(batch.input_ids))
 
     for_each_batch(texts, encoder, segments, of_batch)
 

@@ -17,6 +17,7 @@ from crosslens.numerics.subspace import Subspace
 from crosslens.numerics.windows import Window
 
 INLP = "inlp"
+SHARE = 0.8  # of words, or of texts, that probes learn from
 INLP_ROUNDS, INLP_WORDS = 2, 300  # rounds of at most n - 1 directions; words of a language that it learns from
 
 States = Mapping[str, np.ndarray]
@@ -24,9 +25,9 @@ States = Mapping[str, np.ndarray]
 
 
 def subspaces(
-    paths: Mapping[str, Path], layer: int, methods: Sequence[str], seeds: Sequence[int], share: float, split: str = "train"
+    paths: Mapping[str, Path], layer: int, methods: Sequence[str], seeds: Sequence[int], share: float
 ) -> dict[int, dict[str, Subspace]]:
-    """Return seed -> method -> subspace of all d directions, fitted on a random share of each language's words of a split.
+    """Return seed -> method -> subspace of all d directions, fitted on a random share of each language's words to train on.
 
     paths: language -> file of states. share: fraction of the evenly drawn words. The released code has half the words, one draw
     for all seeds and layers (liang2021: densray_lda.py, lines 61-64, and no fit of a second seed, lines 72 and 88); here each
@@ -35,7 +36,7 @@ def subspaces(
     sums = {seed: Statistics(width(next(iter(paths.values())), layer)) for seed in seeds}
     samples: dict[int, dict[str, np.ndarray]] = {seed: {} for seed in seeds}
     for language, path in paths.items():
-        states = read_random(path, layer, split)
+        states = read_random(path, layer, "train")
         for seed in seeds:
             order = np.random.default_rng(stream(seed, "fit", language)).permutation(len(states))
             chosen = states[order[: max(1, round(share * len(states)))]]
@@ -51,35 +52,35 @@ def subspaces(
     }
 
 
-def held_out(paths: Mapping[str, Path], layer: int, split: str = "test") -> dict[str, np.ndarray]:
+def held_out(paths: Mapping[str, Path], layer: int) -> dict[str, np.ndarray]:
     """Return the states by language of words of texts on which no subspace was fitted, (m, d) float32 each."""
-    return {language: read_random(path, layer, split) for language, path in paths.items()}
+    return {language: read_random(path, layer, "test") for language, path in paths.items()}
 
 
-def split_words(states: States, seed: int, most: int | None = None, share: float = 0.8) -> tuple[States, States]:
+def split_words(states: States, seed: int, most: int | None = None) -> tuple[States, States]:
     """Return random words of each language to train probes on, and the rest to test them on.
 
-    most: number of words of a language to use; None: all. share: fraction for training, 8,000 of 10,000 in liang2021,
+    most: number of words of a language to use; None: all. SHARE of them are for training, 8,000 of 10,000 in liang2021,
     section 4.1.
     """
     train, test = {}, {}
     for language, vectors in states.items():
         order = np.random.default_rng(stream(seed, "split", language)).permutation(len(vectors))[:most]
-        cut = round(share * len(order))
+        cut = round(SHARE * len(order))
         train[language], test[language] = vectors[order[:cut]], vectors[order[cut:]]
     return train, test
 
 
-def split_texts(states: States, texts: Mapping[str, np.ndarray], seed: int, share: float = 0.8) -> tuple[States, States]:
+def split_texts(states: States, texts: Mapping[str, np.ndarray], seed: int) -> tuple[States, States]:
     """Return train and test states split by whole texts, so that words of one text, and its topic, are on one side only.
 
-    texts: language -> text of each word, (m,). share: fraction of the texts for training.
+    texts: language -> text of each word, (m,).
     """
     train, test = {}, {}
     for language, vectors in states.items():
         names, numbers = np.unique(texts[language], return_inverse=True)
         order = np.random.default_rng(stream(seed, "split", language)).permutation(len(names))
-        train_texts = order[: min(len(names) - 1, max(1, round(share * len(names))))]
+        train_texts = order[: min(len(names) - 1, max(1, round(SHARE * len(names))))]
         inside = np.isin(numbers, train_texts)
         train[language], test[language] = vectors[inside], vectors[~inside]
     return train, test

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import stdtr  # scipy.stats takes half a second to import
 
 LEAST = 5  # languages for an interval; the correlation of resamples of four is often undefined
+DRAWS = 2000  # resamples of an interval
 EXACT = 1e-9  # share of unexplained variation up to which a variable counts as wholly explained
 
 
@@ -21,10 +22,10 @@ class Pearson:
     remark: str = ""
 
 
-def pearson(x: np.ndarray, y: np.ndarray, covariates: np.ndarray | None = None, draws: int = 2000, seed: int = 0) -> Pearson:
+def pearson(x: np.ndarray, y: np.ndarray, covariates: np.ndarray | None = None) -> Pearson:
     """Return the correlation of x and y, both (n,), or of their residuals after least squares on covariates and a constant.
 
-    covariates: (n, c). draws: number of bootstrap resamples; those in which x or y is constant have no r and are left out.
+    covariates: (n, c). Of DRAWS bootstrap resamples, those in which x or y is constant have no r and are left out.
     t = r sqrt(df / (1 - r^2)) with df = n - 2 - k, where k is the number of linearly independent covariates.
     """
     n = len(x)
@@ -41,7 +42,7 @@ def pearson(x: np.ndarray, y: np.ndarray, covariates: np.ndarray | None = None, 
     t = -abs(r) * np.sqrt(df / max(1 - r * r, np.finfo(float).tiny))
     low = high = np.nan
     if covariates is None and n >= LEAST:
-        chosen = np.random.default_rng(seed).integers(n, size=(draws, n))
+        chosen = np.random.default_rng(0).integers(n, size=(DRAWS, n))
         low, high = np.nanpercentile(rowwise(x[chosen], y[chosen]), [2.5, 97.5])
     return Pearson(r, float(low), float(high), float(2 * stdtr(df, t)), n)
 

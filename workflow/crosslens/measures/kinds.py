@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent
-
 
 @dataclass(frozen=True)
 class Kind:
@@ -33,10 +31,10 @@ def named_corpora(settings: Mapping[str, Any]) -> list[str]:
     return [*settings.get("corpora", {}), *settings.get("dictionaries", ()), *typology]
 
 
-def kinds(folder: Path = FOLDER) -> dict[str, Kind]:
+def kinds() -> dict[str, Kind]:
     """Return the kinds by name. Modules are parsed, not imported, since numerics are slow to import."""
     kinds_by_name = {}
-    for path in sorted(folder.glob("[!_]*.py")):
+    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
         lines = {
             target.id: node.value
             for node in ast.parse(path.read_bytes()).body

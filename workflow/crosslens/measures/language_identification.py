@@ -137,12 +137,12 @@ class Accuracies:
 
 def language_pairs(
     train: Mapping[str, np.ndarray], test: Mapping[str, np.ndarray], pairs: Sequence[tuple[str, str]],
-    windows: Sequence[np.ndarray], *, penalty: float = 1.0, tolerance: float = 1e-5, device: str = "cpu",
+    windows: Sequence[np.ndarray], *, tolerance: float,
 ) -> Accuracies:  # fmt: skip
     """Return the accuracies of a probe for each pair of languages and each window of coordinates.
 
-    train, test: coordinates by language, (m, d), m of any size. windows: columns of each. penalty: scikit-learn's C. tolerance:
-    largest gradient of a fit that has converged.
+    train, test: coordinates by language, (m, d), m of any size. windows: columns of each. tolerance: largest gradient of a fit
+    that has converged; C is 1, scikit-learn's default.
     """
     columns = np.unique(np.concatenate(windows))
     places = [np.searchsorted(columns, window) for window in windows]
@@ -152,7 +152,7 @@ def language_pairs(
     for start in range(0, len(pairs), size):
         block = slice(start, start + size)
         states, classes = _side_by_side(train, pairs[block], columns)
-        probes = fit(states, classes[:, None], places, penalties=penalty, tolerance=tolerance, device=device)
+        probes = fit(states, classes[:, None], places, penalties=1.0, tolerance=tolerance)
         states, classes = _side_by_side(test, pairs[block], columns)
         correct = (probes.predict(states)[:, :, 0] == classes[:, None]).sum(2)
         values[block] = correct / (classes != LEFT_OUT).sum(1, keepdims=True)
@@ -162,7 +162,7 @@ def language_pairs(
 
 def one_against_rest(
     train: Mapping[str, np.ndarray], test: Mapping[str, np.ndarray], windows: Sequence[np.ndarray],
-    *, penalty: float = 1.0, tolerance: float = 1e-5, device: str = "cpu",
+    *, tolerance: float,
 ) -> tuple[np.ndarray, Accuracies]:  # fmt: skip
     """Fit a probe for each language against all others and each window; arguments as for `language_pairs`.
 
@@ -173,8 +173,8 @@ def one_against_rest(
     classes = np.concatenate([np.full(len(train[name]), number) for number, name in enumerate(train)])
     truth = np.concatenate([np.full(len(test[name]), number) for number, name in enumerate(train)])
     states = np.concatenate([train[name] for name in train])[None]
-    probes = fit(states, (classes == numbers)[None], windows, penalties=penalty, tolerance=tolerance, device=device)
-    logits = probes.logits(np.concatenate([test[name] for name in train])[None])[0, :, :, 0].cpu().numpy()
+    probes = fit(states, (classes == numbers)[None], windows, penalties=1.0, tolerance=tolerance)
+    logits = probes.logits(np.concatenate([test[name] for name in train])[None])[0, :, :, 0].numpy()
     values = ((logits > 0) == (truth == numbers)).mean(2).T
     return (logits.argmax(1) == truth).mean(1), Accuracies(values, probes.gradients[0].T, tolerance)
 

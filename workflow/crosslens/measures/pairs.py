@@ -10,7 +10,6 @@ from torch import nn
 
 from crosslens.encoding.means import Variant, language_means
 from crosslens.encoding.texts import Texts, load, load_pieces
-from crosslens.runs.errors import DataError
 
 
 class Mean(NamedTuple):
@@ -32,12 +31,6 @@ class Mean(NamedTuple):
 def read_pairs(folder: Path, language: str, split: str, labels: Iterable[str] = ()) -> Texts:
     """Return the tokenised pairs of a language with the labels of these names."""
     return load([folder / f"{language}.{split}.parquet"], tuple(labels), (), "text")
-
-
-def check_parallel(source: Texts, target: Texts, subject: str) -> None:
-    """Raise DataError unless two sets of pairs have the same ids in the same order. subject: begins the message."""
-    if source.ids != target.ids:
-        raise DataError(f"{subject}: expected the same pairs in both languages, found different ids: tokenise the corpus again")
 
 
 def mean_states(

@@ -101,7 +101,6 @@ def logistic_probe(
     penalties: Sequence[float],
     tolerance: float,
     seed: int,
-    iterations: int = 1000,
 ) -> list[Fitted]:
     """Fit multinomial logistic regression on standardised states to convergence, and return predictions for each test set.
 
@@ -115,7 +114,7 @@ def logistic_probe(
         scaler = StandardScaler().fit(states[rows])
         targets = np.repeat(classes[None, None, rows], len(strengths), 1)
         inside = scaler.transform(states[rows])[None]
-        return scaler, fit(inside, targets, penalties=strengths, tolerance=tolerance, iterations=iterations)
+        return scaler, fit(inside, targets, penalties=strengths, tolerance=tolerance)
 
     best = penalties[0]
     if len(penalties) > 1:

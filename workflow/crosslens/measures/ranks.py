@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.correlation import rowwise
+from crosslens.measures.correlation import DRAWS, rowwise
 
 LEAST = 5  # languages; the ranks of four agree wholly, or are reversed, by chance in a twelfth of all cases
 EXACT = 7  # languages up to which all permutations are counted, 5,040
@@ -28,10 +28,10 @@ class Correlation:
     remark: str = ""
 
 
-def spearman(x: np.ndarray, y: np.ndarray, draws: int = 2000, seed: int = 0) -> Correlation:
+def spearman(x: np.ndarray, y: np.ndarray) -> Correlation:
     """Return the rank correlation of scores x and similarities y, both (n,).
 
-    draws: number of bootstrap resamples; those in which x or y is constant have no rho and are left out.
+    Bootstrap resamples in which x or y is constant have no rho and are left out.
     """
     n = len(x)
     if n < LEAST:
@@ -39,9 +39,9 @@ def spearman(x: np.ndarray, y: np.ndarray, draws: int = 2000, seed: int = 0) -> 
     for name, values in (("scores", x), ("similarities", y)):
         if np.ptp(values) == 0:
             return Correlation(np.nan, np.nan, np.nan, np.nan, n, f"undefined: all {name} are equal")
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     rho = float(_rho(x[None], y[None])[0])
-    chosen = generator.integers(n, size=(draws, n))
+    chosen = generator.integers(n, size=(DRAWS, n))
     low, high = np.nanpercentile(_rho(x[chosen], y[chosen]), [2.5, 97.5])
     remark = ""
     if abs(rho) > 1 - 1e-12:

@@ -30,7 +30,7 @@ from crosslens.measures.conversion import (
     share_interval,
     vocabulary,
 )
-from crosslens.measures.pairs import Mean, check_parallel, mean_states, read_pairs
+from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import (
     BLEU_1,
     CONVERT_RATE,
@@ -47,6 +47,7 @@ from crosslens.measures.shifts import (
 from crosslens.measures.subject import Subject
 from crosslens.numerics.streams import stream
 from crosslens.recipes import Masking
+from crosslens.runs.errors import DataError
 from crosslens.runs.progress import Progress
 from crosslens.training.heads.language_model import LOGITS, LanguageModel
 from crosslens.training.heads.naming import Naming
@@ -168,9 +169,10 @@ def translate(
 def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndarray, of_target: np.ndarray) -> Counts:
     """Return the counts of outputs for source texts against their translations, the target texts.
 
-    of_source, of_target: vocabularies of the languages, (vocabulary,) bool.
+    of_source, of_target: vocabularies of the languages, (vocabulary,) bool. Raises DataError unless both have the same ids.
     """
-    check_parallel(source, target, "translation")
+    if source.ids != target.ids:
+        raise DataError("translation: expected the same pairs in both languages, found different ids: tokenise the corpus again")
     reference = inner_pieces(target)
     rows = np.repeat(reference.piece_offsets[:-1], np.diff(reference.word_offsets)) + reference.positions
     inner = inner_pieces(source)

@@ -4,11 +4,10 @@
 """
 
 import csv
-import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -18,6 +17,7 @@ from rich.table import Table
 
 from crosslens.config.scales import Scale, scales
 from crosslens.monitoring.hints import SHOWN
+from crosslens.monitoring.plan import Job, plan
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 from crosslens.sources.pins import LOCK, digests
@@ -29,8 +29,6 @@ WHY = {
     "set of input files changed": "different inputs than before",
     "updated input files": "newer inputs",
 }
-NODE = re.compile(r'\s*(?P<job>\d+)\[label = "(?P<rule>\w+)(\\nitem: (?P<item>[^"]*))?.*style="(?P<style>[^"]*)"')
-EDGE = re.compile(r"\s*(\d+) -> (\d+)")
 ALL = "demo_all"  # the rule that builds every item
 NAMED = 5  # files that a line names
 UPSTREAM = "changes upstream"  # nothing of its own changed
@@ -67,9 +65,9 @@ def built(root: Path) -> dict[str, Scale]:
     return {each.name: each for each in scales(root) if any((root / each.results / stage).is_dir() for stage in stages)}
 
 
-def status(summary: str, dag: str, results: str) -> Status:
-    """Items and jobs, from what `snakemake --summary` and `--dag` print; results: the folder that items lie in."""
-    lines, jobs = summary.splitlines(), _planned(dag)
+def status(summary: str, planned: Sequence[Job], results: str) -> Status:
+    """Items and jobs, from what `snakemake --summary` prints and a plan; results: the folder that items lie in."""
+    lines, jobs = summary.splitlines(), _by_item(planned)
     header = next((i for i, line in enumerate(lines) if line.startswith("output_file\t")), None)
     if header is None:
         raise ValueError("expected the output of `snakemake --summary`, found no line that begins with 'output_file'")
@@ -77,38 +75,35 @@ def status(summary: str, dag: str, results: str) -> Status:
     for row in csv.DictReader(lines[header:], delimiter="\t", quoting=csv.QUOTE_NONE):
         path, rule, missing = PurePath(row["output_file"]), row["rule"], row["date"] == "-"
         # The plan decides. The status also knows of changes that rerun nothing here, such as a comment in a script.
-        planned = row["plan"] != "no update"
-        if planned and row["status"] in WHY:
+        pending = row["plan"] != "no update"
+        if pending and row["status"] in WHY:
             causes[WHY[row["status"]]].add((rule, row["log-file(s)"] or row["output_file"]))  # a job has one log
         if path.suffix == SHOWN.get(rule):
             name = str(path.with_suffix("").relative_to(results))
-            state = ("missing" if missing else "stale") if planned else "built"
+            state = ("missing" if missing else "stale") if pending else "built"
             why = {"built": _day(row["date"]), "missing": ""}.get(state, WHY.get(row["status"], UPSTREAM))
             items.append(Item(name, state, why, jobs.get(name, Counter())))
     counted = {why: Counter(rule for rule, _ in concerned) for why, concerned in causes.items()}
-    return Status(sorted(items, key=lambda item: item.name), jobs[""], counted)
+    return Status(sorted(items, key=lambda item: item.name), _rules(planned), counted)
 
 
-def _planned(dag: str) -> dict[str, Counter[str]]:
-    """Table or figure -> jobs that are to run for it, by rule, from what `snakemake --dag` prints; under "", all jobs."""
-    rules: dict[int, str] = {}  # of jobs that are to run
-    items: dict[int, str] = {}
-    inputs = defaultdict[int, set[int]](set)
-    for line in dag.splitlines():
-        if node := NODE.match(line):
-            if "dashed" not in node["style"] and node["rule"] != ALL:
-                rules[int(node["job"])] = node["rule"]
-            if node["rule"] in SHOWN:
-                items[int(node["job"])] = node["item"]
-        elif edge := EDGE.match(line):
-            inputs[int(edge[2])].add(int(edge[1]))
-    planned = {"": Counter(rules.values())}
-    for job, name in items.items():
-        found, ahead = {job}, {job}
-        while ahead := set().union(*(inputs[each] for each in ahead)) - found:
-            found |= ahead
-        planned[name] = Counter(rules[each] for each in found & rules.keys())
-    return planned
+def _by_item(planned: Sequence[Job]) -> dict[str, Counter[str]]:
+    """Table or figure -> jobs that are to run for it, by rule."""
+    makers = {file: number for number, job in enumerate(planned) for file in job.output}
+    ahead = [{makers[file] for file in job.input if file in makers} for job in planned]
+    jobs = {}
+    for number, job in enumerate(planned):
+        if job.rule in SHOWN:
+            reached, fresh = {number}, {number}
+            while fresh := set().union(*(ahead[one] for one in fresh)) - reached:
+                reached |= fresh
+            jobs[job.wildcards["item"]] = _rules([planned[one] for one in reached])
+    return jobs
+
+
+def _rules(jobs: Iterable[Job]) -> Counter[str]:
+    """Number of jobs by rule, without the one that names all items."""
+    return Counter(job.rule for job in jobs if job.rule != ALL)
 
 
 def _counted(jobs: Counter[str]) -> str:
@@ -181,14 +176,15 @@ def main(names: list[str], root: Path = Path()) -> None:
     found: dict[str, Status] = {}
     failed = False
     for name in names or known:
-        command = [sys.executable, "-m", "snakemake", "--profile", known[name].profile, ALL]
-        asked = [subprocess.run([*command, way], capture_output=True, text=True, cwd=root) for way in ("--summary", "--dag")]
-        wrong = next((result for result in asked if result.returncode), None)
-        if wrong:
+        options = ["--profile", known[name].profile, ALL]
+        try:
+            _, jobs = plan(options, root)
+            command = [sys.executable, "-m", "snakemake", *options, "--summary"]
+            summary = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True).stdout
+            found[name] = status(summary, jobs, known[name].results)
+        except (DataError, subprocess.CalledProcessError) as error:
             failed = True
-            print(f"status: {name}: {' '.join(wrong.args[1:])} failed:\n{wrong.stderr}", file=sys.stderr)
-        else:
-            found[name] = status(asked[0].stdout, asked[1].stdout, known[name].results)
+            print(f"status: {name}: {getattr(error, 'stderr', error)}", file=sys.stderr)
     console = Console()
     console.print(table(found))
     for name, its in found.items():

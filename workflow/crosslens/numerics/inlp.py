@@ -28,7 +28,7 @@ def inlp(states: Mapping[str, np.ndarray], rounds: int) -> Subspace:
     for _ in range(rounds):
         left = vectors - (vectors @ basis) @ basis.T
         probe = fit(left[None], classes[None, None], penalties=PENALTY, tolerance=TOLERANCE)
-        weights = probe.weights[0, 0, 0].cpu().numpy()
+        weights = probe.weights[0, 0, 0].numpy()
         values, directions = np.linalg.svd(weights - (weights @ basis) @ basis.T, full_matrices=False)[1:]
         room = min(len(languages) - 1, len(basis) - basis.shape[1])
         kept = (values > values[0] * max(weights.shape) * np.finfo(float).eps) & (np.arange(len(values)) < room)

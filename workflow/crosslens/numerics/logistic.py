@@ -1,4 +1,4 @@
-"""Many logistic regressions solved at once, on a CPU or a GPU.
+"""Many logistic regressions solved at once.
 
 Each has the objective of scikit-learn's LogisticRegression(C): mean cross entropy of its n items + |weights|^2 / (2 n C), the
 intercept not penalised; two classes have one vector of weights, more have one each. A fit has converged where no component of
@@ -20,9 +20,10 @@ from torch.nn.functional import one_hot, pad
 from crosslens.runs.errors import DataError
 
 LEFT_OUT = -1  # class of an item that a target does not use
+ITERATIONS = 1000  # of each regression, at most; the gradient tells whether they were enough
 ROUND = 6  # iterations of the first round; each is twice as long as the one before, and L-BFGS remembers half of it
-LOGITS_ON_A_CPU, LOGITS_ON_A_GPU = 2**20, 2**28  # in memory at once; on a CPU few enough to stay in the cache
-VECTORS_ON_A_CPU, VECTORS_ON_A_GPU = 40, 1024  # of weights, in one product of matrices
+LOGITS = 2**20  # in memory at once: few enough to stay in a processor's cache
+VECTORS = 40  # of weights, in one product of matrices
 OVERSHOT = 0.5  # a step is shortened where the slope at its end is steeper than this share of that at its start
 SHORTENED = 20  # times, at most
 
@@ -34,12 +35,6 @@ class Regressions:
     weights: Tensor  # (G, V, T, c, d), 0 at columns that a fit does not use
     intercepts: Tensor  # (G, V, T, c)
     gradients: np.ndarray  # (G, V, T) largest component, in absolute value, where the fit ended
-    tolerance: float
-
-    @property
-    def converged(self) -> np.ndarray:
-        """(G, V, T) bool."""
-        return self.gradients <= self.tolerance
 
     def logits(self, states: np.ndarray | Tensor) -> Tensor:
         """Of states (G, m, d): (G, V, T, c, m); minus infinity for classes that a target does not have."""
@@ -50,7 +45,7 @@ class Regressions:
         """Classes of states (G, m, d): (G, V, T, m)."""
         logits = self.logits(states)
         chosen = logits[..., 0, :] > 0 if logits.shape[-2] == 1 else logits.argmax(-2)
-        return chosen.long().cpu().numpy()
+        return chosen.long().numpy()
 
 
 @torch.inference_mode()
@@ -61,47 +56,43 @@ def fit(
     *,
     penalties: float | Sequence[float],
     tolerance: float,
-    iterations: int = 1000,
-    device: str = "cpu",
 ) -> Regressions:
     """The regression of each group on each set of columns for each target.
 
     states (G, n, d): float32 or float64, in which all is computed. classes (G, T, n): integers from 0, LEFT_OUT for items that a
     target does not use. columns: V arrays of column numbers; None: one set, all. penalties: C, of each target or of all.
-    iterations: at most, of each regression; `Regressions.converged` tells of whom they were enough.
 
-    Raises DataError where shapes do not fit, a state is not finite, or a target has items of less than two classes.
+    Raises DataError where shapes do not fit, a state is not finite, or a target has items of fewer than two classes.
     """
-    items, targets = torch.as_tensor(states).to(device), torch.as_tensor(classes).to(device).long()
+    items, targets = torch.as_tensor(states), torch.as_tensor(classes).long()
     present = _present(items, targets)
     (groups, n, width), count, k = items.shape, targets.shape[1], present.shape[-1]
     vectors = 1 if k == 2 else k
     items = pad(items, (1, 0), value=1.0)  # the intercept's column is the first
     sets = [torch.arange(width)] if columns is None else [torch.as_tensor(part) for part in columns]
     sets = [torch.cat([torch.tensor([0]), part.long() + 1]) for part in sets]
-    strength = torch.as_tensor(penalties, dtype=items.dtype, device=device).expand(count)
+    strength = torch.as_tensor(penalties, dtype=items.dtype).expand(count)
     weights = items.new_zeros(groups, len(sets), count, vectors, width + 1)
     gradients = items.new_zeros(weights.shape[:3])
     order = sorted(range(len(sets)), key=lambda number: sets[number].tolist()[::-1])  # side by side what ends alike
-    logits, abreast = (LOGITS_ON_A_GPU, VECTORS_ON_A_GPU) if items.is_cuda else (LOGITS_ON_A_CPU, VECTORS_ON_A_CPU)
-    targets_at_once = min(count, max(1, abreast // vectors))
-    sets_at_once = min(len(sets), max(1, abreast // (targets_at_once * vectors)))
-    groups_at_once = max(1, logits // (sets_at_once * targets_at_once * vectors * n))
+    targets_at_once = min(count, max(1, VECTORS // vectors))
+    sets_at_once = min(len(sets), max(1, VECTORS // (targets_at_once * vectors)))
+    groups_at_once = max(1, LOGITS // (sets_at_once * targets_at_once * vectors * n))
     axes = [(range(groups), groups_at_once), (order, sets_at_once), (range(count), targets_at_once)]
     for parts in product(*([axis[i : i + size] for i in range(0, len(axis), size)] for axis, size in axes)):
         g, v, t = (torch.tensor(part) for part in parts)
-        left, length = iterations, ROUND
+        left, length = ITERATIONS, ROUND
         while len(g) and left > 0:
             batch = _Batch(items[_run(g)], targets[g][:, t], present[g][:, t], [sets[number] for number in v], strength[t])
             place = np.ix_(g.numpy(), v.numpy(), t.numpy())
             weights[place], gradients[place], done = batch.descend(weights[place], tolerance, min(length, left))
             left, length = left - done, 2 * length
-            late = (gradients[place] > tolerance).cpu()
+            late = gradients[place] > tolerance
             g, v, t = g[late.any(2).any(1)], v[late.any(2).any(0)], t[late.any(1).any(0)]
     intercepts = weights[..., 0].clone()
     if vectors > 1:
         intercepts.masked_fill_(~present[:, None], -torch.inf)
-    return Regressions(weights[..., 1:], intercepts, gradients.cpu().numpy(), tolerance)
+    return Regressions(weights[..., 1:], intercepts, gradients.numpy())
 
 
 def _present(items: Tensor, targets: Tensor) -> Tensor:
@@ -138,7 +129,7 @@ class _Batch:
 
     def __init__(self, items: Tensor, targets: Tensor, present: Tensor, sets: list[Tensor], strength: Tensor) -> None:
         union = torch.unique(torch.cat(sets))
-        self.union, self.sets = union, [torch.searchsorted(union, part).to(items.device) for part in sets]
+        self.union, self.sets = union, [torch.searchsorted(union, part) for part in sets]
         self.items = items if len(union) == items.shape[-1] else items[..., _run(union)].contiguous()  # (G, n, d)
         dtype, k = items.dtype, present.shape[-1]
         used = targets != LEFT_OUT

@@ -1,6 +1,5 @@
 """The papers, by key: the only list of them. A paper is a folder here whose module paper.py describes it: docs/new-paper.md."""
 
-from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,6 @@ if TYPE_CHECKING:
 KEYS = ("tanti2021", "muller2021", "liang2021", "wu2019", "liu2020")
 
 
-def papers(keys: Iterable[str] = KEYS) -> "list[Paper]":
+def papers() -> "list[Paper]":
     """The papers in their order."""
-    return [import_module(f"crosslens.papers.{key}.paper").PAPER for key in keys]
+    return [import_module(f"crosslens.papers.{key}.paper").PAPER for key in KEYS]

@@ -78,12 +78,12 @@ class Bottom:
 
 def below(
     model: EncoderWithHeads, recipe: Recipe, stage: Stage, texts: Mapping[Data, Texts],
-    autocast: Callable[[], AbstractContextManager[Any]], most: int = BYTES,
+    autocast: Callable[[], AbstractContextManager[Any]],
 ) -> Bottom | None:  # fmt: skip
     """Return the output of a stage's frozen blocks for its texts; None if they must run in each step, or it is too large.
 
     They must run if their dropout is on, if a head or penalty reads a layer other than the last, or if a layer norm may follow
-    the last block, as in kinds of encoders other than BERT and XLM-R. most: largest size in bytes.
+    the last block, as in kinds of encoders other than BERT and XLM-R. It is too large above BYTES.
     """
     numbers = {phase.frozen_blocks for phase in stage.phases if ENCODER in phase.update}
     terms = [term for phase in stage.phases for term in phase.terms]
@@ -99,7 +99,7 @@ def below(
     ):
         return None
     stage_texts = {term.data: texts[term.data] for term in terms}
-    if sum(len(part.pieces) for part in stage_texts.values()) * model.hidden_size * 4 > most:
+    if sum(len(part.pieces) for part in stage_texts.values()) * model.hidden_size * 4 > BYTES:
         return None
     model.eval()
     return Bottom(model.encoder, number, stage_texts, recipe.units.segments, autocast)

@@ -34,7 +34,7 @@ class Features:
             self.states.update({(data, number): states for number, states in zip(missing, arrays, strict=True)})
         return self.states[data, layer]
 
-    def room(self, model: EncoderWithHeads, texts: Mapping[Data, Texts], layers: Sequence[Layer], most: int = BYTES) -> bool:
-        """Whether the states of the texts' labelled words at layers, with those cached already, take at most `most` bytes."""
+    def room(self, model: EncoderWithHeads, texts: Mapping[Data, Texts], layers: Sequence[Layer]) -> bool:
+        """Whether the states of the texts' labelled words at layers, with those cached already, take at most BYTES."""
         needed = {(data, layer): len(part.positions) * model.width(layer) for data, part in texts.items() for layer in layers}
-        return 4 * sum((needed | {key: states.numel() for key, states in self.states.items()}).values()) <= most
+        return 4 * sum((needed | {key: states.numel() for key, states in self.states.items()}).values()) <= BYTES

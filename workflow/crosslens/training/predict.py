@@ -12,6 +12,8 @@ from crosslens.numerics.f1 import accuracy, chunk_counts, macro_f1, micro_f1, ov
 from crosslens.training.heads.head import Head
 from crosslens.training.model import EncoderWithHeads, Layer
 
+ROWS = 65536  # words that a head reads at once
+
 
 def hidden_states(model: EncoderWithHeads, texts: Texts, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
     """Return the states of all labelled words at layers, in the order of the texts, (n_words, width) float32 on the CPU each."""
@@ -26,15 +28,15 @@ def hidden_states(model: EncoderWithHeads, texts: Texts, layers: Sequence[Layer]
     return states
 
 
-def predict_from(states: torch.Tensor, texts: Texts, head: Head, rows: int = 65536) -> dict[str, np.ndarray]:
+def predict_from(states: torch.Tensor, texts: Texts, head: Head) -> dict[str, np.ndarray]:
     """Return a head's predictions from the states (n_words, d) of all labelled words, kind of label -> (n_words,).
 
-    head: in eval mode. rows: largest number of words in a batch.
+    head: in eval mode.
     """
     device, sizes = next(head.parameters()).device, np.diff(texts.word_offsets)
     predictions: dict[str, np.ndarray] = {}
     with torch.inference_mode():
-        for chosen in sorted_batches(np.maximum(sizes, 1), rows):
+        for chosen in sorted_batches(np.maximum(sizes, 1), ROWS):
             words = texts.word_rows(chosen)
             part = states[torch.from_numpy(words)].to(device)
             _put(

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from crosslens.config.scales import read_yaml
 from crosslens.monitoring.cost.bill import Bill, Biller, Line
-from crosslens.monitoring.cost.plan import plan
 from crosslens.monitoring.cost.speed import Card, speed
+from crosslens.monitoring.plan import plan
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import duration, readable
 from crosslens.sources.registry import load

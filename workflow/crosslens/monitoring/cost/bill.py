@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from crosslens.config.whole import Config
 from crosslens.monitoring.cost import work
-from crosslens.monitoring.cost.plan import Job
 from crosslens.monitoring.cost.sizes import SHAPES, Shape, Size, Sizes
 from crosslens.monitoring.cost.speed import Speed
 from crosslens.monitoring.cost.work import Way, Work
+from crosslens.monitoring.plan import Job
 from crosslens.papers import papers
 from crosslens.recipes import Data, Recipe
 from crosslens.reports.studies import Studies

@@ -1,7 +1,6 @@
 """How fast encoders run: measured on this machine by a short probe with random weights, or worked out for a named card."""
 
 import json
-import logging
 import platform
 import socket
 import time
@@ -107,8 +106,6 @@ class Measured:
     """This machine, as a probe finds it. file: where it is kept; what was measured once is not measured again."""
 
     file: Path
-    root: Path = Path()
-    log: logging.Logger = field(default_factory=lambda: logging.getLogger(__name__))
     factor: float = 1.25
     spent: float = 0.0
     known: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -120,7 +117,7 @@ class Measured:
     @classmethod
     def here(cls, root: Path = Path()) -> "Measured":
         """Of this host: build/speed/HOST.json."""
-        return cls(root / "build" / "speed" / f"{socket.gethostname()}.json", root)
+        return cls(root / "build" / "speed" / f"{socket.gethostname()}.json")
 
     @property
     def about(self) -> str:
@@ -162,6 +159,6 @@ class Measured:
         return self.known[key]
 
 
-def speed(card: str | None, root: Path = Path()) -> Speed:
+def speed(card: str | None) -> Speed:
     """Of a card by name; None: of this machine."""
-    return Card(card.lower().replace(" ", "").replace("-", "")) if card else Measured.here(root)
+    return Card(card.lower().replace(" ", "").replace("-", "")) if card else Measured.here()

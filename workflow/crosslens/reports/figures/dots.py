@@ -61,16 +61,16 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     }
 
 
-def panels(parts: Sequence[Panel], looked: Mapping[str, Look], title: str, note: str, *, level: str = "chance") -> Figure:
+def panels(parts: Sequence[Panel], looked: Mapping[str, Look], title: str, note: str) -> Figure:
     """Panels with a title above them, the names of the series and a note below.
 
-    looked: series -> look, in the order of the legend and from left to right within a column; level: name of dashed lines.
+    looked: series -> look, in the order of the legend and from left to right within a column. Dashed lines are named chance.
     """
     shown = [name for name in looked if any(series.name == name for part in parts for series in part.series)]
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         handles = [_handle(name, looked[name]) for name in shown]
         if any(part.level is not None for part in parts):
-            handles.append(Line2D([], [], label=level, **LEVEL))  # type: ignore[arg-type]
+            handles.append(Line2D([], [], label="chance", **LEVEL))  # type: ignore[arg-type]
         longest = max((len(str(handle.get_label())) for handle in handles), default=1)
         per_line = max(1, int(WIDTH / (0.068 * longest + 0.32)))
         heights = [*(HEIGHT for _ in parts), 0.15 * ceil(len(handles) / per_line)]

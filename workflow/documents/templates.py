@@ -149,12 +149,12 @@ def faults(root: Path) -> str:
     return "\n".join(lines)
 
 
-def printed(value: object) -> object:
-    """A number to one place, a whole number as it is; anything else unchanged."""
+def printed(value: object, places: int = 1) -> object:
+    """A number to so many places, a whole number as it is; anything else unchanged. places: of templates' filter `places`."""
     if not isinstance(value, Decimal):
         return value
     # + 0: no minus before 0.0.
-    return f"{value:,}" if value.as_tuple().exponent == 0 else f"{round(value, 1) + 0:.1f}"
+    return f"{value:,}" if value.as_tuple().exponent == 0 else f"{round(value, places) + 0:.{places}f}"
 
 
 def _expect(table: str, kind: str, name: str, names: Sequence[str]) -> None:

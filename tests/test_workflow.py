@@ -219,7 +219,7 @@ def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built
 
 
 TRACKED = {  # script -> what of the repository its rule names among its params, by content or, of languages, by their rows
-    "phrasebook": ("resources/phrasebook/", "resources/languages.csv"),
+    "write_phrasebook": ("resources/phrasebook/", "resources/languages.csv"),
     "corpus": ("resources/languages.csv",),
     "typology": ("resources/languages.csv",),
     "table": ("resources/published/", "resources/languages.csv"),  # against which the settings of corpora are checked once more
@@ -276,8 +276,8 @@ def test_words_and_file_times_rerun_nothing(built):
     library = built / "workflow/crosslens"
     with (
         changed(library / "storage/files.py", ("def sha256(", "# a comment\n\n\ndef sha256(")),
-        changed(library / "measures/projection.py", ('"""t-SNE of hidden states."""', '"""Another docstring."""')),
-        changed(library / "training/loop.py", ('"""One training.', '"""A training.')),
+        changed(library / "measures/projection.py", ('"""Projection of hidden states', '"""Another docstring of hidden states')),
+        changed(library / "training/loop.py", ('"""The training loop', '"""A training loop')),
         changed(library / "runs/progress.py", ("EVERY = 10.0", "EVERY = 20.0")),
         changed(library / "papers/tanti2021/config.py", ('"texts per step"', '"texts in a step"')),
         changed(

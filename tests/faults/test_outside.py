@@ -458,7 +458,8 @@ def refuse(counts: Tally, call: Callable[[], object], place: str, case: str) -> 
         counts.silent.append(f"{case}: {short(call())}")
     except DataError as error:
         message = str(error)
-        if message.startswith(f"{place}: expected ") and len(message) < 1000 and message.isprintable():
+        says_what_is_wrong = message.startswith((f"{place}: expected ", f"{place}: not valid JSON: "))
+        if says_what_is_wrong and len(message) < 1000 and message.isprintable():
             counts.refused += 1
             counts.seen = counts.seen or message.replace(place, Path(place).name)
         else:

@@ -32,6 +32,7 @@ include: "rules/models.smk"
 include: "rules/states.smk"
 include: "rules/measures.smk"
 include: "rules/items.smk"
+include: "rules/claims.smk"
 
 
 JOBS = Jobs()

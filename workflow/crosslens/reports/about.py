@@ -79,6 +79,10 @@ class About:
             ],
         }
 
+    def encoder(self, key: str) -> str:
+        """An encoder of the scale in words."""
+        return _encoder(self.config.encoders[key])
+
     def uses(self, paper: Paper, item: Item) -> Uses:
         """What an item is made of."""
         return _uses(self.here, paper, item)

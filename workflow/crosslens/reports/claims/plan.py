@@ -1,0 +1,145 @@
+"""What ledgers are decided by at a scale: which tables and records there are, and of which trainings. Planning calls it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from crosslens.config.base import nearest
+from crosslens.config.scales import Scale
+from crosslens.recipes import Recipe
+from crosslens.reports.about import About, Uses
+from crosslens.reports.claims.ledger import Ledger, Selection
+from crosslens.reports.paper import Paper
+from crosslens.reports.studies import BY_SEED
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import read_seal
+
+
+class Plan:
+    """What ledgers are decided by at a scale."""
+
+    def __init__(self, about: About, results: str) -> None:
+        """results: the folder of results."""
+        self.about, self.studies, self.results = about, about.here, Path(results)
+
+    def settings(self, paper: Paper, ledger: Ledger, texts: Sequence[str]) -> dict[str, Any]:
+        """All that the claims of a paper need, as plain values.
+
+        evidence: see `_evidence`; texts: names of the ledger and, where there is one, of the table of printed cells; encoders:
+        words for that of each training and, under "", the paper's; apart: why numbers are not comparable with the paper's; items:
+        place of each table and figure by its name in the ledger.
+        """
+        evidence = self._evidence(paper, ledger)
+        regular = [item for item in paper.items(self.studies.config).values() if not item.searched]
+        names = [name for name in evidence["tables"] if self._place(paper, name)]
+        facts = {name: fact for recipes in evidence["recipes"].values() for name, fact in recipes.items()}
+        section = self.studies.config.paper(paper.key)
+        return {
+            "evidence": evidence,
+            "texts": list(texts),
+            "study": paper.about,
+            "scale": Scale("", self.studies.config.results).name,
+            "encoders": {
+                "": self.about.encoder(section.encoder) if section else "",
+                **{name: self.about.encoder(fact["encoder"]) for name, fact in facts.items()},
+            },
+            "apart": self.about.apart(paper, reduce(Uses.__or__, (self.about.uses(paper, item) for item in regular))),
+            "items": {name: self._place(paper, name) for name in names},
+            "report": paper.path("report"),
+        }
+
+    def _evidence(self, paper: Paper, ledger: Ledger) -> dict[str, Any]:
+        """Files of the tables and records that the claims of a paper read, and facts about its trainings.
+
+        tables: name in the ledger -> the file of an item, None: it is none of this scale; records: measure -> recipe -> files
+        that there are; recipes: pattern -> name -> whether its encoder is trained, and of how many pretrainings of our own.
+        Raises DataError where a table that shows trainings is read without saying of which.
+        """
+        tables: dict[str, str | None] = {}
+        records: dict[str, dict[str, list[str]]] = {}
+        recipes: dict[str, dict[str, Any]] = {}
+        for selection in ledger.read():
+            for pattern in selection.recipes or ():
+                recipes[pattern] = {name: self._recipe(recipe) for name, recipe in self._recipes(pattern)}
+            if selection.source == "table":
+                for name in selection.names:
+                    place = self._place(paper, name)
+                    tables[name] = place and f"{self.results}/{place}.csv"
+                    self._says_which(paper, selection, place)
+            elif selection.source == "records":
+                names = [name for pattern in selection.recipes or () for name, _ in self._recipes(pattern)]
+                for measure in selection.names:
+                    records.setdefault(measure, {}).update({name: list(self._records(measure, name)) for name in names})
+        for claim in ledger.claims.values():
+            for item in claim.items:
+                place = self._place(paper, item)
+                tables.setdefault(item, place and f"{self.results}/{place}.{'svg' if self._is_figure(place) else 'csv'}")
+        return {"tables": tables, "records": records, "recipes": recipes}
+
+    def _place(self, paper: Paper, name: str) -> str | None:
+        """Place of an item below the results, by its name in a ledger; None where this scale has none of that name."""
+        key, _, item = name.rpartition("/")
+        asked = next((other for other in self.studies.papers if other.key == key), paper)
+        place = asked.path(item)
+        return place if place in self.studies.items else None
+
+    def _is_figure(self, place: str | None) -> bool:
+        return bool(place) and self.studies.items[str(place)][2].form == "figure"
+
+    def _says_which(self, paper: Paper, selection: Selection, place: str | None) -> None:
+        if place and selection.recipes is None:
+            needs = self.studies.items[place][2].needs
+            if any(trained(self.studies.recipe(need.recipe)[1]) for need in needs):
+                raise DataError(
+                    f"papers/{paper.key}/claims.yaml: {place} shows trainings: expected `recipe` beside "
+                    f"{dict(selection.values)}, those that the number is of, or null for none"
+                )
+
+    def _recipes(self, pattern: str) -> Iterator[tuple[str, Recipe]]:
+        """Trainings, and jobs of trials, by a pattern of their names."""
+        for name, (_, recipe) in self.studies.recipes.items():
+            if fnmatchcase(name, pattern):
+                yield name, recipe
+        for name, (_, trials) in self.studies.trials.items():
+            if fnmatchcase(name, pattern):
+                yield name, trials[0]
+
+    def _recipe(self, recipe: Recipe) -> dict[str, Any]:
+        pretrained = recipe.pretrained
+        before = self.studies.recipe(pretrained.recipe)[1] if pretrained else None
+        return {
+            "encoder": recipe.encoder,
+            "trained": trained(recipe) or bool(before and trained(before)),
+            "pretrainings": len(pretrained.seeds) if pretrained and before and trained(before) else None,
+        }
+
+    def _records(self, measure: str, recipe: str) -> Iterator[str]:
+        """Files that there are of a measure of a recipe."""
+        kind = measure.partition("@")[0]
+        if kind not in self.studies.kinds:
+            raise DataError(f"records: expected one of {', '.join(self.studies.kinds)}, found '{measure}'"
+                            f"{nearest(kind, self.studies.kinds)}")  # fmt: skip
+        folder = self.results / "measures" / measure
+        names = [f"{recipe}.parquet"]
+        if self.studies.kind(measure).source in BY_SEED:
+            names = [f"{recipe}/seed{seed}.parquet" for seed in self.studies.seeds(recipe)]
+        yield from (f"{folder}/{name}" for name in names if (folder / name).exists())
+
+
+def trained(recipe: Recipe) -> bool:
+    """Whether a recipe changes the encoder's weights by learning, so that another seed would give another encoder."""
+    return recipe.trains_encoder() or recipe.static is not None
+
+
+def artefacts(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each of the files that there are, with the identity of its content: what changes when it does."""
+    files = [file for file in evidence["tables"].values() if file]
+    files += [file for recipes in evidence["records"].values() for of_recipe in recipes.values() for file in of_recipe]
+    for file in sorted({*files}):
+        if Path(file).exists():
+            try:
+                yield f"{file} {read_seal(Path(file)).identity}"
+            except (OSError, ValueError):
+                yield f"{file} without a digest"  # whoever reads it says so

@@ -92,3 +92,291 @@ def test_an_interval_over_seeds_decides(tmp_path, difference, fields, verdict):
     assert decision.verdict == verdict
     assert decision.part.n == 5 and decision.part.seeds == 5
     assert decision.part.estimate.value == pytest.approx(100 * difference)
+
+
+def test_a_tie_is_undecided(tmp_path):
+    (decision,) = verdicts(tmp_path, scores(0.0), claim())
+    assert decision.verdict == "undecided" and "includes both" in decision.reason
+    (decision,) = verdicts(tmp_path, [*rows(FROZEN, "scores", 0.5), *rows(TUNED, "scores", [0.5, 0.5, 0.5])], claim())
+    assert decision.verdict == "undecided" and "nothing says how much it varies" in decision.reason
+
+
+def test_a_control_with_the_same_effect_fails(tmp_path):
+    def control(difference: float) -> list[dict[str, Any]]:
+        noise = [0.001, -0.001, 0, 0.0005, -0.0005]
+        return [*rows(FROZEN, "shuffled", 0.5), *rows(TUNED, "shuffled", 0.5 + difference + np.array(noise))]
+
+    of = {"of": {"records": "accuracy", "item": "shuffled"}, "plus": "tuned", "minus": "frozen", "says": "labels do not matter"}
+    for difference, verdict in (
+        (0.05, "control fails"),
+        (0.2, "control fails"),
+        (-0.05, "holds"),
+        (0.0, "holds"),
+        (0.01, "holds"),
+    ):
+        (decision,) = verdicts(tmp_path, [*scores(0.05), *control(difference)], claim(control=of))
+        assert decision.verdict == verdict
+    assert verdicts(tmp_path, [*scores(0.05), *control(0.05)], claim(control=of))[0].reason.endswith("labels do not matter")
+    (decision,) = verdicts(tmp_path, scores(0.05), claim(control=of))
+    assert decision.verdict == "undecided" and decision.reason.startswith("its control is not measured")
+
+
+def test_an_equality_whose_control_is_as_equal_shows_nothing(tmp_path):
+    numbers = [*scores(0.001), *rows(RANDOM, "scores", [0.5, 0.502, 0.499, 0.501, 0.5])]
+    control = {"of": SCORES, "plus": "random", "minus": "frozen", "says": "random weights are as near"}
+    (decision,) = verdicts(tmp_path, numbers, claim(kind="equality", expected={"within": 3}, control=control))
+    assert decision.verdict == "control fails"
+
+
+def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(tmp_path):
+    numbers = [*rows(FROZEN, "scores", 0.5, half=0.01), *rows(TUNED, "scores", 0.7, half=0.01)]
+    (decision,) = verdicts(tmp_path, numbers, claim())
+    assert (decision.verdict, decision.reason) == ("undecided", "a training of an encoder has one seed")
+    assert decision.part.estimate.interval().low == pytest.approx(20 - np.hypot(1, 1), abs=0.1)
+    (decision,) = verdicts(tmp_path, numbers, claim(), trained=())
+    assert decision.verdict == "holds" and decision.part.unit == "texts" and decision.part.n == 100
+
+
+@pytest.mark.parametrize(
+    ("score", "level", "reason"),
+    [
+        (0.34, 0.3, "p/tuned is not surely above chance (34.0, chance 33.3)"),
+        (0.5, 0.49, "p/tuned is not surely above random weights (+1.0 points)"),
+        (0.3, 0.2, "p/tuned is not above chance (30.0, chance 33.3)"),
+        (0.5, 0.4, ""),
+    ],
+)
+def test_a_training_that_did_not_learn_decides_nothing(tmp_path, score, level, reason):
+    learned = [*rows(TUNED, "task", score, half=0.02), *rows(RANDOM, "task", level, half=0.02)]
+    (decision,) = verdicts(tmp_path, [*scores(0.05), *learned], claim())
+    assert (decision.verdict, decision.reason) == ("undecided" if reason else "holds", reason)
+
+
+def test_a_training_without_a_floor_decides_nothing(tmp_path):
+    (decision,) = verdicts(tmp_path, scores(0.05), claim(), learned=[])
+    assert decision.reason == "no floor is stated for p/tuned"
+
+
+def test_what_is_not_there_is_not_measured(tmp_path):
+    other = {"effect": {"of": {"records": "accuracy", "item": "other"}, "plus": "tuned"}}
+    decision, without = verdicts(tmp_path, scores(0.05), claim(**other), claim(effect=[], note="No data."))
+    assert (decision.verdict, decision.reason) == ("not measured", "accuracy: no number with item other")
+    assert (without.verdict, without.reason) == ("not measured", "No data.")
+
+
+def by_language(difference: np.ndarray, seeds: int = 1) -> list[dict[str, Any]]:
+    """A frozen and a tuned encoder in LANGUAGES; the differences are by language, and the same for all seeds but for some noise."""
+    noise = np.random.default_rng(0).normal(0, 0.002, seeds) if seeds > 1 else np.zeros(1)
+    return [
+        row
+        for language, value in zip(LANGUAGES, difference, strict=True)
+        for row in (
+            *rows(FROZEN, "scores", 0.5, language),
+            *rows(TUNED, "scores", 0.5 + value + noise, language),
+        )
+    ] + [*rows(FROZEN, "scores", 0.9), *rows(TUNED, "scores", 0.1)]  # of all languages together, which must not count
+
+
+OVER_LANGUAGES = {"effect": {"of": SCORES, "plus": "tuned", "minus": "frozen", "over": "language"}}
+
+
+def test_families_of_languages_are_what_varies(tmp_path):
+    """Three related languages with a large effect are part of one of eight families, whose five languages have a mean of 18."""
+    difference = np.array([0.3, 0.3, 0.3, *[0.0] * 9])
+    (decision,) = verdicts(tmp_path, by_language(difference), claim(**OVER_LANGUAGES), trained=())
+    part = decision.part
+    assert (part.n, part.unit, part.families) == (12, "languages", 8)
+    expected = stats.ttest_1samp([18.0, *[0.0] * 7], 0)
+    assert part.estimate.value == pytest.approx(18 / 8)
+    unbounded = Estimate(part.estimate.value, part.estimate.error, part.estimate.freedom)
+    assert unbounded.p(0) == pytest.approx(expected.pvalue)
+    assert decision.verdict == "undecided"
+    (decision,) = verdicts(tmp_path, by_language(0.05 + difference / 10), claim(**OVER_LANGUAGES), trained=())
+    assert decision.verdict == "holds"
+
+
+def test_the_error_that_languages_share_over_seeds_is_added(tmp_path):
+    difference = 0.05 + np.linspace(-0.01, 0.01, 12)
+    (alone,) = verdicts(tmp_path, by_language(difference), claim(**OVER_LANGUAGES), trained=())
+    (several,) = verdicts(tmp_path, by_language(difference, seeds=3), claim(**OVER_LANGUAGES))
+    assert several.verdict == "holds" and several.part.seeds == 3
+    noise = 100 * np.random.default_rng(0).normal(0, 0.002, 3)
+    shared = stats.sem(noise)
+    assert several.part.estimate.error == pytest.approx(np.hypot(alone.part.estimate.error, shared), rel=1e-6)
+    assert several.part.estimate.freedom < alone.part.estimate.freedom + 2
+
+
+def test_one_family_decides_nothing(tmp_path):
+    effect = {**OVER_LANGUAGES["effect"], "of": {**SCORES, "language": ["de", "fr", "es"]}}
+    (decision,) = verdicts(tmp_path, by_language(0.05 + np.arange(12) / 1000), claim(effect=effect), trained=())
+    assert decision.reason == "one family of languages"
+
+
+def test_so_many_languages_of_all_by_themselves(tmp_path):
+    """Of twelve languages five have an effect beyond their texts' error; a corrected count."""
+    values = np.array([0.2] * 5 + [0.0] * 7)
+    numbers = [
+        row
+        for language, value in zip(LANGUAGES, values, strict=True)
+        for row in (*rows(FROZEN, "scores", 0.5, language, half=0.03), *rows(TUNED, "scores", 0.5 + value, language, half=0.03))
+    ]
+    effect = {"of": SCORES, "plus": "tuned", "minus": "frozen", "over": "text", "by": "language"}
+    for number, verdict in ((1, "holds"), (5, "holds"), (6, "undecided")):
+        (decision,) = verdicts(tmp_path, numbers, claim(kind="existence", effect=effect, at_least=number), trained=())
+        assert decision.verdict == verdict and len(decision.parts) == 12
+    below = [*numbers, *rows(FROZEN, "worse", 0.5)]
+    (decision,) = verdicts(tmp_path, below, claim(kind="existence", effect=effect, expected={"below": 0}, at_least=8), trained=())
+    assert decision.verdict == "fails"
+
+
+def test_neighbours_of_a_ranking_must_be_apart(tmp_path):
+    def levels(*values: float) -> list[dict[str, Any]]:
+        noise = np.array([0.01, -0.01, 0.005, -0.005, 0])
+        return [
+            row
+            for name, value in zip("abc", values, strict=True)
+            for row in rows(FROZEN, name, value + noise * (2 + ord(name) % 3))
+        ]
+
+    order = [{"selection": "frozen", "item": item} for item in "abc"]
+    fields = {"kind": "ranking", "expected": None, "effect": {"of": {"records": "accuracy"}, "order": order}}
+    for values, verdict in (((0.9, 0.7, 0.5), "holds"), ((0.9, 0.5, 0.5), "undecided"), ((0.5, 0.9, 0.2), "fails")):
+        (decision,) = verdicts(tmp_path, levels(*values), claim(**fields), trained=())
+        assert decision.verdict == verdict and len(decision.parts) == 2
+
+
+def test_a_correlation_needs_enough_units(tmp_path):
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=12)
+    numbers = [
+        row
+        for language, one, other in zip(LANGUAGES, x, x + generator.normal(0, 0.3, 12), strict=True)
+        for row in (*rows(FROZEN, "x", one, language), *rows(FROZEN, "y", other, language))
+    ]
+    of = {"records": "accuracy", "selection": "frozen"}
+    effect = {"of": of, "x": {"item": "x"}, "y": {"item": "y"}, "over": "language"}
+    (decision,) = verdicts(tmp_path, numbers, claim(kind="correlation", effect=effect), trained=())
+    assert decision.verdict == "holds" and decision.part.n == 12
+    assert decision.part.estimate.value == pytest.approx(stats.pearsonr(x, [row["value"] for row in numbers[1::2]])[0])
+    (decision,) = verdicts(tmp_path, numbers, claim(kind="correlation", effect=effect | {"least": 13}), trained=())
+    assert decision.reason == "12 languages, at least 13 needed"
+
+
+def test_central_claims_share_a_level(tmp_path):
+    """Three effects at p of about 0.03: alone each holds, together none does."""
+    noise = np.array([1, -1, 0.5, -0.5, 0]) * 0.02
+    numbers = [*rows(FROZEN, "scores", 0.5), *rows(TUNED, "scores", 0.5 + 0.0235 + noise)]
+    assert 0.02 < stats.ttest_1samp(0.0235 + noise, 0).pvalue < 0.05
+    assert {decision.verdict for decision in verdicts(tmp_path, numbers, *[claim()] * 3)} == {"holds"}
+    together = verdicts(tmp_path, numbers, *[claim(central=True)] * 3, claim())
+    assert [decision.verdict for decision in together] == ["undecided"] * 3 + ["holds"]
+    assert together[0].level == pytest.approx(0.05 / 3) and "98.33 %, after Holm" in together[0].reason
+
+
+def test_an_interpretation_is_never_decided(tmp_path):
+    fields = {"kind": "interpretation", "effect": [], "expected": None, "rests_on": ["c0"]}
+    _, decision = verdicts(tmp_path, scores(0.05), claim(), claim(**fields))
+    assert (decision.verdict, decision.reason) == ("undecided", "an interpretation, which rests on c0")
+
+
+def table(tmp_path: Path, *lines: tuple[Any, ...]) -> str:
+    """A sealed table."""
+    path = tmp_path / "table1.csv"
+    with sealed(path) as temporary:
+        pd.DataFrame(lines, columns=list(CELLS)).to_csv(temporary, index=False)
+    return str(path)
+
+
+def test_cells_are_combined_by_their_seeds(tmp_path):
+    """Welch's test of two cells over seeds; a cell of a single seed beside one over several is taken as it is."""
+    cells = ("r", "a", "F1", "d", 60.0, 55, 65, 2.0, 3, 100), ("r", "b", "F1", "d", 50.0, 45, 55, 3.0, 5, 100), \
+        ("r", "c", "F1", "d", 40.0, 35, 45, None, 1, 100), ("r", "a", "other", "e", 1.0, None, None, None, 1, 100)  # fmt: skip
+    settings = {"tables": {"table1": table(tmp_path, *cells)}, "records": {}, "recipes": {}}
+    of = {"table": "table1", "row": "r", "metric": "F1"}
+    effects = [{"of": of, "plus": {"column": "a"}, "minus": {"column": other}} for other in "bc"]
+    ledger = Ledger.model_validate({"claims": {f"c{n}": claim(effect=effect) for n, effect in enumerate(effects)}})
+    contrasts = Contrasts(ledger, Evidence(settings), lambda name: None)
+    (welch,), (single,) = (contrasts.parts(claim.effect[0], claim.expected) for claim in ledger.claims.values())
+    expected = stats.ttest_ind_from_stats(60, 2, 3, 50, 3, 5, equal_var=False)
+    unbounded = Estimate(welch.estimate.value, welch.estimate.error, welch.estimate.freedom)
+    assert unbounded.p(0) == pytest.approx(expected.pvalue)
+    assert single.estimate.error == pytest.approx(2 / np.sqrt(3)) and single.estimate.freedom == 2
+    mixed = Ledger.model_validate(
+        {"claims": {"c0": claim(effect={"of": {"table": "table1", "row": "r"}, "plus": {"column": "a"}})}}
+    )
+    with pytest.raises(DataError, match="c0: table1: expected one metric, found 'F1', 'other'"):
+        decide(mixed, Contrasts(mixed, Evidence(settings), lambda name: None))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("claims: {c1: {says: a}}", "claims.c1.where: expected a value, found none"),
+        ("claims: {c1: {says: a, where: b, unit: c, kind: guess}}", "claims.c1.kind: input should be 'direction'"),
+        ("claims: {c1: {says: a, where: b, unit: c, kind: direction, efect: {}}}", "claims.c1.efect: unknown key; did you mean 'effect'?"),
+        ("claims: {c1: {says: a, where: b, unit: c, kind: direction}}", "claims.c1: effect: expected one, or a note"),
+        ("claims: {c1: {says: a, where: b, unit: c, kind: direction, effect: {plus: x}}}", "claims.c1: expected: expected above, below"),
+        (
+            "claims: {c1: {says: a, where: b, unit: c, kind: equality, expected: {above: 1}, effect: {plus: x}}}",
+            "claims.c1: expected: an equality needs a margin",
+        ),
+        (
+            "claims: {c1: {says: a, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: x}}}",
+            "claims.c1.effect.plus: unknown selection 'x'",
+        ),
+        (
+            "claims: {c1: {says: a, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: {table: t, colum: x}}}}",
+            "claims.c1.effect.plus: unknown column 'colum', expected row, column, metric, definition; did you mean 'column'?",
+        ),
+        (
+            "claims: {c1: {says: a, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: {row: x}}}}",
+            "claims.c1.effect.plus: expected one of table, records, published, found none",
+        ),
+        ("claims: {c1: {says: a, where: b, unit: c, kind: interpretation, rests_on: [c2]}}", "claims.c1.rests_on: expected a claim"),
+    ],
+)  # fmt: skip
+def test_a_wrong_ledger_is_refused_in_one_line(tmp_path, text, message):
+    file = tmp_path / "claims.yaml"
+    file.write_text(text)
+    with pytest.raises(DataError) as error:
+        read_ledger(file)
+    assert str(error.value).startswith(f"{file}: {message}") and "\n" not in str(error.value)
+
+
+def test_estimates_agree_with_scipy():
+    values = np.random.default_rng(1).normal(3, 2, 9)
+    estimate, test = over_runs(values), stats.ttest_1samp(values, 1)
+    assert estimate.p(1) == pytest.approx(test.pvalue)
+    assert estimate.interval()[1:] == pytest.approx(tuple(stats.ttest_1samp(values, 0).confidence_interval()))
+    families = over_families(np.array([1.0, 3.0, 5.0, 9.0]), ["a", "a", "b", "c"])
+    assert families.value == pytest.approx(np.mean([2, 5, 9]))
+    x, y = np.random.default_rng(2).normal(size=(2, 20))
+    r = correlation(x, y)
+    assert r.interval()[1:] == pytest.approx(tuple(stats.pearsonr(x, y).confidence_interval()))
+    assert correlation(x, y, ranks=True).value == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert isinstance(r, Correlation) and -1 < r.interval(1e-6).low < r.interval(1e-6).high < 1
+
+
+@pytest.mark.parametrize("value", [0.5, 50.0, 93.0, 99.5])
+@pytest.mark.parametrize("error", [0.1, 2.0, 15.0])
+def test_intervals_stay_inside_their_bounds_and_end_where_p_says(value, error):
+    estimate = Estimate(value, error, 2, (0, 100))
+    for level in (0.05, 0.01):
+        _, low, high = estimate.interval(level)
+        assert 0 <= low < value < high <= 100
+        for end in (low, high):
+            if 1e-6 < end < 100 - 1e-6:
+                assert estimate.p(end) == pytest.approx(level, rel=1e-6)
+
+
+def test_exact_numbers_and_unknown_errors():
+    exact, unknown = Estimate.exact(3.0), Estimate(3.0, float("nan"))
+    assert exact.interval() == (3, 3, 3) and (exact.p(3), exact.p(2)) == (1, 0)
+    assert np.isnan(unknown.interval().low) and np.isnan(unknown.p(0))
+    assert varied(unknown, Estimate(0, 1.0)) == unknown
+    assert varied(Estimate(1.0, 3.0, 4), Estimate(0, 4.0, 4)).error == 5
+
+
+def test_holm_is_sequential():
+    assert holm([0.001, 0.02, float("nan"), 0.9]) == pytest.approx([0.05 / 3, 0.025, 0.05, 0.05])
+    assert holm([0.02, 0.02, 0.02]) == pytest.approx([0.05 / 3] * 3)

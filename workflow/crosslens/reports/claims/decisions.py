@@ -11,6 +11,7 @@ from crosslens.reports.claims.contrasts import Contrasts
 from crosslens.reports.claims.evidence import Evidence
 from crosslens.reports.claims.ledger import read_ledger
 from crosslens.reports.claims.verdicts import Decision, decide
+from crosslens.runs.errors import DataError
 
 
 def decisions(settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, dict[str, Decision]]:
@@ -27,4 +28,7 @@ def _of_paper(paper: str, settings: Mapping[str, Any], texts: Mapping[str, Path]
         return getattr(import_module(f"crosslens.papers.{paper}.claims"), name)
 
     entries = read_ledger(ledger)
-    return decide(entries, Contrasts(entries, Evidence(settings["evidence"], published, settings["apart"]), function))
+    try:
+        return decide(entries, Contrasts(entries, Evidence(settings["evidence"], published, settings["apart"]), function))
+    except DataError as error:
+        raise DataError(f"{ledger}: {error}" if str(error).startswith("claims.") else str(error)) from None

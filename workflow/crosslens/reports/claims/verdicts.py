@@ -9,6 +9,7 @@ from crosslens.numerics.estimates import LEVEL, Estimate, holm, varied
 from crosslens.reports.claims.contrasts import Contrasts, Part
 from crosslens.reports.claims.evidence import Missing
 from crosslens.reports.claims.ledger import Claim, Control, Effect, Learned, Ledger, Region
+from crosslens.runs.errors import DataError
 
 Verdict = Literal["holds", "fails", "undecided", "control fails", "not measured"]
 HOLDS: Final = "holds"
@@ -49,8 +50,16 @@ class Decision:
 
 
 def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
-    """A decision for each claim, at levels after Holm for those that are central."""
-    measured = {key: _measured(claim, contrasts) for key, claim in ledger.claims.items()}
+    """A decision for each claim, at levels after Holm for those that are central.
+
+    Raises DataError where a selection mixes numbers of different metrics or definitions.
+    """
+    measured = {}
+    for key, claim in ledger.claims.items():
+        try:
+            measured[key] = _measured(claim, contrasts)
+        except ValueError as error:
+            raise DataError(f"claims.{key}: {error}") from None
     central = [key for key, claim in ledger.claims.items() if claim.central]
     levels = dict(zip(central, holm([measured[key].tested for key in central]), strict=True))
     unlearned = Unlearned(ledger, contrasts)

@@ -12,6 +12,7 @@ ROOMS = (
     "crosslens/encoders",
     "crosslens/encoding",
     "crosslens/measures",
+    "crosslens/papers",
     "crosslens/recipes.py",
     "crosslens/runs",
     "crosslens/storage",

@@ -14,6 +14,7 @@ ROOMS = (
     "crosslens/measures",
     "crosslens/papers",
     "crosslens/recipes.py",
+    "crosslens/reports",
     "crosslens/runs",
     "crosslens/storage",
     "crosslens/tokens",

@@ -638,7 +638,7 @@ def histories():
 @pytest.fixture(scope="module")
 def built(records, published, histories):
     names = [name for name in captions.items("liang2021") if name.startswith("table")]
-    return {name: tables.made(name, records, published, STUDY, SENTENCES, histories) for name in names}
+    return {name: tables.table_of(name, records, published, STUDY, SENTENCES, histories) for name in names}
 
 
 def at(table, row, column, definition=None):
@@ -742,7 +742,7 @@ def test_training_sentences_stand_in_the_tables(built):
 def test_printed_cells_stand_alone_where_nothing_is_configured(records, published):
     few = replace(STUDY, tasks={"pos": "tags"}, sources=[["en"]])
     for name in ("table1", "table3", "table4", "table5", "table6"):
-        table = tables.made(name, records, published, few, SENTENCES, {})
+        table = tables.table_of(name, records, published, few, SENTENCES, {})
         assert table["published"].notna().sum() >= (published.table["item"] == name).sum()
         assert name in ("table1", "table6") or table["here"].isna().all()
 

@@ -75,7 +75,7 @@ def columns(axis) -> list[str]:
 @pytest.mark.parametrize(("name", "sizes"), [("figure1", ["200k"]), ("figure3", ["1000k"]), ("figure5", ["200k", "1000k"])])
 def test_figures_of_retrieval_show_the_last_layer_from_english(name, sizes):
     records = retrieved()
-    figure = retrieval_figures.drawn(name, records, STUDY, sizes)
+    figure = retrieval_figures.figure_of(name, records, STUDY, sizes)
     names = legend(figure)
     shown = {"BERT, window 512": "bert-512", "BERT, window 20": "bert-20"}
     expected = list(shown)
@@ -95,13 +95,13 @@ def test_figures_of_retrieval_show_the_last_layer_from_english(name, sizes):
     note = figure._supxlabel.get_text()
     assert "Swahili" in note and note.startswith("900 words by language, a median of 40 contexts each. ")
     records.loc[(records["item"] == "en-zh") & (records["definition"] == "source words"), "value"] = 700
-    note = retrieval_figures.drawn(name, records, STUDY, sizes)._supxlabel.get_text()
+    note = retrieval_figures.figure_of(name, records, STUDY, sizes)._supxlabel.get_text()
     assert note.startswith("700 to 900 words by language, ")
 
 
 def test_the_table_of_retrieval_has_every_score_once():
     records = retrieved()
-    made = retrieval.made("retrieval", records, STUDY)
+    made = retrieval.table_of("retrieval", records, STUDY)
     assert list(made.columns) == list(COLUMNS) and not made.duplicated(["row", "column", "metric", "definition"]).any()
     cells = made.set_index(["row", "column", "metric", "definition"])["here"].to_dict()
     assert cells["mbert as released", "zh-en", "MRR", "contexts; csls; mean difference shift; different strings; last layer"] == (
@@ -133,7 +133,7 @@ def test_the_table_of_retrieval_has_every_score_once():
 
 def test_words_that_differ_between_tokenizers_stand_by_model():
     records = retrieved([pretraining(MODELS[0]), RELEASED], words=lambda recipe: 700 if recipe == RELEASED else 900)
-    made = retrieval.made("retrieval", records, STUDY)
+    made = retrieval.table_of("retrieval", records, STUDY)
     counts = made[(made["metric"] == "source words") & (made["column"] == "en-de")]
     assert dict(zip(counts["row"], counts["here"], strict=True)) == {"BERT, window 512 (200k)": 900, "mbert as released": 700}
     assert set(made[made["definition"] == "chance"]["row"]) == {"all models"}
@@ -142,7 +142,7 @@ def test_words_that_differ_between_tokenizers_stand_by_model():
 @pytest.mark.parametrize("size", SIZES)
 def test_figures_of_xnli_tell_frozen_models_from_fine_tuned_ones(size):
     records = scored()
-    figure = xnli_figures.drawn(records, STUDY, [size])
+    figure = xnli_figures.figure_of(records, STUDY, [size])
     names, axis = legend(figure), figure.axes[0]
     berts = [f"BERT, window {window}, {way}" for window in (512, 20) for way in ("frozen", "fine-tuned")]
     blank = [f"BERT with random weights, {way}" for way in ("frozen", "fine-tuned")]
@@ -162,11 +162,11 @@ def test_figures_of_xnli_tell_frozen_models_from_fine_tuned_ones(size):
 def test_mbert_is_fine_tuned_like_the_models_that_it_stands_beside():
     for half, recipe in ((False, ALL), (True, LAST)):
         study, records = replace(STUDY, half=half), scored()
-        figure = xnli_figures.drawn(records, study, ["200k"])
+        figure = xnli_figures.figure_of(records, study, ["200k"])
         rows = records[(records["split"] == "test") & (records["definition"] == "accuracy") & (records["recipe"] == recipe)]
         found = drawn_series(figure.axes[0])[legend(figure)["mbert, fine-tuned"]]
         assert np.allclose(found[:5], [100 * rows[rows["language"] == code]["value"].mean() for code in NAMES], atol=0.01)
-        made = xnli.made("inference", records, study)
+        made = xnli.table_of("inference", records, study)
         of_bert = made[made["row"] == "BERT, window 20 (200k)"]["definition"]
         assert {*of_bert} == {xnli.FROZEN, xnli.HALF if half else xnli.WHOLE}
 
@@ -181,7 +181,7 @@ def test_what_the_short_window_costs(seeds):
     assert " ".join(figure.get_supxlabel().split()).endswith(f"Lines: 95 % intervals, {over}.")
     accuracy = records[(records["split"] == "test") & (records["definition"] == "accuracy")]
     accuracy = accuracy.set_index(["recipe", "seed", "language"])["value"]
-    made = xnli.made("inference", records, STUDY)
+    made = xnli.table_of("inference", records, STUDY)
     for size in SIZES:
         long, short = (accuracy[inference(f"bert-{window}/{size}")] for window in (512, 20))
         by_seed = [100 * (long[seed, "fr"] - short[seed, "fr"]) / long[seed, "fr"] for seed in seeds]
@@ -194,20 +194,20 @@ def test_what_the_short_window_costs(seeds):
 
 
 def test_the_table_of_xnli_has_every_model_and_says_what_was_cut():
-    made = xnli.made("inference", scored(), STUDY)
+    made = xnli.table_of("inference", scored(), STUDY)
     assert list(made.columns) == list(COLUMNS) and not made.duplicated(["row", "column", "metric", "definition"]).any()
     assert made["here"].notna().all() and (made["metric"] == "accuracy").sum() == (8 + 4 + 4) * 6
     cut = made[(made["metric"] == "accuracy") & (made["column"] != "mean")]
     assert cut["remark"].str.fullmatch(r"\S+ % of texts cut(; not above chance: 33.3)?").all()
     at_chance = cut["low"].fillna(cut["here"]) <= 100 / 3
     assert (cut["remark"].str.contains("chance") == at_chance).all() and at_chance.any() and not at_chance.all()
-    few = xnli.made("inference", scored(languages=("en", "de")), STUDY)
+    few = xnli.table_of("inference", scored(languages=("en", "de")), STUDY)
     assert set(few["column"]) == {"en", "de", "mean"}
 
 
 def test_every_name_and_every_part_of_a_definition_is_explained():
     terms = read_terms(Path(__file__).parents[1] / "resources/terms.yaml")
-    tables = retrieval.made("retrieval", retrieved(), STUDY), xnli.made("inference", scored(), STUDY)
+    tables = retrieval.table_of("retrieval", retrieved(), STUDY), xnli.table_of("inference", scored(), STUDY)
     blank = dict.fromkeys(("row", "column", "metric", "definition"), "")
     for made in tables:
         for kind in ("row", "column", "definition"):
@@ -218,7 +218,7 @@ def test_every_name_and_every_part_of_a_definition_is_explained():
 
 def test_figures_are_drawn_alike_twice(tmp_path):
     for name in ("a", "b"):
-        save(retrieval_figures.drawn("figure5", retrieved(), STUDY, list(SIZES)), tmp_path / f"r{name}.svg")
+        save(retrieval_figures.figure_of("figure5", retrieved(), STUDY, list(SIZES)), tmp_path / f"r{name}.svg")
         save(xnli_figures.windows(scored(), STUDY), tmp_path / f"x{name}.svg")
     for kind in "rx":
         assert (tmp_path / f"{kind}a.svg").read_bytes() == (tmp_path / f"{kind}b.svg").read_bytes()

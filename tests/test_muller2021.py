@@ -23,8 +23,8 @@ from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021 import recipes
-from crosslens.papers.muller2021.hyperparameters import hyperparameters, searched
-from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, needs, recipe_name, rows
+from crosslens.papers.muller2021.hyperparameters import hyperparameters, trial_lines
+from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, item_recipes, recipe_name, rows
 from crosslens.papers.muller2021.paper import draws, measures
 from crosslens.papers.muller2021.tables import table
 from crosslens.recipes import Edit
@@ -53,9 +53,9 @@ def test_published_settings(config):
     """550 trainings: 110 settings of five seeds, 63 of tables 1 and 6 to 8; three are ours (ALL with pretrained embeddings)."""
     found = [name for name, recipe in recipes.recipes(config).items() if recipe.stages]
     assert len(found) == len(set(found)) == 110 and len(config.papers.muller2021.seeds) == 5
-    assert len([name for name in found if name in needs("table1", ("en", "ru", "ar"))]) == 63
+    assert len([name for name in found if name in item_recipes("table1", ("en", "ru", "ar"))]) == 63
     assert len([name for name in found if "_domain" in name]) == 14
-    needed = {recipe for item in ITEMS for recipe in needs(item, ("en", "ru", "ar"))}
+    needed = {recipe for item in ITEMS for recipe in item_recipes(item, ("en", "ru", "ar"))}
     assert needed == {*found, "muller2021/pretrained", "muller2021/untrained"}
 
 
@@ -71,9 +71,9 @@ def test_sets_are_named_by_blocks_that_count_from_1(config):
 
 def test_further_sets_go_where_sets_are_shown():
     names = ("pretrained", "untrained", "pos/en/ref", "pos/en/init1-2", "pos/en/init1-4")
-    assert needs("figure7", ["en"], ["1-4", "1-2"]) == tuple(f"muller2021/{name}" for name in names)
-    assert set(needs("table7", ["ru"], ["1-4"])) - set(needs("table7", ["ru"])) == {"muller2021/pos/ru/init1-4"}
-    assert needs("figure3", ["en"], ["1-4"]) == needs("figure3", ["en"])
+    assert item_recipes("figure7", ["en"], ["1-4", "1-2"]) == tuple(f"muller2021/{name}" for name in names)
+    assert set(item_recipes("table7", ["ru"], ["1-4"])) - set(item_recipes("table7", ["ru"])) == {"muller2021/pos/ru/init1-4"}
+    assert item_recipes("figure3", ["en"], ["1-4"]) == item_recipes("figure3", ["en"])
 
 
 def test_recipes_differ_in_their_edit_alone(config):
@@ -427,7 +427,7 @@ def test_search_puts_the_best_first():
     trials = {f"trial{i}": values | {"rate": rate} for i, rate in enumerate((1e-5, 5e-5))}
     scores = ([0.1, 0.2], [0.9, 0.8])
     histories = {f"trial{i}": pd.DataFrame({"epoch": [1, 2], "score": each}) for i, each in enumerate(scores)}
-    found = [(line["row"], line["column"], line["here"]) for line in searched(trials, histories) if line["seeds"] == 1]
+    found = [(line["row"], line["column"], line["here"]) for line in trial_lines(trials, histories) if line["seeds"] == 1]
     best, other = "POS, en, batch 16, rate 5e-05", "POS, en, batch 16, rate 1e-05"
     assert found == [(best, "score", 90), (best, "epoch", 1), (other, "score", 20), (other, "epoch", 2)]
 

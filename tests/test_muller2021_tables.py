@@ -14,8 +14,8 @@ import pytest
 from crosslens.measures.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
 from crosslens.measures.ranks import holm, spearman
 from crosslens.papers.muller2021.correlation import correlations, spearman_by_layer
-from crosslens.papers.muller2021.layout import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, needs, printed_column
-from crosslens.papers.muller2021.tables import made
+from crosslens.papers.muller2021.layout import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, item_recipes, printed_column
+from crosslens.papers.muller2021.tables import table_of
 from crosslens.reports.cells import Published
 from crosslens.storage.records import RECORDS
 from scipy import stats
@@ -28,7 +28,7 @@ NAMES = {"EN": "en", "RU": "ru", "ENGLISH": "en", "RUSSIAN": "ru", "FRENCH": "fr
 CODES = ("en", "ru", "fr", "sl")
 SOURCES = ("en", "ru", "ar")
 CONTROLS = {f"muller2021/{task}/en/initall" for task in ("parsing", "pos", "ner")}  # of ours, not in print
-ALL_RECIPES = {recipe for name in TABLES for recipe in needs(name, SOURCES)}
+ALL_RECIPES = {recipe for name in TABLES for recipe in item_recipes(name, SOURCES)}
 STUDY = Study(
     sources=SOURCES,
     own={"parsing": "treebanks", "pos": "treebanks", "ner": "entities"},
@@ -53,7 +53,7 @@ def published():
 
 
 def table(name, scores, published, recipes, study=STUDY, **further):
-    return made(name, scores, Published(published), recipes, study, **further)
+    return table_of(name, scores, Published(published), recipes, study, **further)
 
 
 def frame(rows):
@@ -255,7 +255,7 @@ def test_tables_2_and_5_show_every_language_of_their_corpora(published):
 
 def test_a_source_beyond_the_printed_ones_has_rows(published):
     study = replace(STUDY, sources=(*SOURCES, "de"))
-    assert "muller2021/ner/de/init3-4" in needs("table8", study.sources)
+    assert "muller2021/ner/de/init3-4" in item_recipes("table8", study.sources)
     values, records = scored(["ner/de/ref"], [("entities", "de"), ("entities", "fr")], "F1")
     found = table("table8", records, published, {"muller2021/ner/de/ref"}, study)
     assert only(found, row="DE->FRENCH")["here"] == round(100 * values["ner/de/ref", "entities", "fr"], 2)
@@ -462,9 +462,9 @@ def test_table_5_has_scores_and_the_deviations_of_its_caption(published):
 
 def test_the_paper_needs_107_settings_and_we_three_more():
     assert len(ALL_RECIPES) == 110 and len(CONTROLS & ALL_RECIPES) == 3
-    assert len(needs("table1", SOURCES)) == 63
+    assert len(item_recipes("table1", SOURCES)) == 63
     assert set(ITEMS) == {f"table{n}" for n in (1, 2, 4, 5, 6, 7, 8)} | {f"figure{n}" for n in range(1, 9)}
-    assert {recipe for item in ITEMS for recipe in needs(item, SOURCES)} - ALL_RECIPES == {PRETRAINED, UNTRAINED}
+    assert {recipe for item in ITEMS for recipe in item_recipes(item, SOURCES)} - ALL_RECIPES == {PRETRAINED, UNTRAINED}
 
 
 def test_tables_5_and_8_cannot_both_be_matched(published):

@@ -270,7 +270,7 @@ def test_figure_3(inputs):
         for code, value in values.items() for seed in (0, 1)
     ])  # fmt: skip
     measured = where(overlap.overlaps(inputs, TEXTS), definition=ALL)
-    figure = figure3.drawn(measured, records, {"pos": "wu2019/pos/en/full"}, TEXTS)
+    figure = figure3.figure_of(measured, records, {"pos": "wu2019/pos/en/full"}, TEXTS)
     shown = [axis for axis in figure.axes if axis.get_title(loc="left")]
     assert len(shown) == 2
     for axis, column in zip(shown, (TYPE, TOKEN), strict=True):

@@ -18,7 +18,7 @@ from crosslens.papers.tanti2021.figures import key, scattered
 from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, recipe_name
 from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.papers.tanti2021.records import named
-from crosslens.papers.tanti2021.tables import made
+from crosslens.papers.tanti2021.tables import table_of
 from crosslens.recipes import ENCODER, Edit
 from crosslens.reports.cells import COLUMNS, Published
 from crosslens.reports.figures.style import FAMILY_MARKS, marks
@@ -221,7 +221,7 @@ def scores(name, definition=PAPER):
 
 
 def table(name, rows, published, runs=CONFIGURED):
-    return made(name, rows, Published(published), runs)
+    return table_of(name, rows, Published(published), runs)
 
 
 def only(found, **of):

@@ -9,7 +9,7 @@ from crosslens.papers.tanti2021 import recipes
 from crosslens.papers.tanti2021.items import items
 from crosslens.papers.tanti2021.layout import PAPER, TASKS, column, recipe_name
 from crosslens.papers.tanti2021.released import NATS, by_epoch, by_language, validation
-from crosslens.papers.tanti2021.search import EXPERIMENTS, authors_name, authors_scores, published_run, searched
+from crosslens.papers.tanti2021.search import EXPERIMENTS, authors_name, authors_scores, published_run, trial_lines
 from crosslens.reports.cells import Published
 from crosslens.storage.seals import seal
 
@@ -169,7 +169,7 @@ def test_trials_stand_beside_the_authors_score_of_the_same_set(config, published
     scores = pd.DataFrame(
         [{"recipe": name, "definition": definition, "value": 0.25} for name in shown for definition in (PAPER, MACRO_F1)]
     )
-    made = pd.DataFrame(searched(shown, scores, published, PAPER))
+    made = pd.DataFrame(trial_lines(shown, scores, published, PAPER))
     made = made[made["column"] == "score"].set_index("row")
     released = authors_scores(published, "XNLI frozen")
     assert {row: made.loc[row, "published"] for row in made.index if ", trial" in row} == {
@@ -177,5 +177,5 @@ def test_trials_stand_beside_the_authors_score_of_the_same_set(config, published
     }
     assert pd.isna(made.loc["XNLI frozen, own", "published"])
     assert made.loc["XNLI frozen, published", "published"] == max(released.values()) == made["published"].max()
-    made = pd.DataFrame(searched(shown, scores, published, MACRO_F1))
+    made = pd.DataFrame(trial_lines(shown, scores, published, MACRO_F1))
     assert made[made["column"] == "score"]["published"].isna().all()

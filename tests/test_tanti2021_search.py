@@ -11,7 +11,7 @@ from crosslens.numerics.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021 import recipes
 from crosslens.papers.tanti2021.layout import PAPER
-from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, searched, used
+from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, selected_values, trial_lines
 from crosslens.reports.cells import Published, table
 
 ROOT = Path(__file__).parents[1]
@@ -183,7 +183,7 @@ def runs_of(config):
 
 
 def test_table_5_is_the_printed_choice(config, published):
-    made = cells(used(runs_of(config), published))
+    made = cells(selected_values(runs_of(config), published))
     assert len(made) == 34
     assert places(made, "here") == places(made, "published") == printed(published, "table5")
 
@@ -191,7 +191,7 @@ def test_table_5_is_the_printed_choice(config, published):
 def test_table_5_shows_where_a_training_is_another(config, published):
     tasks = runs_of(config)
     tasks["nli"]["finetuned"] |= {"batch": 8, "encoder_rate": None}
-    made = cells(used(tasks, published)).set_index(["row", "column"])
+    made = cells(selected_values(tasks, published)).set_index(["row", "column"])
     line = made.loc["XNLI fine-tuned", "Minibatch size"]
     assert (line["here"], line["published"]) == (8, 64)
     line = made.loc["XNLI fine-tuned", "mBERT learning rate"]
@@ -223,7 +223,7 @@ def search(values):
 
 
 def test_trials_stand_best_first_above_the_printed_choice(search, published):
-    made = cells(searched(*search, published, MACRO_F1))
+    made = cells(trial_lines(*search, published, MACRO_F1))
     ranked = [f"UDPOS frozen, {trial}" for trial in ("trial03", "trial01", "trial00", "trial02", "published")]
     # The first of two equal trials wins.
     ranked += [f"XNLI grad. rev., {trial}" for trial in ("trial02", "trial03", "trial00", "trial01", "published")]
@@ -240,15 +240,15 @@ def selected(made):
 
 
 def test_one_trial_of_each_experiment_is_selected(search, published):
-    made = cells(searched(*search, published, MACRO_F1))
+    made = cells(trial_lines(*search, published, MACRO_F1))
     assert selected(made) == ["UDPOS frozen, trial03", "XNLI grad. rev., trial02"]
-    made = cells(searched(*search, published, PAPER))
+    made = cells(trial_lines(*search, published, PAPER))
     assert selected(made) == ["UDPOS frozen, trial02", "XNLI grad. rev., trial01"]
 
 
 def test_hyperparameters_stand_beside_the_printed_ones(search, published):
     points = {(trial["task"], trial["run"], trial["trial"]): trial for trial in search[0].values()}
-    made = cells(searched(*search, published, MACRO_F1))
+    made = cells(trial_lines(*search, published, MACRO_F1))
     names = {name: key for key, name in HYPERPARAMETERS.items()}
     for row, lines in made[made["column"] != "score"].groupby("row"):
         experiment, trial = row.split(", ")
@@ -262,6 +262,6 @@ def test_hyperparameters_stand_beside_the_printed_ones(search, published):
 
 def test_a_control_can_be_searched_and_has_no_printed_choice(values, published):
     drawn = dict(shown(trials(searching(values, experiments=["pos/untrained"], trials=2))))
-    made = cells(searched(drawn, pd.DataFrame([record(name, 0.5) for name in drawn]), published, MACRO_F1))
+    made = cells(trial_lines(drawn, pd.DataFrame([record(name, 0.5) for name in drawn]), published, MACRO_F1))
     assert list(dict.fromkeys(made["row"])) == ["UDPOS untrained, trial00", "UDPOS untrained, trial01"]
     assert made["published"].isna().all()

@@ -46,7 +46,7 @@ def value(*parts):
 
 
 def made(name, shown, definitions, **options):
-    found = tables.made(name, records(shown, definitions, **options), PUBLISHED, shown)
+    found = tables.table_of(name, records(shown, definitions, **options), PUBLISHED, shown)
     assert list(found.columns) == list(COLUMNS) and not found.duplicated(["row", "column", "metric", "definition"]).any()
     return found.set_index(["row", "column", "definition"])
 
@@ -122,7 +122,7 @@ def test_entities_have_a_score_by_window_and_one_without_misc():
         "definition": "F1, MISC as O", "value": 0.5, "task": "ner"}  # fmt: skip
     scored.loc[len(scored)] = scored.iloc[-1].to_dict() | {
         "definition": "entities that cross the edge of a window", "measure": "cut", "value": 0.02, "n": 200}  # fmt: skip
-    found = tables.made("table4", scored, PUBLISHED, shown).set_index(["row", "column", "definition"])
+    found = tables.table_of("table4", scored, PUBLISHED, shown).set_index(["row", "column", "definition"])
     assert found.loc[(ZERO, "zh", "F1, MISC as O")]["here"] == 50 and pd.isna(
         found.loc[(ZERO, "zh", "F1, MISC as O")]["published"]
     )
@@ -155,7 +155,7 @@ def test_parsers():
 
 def test_languages_of_tasks():
     shown = study({"pos": ["en", "de", "yo"], "ner": ["en"]})
-    found = tables.made("table1", pd.DataFrame(), PUBLISHED, shown)
+    found = tables.table_of("table1", pd.DataFrame(), PUBLISHED, shown)
     assert found["row"].nunique() == 40 and set(found["here"]) == set(found["published"]) == {0, 1}
     counts = found.groupby("column", sort=False)[["here", "published"]].sum()
     assert counts["published"].tolist() == [8, 15, 5, 15, 31] and counts["here"].tolist() == [0, 0, 1, 3, 0]
@@ -171,7 +171,7 @@ def test_printed_means_that_are_not_those_of_the_printed_cells():
         for (row, _, _), remark in made(name, study(), ["accuracy", "F1", *tables.OF_TREES])["remark"].items()
         if "printed cells" in remark
     ]
-    cells = layers.made("figure1_cells", records(study(), ["accuracy", "F1", *tables.OF_TREES]), PUBLISHED, study())
+    cells = layers.table_of("figure1_cells", records(study(), ["accuracy", "F1", *tables.OF_TREES]), PUBLISHED, study())
     odd += [(line.item, line.row, line.remark) for line in cells.itertuples() if "printed cells" in line.remark]
     assert odd == [
         ("table2", "In language supervised learning | Schwenk and Li (2018)", "the mean of the 8 printed cells is 89.56; cited"),
@@ -191,7 +191,7 @@ def printed_study():
 
 def test_every_printed_cell_of_figure_1_stands_beside_ours_and_its_difference():
     shown = printed_study()
-    found = layers.made("figure1_cells", records(shown, ["accuracy", "F1", *tables.OF_TREES]), PUBLISHED, shown)
+    found = layers.table_of("figure1_cells", records(shown, ["accuracy", "F1", *tables.OF_TREES]), PUBLISHED, shown)
     printed = PUBLISHED.table[PUBLISHED.table["item"].isin(CELLS.values())]
     beside = found[found["published"].notna() & (found["metric"] != layers.DIFFERENCE)]
     assert len(beside) == len(printed) == 395 and beside["here"].notna().all()

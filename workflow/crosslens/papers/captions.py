@@ -14,28 +14,29 @@ from crosslens.runs.errors import DataError
 
 @cache
 def _texts(paper: str) -> dict[str, Any]:
-    """A paper's captions.yaml.
+    """Content of a paper's captions.yaml.
 
     items: title, shows and caption of each, in their order; a caption has fields in braces. shared: texts that captions name in
-    such fields; end: of every caption.
+    such fields; end: the last paragraph of every caption.
     """
     return read_yaml(Path(__file__).parent / paper / "captions.yaml")
 
 
 def items(paper: str) -> dict[str, dict[str, str]]:
     """Title, shows and caption of each item of a paper by name, in the order of its pages."""
-    found: dict[str, dict[str, str]] = _texts(paper)["items"]
-    return found
+    texts: dict[str, dict[str, str]] = _texts(paper)["items"]
+    return texts
 
 
-def made(
+def captioned(
     paper: str, name: str, module: str, *, form: Literal["table", "figure"] | None = None,
     values: Mapping[str, Any] | None = None, single: str = "the jackknife over texts", **fields: Any,
 ) -> Item:  # fmt: skip
-    """An item with its title and caption. form: where it is not a figure by its name, or a table.
+    """An item with its title and caption.
 
-    values: of fields of the caption, beside {interval}, which says over how many seeds intervals are; single: what they are of a
-    single seed. fields: of Item. Raises DataError where captions.yaml does not have the item, or names other fields.
+    form: None, a figure where the name says so, else a table; values: of fields of the caption, beside {interval}, which says
+    over how many seeds intervals are; single: the interval of a single seed, in words; fields: of Item. Raises DataError where
+    captions.yaml does not have the item, or names other fields.
     """
     texts = _texts(paper)
     values = {"interval": interval({len(need.seeds) for need in fields.get("needs", ())}, single)} | dict(values or {})
@@ -53,6 +54,6 @@ def made(
 
 
 def _filled(text: str, values: Mapping[str, Any], shared: Mapping[str, str]) -> str:
-    """A text with its fields filled in: shared texts, which have fields too, and values."""
+    """A text whose fields are replaced by shared texts, which have fields too, and by values."""
     names = {name for _, name, _, _ in Formatter().parse(text) if name}
     return text.format(**{name: _filled(shared[name], values, shared) if name in shared else values[name] for name in names})

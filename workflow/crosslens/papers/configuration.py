@@ -45,7 +45,7 @@ EXPECTED = {
 
 
 def _key(location: Sequence[str | int], values: Any, last: bool) -> str:
-    """Path of a key as the user wrote it, without the names of union members; `last` keeps a last part that is missing."""
+    """Path of a key as the user wrote it, without the names of union members; last: whether a missing last part belongs to it."""
     parts = []
     for number, part in enumerate(location):
         if isinstance(values, Mapping):
@@ -60,7 +60,7 @@ def _key(location: Sequence[str | int], values: Any, last: bool) -> str:
 
 
 def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Key, what was expected there (or the whole message), and what was found ('' where the message is complete)."""
+    """Key, expectation (or the whole message), and a clause on the value that was found, '' where the message is complete."""
     kind, location, value = problem["type"], problem["loc"], problem["input"]
     context = problem.get("ctx", {})
     if location[:1] in (("encoders",), ("corpora",)):
@@ -97,7 +97,7 @@ def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _readable(line: str) -> str:
-    """A line as a terminal may show it: what was found may be of any length, and have any characters."""
+    """A line as a terminal may show it: values of the user may be of any length and have any characters."""
     text = shown(line, len(line))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
@@ -109,11 +109,11 @@ def load(values: Mapping[str, Any], origin: str = "config.yaml") -> Config:
     except ValidationError as error:
         problems: dict[str, tuple[list[str], str]] = {}
         for problem in error.errors():
-            key, text, found = _message(problem, values)
-            problems.setdefault(key, ([], found))[0].append(text)
+            key, text, clause = _message(problem, values)
+            problems.setdefault(key, ([], clause))[0].append(text)
         lines = [
-            ": ".join(filter(None, (origin, key, "expected " * bool(found) + " or ".join(dict.fromkeys(texts)) + found)))
-            for key, (texts, found) in problems.items()
+            ": ".join(filter(None, (origin, key, "expected " * bool(clause) + " or ".join(dict.fromkeys(texts)) + clause)))
+            for key, (texts, clause) in problems.items()
         ]
         more = [f"{origin}: and {len(lines) - MOST} more keys"] * (len(lines) > MOST)
         raise ConfigError("\n".join(map(_readable, [*lines[:MOST], *more]))) from None

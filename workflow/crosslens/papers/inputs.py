@@ -1,4 +1,4 @@
-"""What a table or a figure is made of, as its module sees it."""
+"""Records, files and published values of a table or figure, as its module reads them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,11 @@ from crosslens.storage.trainings import trainings
 
 @dataclass(frozen=True)
 class Inputs:
-    """needs: what the item asked for; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder, and
-    CORPUS/READING -> folder of further readings; draws: name -> folder; tokenizer, typology, cited: where they are read.
+    """Inputs of an item.
+
+    needs: of the item; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder, and CORPUS/READING ->
+    folder of further readings; draws: name -> folder; tokenizer, typology: folder and file, None where the item does not read
+    them; published: printed values of the paper; cited: those of another paper, None where the item cites none.
     """
 
     needs: Sequence[Need]
@@ -29,13 +32,13 @@ class Inputs:
     cited: Published | None = None
 
     def records(self, *kinds: str) -> pd.DataFrame:
-        """The records of some kinds of measures, or of all."""
-        wanted = kinds or {need.kind for need in self.needs} - MODEL_FILES.keys()
-        groups = [paths for need, paths in zip(self.needs, self.files, strict=True) if need.kind in wanted]
+        """Records of some kinds of measures; without arguments of all."""
+        kinds_read = kinds or {need.kind for need in self.needs} - MODEL_FILES.keys()
+        groups = [paths for need, paths in zip(self.needs, self.files, strict=True) if need.kind in kinds_read]
         return records.read(dict.fromkeys(path for paths in groups for path in paths))
 
     def by_seed(self, kind: str) -> Iterator[tuple[str, int, Path]]:
-        """(recipe, seed, file) of a kind with a file a seed: a measure of states, or what trainings left."""
+        """(recipe, seed, file) of a kind with a file a seed: a measure of states, or a file of trainings."""
         for need, paths in zip(self.needs, self.files, strict=True):
             for seed, path in zip(need.seeds, paths, strict=True) if need.kind == kind else ():
                 if kind in MODEL_FILES:
@@ -45,10 +48,11 @@ class Inputs:
 
 
 def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
-    """From plain values, as a rule passes them.
+    """Inputs from plain values, as a rule passes them.
 
-    settings: needs (the fields of Need, and `files`, how many it has), corpora and draws. files: needs, one list for all;
-    tokens, a folder a corpus and reading; draws; published, cited, tokenizer and typology, a file or folder where there is one.
+    settings: needs (the fields of Need, and `files`, the number of its files), corpora and draws. files: needs, one list for
+    all; tokens, a folder a corpus and reading; draws; published, cited, tokenizer and typology, a list of one file or folder, or
+    none.
     """
     paths = iter(map(Path, files.get("needs", ())))
     needs = [Need(need["kind"], need["recipe"], tuple(need["seeds"])) for need in settings["needs"]]

@@ -1,4 +1,4 @@
-"""Facts beside tables and figures: encoder, seeds, corpora, and how these differ from the published study's."""
+"""Facts beside tables and figures: encoder, seeds, corpora, and their differences from those of the published study."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,23 +15,23 @@ from crosslens.reports.studies import Studies
 from crosslens.sources.registry import Source
 
 APART = {"source", "archive", "train_source", "train_archive", "texts_source", "note"}
-"""Keys of a corpus that two of the same texts may differ in; sources are compared by their titles."""
+"""Keys of a corpus that do not count in a comparison; sources are compared by their titles."""
 
 
 class Uses(NamedTuple):
-    """What numbers are made of: keys of encoders and of corpora, and the seeds of trainings; as keys, in their order."""
+    """Keys of encoders and of corpora and seeds of trainings on which numbers rest; as keys of dictionaries, in their order."""
 
     encoders: dict[str, None]
     corpora: dict[str, None]
     seeds: dict[int, None]
 
-    def __or__(self, other: "Uses") -> "Uses":
-        return Uses(self.encoders | other.encoders, self.corpora | other.corpora, self.seeds | other.seeds)
+    def __or__(self, uses: "Uses") -> "Uses":
+        return Uses(self.encoders | uses.encoders, self.corpora | uses.corpora, self.seeds | uses.seeds)
 
 
 @dataclass(frozen=True)
 class About:
-    """The studies of a scale, and those of config.yaml alone, as they were published."""
+    """The studies of a scale, and those of config.yaml alone, which are the published ones."""
 
     here: Studies
     there: Studies
@@ -49,7 +49,10 @@ class About:
         return self.there.config
 
     def page(self, paper: Paper, items: Mapping[str, Item], report: bool) -> dict[str, Any]:
-        """The settings of a page of some items of a paper (crosslens.reports.pages), as plain values. report: whether of all."""
+        """Settings of a page of some items of a paper (crosslens.reports.pages), as plain values.
+
+        report: whether it is the page of all items.
+        """
         uses = reduce(Uses.__or__, (self.uses(paper, item) for item in items.values()))
         scale = Scale("", self.config.results).name
         facts = {
@@ -84,31 +87,36 @@ class About:
         return _encoder(self.config.encoders[key])
 
     def uses(self, paper: Paper, item: Item) -> Uses:
-        """What an item is made of."""
+        """Encoders, corpora and seeds of an item."""
         return _uses(self.here, paper, item)
 
-    def apart(self, paper: Paper, used: Uses) -> list[str]:
-        """Why numbers are not comparable with the paper's: another encoder or other corpora than in the published study."""
+    def apart(self, paper: Paper, uses: Uses) -> list[str]:
+        """Reasons why numbers are not comparable with the paper's: other encoders or corpora than in the published study."""
         section = self.published.paper(paper.key)
         if section is None:
             return ["config.yaml does not have this study"]
-        theirs, reasons = [_weights(self.published.encoders[key]) for key in self._there(paper).encoders], []
-        ours = [self.config.encoders[key] for key in used.encoders]
-        if others := [_encoder(encoder) for encoder in ours if _weights(encoder) not in theirs]:
-            reasons.append(f"the encoder is {_listed(others)}, not {_encoder(self.published.encoders[section.encoder])}")
-        if different := [key for key in used.corpora if self._differences(paper, key)]:
-            corpora, differ = ("corpora", "differ") if len(different) > 1 else ("corpus", "differs")
-            reasons.append(f"the {corpora} {_listed(different)} {differ} from the paper's")
+        published_weights, reasons = [_weights(self.published.encoders[key]) for key in self._published_uses(paper).encoders], []
+        encoders = [self.config.encoders[key] for key in uses.encoders]
+        if other_encoders := [_encoder(encoder) for encoder in encoders if _weights(encoder) not in published_weights]:
+            reasons.append(f"the encoder is {_listed(other_encoders)}, not {_encoder(self.published.encoders[section.encoder])}")
+        if different := [key for key in uses.corpora if self._differences(paper, key)]:
+            corpora, verb = ("corpora", "differ") if len(different) > 1 else ("corpus", "differs")
+            reasons.append(f"the {corpora} {_listed(different)} {verb} from the paper's")
         return reasons
 
-    def _seeds(self, paper: Paper, used: Uses) -> str:
-        """Seeds in words, with those of the published study where they are others."""
-        here, theirs = sorted(used.seeds), getattr(self.published.paper(paper.key), "seeds", None) or self.published.seeds
-        there = f" (the published study: {', '.join(map(str, theirs))})" if here and here != sorted(theirs) else ""
+    def _seeds(self, paper: Paper, uses: Uses) -> str:
+        """Seeds in words, with those of the published study where they differ."""
+        here, published_seeds = (
+            sorted(uses.seeds),
+            getattr(self.published.paper(paper.key), "seeds", None) or self.published.seeds,
+        )
+        there = (
+            f" (the published study: {', '.join(map(str, published_seeds))})" if here and here != sorted(published_seeds) else ""
+        )
         return ", ".join(map(str, here)) + there
 
-    def _there(self, paper: Paper) -> Uses:
-        """What a paper is made of in the published study, but for seeds."""
+    def _published_uses(self, paper: Paper) -> Uses:
+        """Encoders and corpora of a paper in the published study, without seeds."""
         if paper.key not in self._published:
             config, items = self.published, paper.items(self.published).values()
             recipes = paper.recipes(config).values()
@@ -125,7 +133,7 @@ class About:
         return self._published[paper.key]
 
     def _corpus(self, paper: Paper, key: str) -> str:
-        """A corpus in words: where its texts come from, its languages, and how it differs from the published study's."""
+        """A corpus in words: source of its texts, its languages, and its differences from the published study."""
         corpus, differences = self.config.corpora[key], self._differences(paper, key)
         number, codes = len(corpus.languages), ", ".join(corpus.languages)
         origin = [differences.pop("origin", _listed(self._titles(corpus)))]
@@ -134,21 +142,21 @@ class About:
         return "; ".join(filter(None, [*origin, *differences.values(), *languages, *limits, getattr(corpus, "note", None)]))
 
     def _differences(self, paper: Paper, key: str) -> dict[str, str]:
-        """How a corpus differs from the published study's, by what differs: origin, languages, or other settings."""
+        """Differences of a corpus from that of the published study, by kind: origin, languages, or other settings."""
         here, there = self.config.corpora[key], self.published.corpora.get(key)
-        if there is None or self.published.paper(paper.key) is None or key not in self._there(paper).corpora:
+        if there is None or self.published.paper(paper.key) is None or key not in self._published_uses(paper).corpora:
             return {"study": "not a corpus of the published study"}
-        found, (ours, theirs) = {}, (self._titles(each) for each in (here, there))
-        if ours != theirs:
-            found["origin"] = f"{_listed(ours)} instead of {_listed(theirs)}"
+        differences, (titles, published_titles) = {}, (self._titles(corpus) for corpus in (here, there))
+        if titles != published_titles:
+            differences["origin"] = f"{_listed(titles)} instead of {_listed(published_titles)}"
         common, added = len(set(here.languages) & set(there.languages)), len(set(here.languages) - set(there.languages))
         if added or common < len(there.languages):
-            found["languages"] = (
+            differences["languages"] = (
                 f"{common} of the paper's {len(there.languages)} languages{f' and {added} more' if added else ''}"
             )
-        if not found and here.model_dump(exclude=APART) != there.model_dump(exclude=APART):
-            found["settings"] = "with other settings than in the published study"
-        return found
+        if not differences and here.model_dump(exclude=APART) != there.model_dump(exclude=APART):
+            differences["settings"] = "with other settings than in the published study"
+        return differences
 
     def _titles(self, corpus: Corpus) -> list[str]:
         """Names of the distributions that the texts come from."""
@@ -156,36 +164,26 @@ class About:
 
 
 def _uses(studies: Studies, paper: Paper, item: Item) -> Uses:
-    """What an item of a paper is made of, in some studies."""
+    """Encoders, corpora and seeds of an item of a paper, in some studies."""
     recipes = [studies.recipe(need.recipe)[1] for need in item.needs]
     settings = [
         studies.settings(studies.measure(paper.key, need), need.recipe) if need.kind in studies.kinds else {}
         for need in item.needs
     ]
     measured = [need for need in item.needs if need.kind in studies.kinds]
-    drawn = [studies.drawn(need.recipe) for need in measured if studies.kinds[need.kind].source != "predictions"]
+    draws = [studies.drawn(need.recipe) for need in measured if studies.kinds[need.kind].source != "predictions"]
     corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
-    corpora += [corpus for name in [*drawn, *item.draws] if name for corpus in studies.draws[name].corpora]
-    corpora += [corpus for asked in settings for corpus in named_corpora(asked)]
+    corpora += [corpus for name in [*draws, *item.draws] if name for corpus in studies.draws[name].corpora]
+    corpora += [corpus for of_measure in settings for corpus in named_corpora(of_measure)]
     seeds = [  # of trainings, or those that a measure with draws of its own names
-        asked.get("seeds") or (need.seeds if recipe.trains() else ())
-        for need, recipe, asked in zip(item.needs, recipes, settings, strict=True)
+        of_measure.get("seeds") or (need.seeds if recipe.trains() else ())
+        for need, recipe, of_measure in zip(item.needs, recipes, settings, strict=True)
     ]
     return Uses(
-        dict.fromkeys([*(recipe.encoder for recipe in recipes), *_encoders(item)]),
-        dict.fromkeys([*corpora, *_corpora(item)]),
+        dict.fromkeys([*(recipe.encoder for recipe in recipes), *filter(None, [item.encoder])]),
+        dict.fromkeys([*corpora, *item.corpora, *filter(None, [item.typology])]),
         dict.fromkeys(seed for group in seeds for seed in group),
     )
-
-
-def _encoders(item: Item) -> list[str]:
-    """Of an item's own."""
-    return [item.encoder] if item.encoder else []
-
-
-def _corpora(item: Item) -> list[str]:
-    """That an item reads itself."""
-    return [*item.corpora, *([item.typology] if item.typology else [])]
 
 
 def _heading(item: Item) -> str:
@@ -193,7 +191,7 @@ def _heading(item: Item) -> str:
 
 
 def _weights(encoder: Encoder) -> dict[str, Any]:
-    """What distinguishes an encoder: all but the corpora to which its vocabulary is trimmed."""
+    """Settings that distinguish an encoder: all but the corpora to which its vocabulary is trimmed."""
     return encoder.model_dump(exclude={"corpora"})
 
 
@@ -222,6 +220,6 @@ def _encoder(encoder: Encoder) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    """a, b and c."""
+    """Names in words: a, b and c."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

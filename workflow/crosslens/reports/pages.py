@@ -1,4 +1,4 @@
-"""Pages to read, in HTML and complete in themselves: one of each table and figure, and a report of all those of a paper."""
+"""Pages in HTML, complete in themselves: one of each table and figure, and a report of all items of a paper."""
 
 import csv
 import re
@@ -20,10 +20,10 @@ Terms = Mapping[str, Any]  # resources/terms.yaml
 
 
 def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, command: str | None, template: Path = TEMPLATE) -> str:
-    """A page of one or several items.
+    """A page of one or several items, as HTML.
 
-    settings: of crosslens.reports.about. files: what each item is made of, ITEM.csv or ITEM.svg, in the order of the settings;
-    its record lies beside it. command: which makes the page.
+    settings: see `crosslens.reports.about.About.page`; files: ITEM.csv or ITEM.svg of each item, in the order of the settings,
+    with its record beside it; terms: see `read_terms`; command: with which the page is made.
     """
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"], terms["verdicts"]
     items = [_item(item, file, *glossary) for item, file in zip(settings["items"], files, strict=True)]
@@ -32,18 +32,18 @@ def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, comma
     markdown = MarkdownIt("commonmark", {"html": False})
     jinja.filters["markdown"] = markdown.render
     jinja.filters["inline"] = markdown.renderInline
-    given = {**settings, "items": items, "definitions": definitions, "command": command}
-    return jinja.from_string(template.read_text("utf-8")).render(given)
+    content = {**settings, "items": items, "definitions": definitions, "command": command}
+    return jinja.from_string(template.read_text("utf-8")).render(content)
 
 
 def read_terms(path: Path) -> Terms:
-    """The meanings of names: `definitions` and `verdicts`, name -> meaning, and `names`, paper -> name -> meaning."""
-    found: Terms = yaml.safe_load(path.read_text("utf-8"))
-    return found
+    """Meanings of names: `definitions` and `verdicts`, name -> meaning, and `names`, paper -> name -> meaning."""
+    terms: Terms = yaml.safe_load(path.read_text("utf-8"))
+    return terms
 
 
 def _item(settings: Mapping[str, Any], file: Path, *glossary: Mapping[str, str]) -> dict[str, Any]:
-    """A table or a figure as the template takes it. glossary: names, definitions and verdicts, see `meanings`."""
+    """A table or a figure for the template. glossary: names, definitions and verdicts, see `meanings`."""
     record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
@@ -55,11 +55,11 @@ def _item(settings: Mapping[str, Any], file: Path, *glossary: Mapping[str, str])
 
 
 def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str, Any]:
-    """Cells (crosslens.reports.cells, as text) laid out as printed: corner, columns, groups of lines that share a heading, notes.
+    """Cells (crosslens.reports.cells, as text) laid out as printed: corner, columns, groups of lines under one heading, notes.
 
-    decimals: of our values; None: as they are, but for scores, which rest on n units. Differences are those of the table, of
-    counts and settings where these are not equal. Lines are grouped by row where the rows come one after the other, otherwise by
-    metric and definition; remarks become numbered notes.
+    decimals: of our values; None: as they are, but two for scores, which rest on n units. Differences are those of the table;
+    those of counts and settings are shown where they are not 0. Lines are grouped by row where the lines of each row stand
+    together, otherwise by metric and definition; remarks become numbered notes.
     """
     columns = list(dict.fromkeys(cell["column"] for cell in cells))
     lines: dict[tuple[str, str, str], dict[str, Mapping[str, str]]] = defaultdict(dict)
@@ -71,27 +71,27 @@ def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str,
     notes: dict[str, int] = {}
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for key, (heading, name, detail) in zip(lines, _headings(list(lines)), strict=True):
-        shown: list[dict[str, Any] | None] = []
+        cells_of_line: list[dict[str, Any] | None] = []
         for column in columns:
             if column not in lines[key]:
-                shown.append(None)
+                cells_of_line.append(None)
                 continue
             cell = lines[key][column]
             places = 2 if decimals is None and cell["n"] else decimals
             difference = _number(cell["difference"], decimals, sign=True)
-            shown.append({
+            cells_of_line.append({
                 "here": _number(cell["here"], places),
                 "details": _details(cell, places, several) if cell["here"] else [],
                 "published": _number(cell["published"], printed),
                 "difference": "" if decimals is None and difference == "+0" else difference,
                 "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
             })  # fmt: skip
-        groups[heading].append({"name": name, "detail": detail, "cells": shown})
+        groups[heading].append({"name": name, "detail": detail, "cells": cells_of_line})
     return {"corner": "".join(ways) if len(ways) == 1 else "", "columns": columns, "groups": groups, "notes": list(notes)}
 
 
 def _details(cell: Mapping[str, str], decimals: int | None, several: bool) -> list[str]:
-    """What stands below a value. several: whether the numbers of seeds differ in the table."""
+    """Lines below a value: interval, deviation and seeds, n. several: whether the numbers of seeds differ in the table."""
     low, high = (_number(cell[end], decimals) for end in ("low", "high"))
     spread = [f"sd {_number(cell['sd'], decimals)}"] if cell["sd"] else []
     spread += [f"seeds {cell['seeds']}"] if several else []
@@ -104,7 +104,7 @@ def _details(cell: Mapping[str, str], decimals: int | None, several: bool) -> li
 
 
 def _headings(lines: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Of each line (row, metric, definition): heading of its group, or '', its name, and what else is said of it."""
+    """Heading of its group or "", name, and further details of each line (row, metric, definition)."""
 
     def runs(keys: Sequence[object]) -> int:
         return sum(before != after for before, after in zip([None, *keys], keys, strict=False))
@@ -113,53 +113,53 @@ def _headings(lines: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str
     apart = len(metrics) > 1 and not any(metric in definition for _, metric, definition in lines if definition)
 
     def ways(metric: str, definition: str) -> list[str]:
-        """What distinguishes the way of computing from the others: definition, metric."""
-        shown = [definition] if definition and len({line[2] for line in lines}) > 1 else []
-        return shown + [metric] * (len(metrics) > 1 and metric not in definition)
+        """Names that distinguish a way of computing from the others: definition, metric."""
+        definitions = [definition] if definition and len({line[2] for line in lines}) > 1 else []
+        return definitions + [metric] * (len(metrics) > 1 and metric not in definition)
 
     by_row, by_way = runs([row for row, _, _ in lines]), runs([line[1:] for line in lines])
-    found = []
+    headings = []
     for row, metric, definition in lines:
         names = ways(metric, definition)
         if by_row == by_way == len(lines) or not names:
-            found.append(("", row, ", ".join(names)))
+            headings.append(("", row, ", ".join(names)))
         elif by_way < by_row:
-            found.append((", ".join(names), row, ""))
+            headings.append((", ".join(names), row, ""))
         elif apart and len(names) > 1:
-            found.append((f"{row} · {metric}", definition, ""))
+            headings.append((f"{row} · {metric}", definition, ""))
         else:
-            found.append((row, names[0], ", ".join(names[1:])))
-    return found
+            headings.append((row, names[0], ", ".join(names[1:])))
+    return headings
 
 
 def meanings(
     cells: Sequence[Mapping[str, str]], names: Mapping[str, str], definitions: Mapping[str, str],
     verdicts: Mapping[str, str] | None = None,
 ) -> dict[str, dict[str, str]]:  # fmt: skip
-    """The terms that occur in a table, in the order of the terms: `names` of rows, columns and metrics, and `definitions`.
+    """Terms that occur in a table, in the order of the terms: `names` of rows, columns and metrics, and `definitions`.
 
-    verdicts: that remarks begin with; those that do follow the names.
+    names, definitions, verdicts: term -> meaning; remarks begin with verdicts, which stand after the names.
     """
-    computed, other = set(), {cell[column] for cell in cells for column in ("row", "column", "metric")}
+    computed, texts = set(), {cell[column] for cell in cells for column in ("row", "column", "metric")}
     for definition in {cell["definition"] for cell in cells}:
         parts = _longest(name for name in definitions if re.search(rf"(^|[:;] ){re.escape(name)}($|[:;] )", definition))
         computed |= parts
         for part in parts:
             definition = definition.replace(part, "")
-        other.add(definition)
-    named = {name for text in other for name in _longest(name for name in names if name in text)}
+        texts.add(definition)
+    terms_named = {name for text in texts for name in _longest(name for name in names if name in text)}
     beginnings = {part.partition(":")[0] for cell in cells for part in cell.get("remark", "").split("; ")}
     verdicts = {name: meaning for name, meaning in (verdicts or {}).items() if name in beginnings}
     return {
-        "names": {name: meaning for name, meaning in names.items() if name in named} | verdicts,
+        "names": {name: meaning for name, meaning in names.items() if name in terms_named} | verdicts,
         "definitions": {name: meaning for name, meaning in definitions.items() if name in computed},
     }
 
 
 def _longest(names: Iterable[str]) -> set[str]:
-    """The names that are no part of another one."""
-    every = set(names)
-    return {name for name in every if not any(name in other for other in every - {name})}
+    """Names that are not part of another one."""
+    distinct = set(names)
+    return {name for name in distinct if not any(name in longer for longer in distinct - {name})}
 
 
 def _decimals(number: str) -> int:
@@ -167,7 +167,7 @@ def _decimals(number: str) -> int:
 
 
 def _number(text: str, decimals: int | None, sign: bool = False) -> str:
-    """A number to so many decimals, or as it is; anything else unchanged."""
+    """A number to so many decimals, or as it is; any other text unchanged. sign: whether a plus is written."""
     try:
         value = float(text)
     except ValueError:

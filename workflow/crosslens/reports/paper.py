@@ -1,4 +1,4 @@
-"""What a paper is: data that the rules read. Nothing imported here computes: every Snakemake call pays for it."""
+"""The description of a paper, data that the rules read. Imports here must be cheap: every Snakemake call pays for them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from crosslens.recipes import Recipe
 
 MODEL_FILES = {"record": "record.json", "history": "history.csv", "predictions": "predictions.parquet"}
-"""What an item may need of a training itself, beside measures: kind -> file."""
+"""Files of a training itself that an item may need beside measures: kind -> file."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """What an item shows of one recipe, or of the trials of a job: a kind of measure, or one of MODEL_FILES, over some seeds.
+    """A kind of measure, or one of MODEL_FILES, of a recipe or the trials of a job, over some seeds.
 
-    recipe: of any paper. settings: of the measure, where they are not those that the paper of the recipe states.
+    recipe: of any paper; settings: of the measure; None, those that the paper of the recipe states.
     """
 
     kind: str
@@ -32,16 +32,18 @@ class Need:
 class Item:
     """A table or a figure.
 
-    module: of the paper's folder, whose function `table` or `figure` makes the item. settings: what decides it beside its needs,
-    as plain values. corpora: keys of the corpora whose tokens it reads; encoder, reading: of these tokens, None: the paper's;
-    readings: further ones, under which it reads the same corpora; cites: key of another paper whose published numbers it shows;
-    typology: key of the corpus of that kind that it reads; draws: names of those that it reads. caption: for its page and the
-    report, in Markdown.
+    title: as the paper calls it, such as Table 1; shows: a line that can be understood without the paper; caption: for its page
+    and the report, in Markdown; module: of the paper's folder, whose function `table` or `figure` makes the item; settings: that
+    the function gets beside the needs, as plain values; corpora: keys of the corpora whose tokens it reads; encoder, reading: of
+    these tokens; None, the paper's; readings: further ones, under which it reads the same corpora; cites: key of another paper
+    whose published values it shows; typology: key of the corpus of that kind that it reads; draws: names of the draws that it
+    reads; tokenizer: whether it reads the encoder's folder without weights; decimals: of the numbers on its page; None, as they
+    are, for counts and hyperparameters; searched: whether it shows a search, whose trainings do not belong to the tables.
     """
 
     form: Literal["table", "figure"]
-    title: str  # as the paper calls it: Table 1
-    shows: str  # in a line, without the paper at hand
+    title: str
+    shows: str
     caption: str
     module: str
     needs: tuple[Need, ...] = ()
@@ -53,23 +55,25 @@ class Item:
     cites: str | None = None
     typology: str | None = None
     draws: tuple[str, ...] = ()
-    tokenizer: bool = False  # whether it reads what is known of the encoder without its weights
-    decimals: int | None = 2  # of the numbers on its page; None: counts and hyperparameters, as they are
-    searched: bool = False  # whether it shows a search, whose trainings are no part of the tables'
+    tokenizer: bool = False
+    decimals: int | None = 2
+    searched: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """A paper. Each function takes the whole configuration; none is called where the paper is not configured.
+    """A paper. Its functions take the whole configuration; none is called where the paper is not configured.
 
-    recipes: trainings by name, which begins with the key. trials: those of searches, by the name of the job that they share; a
-    trial's name is that and a last part of its own. seeds: of a recipe. draws: words or texts, by name, which begins with the
-    key; drawn: the name of those whose hidden states are stored under a recipe's model. measures: of a recipe, kind -> settings.
+    key: name of its folder and section; about: citation and content, for pages and the report, in Markdown; headline: whether
+    its items lie at the top of the results, and not in a folder of its key; recipes: trainings by name, which begins with the
+    key; trials: those of searches by the name of the job that they share; the name of a trial is that and a last part of its
+    own; seeds: of a recipe; draws: words or texts by name, which begins with the key; drawn: name of the draws whose hidden
+    states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name.
     """
 
     key: str
-    about: str  # citation and content, for pages and the report, in Markdown
-    headline: bool = False  # its items lie at the top of the results, those of others in a folder of their key
+    about: str
+    headline: bool = False
     recipes: Callable[[Config], Mapping[str, Recipe]]
     trials: Callable[[Config], Mapping[str, Sequence[Recipe]]] = lambda config: {}
     seeds: Callable[[Recipe, Config], tuple[int, ...]] = lambda recipe, config: tuple(config.seeds)
@@ -79,5 +83,5 @@ class Paper:
     items: Callable[[Config], Mapping[str, Item]]
 
     def path(self, item: str) -> str:
-        """An item's place below the results, without the ending: table2, muller2021/table2."""
+        """Path of an item below the results, without its ending: table2, muller2021/table2."""
         return item if self.headline else f"{self.key}/{item}"

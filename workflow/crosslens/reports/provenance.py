@@ -1,4 +1,4 @@
-"""How a table or figure was made, in a JSON file beside it."""
+"""Records of how tables and figures were made, JSON files beside them."""
 
 import json
 import time
@@ -21,32 +21,32 @@ PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy"
 DATA = ("data_sha256", "content_sha256")  # digests of files and of what tables hold, in the records of trainings
 
 
-def write_table(made: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any]) -> None:
-    """Write a table as CSV and its record beside it; settings, files: as for `write_record`."""
+def write_table(table: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any]) -> None:
+    """Write a table as CSV and its record beside it; settings, files: see `write_record`."""
     with sealed(path) as temporary:
-        made.to_csv(temporary, index=False)
+        table.to_csv(temporary, index=False)
     write_record(path, settings, files)
 
 
-def write_record(made: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any]) -> None:
-    """Write the record of a table or figure, FILE.json: command, settings, and how what it rests on was measured and trained.
+def write_record(file: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any]) -> None:
+    """Write the record of a table or figure, FILE.json: the command, settings, and its measures and trainings.
 
     files: `records` of the trainings and `needs`, among which are the measures. Digests of data that several trainings read
-    stand once, beside the trainings; settings of measures once for all recipes that share them.
+    stand once, beside the trainings; settings of measures stand once for all recipes that share them.
     """
-    made = Path(made)
+    file = Path(file)
     folders = [folder for record in files.get("records", ()) for _, folder in trainings(Path(record), "")]
-    known = [read_json(folder / "record.json") for folder in folders]
+    records = [read_json(folder / "record.json") for folder in folders]
     data: dict[str, dict[str, str]] = {name: {} for name in DATA}
-    for training in known:
+    for training in records:
         for name, shared in data.items():
-            if all(shared.get(file, digest) == digest for file, digest in training[name].items()):
+            if all(shared.get(data_file, digest) == digest for data_file, digest in training[name].items()):
                 shared |= training.pop(name)
     write_json(
         {
-            "file": made.name,
-            "sha256": sha256(made),
-            "command": command(made),
+            "file": file.name,
+            "sha256": sha256(file),
+            "command": command(file),
             "crosslens": revision(),
             "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "versions": versions(PACKAGES),
@@ -54,10 +54,10 @@ def write_record(made: str | Path, settings: Mapping[str, Any], files: Mapping[s
             **machine(threads=1),
             "measures": _measures(map(Path, files.get("needs", ()))),
             **data,
-            "trainings": known,
-            "training_seconds": round(sum(training["seconds"] for training in known), 1),
+            "trainings": records,
+            "training_seconds": round(sum(training["seconds"] for training in records), 1),
         },
-        made.with_name(f"{made.name}.json"),
+        file.with_name(f"{file.name}.json"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The configured studies: trainings, draws, measures, tables and figures of all papers by name, whoever asks for them."""
+"""The configured studies: trainings, draws, measures, tables and figures of all papers, by name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from crosslens.recipes import Recipe
 from crosslens.reports.paper import Item, Need, Paper
 from crosslens.runs.errors import DataError
 
-BY_SEED = ("states", "encoder")  # what kinds of measures read of one seed at a time
+BY_SEED = ("states", "encoder")  # sources of which kinds of measures read one seed at a time
 Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Studies:
-    """What the papers of a configuration consist of.
+    """The papers of a configuration, with their trainings, measures and items.
 
-    A measure is known by its recipe and a name: that of its kind or, where whoever asks for it states settings of its own,
-    KIND@ASKER, with the key of the asking paper or the measure's name in the configuration.
+    The name of a measure of a recipe is that of its kind or, where an item or the configuration states settings of its own,
+    KIND@ASKER, with the key of the item's paper or the measure's name in the configuration.
     """
 
     config: Config
@@ -59,7 +59,7 @@ class Studies:
         return {paper.path(name): (paper, name, item) for paper in self.papers for name, item in paper.items(self.config).items()}
 
     def recipe(self, name: str) -> tuple[Paper, Recipe]:
-        """Paper and recipe of a name; of trials that share a job, the first, since all read and are measured alike.
+        """Paper and recipe of a name; of trials that share a job, the first, since all are read and measured alike.
 
         Raises DataError for an unknown name.
         """
@@ -77,7 +77,7 @@ class Studies:
         return paper.seeds(recipe, self.config)
 
     def drawn(self, name: str) -> str | None:
-        """Name of the draws whose hidden states are stored for a recipe's model; None where its paper draws nothing."""
+        """Name of the draws whose hidden states are stored for a recipe's model; None where its paper draws none."""
         paper, recipe = self.recipe(name)
         return paper.drawn(recipe, self.config)
 
@@ -90,8 +90,8 @@ class Studies:
         return need.kind if need.settings in (None, self._usual(need.recipe).get(need.kind)) else f"{need.kind}@{asker}"
 
     def settings(self, measure: str, recipe: str) -> Settings:
-        """Settings of a measure of a recipe. Raises DataError where nobody states any."""
-        settings = self._asked.get((measure, recipe)) if "@" in measure else self._usual(recipe).get(measure)
+        """Settings of a measure of a recipe. Raises DataError where none are stated."""
+        settings = self._requested.get((measure, recipe)) if "@" in measure else self._usual(recipe).get(measure)
         if settings is None:
             usual = ", ".join(self._usual(recipe)) or "none"
             raise DataError(
@@ -101,10 +101,10 @@ class Studies:
         return settings
 
     def requests(self) -> Iterator[tuple[str, Settings]]:
-        """Recipe and settings of every measure that is asked for."""
+        """Recipe and settings of every measure that a paper states, or that an item or the configuration asks for."""
         for name in [*self.recipes, *self.trials]:
             yield from ((name, settings) for settings in self._usual(name).values())
-        yield from ((recipe, settings) for (_, recipe), settings in self._asked.items())
+        yield from ((recipe, settings) for (_, recipe), settings in self._requested.items())
 
     def _usual(self, name: str) -> Mapping[str, Settings]:
         """Settings by kind, as the paper of a recipe states them."""
@@ -112,23 +112,23 @@ class Studies:
         return paper.measures(recipe, self.config)
 
     @cached_property
-    def _asked(self) -> dict[tuple[str, str], Settings]:
-        """Settings that are stated where a measure is asked for, by its name and recipe.
+    def _requested(self) -> dict[tuple[str, str], Settings]:
+        """Settings that are stated where a measure is asked for, by the measure's name and recipe.
 
         Raises DataError where one paper states two for the same measure, or the configuration names an unknown kind or recipe.
         """
-        asked: dict[tuple[str, str], Settings] = {}
+        settings_by_measure: dict[tuple[str, str], Settings] = {}
         for paper, _, item in self.items.values():
             for need in item.needs:
                 name = self.measure(paper.key, need) if need.kind in self.kinds else need.kind
-                if "@" in name and asked.setdefault((name, need.recipe), need.settings or {}) != need.settings:
+                if "@" in name and settings_by_measure.setdefault((name, need.recipe), need.settings or {}) != need.settings:
                     raise DataError(
                         f"{paper.key}: expected the same settings of {need.kind} of {need.recipe} in all items, found others: "
                         "make one measure of both, or a kind of its own"
                     )
-        for key, wanted in self.config.measures.items():
-            if wanted.kind not in self.kinds:
-                raise DataError(f"measures.{key}.kind: expected one of {', '.join(self.kinds)}, found '{wanted.kind}'")
-            self.recipe(wanted.recipe)
-            asked[f"{wanted.kind}@{key}", wanted.recipe] = wanted.settings
-        return asked
+        for key, request in self.config.measures.items():
+            if request.kind not in self.kinds:
+                raise DataError(f"measures.{key}.kind: expected one of {', '.join(self.kinds)}, found '{request.kind}'")
+            self.recipe(request.recipe)
+            settings_by_measure[f"{request.kind}@{key}", request.recipe] = request.settings
+        return settings_by_measure

@@ -1,4 +1,4 @@
-"""Verdicts on claims: what an interval says of one, where every model that it compares has learned something."""
+"""Verdicts on claims from intervals, where every model that a claim compares has learned something."""
 
 import math
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ CHANCE, RANDOM_WEIGHTS = "chance", "random weights"
 class Floor(NamedTuple):
     """A level that a model exceeds if it has learned something.
 
-    name: of the level, such as chance; score, level: the model's and the floor's, in percent; low: lower end of the 95 % interval
-    of their difference, nan where there is none.
+    name: of the level, such as chance; score, level: of the model and of the floor, in percent; low: lower end of the 95 %
+    interval of their difference, nan where there is none.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Floor(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A model that a claim compares. seeds: trainings that its score is the mean of; None: it is not trained here."""
+    """A model that a claim compares. seeds: number of trainings over which its score is a mean; None, it is not trained here."""
 
     name: str
     floors: Sequence[Floor]
@@ -35,7 +35,10 @@ class Model(NamedTuple):
 
 
 def paired_floor(name: str, scores: pd.Series, levels: pd.Series, families: Sequence[str]) -> Floor:
-    """A floor under scores by language, from differences over the languages that both have. families: of each of the scores."""
+    """A floor under scores by language, from differences over the languages that have both.
+
+    scores, levels: in percent, by language; families: of each of the scores.
+    """
     pairs = pd.DataFrame({"score": scores, "level": levels, "family": pd.Series(families, scores.index)}).dropna()
     if pairs.empty:
         return Floor(name, math.nan, math.nan, math.nan)
@@ -48,15 +51,18 @@ def floor(name: str, score: Interval, level: Interval) -> Floor:
     """A floor under a score, from the intervals of both in percent, whose estimates are taken to be independent.
 
     The interval of the difference is recovered from both, which need not be symmetric (Zou and Donner 2008, Construction of
-    confidence limits about effect measures: a general approach). Of scores on the same texts it is too wide: it decides less than
-    it might.
+    confidence limits about effect measures: a general approach). For scores on the same texts it is too wide, and decides less
+    than it might.
     """
     low = score.value - level.value - math.hypot(score.value - score.low, level.high - level.value)
     return Floor(name, score.value, level.value, low)
 
 
 def unlearned(model: Model) -> str:
-    """Why a model counts as one that learned nothing: the first floor that it is not above; '' where it is above all."""
+    """The reason why a model counts as one that learned nothing; '' where it is above all its floors.
+
+    It is the first floor that the model is not above.
+    """
     for name, score, level, low in model.floors:
         if math.isnan(score) or math.isnan(level):
             return f"{model.name} has no score beside {name}"
@@ -66,9 +72,10 @@ def unlearned(model: Model) -> str:
 
 
 def verdict(sign: int, low: float, high: float, families: int, models: Sequence[Model]) -> str:
-    """Verdict on the claim that a number has a sign, from its interval, low to high, over so many families of languages.
+    """Verdict on the claim that a number has a sign, from its interval, low to high.
 
-    It decides nothing where a model has learned nothing, or where all rests on one training or one family.
+    sign: 1 or -1; families: number of families of languages in the interval. Nothing is decided where a model has learned
+    nothing, or where everything rests on one training or one family.
     """
     reasons = [reason for model in models if (reason := unlearned(model))]
     reasons += [f"{model.name} has one seed" for model in models if model.seeds == 1]

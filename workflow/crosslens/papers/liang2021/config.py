@@ -1,4 +1,4 @@
-"""liang2021: which models are trained, and how."""
+"""liang2021: settings of the trainings and measures, each with its source in the paper."""
 
 from typing import Annotated, Literal, Self
 
@@ -186,9 +186,9 @@ class Liang2021(PaperSection):
                 f"sources: expected [en] first, on which tables 2 and 4 and figure 4 are based, found {self.sources[0]}"
             )
         typology = self.probing.typology
-        used = {"rest_words": self.probing.rest_words, "typology.words": typology.words,
+        words_by_key = {"rest_words": self.probing.rest_words, "typology.words": typology.words,
                 "typology.held_out_words": typology.held_out_words}  # fmt: skip
-        for name, words in used.items():
+        for name, words in words_by_key.items():
             if words > self.probe_words:
                 raise ValueError(f"probing.{name}: expected at most {self.probe_words}, as probe_words has it, found {words}")
         if len(self.sources) > 2:
@@ -197,11 +197,11 @@ class Liang2021(PaperSection):
 
     @property
     def text_corpus(self) -> str:
-        """That of the paper's encoder."""
+        """Key of the corpus whose texts the paper's encoder reads."""
         return str(self.texts[self.encoder])
 
     def check(self, config: Config) -> None:
-        """See PaperSection."""
+        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
         here = "papers.liang2021"
         for encoder, corpus in self.texts.items():
             config.expect_encoder(f"{here}.texts", encoder)
@@ -222,8 +222,8 @@ class Liang2021(PaperSection):
             raise ValueError(f"{here}.text_reading: expected a reading with labelled_piece: every, found {labelled}")
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
-            trained = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
-            missing = [language for language in dict.fromkeys(sum(self.sources, [])) if language not in trained]
+            training_languages = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
+            missing = [language for language in dict.fromkeys(sum(self.sources, [])) if language not in training_languages]
             if missing:
                 raise ValueError(
                     f"{here}.tasks.{task}: corpora.{settings.corpus} has no training data for {', '.join(missing)}: add files "

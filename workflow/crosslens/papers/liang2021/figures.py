@@ -1,4 +1,4 @@
-"""liang2021: figures 1, 2, 3 and 5, what probes read from language subspaces, and a comparison of methods of finding these."""
+"""liang2021: figures 1, 2, 3 and 5, scores of probes on language subspaces, and a comparison of the methods that find these."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from crosslens.numerics import definitions as scores
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.layout import METHODS
+from crosslens.reports.cells import where
 from crosslens.reports.figures.curves import LAYERS, Curve, panels
 from crosslens.reports.figures.style import DOTTED, GREY, Look, look
 
@@ -18,13 +19,13 @@ ONE_SEED = "Bands: 95 % intervals over languages, or over features of typology."
 
 
 class Task(NamedTuple):
-    """A row of a figure: what is asked of the coordinates."""
+    """A row of a figure: a task that probes learn from coordinates of a subspace."""
 
     row: str
     measure: str  # kind of measure
     definition: str
     item: str
-    control: tuple[str, str, str] | None = None  # name, definition and item of a level without knowledge
+    control: tuple[str, str, str] | None = None  # name, definition and item of the scores of a control
 
 
 TASKS = (
@@ -53,8 +54,8 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     layer_dimensions, kind of measure -> coordinates.
     """  # fmt: skip
     records = inputs.records().dropna(subset=["value"])
-    made = {"figure1": by_dimension, "figure2": by_band, "figure3": by_layer, "figure5": of_groups, "subspaces": of_methods}
-    return made[name](records, settings)
+    functions = {"figure1": by_dimension, "figure2": by_band, "figure3": by_layer, "figure5": of_groups, "subspaces": of_methods}
+    return functions[name](records, settings)
 
 
 def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
@@ -64,33 +65,35 @@ def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     for task in TASKS:
         grid[task.row] = {}
         for recipe, method, column in _columns(settings):
-            own = _of(last, recipe, method)
+            of_method = _of_method(last, recipe, method)
             curves: list[Curve] = []
             for kind, (name, style) in WINDOWS.items():
-                curves += _curve(_asked(own, task, kind), "x", style, name)
+                curves += _curve(_of_task(of_method, task, kind), "x", style, name)
             if task.control:
                 name, definition, item = task.control
-                curves += _curve(own[(own["definition"] == definition) & (own["item"] == item) & (own["window"] == FIRST)],
-                                 "x", GREY, name)  # fmt: skip
-            curves += _level(last, recipe, task, own)
+                control = where(of_method, definition=definition, item=item, window=FIRST)
+                curves += _curve(control, "x", GREY, name)
+            curves += _level(last, recipe, task, of_method)
             grid[task.row][column] = curves
     title = "Scores of probes by number of directions of a language subspace, last layer"
     return panels(grid, title, _note(records), ylabel="", ylim=(0, 1), xlabel="number of directions x")
 
 
 def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Figure 2: scores of narrow windows of the last layer's coordinates, minus those of as many random directions."""
+    """Figure 2: scores of narrow windows of the last layer's coordinates less those of as many random directions."""
     last, size = _last_layer(records), settings["band"]
     controls = {SCATTERED: ("minus random ones", look(0)), BEYOND: ("minus beyond rank", look(1))}
     grid: dict[str, dict[str, list[Curve]]] = {}
     for task in MAIN:
         grid[task.row] = {}
         for recipe, method, column in _columns(settings):
-            own = _of(last, recipe, method)
+            of_method = _of_method(last, recipe, method)
             grid[task.row][column] = [
                 curve
                 for kind, (name, style) in controls.items()
-                for curve in _curve(_minus(_asked(own, task, BAND), _asked(own, task, kind), size), "x", style, name)
+                for curve in _curve(
+                    _minus(_of_task(of_method, task, BAND), _of_task(of_method, task, kind), size), "x", style, name
+                )
             ]
     title = f"Scores of probes on {size} adjacent directions of a language subspace, relative to random directions, last layer"
     note = f"Difference from the mean of several random sets of {size} directions, of all or of those beyond the subspace's rank."
@@ -101,19 +104,19 @@ def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     """Figure 3: a row a task, a column an encoder, a curve a method; scores from the first directions of each layer."""
     grid: dict[str, dict[str, list[Curve]]] = {}
     for task in MAIN:
-        at = records[records["x"] == settings["layer_dimensions"][task.measure]]
+        at_dimension = records[records["x"] == settings["layer_dimensions"][task.measure]]
         row = f"{task.row}, x = {settings['layer_dimensions'][task.measure]}"
         grid[row] = {}
         for recipe, encoder in settings["encoders"].items():
             curves = []
             for number, method in enumerate(settings["methods"]):
-                own = _of(at, recipe, method)
-                curves += _curve(_asked(own, task, FIRST), "layer", look(number), METHODS[method])
-            own = _of(at, recipe, settings["methods"][0])
-            curves += _curve(_asked(own, task, SCATTERED), "layer", GREY, "random directions")
+                of_method = _of_method(at_dimension, recipe, method)
+                curves += _curve(_of_task(of_method, task, FIRST), "layer", look(number), METHODS[method])
+            of_method = _of_method(at_dimension, recipe, settings["methods"][0])
+            curves += _curve(_of_task(of_method, task, SCATTERED), "layer", GREY, "random directions")
             control = settings["untrained"].get(recipe)
-            of_control = _of(at, control, settings["methods"][0])
-            curves += _curve(_asked(of_control, task, FIRST), "layer", DOTTED, "untrained encoder")
+            of_control = _of_method(at_dimension, control, settings["methods"][0])
+            curves += _curve(_of_task(of_control, task, FIRST), "layer", DOTTED, "untrained encoder")
             grid[row][encoder] = curves
     title = "Scores of probes on the first x directions of a language subspace, by layer"
     note = f"Random directions and the untrained encoder: {METHODS[settings['methods'][0]]}. {_note(records)}"
@@ -121,10 +124,10 @@ def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Figure 5: a curve a group of languages; accuracy from two directions of the group's own subspace, minus random ones."""
+    """Figure 5: a curve a group of languages; accuracy from two directions of its subspace less that from random ones."""
     curves: list[Curve] = []
-    for number, (name, own) in enumerate(records.groupby("item", sort=False)):
-        bands, beyond = own[own["window"] == BAND], own[own["window"] == BEYOND]
+    for number, (name, of_group) in enumerate(records.groupby("item", sort=False)):
+        bands, beyond = where(of_group, window=BAND), where(of_group, window=BEYOND)
         style = look(number) if name != "random languages" else {**GREY, "marker": "x", "markersize": 3.0}
         curves += _curve(_minus(bands, beyond, 2), "x", style, str(name))
     title = "Identification of languages within groups from two adjacent directions of the group's subspace"
@@ -134,7 +137,7 @@ def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """All methods on one plot: languages told in pairs, and each from the rest, by the first directions; and random ones."""
+    """Comparison of all methods: pairs of languages, and each language against the rest, told apart by the first directions."""
     last = _last_layer(records)
     recipe = next(iter(settings["untrained"]))
     rows = {"pairwise\n(accuracy)": scores.PAIRS, "one vs. rest\n(accuracy)": scores.ONE_AGAINST_REST}
@@ -142,11 +145,10 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     for row, definition in rows.items():
         curves: list[Curve] = []
         for number, method in enumerate([*settings["methods"], *settings["compared"]]):
-            own = _of(last, recipe, method)
-            chosen = own[(own["definition"] == definition) & (own["window"] == FIRST)]
-            curves += _curve(chosen, "x", look(number), METHODS[method])
-        own = _of(last, recipe, settings["methods"][0])
-        curves += _curve(own[(own["definition"] == definition) & (own["window"] == SCATTERED)], "x", GREY, "random directions")
+            of_method = _of_method(last, recipe, method)
+            curves += _curve(where(of_method, definition=definition, window=FIRST), "x", look(number), METHODS[method])
+        of_method = _of_method(last, recipe, settings["methods"][0])
+        curves += _curve(where(of_method, definition=definition, window=SCATTERED), "x", GREY, "random directions")
         grid[row] = {"": curves}
     title = "Languages told apart by the first x directions of language subspaces"
     return panels(grid, title, f"{spread(last, recipe, settings['methods'][0])} {_note(records)}", ylabel="", ylim=(0, 1),
@@ -154,19 +156,21 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def spread(records: pd.DataFrame, recipe: str, method: str) -> str:
-    """Standard deviations over seeds, with the fit's part and that of pairs and words apart, in points of accuracy."""
-    own = _of(records, recipe, method)
-    own = own[(own["window"] == FIRST) & own["x"].isin(own[own["definition"] == scores.PAIRS_ONE_FIT]["x"])]
+    """A sentence on standard deviations over seeds in points of accuracy: of all, of fits alone, of pairs and words alone."""
+    of_method = _of_method(records, recipe, method)
+    of_method = of_method[
+        (of_method["window"] == FIRST) & of_method["x"].isin(of_method[of_method["definition"] == scores.PAIRS_ONE_FIT]["x"])
+    ]
     deviations = {
-        definition: 100 * own[own["definition"] == definition].groupby("x")["value"].std().mean()
+        definition: 100 * of_method[of_method["definition"] == definition].groupby("x")["value"].std().mean()
         for definition in (scores.PAIRS, scores.PAIRS_ONE_DRAW, scores.PAIRS_ONE_FIT)
     }
-    whole, of_fits, of_draws = deviations.values()
-    if not whole >= 0:
+    of_all, of_fits, of_draws = deviations.values()
+    if not of_all >= 0:
         return ""
     return (
-        f"Standard deviation over seeds of {METHODS[method]}'s accuracy on pairs, mean over x: {whole:.2f} points; of fits alone "
-        f"{of_fits:.2f}, of pairs and words alone {of_draws:.2f}."
+        f"Standard deviation over seeds of {METHODS[method]}'s accuracy on pairs, mean over x: {of_all:.2f} points; of fits "
+        f"alone {of_fits:.2f}, of pairs and words alone {of_draws:.2f}."
     )
 
 
@@ -180,35 +184,38 @@ def _last_layer(records: pd.DataFrame) -> pd.DataFrame:
     return records[records["layer"] == records.groupby("recipe")["layer"].transform("max")]
 
 
-def _of(records: pd.DataFrame, recipe: str | None, method: str) -> pd.DataFrame:
-    return records[(records["recipe"] == recipe) & (records["subspace"] == method)]
+def _of_method(records: pd.DataFrame, recipe: str | None, method: str) -> pd.DataFrame:
+    return where(records, recipe=recipe, subspace=method)
 
 
-def _asked(own: pd.DataFrame, task: Task, kind: str) -> pd.DataFrame:
-    """Of an encoder's and a method's records those of a task and a kind of windows."""
-    return own[(own["definition"] == task.definition) & (own["item"] == task.item) & (own["window"] == kind)]
+def _of_task(records: pd.DataFrame, task: Task, kind: str) -> pd.DataFrame:
+    """Records of a task and of a kind of windows."""
+    return where(records, definition=task.definition, item=task.item, window=kind)
 
 
-def _level(records: pd.DataFrame, recipe: str, task: Task, own: pd.DataFrame) -> list[Curve]:
-    """Of held-out families also what the most frequent value reaches, whatever x."""
-    majority = records[(records["recipe"] == recipe) & (records["definition"] == scores.FEATURES_MAJORITY)]
+def _level(records: pd.DataFrame, recipe: str, task: Task, of_method: pd.DataFrame) -> list[Curve]:
+    """The score of the most frequent value of each feature, whatever x, beside the scores on held-out families."""
+    majority = where(records, recipe=recipe, definition=scores.FEATURES_MAJORITY)
     if task.definition != scores.FEATURES_HELD_OUT or majority.empty:
         return []
     by_seed = majority.groupby("seed")["value"].first()
-    ends = _asked(own, task, FIRST)["x"].agg(["min", "max"])
+    ends = _of_task(of_method, task, FIRST)["x"].agg(["min", "max"])
     rows = [{"x": x, "seed": seed, "value": value} for x in ends for seed, value in by_seed.items()]
     return _curve(pd.DataFrame(rows).assign(low=float("nan"), high=float("nan")), "x", DOTTED, "most frequent value")
 
 
 def _minus(bands: pd.DataFrame, control: pd.DataFrame, x: int) -> pd.DataFrame:
-    """Difference of each seed's values, of all bands to those of a control of the same size; without intervals of one seed."""
+    """Difference of each seed's values, of all bands, from those of a control of the same size, without intervals.
+
+    bands, control: records; x: number of coordinates.
+    """
     level = control[control["x"] == x].set_index("seed")["value"]
     differences = bands["value"] - bands["seed"].map(level)
     return bands.assign(value=differences, low=float("nan"), high=float("nan")).dropna(subset=["value"])
 
 
 def _curve(records: pd.DataFrame, by: str, style: Look, name: str) -> list[Curve]:
-    """Over seeds, by layer or another column; none where there are no values."""
+    """A curve of means over seeds, by layer or another column; none where there are no values."""
     return [Curve.over_seeds(records.assign(layer=records[by]), style, name)] if len(records) else []
 
 

@@ -1,4 +1,4 @@
-"""liang2021: its tables and figures, each with what it needs and how the report describes it."""
+"""liang2021: the tables and figures, each with its needs and the settings of its module."""
 
 from dataclasses import asdict
 
@@ -21,7 +21,10 @@ PROBES = {
 
 
 def kind(recipe: Recipe) -> str:
-    """Kind of a training's scores: spans of entity tags; figure 4's, of several heads, as chunks, which are the same spans."""
+    """Kind of the measure of a training's scores.
+
+    It is spans of entity tags, and for figure 4, whose trainings have several heads, chunks, which are the same spans.
+    """
     projected = any(head.kind == "linear" and head.projection for head in recipe.heads.values())
     return "spans" if recipe.task == "ner" and not projected else "classification"
 
@@ -39,29 +42,35 @@ def _item(name: str, config: Config) -> Item:
 
 
 def _table(name: str, config: Config) -> Item:
-    configured, shown = recipes(config), study(config)
-    names = [shown.recipe(*combination, model) for combination in shown.combinations(name) for model in shown.shown(name)]
-    corpora = tuple(dict.fromkeys(shown.tasks[task] for task, _ in shown.combinations(name)))
+    configured, configured_study = recipes(config), study(config)
+    names = [
+        configured_study.recipe(*combination, model)
+        for combination in configured_study.combinations(name)
+        for model in configured_study.shown(name)
+    ]
+    corpora = tuple(dict.fromkeys(configured_study.tasks[task] for task, _ in configured_study.combinations(name)))
     seeds = tuple(section(config).seeds)
     needs = tuple(Need(measure, recipe, seeds) for recipe in names for measure in (kind(configured[recipe]), "history"))
-    return captions.made(PAPER, name, "tables", needs=needs, settings={"study": asdict(shown)}, corpora=corpora)
+    return captions.captioned(PAPER, name, "tables", needs=needs, settings={"study": asdict(configured_study)}, corpora=corpora)
 
 
 def _removal(config: Config) -> Item:
-    shown = removals(config)
-    names = dict.fromkeys(part["recipe"] for parts in shown.values() for part in parts)
+    parts_by_task = removals(config)
+    names = dict.fromkeys(part["recipe"] for parts in parts_by_task.values() for part in parts)
     needs = tuple(Need("classification", recipe, tuple(section(config).seeds)) for recipe in names)
-    return captions.made(PAPER, "figure4", "removal", needs=needs, settings={"study": asdict(study(config)), "removals": shown})
+    return captions.captioned(
+        PAPER, "figure4", "removal", needs=needs, settings={"study": asdict(study(config)), "removals": parts_by_task}
+    )
 
 
 def _probes(name: str, config: Config) -> Item:
     paper, probing = section(config), section(config).probing
     encoders = {encoder: pretrained(encoder) for encoder in paper.texts}
-    own, control = encoders[paper.encoder], untrained(paper.encoder)
-    recipes = {"figure5": [own], "subspaces": [own], "figure3": [*encoders.values(), control]}.get(name, [*encoders.values()])
+    main, control = encoders[paper.encoder], untrained(paper.encoder)
+    recipes = {"figure5": [main], "subspaces": [main], "figure3": [*encoders.values(), control]}.get(name, [*encoders.values()])
     settings = {
         "encoders": {recipe: encoder for encoder, recipe in encoders.items()},
-        "untrained": {own: control},
+        "untrained": {main: control},
         "methods": probing.methods,
         "compared": probing.compared,
         "band": probing.band,
@@ -72,4 +81,4 @@ def _probes(name: str, config: Config) -> Item:
         },
     }
     needs = tuple(Need(kind, recipe, tuple(paper.seeds[:1])) for recipe in recipes for kind in PROBES[name])
-    return captions.made(PAPER, name, "figures", form="figure", needs=needs, settings=settings)
+    return captions.captioned(PAPER, name, "figures", form="figure", needs=needs, settings=settings)

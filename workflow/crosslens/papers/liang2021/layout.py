@@ -1,4 +1,4 @@
-"""liang2021: names in its tables, and what each shows.
+"""liang2021: names in the tables, and the rows and columns of each.
 
 Liang, Dufter and Schütze (2021), Locating language-specific information in contextualized embeddings.
 """
@@ -30,10 +30,10 @@ OURS = {
     "matched_5-8": "L-DAR Δ_{5-8}, matched",
     "matched_9-12": "L-DAR Δ_{9-12}, matched",
 }
-"""Likewise of rows that are not printed; others are named by their keys."""
+"""Key of a model that is not printed -> its row; others have their keys as rows."""
 DEFINITIONS = {"pos": (CHUNK_MICRO_F1, ACCURACY), "ner": (F1_BY_WINDOW, F1_STRICT)}
-"""Of a task's scores. The first is the printed one: seqeval's f1_score in each window, of bare tags too (run_tag_LDAR.py, lines
-390-392)."""
+"""Task -> definitions of its scores. The first is the printed one: seqeval's f1_score in each window, of bare tags too
+(run_tag_LDAR.py, lines 390-392)."""
 BY_LANGUAGE = {"table2": ("pos", 0), "table3": ("pos", 1), "table4": ("ner", 0), "table5": ("ner", 1)}
 """Table -> task, and whether its training texts are mixed."""
 SOURCES = ("Single-Src.", "Multi-Src.")
@@ -42,7 +42,7 @@ MEANS = ("Train", "Zero-S.", "All")
 
 @dataclass(frozen=True)
 class Study:
-    """What is trained and scored, as configured."""
+    """The configured trainings and test sets."""
 
     tasks: Mapping[str, str]  # task -> corpus
     languages: Mapping[str, Sequence[str]]  # corpus -> languages of its test sets
@@ -60,18 +60,18 @@ class Study:
 
     def combinations(self, table: str) -> list[tuple[str, int]]:
         """Tasks and sources of a table, as far as they are configured."""
-        wanted = [BY_LANGUAGE[table]] if table in BY_LANGUAGE else [*BY_LANGUAGE.values()]
-        return [(task, mixed) for task, mixed in wanted if task in self.tasks and mixed < len(self.sources)]
+        printed = [BY_LANGUAGE[table]] if table in BY_LANGUAGE else [*BY_LANGUAGE.values()]
+        return [(task, mixed) for task, mixed in printed if task in self.tasks and mixed < len(self.sources)]
 
     def groups(self, task: str, mixed: int) -> dict[str, list[str]]:
         """Languages of the means: the sources, the others, all."""
         languages, sources = self.languages[self.tasks[task]], self.sources[mixed]
         train = [language for language in sources if language in languages]
-        return dict(zip(MEANS, (train, [each for each in languages if each not in train], [*languages]), strict=True))
+        return dict(zip(MEANS, (train, [language for language in languages if language not in train], [*languages]), strict=True))
 
 
 def recipe_name(task: str, sources: Sequence[str], model: str) -> str:
-    """liang2021/pos/en/ldar."""
+    """Name of a training: liang2021/pos/en/ldar."""
     return f"{PAPER}/{task}/{'_'.join(sources)}/{model}"
 
 
@@ -86,12 +86,12 @@ def pretrained(encoder: str) -> str:
 
 
 def subwords(encoder: str) -> str:
-    """Name of the words that are drawn for it."""
+    """Name of the draws of subwords that an encoder's states are stored of."""
     return f"{PAPER}/subwords/{encoder}"
 
 
 def part_name(first: int, random: bool) -> str:
-    """What reads states without their first directions: without100, without100_random."""
+    """Name of a head or training that reads states without their first directions: without100, without100_random."""
     return f"without{first}{'_random' if random else ''}"
 
 

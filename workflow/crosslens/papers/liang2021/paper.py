@@ -1,4 +1,4 @@
-"""liang2021: what it trains, measures and shows. See crosslens.reports.paper."""
+"""liang2021: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,29 +17,29 @@ from crosslens.reports.paper import Paper
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Of the paper's section; the first for the encoder as it was pretrained."""
-    found = tuple(section(config).seeds)
-    return found if recipe.stages else found[:1]
+    """Seeds of a recipe: the section's; the first for an encoder that is not trained."""
+    seeds_of_section = tuple(section(config).seeds)
+    return seeds_of_section if recipe.stages else seeds_of_section[:1]
 
 
 @once
 def draws(config: Config) -> dict[str, Draws]:
-    """Of each encoder's texts random subwords, at all layers: of train for subspaces, of test for probes."""
-    paper, found = section(config), {}
+    """Draws of random subwords of each encoder's texts, at all layers: of train for subspaces, of test for probes."""
+    paper, draws_by_name = section(config), {}
     for encoder, corpus in paper.texts.items():
         words = Draw(
             languages=tuple(config.corpora[str(corpus)].languages),
             random_words={"train": paper.fit_words, "test": paper.probe_words},
             all_layers=True,
         )
-        found[subwords(encoder)] = Draws(
+        draws_by_name[subwords(encoder)] = Draws(
             encoder=encoder, reading=paper.text_reading, unit="word", corpora={str(corpus): words}
         )  # fmt: skip
-    return found
+    return draws_by_name
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """See Paper."""
+    """Settings of the measures of a recipe, by kind."""
     paper = section(config)
     if recipe.task is None:
         subspaces = {"corpus": paper.texts[recipe.encoder], "split": "train", "methods": ["densray"]}

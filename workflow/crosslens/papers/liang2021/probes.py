@@ -1,4 +1,4 @@
-"""liang2021: what is measured of hidden states for figures 1, 2, 3 and 5, as settings of the kinds of measures."""
+"""liang2021: settings of the measures of hidden states for figures 1, 2, 3 and 5."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,10 @@ GROUPS = "language_groups"
 
 
 def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
-    """Of an encoder's states; further methods and groups of languages of the paper's own encoder alone."""
+    """Settings of the measures of an encoder's states, by kind.
+
+    Further methods and groups of languages are measured for the paper's encoder alone.
+    """
     paper, probing = section(config), section(config).probing
     main = recipe.name == pretrained(paper.encoder)
     corpus = str(paper.texts[recipe.encoder])
@@ -24,7 +27,7 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
     table = {language: languages_table()[language] for language in languages}
     classes = {kind: {language: row[kind] for language, row in table.items()} for kind in ("genus", "family")}
     typology, similarity = probing.typology, probing.similarity
-    found: dict[str, Mapping[str, Any]] = {
+    settings: dict[str, Mapping[str, Any]] = {
         IDENTIFICATION: windows
         | probing.model_dump(include={"pairs", "rest_words", "layer_dimension", "tolerance"})
         | {"compared": probing.compared if main else []},
@@ -35,9 +38,9 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
         SIMILARITY: windows | similarity.model_dump() | {"classes": classes},
     }
     if main:
-        groups = {name: of for name, of in probing.groups.languages.items() if of}
-        found[GROUPS] = fits | {
+        groups = {name: codes for name, codes in probing.groups.languages.items() if codes}
+        settings[GROUPS] = fits | {
             "share": probing.groups.share, "groups": groups, "random": RANDOM_GROUPS, "size": probing.groups.size,
             "bands": probing.groups.bands, "method": probing.methods[0], "tolerance": probing.tolerance,
         }  # fmt: skip
-    return found
+    return settings

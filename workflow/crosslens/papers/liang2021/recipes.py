@@ -1,4 +1,4 @@
-"""The trainings of liang2021: L-DAR and what it is compared with, and heads that read part of a state; layers count from 0."""
+"""liang2021: the trainings with L-DAR and its baselines, and heads that read part of a state; layers count from 0."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,25 +20,25 @@ WATCHED = 1000  # texts of each source whose states' distances from the pretrain
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as liang2021/pos/en/ldar, encoders as they were pretrained, and one with random weights."""
     paper = section(config)
-    probed = {pretrained(encoder): (encoder, Edit()) for encoder in paper.texts}
-    probed[untrained(paper.encoder)] = (paper.encoder, Edit(layers="all", embeddings=True))
-    made = [
+    untouched = {pretrained(encoder): (encoder, Edit()) for encoder in paper.texts}
+    untouched[untrained(paper.encoder)] = (paper.encoder, Edit(layers="all", embeddings=True))
+    all_recipes = [
         Recipe(
             name=name, paper=PAPER, encoder=encoder, reading=paper.reading, heads={}, stages=(), scores=(), edit=edit,
             init_sd=paper.training.init_sd, dropout=paper.training.dropout,
         )
-        for name, (encoder, edit) in probed.items()
+        for name, (encoder, edit) in untouched.items()
     ]  # fmt: skip
     for task in paper.tasks:
         for sources in paper.sources:
-            made += [_model(name, task, sources, model, config) for name, model in paper.models.items()]
-        made += [_frozen(task, config), *(_tuned(task, *part, config) for part in _parts(paper.removal.tuned))]
-    return {recipe.name: recipe for recipe in made}
+            all_recipes += [_model(name, task, sources, model, config) for name, model in paper.models.items()]
+        all_recipes += [_frozen(task, config), *(_tuned(task, *part, config) for part in _parts(paper.removal.tuned))]
+    return {recipe.name: recipe for recipe in all_recipes}
 
 
 @once
 def study(config: Config) -> Study:
-    """What is trained and scored."""
+    """The configured trainings and test sets."""
     paper = section(config)
     tasks = {str(task): settings.corpus for task, settings in paper.tasks.items()}
     return Study(
@@ -53,7 +53,7 @@ def study(config: Config) -> Study:
 
 
 def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
-    """What figure 4 shows of each task: recipe, head, number of removed directions, and whether they are random ones."""
+    """Parts of figure 4 by task: recipe, head, number of removed directions, and whether they are random."""
     paper, english = section(config), section(config).sources[0]
     frozen = {task: recipe_name(task, english, FROZEN) for task in paper.tasks}
     return {
@@ -68,8 +68,9 @@ def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
 
 
 def _parts(numbers: Sequence[int]) -> list[tuple[int, bool]]:
-    """First direction that is read, and whether directions are random. None is removed of both, since AdamW depends on the
-    coordinates in which a head reads the same states.
+    """Numbers of removed directions, each with whether they are random.
+
+    Without removal there are two as well: AdamW depends on the coordinates in which a head reads the same states.
     """
     return [(first, random) for random in (False, True) for first in numbers]
 
@@ -87,8 +88,8 @@ def _model(name: str, task: TaskName, sources: Sequence[str], model: Model, conf
     training = paper.training if model.dropout else paper.training.model_copy(update={"dropout": 0.0})
     # At all layers from the pretrained encoder, whatever the model's own penalty: so any two models can be compared.
     drift = Penalty(weight=model.weight, dimensions=paper.dimensions)
-    own = penalty if model.weight else None
-    return _recipe(name, task, sources, heads, training, config, penalty=own, drift=drift, encoder_dropout=model.dropout)
+    own_penalty = penalty if model.weight else None
+    return _recipe(name, task, sources, heads, training, config, penalty=own_penalty, drift=drift, encoder_dropout=model.dropout)
 
 
 def _tuned(task: TaskName, first: int, random: bool, config: Config) -> Recipe:
@@ -97,7 +98,10 @@ def _tuned(task: TaskName, first: int, random: bool, config: Config) -> Recipe:
 
 
 def _frozen(task: TaskName, config: Config) -> Recipe:
-    """All heads on the frozen encoder at once: they share nothing but its states, and no norm is clipped over all of them."""
+    """A training of all heads on the frozen encoder at once.
+
+    The heads share nothing but the states, and no norm is clipped over all of them.
+    """
     paper = section(config)
     parts = {f"{TASK} {part_name(*part)}": Projection(first=part[0], random=part[1]) for part in _parts(paper.removal.first)}
     heads = {name: LinearHead(labels=LABELS[task], projection=projection) for name, projection in parts.items()}
@@ -110,10 +114,14 @@ def _recipe(
     name: str, task: TaskName, sources: Sequence[str], heads: Mapping[str, LinearHead], training: LiangTraining, config: Config,
     *, penalty: Penalty | None = None, drift: Penalty | None = None, frozen: bool = False, encoder_dropout: bool = True,
 ) -> Recipe:  # fmt: skip
-    """A training of some heads, scored in all languages. frozen: of the heads alone, which are rated by epoch."""
+    """A training of some heads, scored in all languages.
+
+    penalty: of the loss; drift: distances that are watched; frozen: whether the heads alone are trained, and rated after each
+    epoch.
+    """
     paper = section(config)
-    train, validation = (_own(paper, task, split, sources) for split in ("train", "validation"))
-    watched = validation.model_copy(update={"texts": WATCHED})
+    train, validation = (_source_data(paper, task, split, sources) for split in ("train", "validation"))
+    watched_data = validation.model_copy(update={"texts": WATCHED})
     stage = Stage(
         name="task",
         phases=(
@@ -131,11 +139,11 @@ def _recipe(
         select_data=validation,
         interval=None if frozen else paper.tasks[task].interval,
         keep=training.keep,
-        watch=(Drift(head=TASK, data=watched, penalty=drift),) if drift else (),
+        watch=(Drift(head=TASK, data=watched_data, penalty=drift),) if drift else (),
     )
     corpus = paper.tasks[task].corpus
     test = Data(corpus=corpus, split="test", languages=tuple(config.corpora[corpus].languages))
-    reads = drift or any(head.projection and not head.projection.random for head in heads.values())
+    needs_subspaces = drift or any(head.projection and not head.projection.random for head in heads.values())
     return Recipe(
         name=recipe_name(task, sources, name),
         paper=PAPER,
@@ -143,7 +151,7 @@ def _recipe(
         source="_".join(sources),
         encoder=paper.encoder,
         reading=paper.reading,
-        artefact=Artefact(kind="subspaces", recipe=pretrained(paper.encoder), seed=paper.seeds[0]) if reads else None,
+        artefact=Artefact(kind="subspaces", recipe=pretrained(paper.encoder), seed=paper.seeds[0]) if needs_subspaces else None,
         heads=heads,
         stages=(stage,),
         scores=tuple(Score(head=head, data=test) for head in heads),
@@ -154,6 +162,6 @@ def _recipe(
     )
 
 
-def _own(paper: Liang2021, task: TaskName, split: Split, sources: Sequence[str]) -> Data:
+def _source_data(paper: Liang2021, task: TaskName, split: Split, sources: Sequence[str]) -> Data:
     capped_by = sources[0] if len(sources) > 1 else None
     return Data(corpus=paper.tasks[task].corpus, split=split, languages=tuple(sources), capped_by=capped_by)

@@ -29,10 +29,11 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
-    """A row a task, a column for the frozen and for the fine-tuned encoder: what the removal of directions costs.
+    """A row a task, a column for the frozen and for the fine-tuned encoder: F1 that is lost without the first directions.
 
     That is F1 from all directions less F1 without the first x, mean over all languages, as in the paper. records: of
-    classification, head by head. Raises DataError where nothing is left to draw.
+    classification, one head each; removals: task -> recipe, head, first and random of each part. Raises DataError where there is
+    nothing to draw.
     """
     grid: dict[str, dict[str, list[Curve]]] = {}
     scored = records[(records["definition"] == CHUNK_MICRO_F1) & (records["split"] == "test")]

@@ -37,7 +37,7 @@ SHARE = "% of cross entropy"
 CROSS_ENTROPY = "loss 0 task cross_entropy"  # column of the history
 
 Sizes = Mapping[str, Mapping[str, int]]
-"""Corpus -> language -> training sentences that there are."""
+"""Corpus -> language -> number of its training sentences."""
 Row = dict[Hashable, Any]
 """A row of a training's history, at the weights that were tested."""
 
@@ -58,31 +58,31 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     sizes = {corpus: {path.name.split(".")[0]: parquet.rows(path) for path in verified(folder).glob("*.train.parquet")}
              for corpus, folder in inputs.tokens.items()}  # fmt: skip
     histories = {(recipe, seed): pd.read_csv(verified(path)) for recipe, seed, path in inputs.by_seed("history")}
-    return made(name, inputs.records(), inputs.published, Study(**settings["study"]), sizes, histories)
+    return table_of(name, inputs.records(), inputs.published, Study(**settings["study"]), sizes, histories)
 
 
-def made(
+def table_of(
     name: str, records: pd.DataFrame, published: Published, study: Study, sizes: Sizes,
     histories: Mapping[tuple[str, int], pd.DataFrame],
 ) -> pd.DataFrame:  # fmt: skip
-    """A table: a line a printed cell, then our own models, and differences paired by seed; scores in percent.
+    """A table: a line for each printed cell, then our own models, and differences paired by seed; scores in percent.
 
-    Beside each difference stands how large the penalty is, with and without it. records: the paper's. histories: of trainings,
-    by recipe and seed.
+    Beside each difference stands how large the penalty is, with and without it. records: the paper's; histories: of the
+    trainings, by recipe and seed.
     """
     tested: dict[str, dict[int, Row]] = {}
     for (recipe, seed), history in histories.items():
         tested.setdefault(recipe, {})[seed] = _tested(history)
-    scores, lines, shown = _Scores(name, records, published, study, tested), [], study.shown(name)
+    scores, lines, models_of_table = _Scores(name, records, published, study, tested), [], study.shown(name)
     for places in _blocks(name, published, study):
         rows = published.table[published.table["item"] == name]["row"]
         printed = [model for model, row in PRINTED.items() if places[0].prefix + row in set(rows)]
-        for model in dict.fromkeys([*printed, *shown]):
+        for model in dict.fromkeys([*printed, *models_of_table]):
             for task in dict.fromkeys(place.task for place in places):
                 for definition in DEFINITIONS[task]:
                     lines += [scores.cell(place, model, definition) for place in places if place.task == task]
         last = {place.task: place for place in places}.values()  # means over all languages
-        for models in _compared(shown):
+        for models in _compared(models_of_table):
             lines += [scores.difference(place, *models) for place in places]
             lines += [line for place in last for line in scores.penalties(place, *models)]
     lines += _trained_on(name, study, sizes) if name in BY_LANGUAGE else []
@@ -90,17 +90,17 @@ def made(
 
 
 def capped(sizes: Mapping[str, int], sources: Sequence[str]) -> dict[str, int]:
-    """Sentences of each source that are trained on: see `crosslens.training.run.capped`."""
+    """Number of sentences of each source that are trained on: see `crosslens.training.run.capped`."""
     share = sizes[sources[0]] // len(sources)
     return {language: min(sizes[language], share) for language in sources}
 
 
 def penalty_share(penalty: Mapping[str, Any], distances: Row, losses: Row) -> float:
-    """A penalty by the cross entropy beside which it stands in the loss, a fraction.
+    """A penalty divided by the cross entropy beside which it stands in the loss, a fraction.
 
     The penalty is the weight times the sum over its layers of the mean distance of validation words from the pretrained encoder,
-    in the tested weights of any training (`distances`); the cross entropy is the mean in the updates before the tested weights of
-    the training that has the penalty (`losses`).
+    in the tested weights of any training (`distances`); the cross entropy is the mean over the updates before the tested weights
+    of the training that has the penalty (`losses`).
     """
     all_names = [name for name in distances if str(name).startswith("distance ")]
     names = all_names if penalty["layers"] == "all" else [f"distance {layer}" for layer in penalty["layers"]]
@@ -114,7 +114,7 @@ def _tested(history: pd.DataFrame) -> Row:
 
 
 def _blocks(name: str, published: Published, study: Study) -> Iterator[list[Place]]:
-    """The columns of a table by language; or for each set of sources those of the means, of all tasks."""
+    """Columns of a table by language, or, for each set of sources, columns of the means of all tasks."""
     columns = published.table.groupby("item")["column"].unique()
     printed = {table: [code for code in columns[table] if code != AVERAGE] for table in BY_LANGUAGE}
     if name in BY_LANGUAGE:
@@ -127,8 +127,8 @@ def _blocks(name: str, published: Published, study: Study) -> Iterator[list[Plac
     for number, sources in enumerate(SOURCES):
         places = []
         for table, (task, mixed) in BY_LANGUAGE.items():
-            known = (task, mixed) in study.combinations(name)
-            groups = study.groups(task, mixed) if known else dict.fromkeys(MEANS, [])
+            is_configured = (task, mixed) in study.combinations(name)
+            groups = study.groups(task, mixed) if is_configured else dict.fromkeys(MEANS, [])
             trained = 3 if mixed else 1  # languages, in the paper
             counts = (trained, len(printed[table]) - trained, len(printed[table]))
             places += [
@@ -139,13 +139,13 @@ def _blocks(name: str, published: Published, study: Study) -> Iterator[list[Plac
 
 
 def _compared(models: Sequence[str]) -> list[tuple[str, str]]:
-    """Models, and with which each is compared: the baseline, and that without dropout."""
-    both = [before for before in (BASELINE, NO_DROPOUT) if before in models]
-    return [(after, before) for after in models for before in both if after not in (BASELINE, before)]
+    """Pairs of models, the first less the second: the second is the baseline, or that without dropout."""
+    references = [before for before in (BASELINE, NO_DROPOUT) if before in models]
+    return [(after, before) for after in models for before in references if after not in (BASELINE, before)]
 
 
 def _trained_on(name: str, study: Study, sizes: Sizes) -> list[dict[str, Any]]:
-    """Training sentences of each source of a table."""
+    """Lines with the number of training sentences of each source of a table."""
     lines = []
     for task, mixed in study.combinations(name):
         available = sizes[study.tasks[task]]
@@ -172,7 +172,7 @@ class _Scores:
         self.cut = of_tests[of_tests["definition"] == CUT_WORDS]
 
     def cell(self, place: Place, model: str, definition: str) -> dict[str, Any] | None:
-        """A line, if it is printed or has a value: the printed number stands beside the first definition."""
+        """A line, if the cell is printed or has a value; the printed number stands beside the first definition."""
         row, first = f"{place.prefix}{row_name(model)}", definition == DEFINITIONS[place.task][0]
         printed = self.published.get(self.name, row, place.column) if first else None
         numbers = cells.cell(self._runs(place, model, definition))
@@ -185,19 +185,19 @@ class _Scores:
         return cells.line(row, place.column, metric, definition, numbers, value, remarks, chance=0)
 
     def difference(self, place: Place, after: str, before: str) -> dict[str, Any] | None:
-        """A line of a difference in points, under the first definition; none where either has no value."""
+        """A line with a difference in points, under the first definition; none where either model has no value."""
         definition = DEFINITIONS[place.task][0]
         numbers = cells.difference(*(self._runs(place, model, definition) for model in (before, after)))
         if numbers["here"] is None:
             return None
         names = [row_name(model) for model in (after, before)]
-        one, other = (self.published.value(self.name, place.prefix + name, place.column) for name in names)
-        value = round(one - other, 2) if one is not None and other is not None else None
+        printed_after, printed_before = (self.published.value(self.name, place.prefix + name, place.column) for name in names)
+        value = round(printed_after - printed_before, 2) if printed_after is not None and printed_before is not None else None
         remarks = [OF_TWO if value is not None else "", CONTROL if (after, before) == (LDAR, BASELINE) else ""]
         return cells.line(f"{place.prefix}{' - '.join(names)}", place.column, "points", definition, numbers, value, remarks)
 
     def penalties(self, place: Place, after: str, before: str) -> Iterator[dict[str, Any]]:
-        """Lines of a difference: how large the first model's penalty is after its training, and after that of the second."""
+        """Lines with the size of the first model's penalty after its training, and after that of the second."""
         penalty = self.study.penalties.get(after)
         if penalty is None or not place.languages:
             return
@@ -213,7 +213,7 @@ class _Scores:
                 yield cells.line(row, place.column, SHARE, definition, numbers, remark=remark)
 
     def _runs(self, place: Place, model: str, definition: str) -> pd.DataFrame:
-        """Mean over languages of each seed's scores: seed, value, n; of one language its interval, low and high."""
+        """Mean over languages of each seed's scores: seed, value, n; of one language also its interval, low and high."""
         if not place.languages or model not in self.study.models:
             return pd.DataFrame()
         scored = self.by_recipe.get((self.study.recipe(place.task, place.mixed, model), definition), self.cut[:0])
@@ -225,13 +225,13 @@ class _Scores:
         return by_seed.agg(value=("value", "mean"), n=("n", "sum"))[complete].reset_index()
 
     def _lost(self, place: Place, model: str) -> str:
-        """How many words of the texts were cut away, where any were."""
+        """Remark on how many words of the texts were cut away, where any were."""
         recipe = self.study.recipe(place.task, place.mixed, model)
         here = self.cut[(self.cut["recipe"] == recipe) & self.cut["language"].isin(place.languages)].drop_duplicates("language")
         words = round((here["value"] * here["n"]).sum())
         return f"{words:,} of {here['n'].sum():,} words cut away, not scored" if words else ""
 
     def _subset(self, place: Place) -> str:
-        """How many languages a mean is over, where the printed one is over others."""
+        """Remark on how many languages a mean is over, where the printed one is over others."""
         here = len(place.languages)
         return "" if here == place.printed else f"mean of {here} languages, {place.printed} in the paper"

@@ -1,4 +1,4 @@
-"""liu2020: what altered letters change of the subwords of XNLI, beside what table 4 falls short of the same model in wu2019.
+"""liu2020: subwords of XNLI that change with altered letters, beside the shortfall of table 4 from the same model in wu2019.
 
 Both papers fine-tune mBERT on English and test it on XNLI (wu2019, table 3). A cased model whose tokenizer is set up as for an
 uncased one reads letters without accents and in lower case.
@@ -26,8 +26,10 @@ CORRELATION, OVER_ALL = "Pearson's r with the share of subwords that change", "a
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Lines of languages, then correlations over those but the source. settings: corpus, its key; source; languages, in their
-    order; readings: how letters are altered -> key of the reading.
+    """Lines of languages, then correlations over all of them but the source.
+
+    settings: corpus, its key; source; languages, in their order; readings: name of an alteration of letters -> key of its
+    reading.
     """
     changes = shares(inputs, settings["corpus"], settings["languages"], settings["readings"])
     lines = [
@@ -53,7 +55,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 def shares(
     inputs: Inputs, corpus: str, languages: Sequence[str], readings: Mapping[str, str]
 ) -> dict[str, dict[str, tuple[int, int]]]:  # fmt: skip
-    """Alteration -> language -> subwords of the test set that it changes, and all of them."""
+    """Alteration -> language -> number of subwords of the test set that it changes, and of all its subwords."""
     assert inputs.tokenizer is not None
     vocabulary = Vocabulary.read(inputs.tokenizer)
 
@@ -67,9 +69,10 @@ def shares(
 def correlations(
     row: str, alteration: str, short: Mapping[str, float], counts: Mapping[str, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Correlation over languages of the shortfall and the share of subwords that change, of all and without the largest one.
+    """Lines of the correlation over languages of the shortfall with the share of subwords that change.
 
-    short: language -> points; counts: language -> subwords that change, all subwords.
+    It is given for all languages, and without the one with the largest shortfall. short: language -> points; counts: language ->
+    subwords that change, all subwords.
     """
     largest = min(short, key=lambda language: short[language], default="")
     for column, languages in ((OVER_ALL, list(short)), (f"without {largest}", [code for code in short if code != largest])):

@@ -1,4 +1,4 @@
-"""liu2020: claims of the text that no table of the paper shows, as measured here, with verdicts."""
+"""liu2020: claims of the text that no table of the paper shows, measured here, with verdicts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ SHARES = "share of subwords, mean over directions, in percent"
 
 
 class Claim(NamedTuple):
-    """What is claimed of a number: that it is above 0 or, `below`, not; or, of a share, that it is about all or none."""
+    """A claim that a number is above 0 (sign 1) or below 0 (sign -1)."""
 
     text: str
     sign: int = 1
@@ -43,7 +43,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _pairs(predictions: Iterable[tuple[str, int, Path]], source: str) -> dict[str, pd.DataFrame]:
-    """Recipe -> percentage of its trainings that are right at each test pair, (pairs, languages but the source)."""
+    """Recipe -> percentage of its trainings that are right at each test pair, (n_pairs, n_languages), without the source."""
     right = defaultdict(list)
     for recipe, _, path in predictions:
         table = parquet.read(path).to_pandas()
@@ -54,7 +54,7 @@ def _pairs(predictions: Iterable[tuple[str, int, Path]], source: str) -> dict[st
 
 
 def _models(records: pd.DataFrame, pairs: Mapping[str, pd.DataFrame], study: Study) -> Iterator[dict[str, Any]]:
-    """Static embeddings and BERT by amount of text; windows."""
+    """Claims about static embeddings and BERT by amount of text, and about windows."""
     less, more = study.sizes
     window = f"bert-{study.windows[0]}"
     scores, model_of = _scores(records, pairs, study), learned.models(records, study)
@@ -104,9 +104,9 @@ def _scores(records: pd.DataFrame, pairs: Mapping[str, pd.DataFrame], study: Stu
 def _difference(
     row: str, column: str, claim: Claim, models: Sequence[Model], study: Study, before: Scores, after: Scores, *, error: float = 0
 ) -> dict[str, Any]:  # fmt: skip
-    """A line: after less before, paired by language or direction, the verdict, and of how many of these the claim holds.
+    """A line: after less before, paired by language or direction, with the verdict and in how many of these the claim holds.
 
-    models: those that are compared; error: the standard error that the languages share, where the scores are not of pairs.
+    models: that are compared; error: the standard error that the languages share, where the scores are not of test pairs.
     """
     of_both: Any = after - before
     if isinstance(of_both, pd.DataFrame):
@@ -164,19 +164,19 @@ def _rises(rates: pd.DataFrame, model: Model, study: Study) -> Iterator[dict[str
 
 
 def _compared(test: pd.DataFrame) -> pd.DataFrame:
-    """Records at the layer to which random directions were shifted at every weight."""
+    """Records at the layer at which random directions were added with every weight."""
     random = where(test, definition=shifts.RANDOM)
     if random.empty:
         return random
     weights = random.groupby("layer")["weight"].nunique()
-    found: pd.DataFrame = test[test["layer"] == weights.idxmax()]
-    return found
+    at_layer: pd.DataFrame = test[test["layer"] == weights.idxmax()]
+    return at_layer
 
 
 def _share(claim: str, column: str, rows: pd.DataFrame, model: Model) -> dict[str, Any]:
-    """A line: a share that is claimed to be about all or none, with its range over directions in the remark.
+    """A line: a share that is claimed to be nearly all or none, with its range over directions in the remark.
 
-    A direction that was translated at several layers counts once, with the mean over these. Of a model that learned nothing the
+    A direction that was translated at several layers counts once, with the mean over these. Where the model learned nothing, the
     remark says so; there is no verdict.
     """
     by_direction = 100 * rows.dropna(subset="value").groupby("item")["value"].mean()
@@ -193,12 +193,12 @@ def _share(claim: str, column: str, rows: pd.DataFrame, model: Model) -> dict[st
 
 
 def _fewest_seeds(models: Sequence[Model]) -> int:
-    """Seeds that a comparison of models rests on; a model that is not trained here is measured with one."""
+    """Number of seeds that a comparison of models rests on; a model that is not trained here is measured with one."""
     return min(model.seeds or 1 for model in models)
 
 
 def _transfer(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
-    """The gain of the shift on XNLI, beside that of a random vector."""
+    """Claims about the gain of the shift on XNLI, beside that of a random vector."""
     gains = where(records, recipe=LAST, measure=shifts.GAIN)
     for definition in (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.RANDOM_SELECTED):
         rows = where(gains, definition=definition)

@@ -1,4 +1,4 @@
-"""liu2020: which encoders are pretrained, how words are retrieved, tokens translated, and states shifted."""
+"""liu2020: settings of pretraining, word retrieval, token translation and shifts, each with its source in the paper."""
 
 from typing import Annotated, Literal, Self
 
@@ -62,7 +62,7 @@ class Bert(Training):
 
     @property
     def windows(self) -> list[Window]:
-        """The long one and the short ones."""
+        """Windows of the masked language models: the long one, then the short ones."""
         return [self.window, *self.segments]
 
 
@@ -200,13 +200,13 @@ class Liu2020(PaperSection):
 
     def pretrained(self) -> list[str]:
         """Names of the pretrained models, in order: bert-512/200k."""
-        part = self.pretraining
-        models = [*(self.bert_name(window) for window in part.bert.windows)]
-        models += [name for name in ("glove", "word2vec") if getattr(part, name)]
-        return [f"{model}/{size}" for size in part.sizes for model in models]
+        settings = self.pretraining
+        models = [*(self.bert_name(window) for window in settings.bert.windows)]
+        models += [name for name in ("glove", "word2vec") if getattr(settings, name)]
+        return [f"{model}/{size}" for size in settings.sizes for model in models]
 
     def check(self, config: Config) -> None:
-        """See PaperSection."""
+        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
         here, part = "papers.liu2020", self.pretraining
         config.expect_corpus(f"{here}.pretraining.corpus", part.corpus, "paragraphs")
         if self.retrieval.size not in (None, *part.sizes):
@@ -241,11 +241,11 @@ class Liu2020(PaperSection):
                 f"{here}.translation.model: expected '{RELEASED}' or one of {', '.join(self.pretrained())} that has subwords to "
                 f"name, found '{self.translation.model}'"
             )
-        tested = set(config.corpora[self.inference.corpus].languages)
+        test_languages = set(config.corpora[self.inference.corpus].languages)
         if len({*self.translation.drawn}) < 2:
             raise ValueError(f"{here}.translation.drawn: expected two languages, found {self.translation.drawn[0]} twice")
-        wanted = {self.source_language, *self.translation.languages, *self.inference.languages, *self.translation.drawn}
-        if missing := sorted(wanted - tested):
+        named_languages = {self.source_language, *self.translation.languages, *self.inference.languages, *self.translation.drawn}
+        if missing := sorted(named_languages - test_languages):
             raise ValueError(
                 f"{here}: expected languages of {self.inference.corpus}, found {', '.join(missing)} under translation or "
                 "inference: remove them there or add them to the corpus"

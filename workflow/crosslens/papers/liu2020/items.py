@@ -1,4 +1,4 @@
-"""liu2020: its tables and figures, each with what it needs and how the report describes it."""
+"""liu2020: the tables and figures, each with its needs and the settings of its module."""
 
 from dataclasses import asdict
 from typing import Any
@@ -33,11 +33,11 @@ TRANSLATED = ("table1", "table2", "figure7", "figure8")
 @once
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
-    paper, shown = section(config), asdict(study(config))
+    paper, study_fields = section(config), asdict(study(config))
     sizes = list(paper.pretraining.sizes)
-    settings: dict[str, Any] = {"study": shown}
+    settings: dict[str, Any] = {"study": study_fields}
     masked_need, translation_need = (MASKED, translator(config)), (TRANSLATION, translator(config))
-    made = {
+    items_by_name = {
         "table1": _item("table1", "translation", config, [("samples", translator(config)), masked_need], settings),
         "table2": _item("table2", "translation", config, [translation_need, masked_need], settings),
         "table3": _vocabulary(config),
@@ -46,35 +46,35 @@ def items(config: Config) -> dict[str, Item]:
     berts = [model for model in paper.pretrained() if model.startswith("bert")]
     for of_words, of_pairs, size in zip(("figure1", "figure3"), ("figure2", "figure4"), sizes, strict=False):
         models = [model for model in paper.pretrained() if model.endswith(f"/{size}")]
-        of_size = {"study": shown, "sizes": [size]}
-        made[of_words] = _item(of_words, "retrieval_figures", config, _retrieval(models), of_size)
-        made[of_pairs] = _item(of_pairs, "xnli_figures", config, _inference(models), of_size)
-    of_windows = {"study": shown, "sizes": sizes}
+        of_size = {"study": study_fields, "sizes": [size]}
+        items_by_name[of_words] = _item(of_words, "retrieval_figures", config, _retrieval(models), of_size)
+        items_by_name[of_pairs] = _item(of_pairs, "xnli_figures", config, _inference(models), of_size)
+    of_windows = {"study": study_fields, "sizes": sizes}
     retrieval_needs, inference_needs = (
         [(RETRIEVAL, pretraining(model)) for model in berts],
         [(XNLI, inference(model)) for model in (*berts, UNTRAINED_MODEL)],
     )
-    made["figure5"] = _item("figure5", "retrieval_figures", config, retrieval_needs + _masked(berts), of_windows)
-    made["figure6"] = _item("figure6", "xnli_figures", config, inference_needs + _masked(berts), of_windows)
+    items_by_name["figure5"] = _item("figure5", "retrieval_figures", config, retrieval_needs + _masked(berts), of_windows)
+    items_by_name["figure6"] = _item("figure6", "xnli_figures", config, inference_needs + _masked(berts), of_windows)
     for name in ("figure7", "figure8"):
-        made[name] = _item(name, "translation_figures", config, [translation_need, masked_need], settings)
+        items_by_name[name] = _item(name, "translation_figures", config, [translation_need, masked_need], settings)
     all_needs = _retrieval(paper.pretrained()), _inference(paper.pretrained())
-    made["retrieval"] = _item("retrieval", "retrieval", config, all_needs[0], settings)
-    made["inference"] = _item("inference", "xnli", config, all_needs[1], settings)
+    items_by_name["retrieval"] = _item("retrieval", "retrieval", config, all_needs[0], settings)
+    items_by_name["inference"] = _item("inference", "xnli", config, all_needs[1], settings)
     prediction_needs = [("predictions", recipe) for kind, recipe in all_needs[1] if kind == XNLI]
     claim_needs = [
         *dict.fromkeys([*all_needs[0], *all_needs[1], *prediction_needs, translation_need, masked_need, ("transfer", LAST)])
     ]
-    made["claims"] = _item("claims", "claims", config, claim_needs, settings)
-    made["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
+    items_by_name["claims"] = _item("claims", "claims", config, claim_needs, settings)
+    items_by_name["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
     if paper.vocabulary.altered:
-        made["accents"] = _accents(config)
-    made["text"] = _text(config)
-    return {name: made[name] for name in captions.items(PAPER) if name in made}
+        items_by_name["accents"] = _accents(config)
+    items_by_name["text"] = _text(config)
+    return {name: items_by_name[name] for name in captions.items(PAPER) if name in items_by_name}
 
 
 def study(config: Config) -> Study:
-    """What is trained and shown."""
+    """The configured pretrainings, translations and names."""
     paper = section(config)
     codes = dict.fromkeys(
         [*config.corpora[paper.pretraining.corpus].languages, *config.corpora[paper.inference.corpus].languages]
@@ -95,19 +95,19 @@ def study(config: Config) -> Study:
 
 
 def _retrieval(models: list[str]) -> list[tuple[str, str]]:
-    """Word retrieval by some pretrained models, the released one and a blank one, and what BERTs name of masked subwords."""
+    """Needs of word retrieval: pretrained models, the released one and one with random weights, and BERTs' masked subwords."""
     return [(RETRIEVAL, name) for name in (*map(pretraining, models), RELEASED, UNTRAINED)] + _masked(models)
 
 
 def _inference(models: list[str]) -> list[tuple[str, str]]:
-    """XNLI of some pretrained models, frozen and fine-tuned, and of the released one, and what BERTs name of masked subwords."""
+    """Needs of XNLI: some pretrained models, frozen and fine-tuned, and the released one, and BERTs' masked subwords."""
     features = [inference(model, features=True) for model in (*models, UNTRAINED_MODEL)]
     tuned = [inference(model) for model in (*models, UNTRAINED_MODEL) if not model.startswith(tuple(STATIC))]
     return [(XNLI, name) for name in (*features, *tuned, ALL, LAST)] + _masked(models)
 
 
 def _masked(models: list[str]) -> list[tuple[str, str]]:
-    """Scores of the masked language models among some pretrained models on masked subwords."""
+    """Needs of scores on masked subwords, of the masked language models among some pretrained models."""
     return [(MASKED, pretraining(model)) for model in models if model.startswith("bert")]
 
 
@@ -118,7 +118,7 @@ def _vocabulary(config: Config) -> Item:
         "source": paper.source_language,
         "languages": [paper.source_language, *paper.translation.languages],
     }
-    return captions.made(PAPER, "table3", "vocabulary", settings=settings, decimals=None, **_subwords(config))
+    return captions.captioned(PAPER, "table3", "vocabulary", settings=settings, decimals=None, **_subwords(config))
 
 
 def _accents(config: Config) -> Item:
@@ -133,7 +133,7 @@ def _accents(config: Config) -> Item:
             for name, reading in readings.items()
         },
     }
-    return captions.made(
+    return captions.captioned(
         PAPER, "accents", "accents", settings=settings, readings=tuple(readings), cites="wu2019", **_subwords(config)
     )
 
@@ -147,11 +147,11 @@ def _text(config: Config) -> Item:
         "windows": [{"name": title(f"bert-{window}"), **examples(window, part.bert)} for window in part.bert.windows],
     }
     tokens: dict[str, Any] = {"corpora": (part.corpus,), "encoder": part.bert.encoder, "reading": part.reading}
-    return captions.made(PAPER, "text", "text", settings=settings, decimals=None, **tokens)
+    return captions.captioned(PAPER, "text", "text", settings=settings, decimals=None, **tokens)
 
 
 def _subwords(config: Config) -> dict[str, Any]:
-    """Fields of items that count subwords, without any weights."""
+    """Fields of items that count subwords and need no weights."""
     vocabulary = section(config).vocabulary
     return {"corpora": (vocabulary.corpus,), "encoder": vocabulary.encoder, "reading": vocabulary.reading, "tokenizer": True}
 
@@ -166,4 +166,4 @@ def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], 
         return pretrained if kind in (RETRIEVAL, MASKED) else tuple(paper.seeds)
 
     item_needs = tuple(Need(kind, recipe, seeds(kind, recipe)) for kind, recipe in needs)
-    return captions.made(PAPER, name, module, single=OVER_PAIRS, needs=item_needs, settings=settings)
+    return captions.captioned(PAPER, name, module, single=OVER_PAIRS, needs=item_needs, settings=settings)

@@ -1,4 +1,4 @@
-"""liu2020: names of its recipes, and what its tables and figures show.
+"""liu2020: names of the recipes, and the rows and columns of the tables and figures.
 
 Liu, Hsu, Chuang and Lee (2020), A study of cross-lingual ability and language-specific information in multilingual BERT. Layers
 count from 1, the first block's output; the shift at layer l is added to that of block l.
@@ -10,15 +10,15 @@ from typing import Any
 
 PAPER = "liu2020"
 RELEASED = f"{PAPER}/released"
-"""The encoder as it was released."""
+"""Recipe of the encoder as it was released."""
 UNTRAINED = f"{PAPER}/untrained"
-"""A blank BERT, as those of the pretrainings begin: our control."""
+"""Recipe of a BERT with random weights, with which pretrainings begin: our control."""
 UNTRAINED_MODEL = "untrained"
-"""Its name among the models that are tried on XNLI."""
+"""Name of that BERT among the models that are trained on XNLI."""
 ALL, LAST = f"{PAPER}/nli/released/all", f"{PAPER}/nli/released/last"
-"""XNLI: the whole released encoder is fine-tuned, or the upper half of its blocks (the last 6 of 12)."""
+"""Recipes of XNLI: all of the released encoder is fine-tuned, or the upper half of its blocks (the last 6 of 12)."""
 THIRD = 100 / 3
-"""Accuracy by guessing on XNLI, in percent: its test set has as many pairs of each label."""
+"""Accuracy by guessing on XNLI, in percent: its test set has equally many pairs of each label."""
 OVER_PAIRS = "the jackknife over pairs"
 """Name of the interval of a single seed's score on XNLI."""
 STATIC = {"glove": "GloVe", "word2vec": "Word2Vec"}
@@ -35,27 +35,27 @@ def inference(model: str, *, features: bool = False) -> str:
 
 
 def title(model: str) -> str:
-    """How figures name a pretrained model, without its size: BERT, window 512."""
+    """Name of a pretrained model in figures, without its size: BERT, window 512."""
     kind = model.partition("/")[0]
     window = kind.removeprefix("bert-")
     return STATIC.get(kind) or ("BERT, a sentence an example" if window == "sentence" else f"BERT, window {window}")
 
 
 def alpha(weight: float) -> str:
-    """The weight of a shift as the paper calls it: alpha = 3."""
+    """A weight of the shift as rows and curves name it: alpha = 3."""
     return f"alpha = {weight:g}"
 
 
 def place(layer: int, weight: float) -> str:
-    """Where a shift is added and its weight, as rows of table 2 end: (layer=11, alpha=3)."""
+    """Layer and weight of a shift as rows of table 2 name them: (layer=11, alpha=3)."""
     return f"(layer={layer}, alpha={weight:g})"
 
 
 @dataclass(frozen=True)
 class Study:
-    """What is pretrained, translated and shown, as configured.
+    """The configured pretrainings, translations and names.
 
-    models: names of pretrained models, bert-512/200k; sizes: name -> sentences of each language; windows: of BERT's, the paper's
+    models: names of pretrained models, bert-512/200k; sizes: name -> sentences of each language; windows: of BERTs, the paper's
     first; translator: recipe that translates tokens; translation: fields of config.Translation; inference: languages of table 4;
     names: language -> name; half: whether the upper half alone of pretrained models is fine-tuned; families: language -> family.
     """

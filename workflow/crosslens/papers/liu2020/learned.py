@@ -22,7 +22,7 @@ GUESSING = Interval(THIRD, THIRD, THIRD)
 
 
 def models(records: pd.DataFrame, study: Study) -> Callable[[str, str], Model]:
-    """Task and name of a pretrained model -> the model with what it must exceed in this task, and as a masked language model.
+    """Task and name of a pretrained model -> the model, with the levels that it must exceed in this task and as a language model.
 
     Everything rests on the pretrainings, of which there may be fewer than trainings on XNLI.
     """

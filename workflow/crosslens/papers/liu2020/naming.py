@@ -1,4 +1,4 @@
-"""liu2020: shares of masked subwords of held-out text that language models name, beside everything that is shown of them."""
+"""liu2020: shares of masked subwords of held-out text that language models name, shown beside all their other scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ HELD_OUT = "held-out text"
 
 
 def lines(records: pd.DataFrame, recipes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Lines of tables: what each model names of the masked subwords, and what guesses name. recipes: row -> recipe."""
+    """Lines with the shares that each model names, and that guesses name. recipes: row -> recipe."""
     rows = where(records, measure=NAMED, language="all")
     for row, recipe in recipes.items():
         for definition in (MODEL, BIGRAM, MAJORITY) if recipe in set(rows["recipe"]) else ():

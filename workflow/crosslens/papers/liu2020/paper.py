@@ -1,4 +1,4 @@
-"""liu2020: what it trains, measures and shows. See crosslens.reports.paper."""
+"""liu2020: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,46 +23,46 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """See Paper."""
-    found: dict[str, Mapping[str, Any]] = {}
+    """Settings of the measures of a recipe, by kind."""
+    settings: dict[str, Mapping[str, Any]] = {}
     if recipe.task == "pretraining" or recipe.name in (RELEASED, UNTRAINED):
-        found["retrieval"] = _retrieval(recipe, config)
+        settings["retrieval"] = _retrieval(recipe, config)
     if recipe.stages and recipe.task == "pretraining" or recipe.name == translator(config):
-        found["masked"] = _masked(recipe, config)
+        settings["masked"] = _masked(recipe, config)
     if recipe.name == translator(config):
-        found |= {"translation": _translation(config), "samples": _samples(config)}
+        settings |= {"translation": _translation(config), "samples": _samples(config)}
     if recipe.name == LAST:
-        found["transfer"] = _transfer(recipe, config)
+        settings["transfer"] = _transfer(recipe, config)
     if recipe.task == ON_XNLI:
-        found["classification"] = {
+        settings["classification"] = {
             "labels": {TASK: recipe.labels(TASK)},
             "definitions": {TASK: [ACCURACY, CUT_TEXTS, TRANSFER]},
             "source_language": section(config).source_language,
         }
-    return found
+    return settings
 
 
 def _retrieval(recipe: Recipe, config: Config) -> dict[str, Any]:
-    """A model reads text as where it was pretrained; one that was not pretrained here, as the one with the long window."""
+    """Settings of word retrieval. A model reads text as in its pretraining, others as the one with the long window."""
     paper = section(config)
-    part, settings = paper.pretraining, paper.retrieval
+    pretraining, settings = paper.pretraining, paper.retrieval
     data = [term.data for stage in recipe.stages for phase in stage.phases for term in phase.terms]
-    windows = data[0].model_dump(include={"window", "within"}) if data else examples(part.bert.window, part.bert)
+    windows = data[0].model_dump(include={"window", "within"}) if data else examples(pretraining.bert.window, pretraining.bert)
     return {
-        "corpora": {part.corpus: part.reading},
+        "corpora": {pretraining.corpus: pretraining.reading},
         "source": paper.source_language,
         "split": "train",
-        "texts": part.sizes[settings.size] if settings.size else max(part.sizes.values()),
+        "texts": pretraining.sizes[settings.size] if settings.size else max(pretraining.sizes.values()),
         **windows,
         **settings.model_dump(include={"dictionaries", "dictionary_split"}),
     }
 
 
 def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
-    """Texts that a masked language model was trained and scored on; for the released one, those of the first with most text."""
+    """Settings of masked subwords: texts of a pretraining; for the released model those of the first with most text."""
     paper = section(config)
-    most = list(paper.pretraining.sizes)[-1]
-    first = next(name for name in paper.pretrained() if name.startswith("bert") and name.endswith(f"/{most}"))
+    largest_size = list(paper.pretraining.sizes)[-1]
+    first = next(name for name in paper.pretrained() if name.startswith("bert") and name.endswith(f"/{largest_size}"))
     pretrained = recipe if recipe.stages else recipes(config)[pretraining(first)]
     (stage,) = pretrained.stages
     train, held_out = stage.phases[0].terms[0].data, stage.select_data
@@ -75,16 +75,16 @@ def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
 
 
 def _means(means: Means, config: Config) -> dict[str, Any]:
-    """A mean of a language's states, as the measures take it."""
+    """Settings of a mean of a language's states, for the measures."""
     inference = section(config).inference
     corpus = means.corpus or inference.corpus
     return means.model_dump(exclude={"reading"}) | {"corpus": corpus}
 
 
 def _corpora(means: list[Means], config: Config) -> dict[str, str]:
-    """Corpus -> reading, of pairs and of the texts of means."""
+    """Corpus -> reading, of the pairs and of the texts of means."""
     inference = section(config).inference
-    return {inference.corpus: inference.reading} | {each.corpus: str(each.reading) for each in means if each.corpus}
+    return {inference.corpus: inference.reading} | {mean.corpus: str(mean.reading) for mean in means if mean.corpus}
 
 
 def _translation(config: Config) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _translation(config: Config) -> dict[str, Any]:
         "directions": [
             *([source, language] for language in settings.languages), *([language, source] for language in settings.languages),
         ],
-        "means": [_means(each, config) for each in means],
+        "means": [_means(mean, config) for mean in means],
         "weights": settings.weights,
         "negative_weights": settings.negative_weights,
         "layer": settings.layer,

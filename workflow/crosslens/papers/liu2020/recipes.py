@@ -1,4 +1,4 @@
-"""The trainings of liu2020: encoders pretrained from scratch, and XNLI on them and on the released one."""
+"""liu2020: encoders pretrained from scratch, and trainings on XNLI from them and from the released one."""
 
 from typing import Any
 
@@ -16,30 +16,38 @@ ON_XNLI = "nli"  # task of trainings on XNLI
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Trainings by name, and the encoders that they are compared with."""
+    """Trainings by name, and the encoders with which they are compared."""
     paper = section(config)
-    part = paper.pretraining
-    made = [_untouched(RELEASED, paper.encoder, config), _untouched(UNTRAINED, part.bert.encoder, config, blank=True)]
-    for size, sentences in part.sizes.items():
-        data = Data(corpus=part.corpus, split="train", languages=_languages(config), texts=sentences)
-        made += [_bert(f"{paper.bert_name(window)}/{size}", window, data, config) for window in part.bert.windows]
-        for name, settings in (("glove", part.glove), ("word2vec", part.word2vec)):
+    pretraining_settings = paper.pretraining
+    all_recipes = [
+        _untouched(RELEASED, paper.encoder, config),
+        _untouched(UNTRAINED, pretraining_settings.bert.encoder, config, blank=True),
+    ]
+    for size, sentences in pretraining_settings.sizes.items():
+        data = Data(corpus=pretraining_settings.corpus, split="train", languages=_languages(config), texts=sentences)
+        all_recipes += [
+            _bert(f"{paper.bert_name(window)}/{size}", window, data, config) for window in pretraining_settings.bert.windows
+        ]
+        for name, settings in (("glove", pretraining_settings.glove), ("word2vec", pretraining_settings.word2vec)):
             if settings:
-                made.append(_static(f"{name}/{size}", Static(data=data, embeddings=settings), config))
-    made.append(_inference(ALL, config, encoder=paper.encoder))
-    made.append(_inference(LAST, config, encoder=paper.encoder, half=True, keeps_weights=True))
+                all_recipes.append(_static(f"{name}/{size}", Static(data=data, embeddings=settings), config))
+    all_recipes.append(_inference(ALL, config, encoder=paper.encoder))
+    all_recipes.append(_inference(LAST, config, encoder=paper.encoder, half=True, keeps_weights=True))
     for model in paper.pretrained():
         start: dict[str, Any] = {
             "encoder": _encoder(model, paper),
-            "pretrained": Model(recipe=pretraining(model), seeds=tuple(part.seeds)),
+            "pretrained": Model(recipe=pretraining(model), seeds=tuple(pretraining_settings.seeds)),
         }
-        made.append(_inference(inference(model, features=True), config, **start, features=True))
+        all_recipes.append(_inference(inference(model, features=True), config, **start, features=True))
         if model.startswith("bert"):
-            made.append(_inference(inference(model), config, **start, half=paper.inference.pretrained_half))
-    control: dict[str, Any] = {"encoder": part.bert.encoder, "blank": True}  # the same trainings from random weights
-    made.append(_inference(inference(UNTRAINED_MODEL, features=True), config, **control, features=True))
-    made.append(_inference(inference(UNTRAINED_MODEL), config, **control, half=paper.inference.pretrained_half))
-    return {recipe.name: recipe for recipe in made}
+            all_recipes.append(_inference(inference(model), config, **start, half=paper.inference.pretrained_half))
+    control: dict[str, Any] = {
+        "encoder": pretraining_settings.bert.encoder,
+        "blank": True,
+    }  # the same trainings from random weights
+    all_recipes.append(_inference(inference(UNTRAINED_MODEL, features=True), config, **control, features=True))
+    all_recipes.append(_inference(inference(UNTRAINED_MODEL), config, **control, half=paper.inference.pretrained_half))
+    return {recipe.name: recipe for recipe in all_recipes}
 
 
 def translator(config: Config) -> str:
@@ -54,7 +62,7 @@ def lower_half(encoder: str, config: Config) -> int:
 
 
 def examples(window: Window, settings: Bert) -> dict[str, Any]:
-    """How text becomes examples of a window: `window` and `within` of a Data."""
+    """Fields `window` and `within` of a Data, which say how text becomes examples of a window."""
     size = None if window == SENTENCE else window
     return {"window": size, "within": "text" if window in settings.segments else "page"}
 
@@ -86,7 +94,7 @@ def _untouched(name: str, encoder: str, config: Config, *, blank: bool = False) 
 
 
 def _blank(config: Config) -> Edit:
-    """Random weights, with which the masked language models begin."""
+    """The edit that gives random weights, with which the masked language models begin."""
     return Edit(layers="all", embeddings=True, sd=section(config).pretraining.bert.init_sd)
 
 
@@ -99,7 +107,10 @@ def _static(model: str, static: Static, config: Config) -> Recipe:
 
 
 def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
-    """Masked language modelling from random weights: as many updates, of as many subwords, whatever the window and the data."""
+    """A pretraining of a masked language model from random weights.
+
+    Each has as many updates, of as many subwords, whatever the window and the data.
+    """
     part = section(config).pretraining
     settings = part.bert
     cut = examples(window, settings)
@@ -145,16 +156,17 @@ def _inference(
     name: str, config: Config, *, encoder: str, pretrained: Model | None = None, features: bool = False,
     half: bool = False, keeps_weights: bool = False, blank: bool = False,
 ) -> Recipe:  # fmt: skip
-    """A training on English, scored in all languages, dev too. features: of a head on frozen states of the pair; blank: from
-    random weights, trained as what is pretrained here.
+    """A training on English, scored in all languages, dev too.
 
-    half: the embeddings and the lower half of the blocks are not trained.
+    pretrained: the model it starts from; features: whether a head on frozen states of the pair is trained; half: the embeddings
+    and the lower half of the blocks are not trained; blank: it starts from random weights, and is trained as pretrained models
+    are.
     """
     paper = section(config)
     settings, corpus = paper.inference, config.corpora[paper.inference.corpus]
     source = (paper.source_language,)
     train, dev = (Data(corpus=settings.corpus, split=split, languages=source) for split in ("train", "dev"))
-    tested = [Data(corpus=settings.corpus, split=split, languages=tuple(corpus.languages)) for split in ("dev", "test")]
+    tests = [Data(corpus=settings.corpus, split=split, languages=tuple(corpus.languages)) for split in ("dev", "test")]
     head_rate = settings.features_rate if features else settings.head_rate or settings.rate
     rate, epochs = settings.rate, settings.epochs
     if features:
@@ -192,7 +204,7 @@ def _inference(
         units=Units(unit="text", state="pair" if features else "hidden", segments=segments),
         heads={TASK: LinearHead(labels=NLI, hidden=settings.features_hidden if features else 0)},
         stages=(stage,),
-        scores=tuple(Score(head=TASK, data=data) for data in tested),
+        scores=tuple(Score(head=TASK, data=data) for data in tests),
         init_sd=0.02,
         select_by="accuracy",
         decays="matrices",

@@ -1,4 +1,4 @@
-"""liu2020: word retrieval (section 3.2), all its scores."""
+"""liu2020: all scores of word retrieval (section 3.2)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
@@ -13,7 +13,7 @@ from crosslens.reports import cells
 
 ALL_MODELS, MEAN, BLANK = "all models", "mean", "BERT with random weights"
 RANK = "contexts, cosine, mrr"
-"""What figures show, and the table by layer."""
+"""Definition of the scores in figures, and in the table by layer."""
 SHIFTS, ALIKE = ("", ", mean difference shift"), ("", ", different strings")
 SIMILARITIES, RANKED = ("cosine", "csls"), ("mrr", "precision at 1")
 OF_LAST = [
@@ -21,14 +21,14 @@ OF_LAST = [
     *("contexts, " + "".join(parts) for parts in product(SIMILARITIES, (", hubness",), SHIFTS)),
     *(f"word alone, cosine, mrr{different}" for different in ALIKE),
 ]
-"""Definitions of the measure that the table has at the last layer."""
+"""Definitions that the table has at the last layer."""
 OF_LAYERS = [RANK, f"{RANK}, mean difference shift"]
 OF_WORDS = [
     "chance, mrr", "chance, precision at 1", "identical strings, mrr", "identical strings, precision at 1", "pairs",
     "source words", "candidates", "median contexts of source words", "median contexts of candidates",
     "source words without contexts", "target words without contexts",
 ]  # fmt: skip
-"""Those that depend on words alone, and that all models share."""
+"""Definitions of numbers that depend on words alone; all models have the same."""
 METRICS = {"mrr": "MRR", "precision at 1": "precision at 1", "hubness": "hubness"}
 
 
@@ -36,10 +36,10 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     """Lines of words, of the last layer of each model, and by layer. settings: as for figures."""
     study = Study(**settings["study"])
     masked_lines = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
-    return made(name, inputs.records("retrieval"), study, masked_lines)
+    return table_of(name, inputs.records("retrieval"), study, masked_lines)
 
 
-def made(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
     """The table of the records of all models. masked_lines: lines of what masked language models name."""
     models = {_name(model): pretraining(model) for model in study.models} | {released(study): RELEASED, BLANK: UNTRAINED}
     lines = [*masked_lines, *_of_words(records, models)]
@@ -57,12 +57,16 @@ def made(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[
 
 
 def _of_words(records: pd.DataFrame, models: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Of what depends on words alone one line for all models, where they agree, which those of one tokenizer do."""
+    """Lines of numbers that depend on words alone: one for all models where they agree, as those of one tokenizer do."""
     for definition in OF_WORDS:
         for item, rows in cells.where(records, definition=definition).groupby("item", sort=False):
             by_model = rows.groupby("recipe", sort=False)["value"].first()
             agree = by_model.nunique() == 1
-            names = {ALL_MODELS: by_model.index[0]} if agree else {model: of for model, of in models.items() if of in by_model}
+            names = (
+                {ALL_MODELS: by_model.index[0]}
+                if agree
+                else {model: recipe for model, recipe in models.items() if recipe in by_model}
+            )
             for row, recipe in names.items():
                 is_share = not definition.endswith(("pairs", "words", "candidates"))
                 numbers = cells.cell(cells.where(rows, recipe=recipe)[["value", "n"]], 100 if is_share else 1)
@@ -77,13 +81,13 @@ def _cells(model: str, rows: pd.DataFrame, definition: str, layer: str, study: S
     scale = 1 if parts[2] == "hubness" else 100
     for item in dict.fromkeys(rows["item"]):
         yield cells.line(model, item, metric, rest, cells.cell(cells.where(rows, item=item), scale, score=parts[2] != "hubness"))
-    for column, of in (
+    for column, has_direction in (
         (f"{MEAN}, {study.source} to others", rows["item"].str.startswith(f"{study.source}-")),
         (f"{MEAN}, others to {study.source}", rows["item"].str.endswith(f"-{study.source}")),
     ):
-        if of.any():
-            here = cells.rounded(scale * rows[of]["value"].mean())
-            numbers = {"here": here, "seeds": rows[of]["seed"].nunique(), "n": int(of.sum())}
+        if has_direction.any():
+            here = cells.rounded(scale * rows[has_direction]["value"].mean())
+            numbers = {"here": here, "seeds": rows[has_direction]["seed"].nunique(), "n": int(has_direction.sum())}
             yield cells.line(model, column, metric, rest, numbers)
 
 
@@ -94,10 +98,10 @@ def last_layer(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def _name(model: str) -> str:
-    """How tables name a pretrained model: BERT, window 512 (200k)."""
+    """Name of a pretrained model in tables: BERT, window 512 (200k)."""
     return f"{title(model)} ({model.partition('/')[2]})"
 
 
 def released(study: Study) -> str:
-    """How tables and figures name the released encoder."""
+    """Name of the released encoder in tables and figures."""
     return f"{study.encoder} as released"

@@ -16,33 +16,35 @@ from crosslens.reports.figures.dots import Dots, Panel, looks, panels
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """settings: study, the fields of Study; sizes: of the panels."""
+    """Figure 1, 3 or 5. settings: study, the fields of Study; sizes: of data, one a panel."""
     study, sizes = Study(**settings["study"]), settings["sizes"]
     masked_note = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
-    return drawn(name, inputs.records("retrieval"), study, sizes, masked_note)
+    return figure_of(name, inputs.records("retrieval"), study, sizes, masked_note)
 
 
-def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
-    """A panel a size of data: from the source into each language, by model; figure 5 has the windows alone.
+def figure_of(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
+    """A panel for each size of data: retrieval from the source into each language, by model; figure 5 has the windows alone.
 
-    masked_note: end of the note, of `naming.note`.
+    masked_note: end of the note, from `naming.note`.
     """
     last = last_layer(cells.where(records, definition=RANK))
-    there = set(last["item"])
-    languages = [code for code in study.names if f"{study.source}-{code}" in there]
+    directions = set(last["item"])
+    languages = [code for code in study.names if f"{study.source}-{code}" in directions]
     missing = [study.names[code] for code in study.names if code != study.source and code not in languages]
     level = records[records["definition"] == "chance, mrr"].groupby("item")["value"].mean()
     chance = [100 * level.get(f"{study.source}-{code}", np.nan) for code in languages]
     highest = 100 * float(last["high"].max()) if len(last) else 10  # so that panels can be compared
     parts = []
     for size in sizes:
-        shown = {title(model): pretraining(model) for model in study.of_size(size) if name != "figure5" or model in study.berts()}
-        shown |= {} if name == "figure5" else {released(study): RELEASED, BLANK: UNTRAINED}
-        found = [(model, cells.where(last, recipe=recipe)) for model, recipe in shown.items()]
-        series = [_dots(model, of, languages, study.source) for model, of in found if len(of)]
+        recipes = {
+            title(model): pretraining(model) for model in study.of_size(size) if name != "figure5" or model in study.berts()
+        }
+        recipes |= {} if name == "figure5" else {released(study): RELEASED, BLANK: UNTRAINED}
+        rows_by_model = [(model, cells.where(last, recipe=recipe)) for model, recipe in recipes.items()]
+        series = [_dots(model, rows, languages, study.source) for model, rows in rows_by_model if len(rows)]
         sentences = f"at most {study.sizes[size]:,} sentences a language"
-        columns, at = [*languages, MEAN], np.array([*chance, np.mean(chance) if chance else np.nan])
-        parts.append(Panel(sentences, "MRR (%)", columns, series, at, (0, max(10, highest)), apart=1))
+        columns, levels = [*languages, MEAN], np.array([*chance, np.mean(chance) if chance else np.nan])
+        parts.append(Panel(sentences, "MRR (%)", columns, series, levels, (0, max(10, highest)), apart=1))
     names = list(dict.fromkeys(series.name for part in parts for series in part.series))
     words = records[records["item"].isin([f"{study.source}-{code}" for code in languages])]
     number, contexts = (_range(words, name) for name in ("source words", "median contexts of source words"))
@@ -54,14 +56,14 @@ def drawn(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], 
 
 
 def _range(records: pd.DataFrame, definition: str) -> str:
-    """From the least to the most of some numbers: 210 to 1,400."""
+    """The least to the largest number of a definition: 210 to 1,400."""
     numbers = records["value"][records["definition"] == definition]
     return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (numbers.min(), numbers.max()))) if len(numbers) else ""
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:
-    """Of languages, then their mean, which has no interval."""
-    found = [cells.cell(cells.where(rows, item=f"{source}-{code}")) for code in languages]
-    numbers = np.array([[cell[part] for part in ("here", "low", "high")] for cell in found], float).reshape(-1, 3)
-    values, low, high = np.vstack([numbers, [numbers[:, 0].mean() if len(found) else np.nan, np.nan, np.nan]]).T
+    """A series of languages, then their mean, which has no interval."""
+    scores = [cells.cell(cells.where(rows, item=f"{source}-{code}")) for code in languages]
+    numbers = np.array([[cell[part] for part in ("here", "low", "high")] for cell in scores], float).reshape(-1, 3)
+    values, low, high = np.vstack([numbers, [numbers[:, 0].mean() if len(scores) else np.nan, np.nan, np.nan]]).T
     return Dots(name, values, low, high)

@@ -20,7 +20,7 @@ SHIFTS = (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.ORACLE, shifts.RANDOM_SELEC
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Lines of table 4. settings: study, the fields of Study."""
+    """Table 4. settings: study, the fields of Study."""
     return cells.table(list(_lines(inputs.records(), inputs.published, Study(**settings["study"]))), PAPER, name)
 
 
@@ -33,18 +33,26 @@ def _lines(records: pd.DataFrame, published: Published, study: Study) -> Iterato
     shifted = test[test["recipe"] == LAST]
     for definition in SHIFTS:
         for column, languages in _columns(study):
-            own = where(shifted, measure=shifts.ACCURACY, definition=definition)
+            of_definition = where(shifted, measure=shifts.ACCURACY, definition=definition)
             yield _cell(
-                SHIFTED, column, "accuracy", definition, own, languages, published if definition == shifts.SELECTED else None
+                SHIFTED,
+                column,
+                "accuracy",
+                definition,
+                of_definition,
+                languages,
+                published if definition == shifts.SELECTED else None,
             )
     for definition in SHIFTS:
         for column, languages in _columns(study):
-            own = where(shifted, measure=shifts.GAIN, definition=definition)
-            yield _cell(SHIFTED, column, shifts.GAIN, definition, own, languages, None)
+            of_definition = where(shifted, measure=shifts.GAIN, definition=definition)
+            yield _cell(SHIFTED, column, shifts.GAIN, definition, of_definition, languages, None)
     for definition in SHIFTS:
         for language in study.inference:
-            own = where(shifted, measure=shifts.ACCURACY, definition=definition, language=language)
-            numbers = cells.cell(own.assign(value=own["weight"]).drop(columns=["low", "high", "n"]), 1, score=False)
+            of_definition = where(shifted, measure=shifts.ACCURACY, definition=definition, language=language)
+            numbers = cells.cell(
+                of_definition.assign(value=of_definition["weight"]).drop(columns=["low", "high", "n"]), 1, score=False
+            )
             printed = published.value("table4", WEIGHT, language, WEIGHT) if definition == shifts.SELECTED else None
             yield cells.line(WEIGHT, language, WEIGHT, definition, numbers, printed)
 
@@ -59,11 +67,11 @@ def _cell(
     row: str, column: str, metric: str, definition: str, scored: pd.DataFrame, languages: list[str], published: Published | None
 ) -> dict[str, Any]:
     """A line: of one language, or the mean over several, by seed."""
-    own = scored[scored["language"].isin(languages)]
+    runs = scored[scored["language"].isin(languages)]
     if len(languages) > 1:
-        own = own.groupby("seed", as_index=False).agg({"value": "mean", "n": "sum"}) if len(own) else own
+        runs = runs.groupby("seed", as_index=False).agg({"value": "mean", "n": "sum"}) if len(runs) else runs
     printed = published.value("table4", row, column, "accuracy") if published else None
     gain = metric == shifts.GAIN
-    numbers = cells.cell(own, score=not gain)
-    remark = UNCHANGED if gain and len(languages) == len(own) == 1 and numbers["low"] is None else ""
+    numbers = cells.cell(runs, score=not gain)
+    remark = UNCHANGED if gain and len(languages) == len(runs) == 1 and numbers["low"] is None else ""
     return cells.line(row, column, metric, definition, numbers, printed, remark, chance=None if gain else THIRD)

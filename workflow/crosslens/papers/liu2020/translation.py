@@ -32,64 +32,70 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _samples(path: Any) -> Iterator[dict[str, Any]]:
-    """Inputs, outputs and parallel texts, as remarks; the number of each is the share of the target language's own subwords."""
-    seen = set()
+    """Lines of inputs, outputs and parallel texts, which stand in remarks.
+
+    The number of an output is the share of its subwords that are the target language's own.
+    """
+    pairs = set()
     for row in parquet.read(path).to_pylist():
         pair, column = f"pair {row['number']}, {row['item']}", {"here": rounded(row["value"], 3), "seeds": 1, "n": row["n"]}
-        for name in (INPUT, REFERENCE) if pair not in seen else ():
+        for name in (INPUT, REFERENCE) if pair not in pairs else ():
             text = row["text" if name == INPUT else "reference"]
             yield cells.line(pair, name, "text", "", {"here": None, "n": len(text.split())}, None, _remark(text))
-        seen.add(pair)
+        pairs.add(pair)
         weight = f"layer {row['layer']}, {alpha(row['weight'])}" if row["weight"] else NO_SHIFT
         yield cells.line(pair, weight, SHARES["target"], "", column, None, _remark(row["output"]))
 
 
 def _remark(text: str) -> str:
-    """A text as a single remark: pages split several at a semicolon and a blank."""
+    """A text as a single remark: pages split remarks at a semicolon and a blank."""
     return text.replace("; ", ";\N{NO-BREAK SPACE}")
 
 
 def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
     """Lines of table 2."""
-    shown, grid = study.translation, shift_grid(records)
+    settings, grid = study.translation, shift_grid(records)
     first = grid["subspace"].iloc[0]
     top, layer = int(grid["layer"].max()), _layer(grid, study)
-    at, weight = min(shown["printed"][0], top), shown["printed"][1]
+    printed_layer, weight = min(settings["printed"][0], top), settings["printed"][1]
     directions = list(dict.fromkeys(grid["item"]))
     test = where(records, split="test", subspace=first)
     for item in directions:
-        label = f"BLEU-1 {place(at, weight)}"
-        found = where(grid, item=item, split="test", measure=BLEU_1, layer=at, weight=weight)
-        yield _bleu(label, item, SHIFT, found, published)
+        label = f"BLEU-1 {place(printed_layer, weight)}"
+        rows = where(grid, item=item, split="test", measure=BLEU_1, layer=printed_layer, weight=weight)
+        yield _bleu(label, item, SHIFT, rows, published)
     for split, definition in (("test", TEST), ("dev", DEV)):
         for item in directions:
             of_item = where(grid, item=item, measure=BLEU_1)
             chosen = where(of_item, split=split).sort_values("value", ascending=False, kind="stable").iloc[:1]
-            best = {"layer": chosen["layer"].iloc[0], "weight": chosen["weight"].iloc[0]}
-            yield _bleu("best BLEU-1", item, definition, where(of_item, split="test", **best), published)
-            for row, metric, value in (("best layer", "layer", best["layer"]), ("best alpha", "alpha", best["weight"])):
+            best_place = {"layer": chosen["layer"].iloc[0], "weight": chosen["weight"].iloc[0]}
+            yield _bleu("best BLEU-1", item, definition, where(of_item, split="test", **best_place), published)
+            for row, metric, value in (
+                ("best layer", "layer", best_place["layer"]),
+                ("best alpha", "alpha", best_place["weight"]),
+            ):
                 printed = published.value("table2", row, item, metric) if definition == TEST else None
                 yield cells.line(row, item, metric, definition, {"here": value, "seeds": len(chosen)}, printed)
-    for weight in shown["weights"]:
+    for weight in settings["weights"]:
         for definition in (SHIFT, RANDOM, THIRD):
             for item in directions:
                 row = f"convert rate {place(layer, weight)}"
-                found = where(test, item=item, measure=CONVERT_RATE, definition=definition, layer=layer, weight=weight)
+                rows = where(test, item=item, measure=CONVERT_RATE, definition=definition, layer=layer, weight=weight)
                 value = published.value("table2", row, item, CONVERT_RATE) if definition == SHIFT else None
-                yield _line(row, item, CONVERT_RATE, definition, found, 1, value)
+                yield _line(row, item, CONVERT_RATE, definition, rows, 1, value)
     for measure, scale in ((BLEU_1, 100), (WITHOUT_PENALTY, 100), (CONVERT_RATE, 1)):
         for item in directions:
-            found = where(test, item=item, measure=measure, definition=NO_SHIFT)
-            yield _line("no shift: the subwords that are named", item, measure, NO_SHIFT, found, scale, None)
+            rows = where(test, item=item, measure=measure, definition=NO_SHIFT)
+            yield _line("no shift: the subwords that are named", item, measure, NO_SHIFT, rows, scale, None)
     for definition in (RANDOM, THIRD):
         for item in directions:
-            weight = max(shown["weights"])
-            found = where(test, item=item, measure=BLEU_1, definition=definition, layer=layer, weight=weight)
-            yield _bleu(f"BLEU-1 {place(layer, weight)}", item, definition, found, None)
+            weight = max(settings["weights"])
+            rows = where(test, item=item, measure=BLEU_1, definition=definition, layer=layer, weight=weight)
+            yield _bleu(f"BLEU-1 {place(layer, weight)}", item, definition, rows, None)
 
 
 def shift_grid(records: pd.DataFrame) -> pd.DataFrame:
-    """Records under the first mean, with positive weights."""
+    """Records of shifts by the first of the means, with positive weights."""
     shifted = where(records, definition=SHIFT)
     first: pd.DataFrame = shifted[(shifted["subspace"] == shifted["subspace"].iloc[0]) & (shifted["weight"] > 0)]
     return first
@@ -99,20 +105,20 @@ def _layer(grid: pd.DataFrame, study: Study) -> int:
     return min(int(study.translation["layer"]), int(grid["layer"].max()))
 
 
-def _bleu(row: str, item: str, definition: str, found: pd.DataFrame, published: Published | None) -> dict[str, Any]:
+def _bleu(row: str, item: str, definition: str, records: pd.DataFrame, published: Published | None) -> dict[str, Any]:
     printed = published.value("table2", row, item, BLEU_1) if published and definition in (SHIFT, TEST) else None
-    return _line(row, item, BLEU_1, definition, found, 100, printed)
+    return _line(row, item, BLEU_1, definition, records, 100, printed)
 
 
 def _line(
-    row: str, item: str, metric: str, definition: str, found: pd.DataFrame, scale: float, printed: float | None
+    row: str, item: str, metric: str, definition: str, records: pd.DataFrame, scale: float, printed: float | None
 ) -> dict[str, Any]:
     digits = 2 if scale == 100 else 3
-    return cells.line(row, item, metric, definition, cells.cell(found, scale, digits), printed, "", digits)
+    return cells.line(row, item, metric, definition, cells.cell(records, scale, digits), printed, "", digits)
 
 
 def _calibration(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Convert rates under each mean, and how far they are from the printed ones."""
+    """Lines of convert rates with each mean, and of their mean difference from the printed ones."""
     layer = _layer(shift_grid(records), study)
     rates = where(records, measure=CONVERT_RATE, definition=SHIFT, split="test", layer=layer)
     rates = rates[rates["weight"] > 0]

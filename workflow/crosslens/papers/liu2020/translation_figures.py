@@ -23,8 +23,8 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     measure, scale = (CONVERT_RATE, 1) if name == "figure7" else (BLEU_1, 100)
     masked_note = naming.note(inputs.records("masked"), {"the model": study.translator})
     records = where(inputs.records("translation"), item=f"{source}->{target}", split="test", measure=measure)
-    own = records.assign(**{column: scale * records[column] for column in ("value", "low", "high")})
-    grid, plain = shift_grid(own), where(own, definition=NO_SHIFT)
+    scaled = records.assign(**{column: scale * records[column] for column in ("value", "low", "high")})
+    grid, plain = shift_grid(scaled), where(scaled, definition=NO_SHIFT)
     title = f"{'Convert rate' if name == 'figure7' else 'BLEU-1'}, {study.names[source]} to {study.names[target]}"
     layers = [*dict.fromkeys(grid["layer"])]
     by_layer = [_curve(where(grid, weight=weight), "layer", look(number), alpha(weight))
@@ -34,7 +34,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     by_layer.append(Curve.of(flat, GREY, "no shift"))
     if name == "figure7":
         most = max(study.translation["weights"])
-        chance = where(own, definition=RANDOM, weight=most)
+        chance = where(scaled, definition=RANDOM, weight=most)
         by_layer.append(_curve(chance, "layer", DOTTED, f"random, {alpha(most)}"))
         note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions." + masked_note
         return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", ylim=(0, 1), xlabel="layer of the shift")

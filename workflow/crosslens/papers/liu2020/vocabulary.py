@@ -1,4 +1,4 @@
-"""liu2020: table 3, the different subwords of XNLI's test set by language, and how many of them English has too."""
+"""liu2020: table 3, the number of different subwords of XNLI's test set by language, and of those that English has too."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from crosslens.tokens.counts import Counts, Vocabulary
 OWN, SHARED = "V_lang", "V_en and V_lang"
 METRIC = "token set size"
 WITH, WITHOUT = "with [UNK]", "without [UNK]"
-"""Whether the unknown subword is a member of a set, as the printed numbers have it."""
+"""Definitions of a set: with the unknown subword as a member, as the printed numbers have it, or without."""
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -27,24 +27,24 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     printed = inputs.published.table
     languages = dict.fromkeys([*settings["languages"], *printed[printed["item"] == name]["column"]])
     paths = {language: folder / f"{language}.test.parquet" for language in languages}
-    counted = {language: Counts.read(path, vocabulary) for language, path in paths.items() if path.exists()}
+    counts_by_language = {language: Counts.read(path, vocabulary) for language, path in paths.items() if path.exists()}
     lines = []
     for definition in (WITH, WITHOUT):
-        sets = {language: _members(counts, definition) for language, counts in counted.items()}
+        sets = {language: _members(counts, definition) for language, counts in counts_by_language.items()}
         source = sets.get(settings["source"])
         for row in (OWN, SHARED):
             for language in languages:
-                members, cut = sets.get(language), counted[language].cut_texts if language in counted else 0
+                members, cut = sets.get(language), counts_by_language[language].cut_texts if language in counts_by_language else 0
                 if row == SHARED:
                     members = None if members is None or source is None else members & source
                 value = inputs.published.value(name, row, language) if definition == WITH else None
                 if members is not None or value is not None:
-                    here = {} if members is None else {"here": int(members.sum()), "n": counted[language].subwords}
+                    here = {} if members is None else {"here": int(members.sum()), "n": counts_by_language[language].subwords}
                     remark = f"{cut:,} pairs cut" if cut else ""
                     lines.append(cells.line(row, language, METRIC, definition, here, value, remark))
     return cells.table(lines, PAPER, name)
 
 
 def _members(counts: Counts, definition: str) -> np.ndarray:
-    """Of each subword whether it occurs, and of the unknown one in the last place, (vocabulary + 1,)."""
+    """Whether each subword occurs, with the unknown one in the last place, (n_subwords + 1,) bool."""
     return np.append(counts.known > 0, definition == WITH and counts.unknown > 0)

@@ -1,4 +1,4 @@
-"""liu2020: XNLI from pretrained models (sections 3.2.2 and 3.2.3), all its scores."""
+"""liu2020: all scores of XNLI from pretrained models (sections 3.2.2 and 3.2.3)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +18,10 @@ DROP = "drop of the short window (percent)"
 
 
 class Model(NamedTuple):
-    """name: as in figures and tables; way: FROZEN, WHOLE or HALF; size: of the data that it was pretrained on, empty: unknown."""
+    """A model on XNLI.
+
+    name: as in figures and tables; way: FROZEN, WHOLE or HALF; size: of the data of its pretraining, empty where it is unknown.
+    """
 
     name: str
     way: str
@@ -30,15 +33,15 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     """Accuracy of each model by language, and the drops of figure 6. settings: study."""
     study = Study(**settings["study"])
     masked_lines = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
-    return made(name, inputs.records("classification"), study, masked_lines)
+    return table_of(name, inputs.records("classification"), study, masked_lines)
 
 
-def made(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
-    """The table of the records of all models. masked_lines: lines of what masked language models name."""
+def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+    """The table of all models. records: of classification; masked_lines: lines of the shares of masked subwords."""
     scored = in_languages(records)
     languages = tested(scored, study)
     cut = records[(records["definition"] == CUT_TEXTS) & (records["split"] == "test")]
-    others = [code for code in languages if code != study.source]
+    targets = [code for code in languages if code != study.source]
     lines = [*masked_lines]
     for model in all_models(study):
         rows, lost = cells.where(scored, recipe=model.recipe), cells.where(cut, recipe=model.recipe)
@@ -47,17 +50,17 @@ def made(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[
             remark = f"{share:.2g} % of texts cut" if share else ""
             numbers = cells.cell(cells.where(rows, language=code))
             lines.append(cells.line(model.name, code, ACCURACY, model.way, numbers, None, remark, chance=THIRD))
-        mean = cells.cell(mean_by_seed(rows, others))
+        mean = cells.cell(mean_by_seed(rows, targets))
         lines.append(cells.line(model.name, MEAN, ACCURACY, model.way, mean, chance=THIRD))
     for drop, long, short in window_pairs(study):
-        for column, codes in [*((code, [code]) for code in languages), (MEAN, others)]:
+        for column, codes in [*((code, [code]) for code in languages), (MEAN, targets)]:
             numbers = cells.cell(loss(scored, long, short, codes), 1, score=False)
             lines.append(cells.line(drop, column, DROP, tuned(study), numbers))
     return cells.table(lines, PAPER, name)
 
 
 def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
-    """All models in order. tagged: with the size of their data in their names, as tables need them."""
+    """All models in order. tagged: whether names have the size of the data, as in tables."""
     for model in study.models:
         size = model.partition("/")[2]
         name = f"{title(model)} ({size})" if tagged else title(model)
@@ -71,12 +74,12 @@ def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
 
 
 def tuned(study: Study) -> str:
-    """How pretrained models are fine-tuned."""
+    """The way in which pretrained models are fine-tuned: HALF or WHOLE."""
     return HALF if study.half else WHOLE
 
 
 def window_pairs(study: Study) -> Iterator[tuple[str, str, str]]:
-    """(name, recipe of the long window, recipe of the short one), of each short window and size."""
+    """Name, recipe of the long window and recipe of the short one, for each short window and size."""
     long, *shorter = [window for window in study.windows if isinstance(window, int)]
     for short in shorter:
         for size in study.sizes:
@@ -86,28 +89,28 @@ def window_pairs(study: Study) -> Iterator[tuple[str, str, str]]:
 
 def in_languages(records: pd.DataFrame) -> pd.DataFrame:
     """Accuracies in single languages, on test data."""
-    found = cells.where(records, definition=ACCURACY, split="test")
-    return found[found["language"] != "all"]
+    accuracies = cells.where(records, definition=ACCURACY, split="test")
+    return accuracies[accuracies["language"] != "all"]
 
 
 def tested(scored: pd.DataFrame, study: Study) -> list[str]:
-    """Those with a score, the language of training first."""
-    there = set(scored["language"])
-    return [code for code in dict.fromkeys([study.source, *study.names]) if code in there]
+    """Languages with a score, the language of training first."""
+    scored_languages = set(scored["language"])
+    return [code for code in dict.fromkeys([study.source, *study.names]) if code in scored_languages]
 
 
 def mean_by_seed(rows: pd.DataFrame, languages: Sequence[str]) -> pd.DataFrame:
-    """The mean over languages of each seed that has all of them, in the columns seed and value; n: of languages."""
+    """Mean over languages of each seed that has all of them: columns seed and value; n: number of languages."""
     by_seed = rows[rows["language"].isin(languages)].groupby("seed")["value"].agg(["mean", "size"])
-    whole = by_seed[by_seed["size"] == len(languages)] if languages else by_seed.iloc[:0]
+    complete = by_seed[by_seed["size"] == len(languages)] if languages else by_seed.iloc[:0]
     return pd.DataFrame(
-        {"seed": whole.index, "value": whole["mean"].to_numpy(), "low": np.nan, "high": np.nan, "n": len(languages)}
+        {"seed": complete.index, "value": complete["mean"].to_numpy(), "low": np.nan, "high": np.nan, "n": len(languages)}
     )
 
 
 def loss(scored: pd.DataFrame, long: str, short: str, languages: Sequence[str]) -> pd.DataFrame:
-    """By how many percent the mean accuracy of the short window is below that of the long one, by seed."""
+    """Percentage by which the mean accuracy of the short window is below that of the long one, by seed."""
     before, after = (mean_by_seed(cells.where(scored, recipe=recipe), languages) for recipe in (long, short))
-    both = pd.merge(before, after, on="seed")
-    value = 100 * (1 - both["value_y"] / both["value_x"])
-    return pd.DataFrame({"seed": both["seed"], "value": value, "low": np.nan, "high": np.nan})
+    pairs = pd.merge(before, after, on="seed")
+    value = 100 * (1 - pairs["value_y"] / pairs["value_x"])
+    return pd.DataFrame({"seed": pairs["seed"], "value": value, "low": np.nan, "high": np.nan})

@@ -1,4 +1,4 @@
-"""liu2020: figures 2, 4 and 6, XNLI from pretrained models, of which the paper prints no numbers."""
+"""liu2020: figures 2, 4 and 6, XNLI from pretrained models; the paper prints no numbers of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,36 +18,36 @@ from crosslens.reports.figures.dots import Dots, Look, Panel, looks, panels
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """settings: study, the fields of Study; sizes: of data."""
+    """Figure 2, 4 or 6. settings: study, the fields of Study; sizes: of data."""
     records, study, sizes = inputs.records("classification"), Study(**settings["study"]), settings["sizes"]
     masked_note = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
-    return windows(records, study, masked_note) if name == "figure6" else drawn(records, study, sizes, masked_note)
+    return windows(records, study, masked_note) if name == "figure6" else figure_of(records, study, sizes, masked_note)
 
 
-def drawn(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
-    """A panel a size: filled, a head on frozen states; hollow, fine-tuned. Colour and marker tell models.
+def figure_of(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
+    """A panel for each size of data: filled marks for a head on frozen states, hollow ones for fine-tuned models.
 
-    masked_note: end of the note, of `naming.note`.
+    Colour and marker tell models. masked_note: end of the note, from `naming.note`.
     """
     scored = in_languages(records)
     languages = tested(scored, study)
-    all_of_ways = [each for each in all_models(study, tagged=False) if each.way in (FROZEN, tuned(study))]
-    models = {size: [each for each in all_of_ways if each.size in ("", size)] for size in sizes}
-    marks = looks(list(dict.fromkeys(model.name for each in models.values() for model in each)))
-    looked: dict[str, Look] = {}
+    all_of_ways = [model for model in all_models(study, tagged=False) if model.way in (FROZEN, tuned(study))]
+    models = {size: [model for model in all_of_ways if model.size in ("", size)] for size in sizes}
+    marks = looks(list(dict.fromkeys(model.name for models_of_size in models.values() for model in models_of_size)))
+    looks_by_label: dict[str, Look] = {}
     parts = []
-    for size, of_size in models.items():
+    for size, models_of_size in models.items():
         series = []
-        for model in of_size:
+        for model in models_of_size:
             if len(rows := cells.where(scored, recipe=model.recipe)):
                 label = f"{model.name}, {'frozen' if model.way == FROZEN else 'fine-tuned'}"
                 look = marks[model.name]
-                looked[label] = Look(look.colour, look.marker, hollow=model.way != FROZEN)
+                looks_by_label[label] = Look(look.colour, look.marker, hollow=model.way != FROZEN)
                 series.append(_dots(label, rows, languages, study.source))
         columns, level = [*languages, MEAN], np.full(len(languages) + 1, THIRD)
         heading = f"at most {study.sizes[size]:,} sentences a language"
         parts.append(Panel(heading, "accuracy (%)", columns, series, level, (30, 40), apart=1))
-    return panels(parts, looked, f"XNLI, trained on {study.names[study.source]}", _note(scored, study) + masked_note)
+    return panels(parts, looks_by_label, f"XNLI, trained on {study.names[study.source]}", _note(scored, study) + masked_note)
 
 
 def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figure:
@@ -60,8 +60,8 @@ def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figur
     drops = []
     for name, long, short in window_pairs(study):
         by_language = [cells.cell(loss(scored, long, short, [code]), 1, score=False) for code in languages]
-        others = [code for code in languages if code != study.source]
-        drops.append(_series(name, [*by_language, cells.cell(loss(scored, long, short, others), 1, score=False)]))
+        targets = [code for code in languages if code != study.source]
+        drops.append(_series(name, [*by_language, cells.cell(loss(scored, long, short, targets), 1, score=False)]))
     parts = [
         Panel("(a) accuracy", "accuracy (%)", columns, accuracies, level, (30, 40), apart=1),
         Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1),
@@ -71,9 +71,9 @@ def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figur
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:
-    """Of languages, then the mean of all but the source."""
-    found = [cells.cell(cells.where(rows, language=code)) for code in languages]
-    return _series(name, [*found, cells.cell(mean_by_seed(rows, [code for code in languages if code != source]))])
+    """A series of languages, then the mean of all but the source."""
+    numbers = [cells.cell(cells.where(rows, language=code)) for code in languages]
+    return _series(name, [*numbers, cells.cell(mean_by_seed(rows, [code for code in languages if code != source]))])
 
 
 def _series(name: str, numbers: Sequence[Mapping[str, Any]]) -> Dots:

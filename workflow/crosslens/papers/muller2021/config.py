@@ -1,4 +1,4 @@
-"""muller2021: which models are trained, and how."""
+"""muller2021: settings of the trainings and measures, each with its source in the paper."""
 
 from typing import Annotated, Literal, Self
 
@@ -14,7 +14,7 @@ TaskName = Literal["parsing", "pos", "ner"]
 DOMAINS = {
     "trained": "domain_corpus", "literature": "domain_literature", "web": "domain_web", "entities": "domain_entities",
 }  # fmt: skip
-"""What table 2 tests on -> key of its corpus."""
+"""Domain of the test sets of table 2 -> key of the section that names its corpus."""
 
 
 class MullerTraining(Training):
@@ -103,11 +103,11 @@ class Muller2021(PaperSection):
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
-        known = [tuple(layers) for layers in [*self.pairs, *self.sets] if not isinstance(layers, str)]
-        wrong = [layers for layers in known if list(layers) != sorted(set(layers)) or known.count(layers) > 1]
-        if wrong:
+        numbered = [tuple(layers) for layers in [*self.pairs, *self.sets] if not isinstance(layers, str)]
+        unordered = [layers for layers in numbered if list(layers) != sorted(set(layers)) or numbered.count(layers) > 1]
+        if unordered:
             raise ValueError(
-                f"pairs, sets: expected block numbers in ascending order, each set once in both lists, found {list(wrong[0])}"
+                f"pairs, sets: expected block numbers in ascending order, each set once in both lists, found {list(unordered[0])}"
             )
         if self.source_languages[0] != "en":
             raise ValueError(
@@ -117,11 +117,11 @@ class Muller2021(PaperSection):
         return self
 
     def domains(self) -> dict[str, str]:
-        """Corpora of table 2, as far as configured."""
+        """Domain of table 2 -> key of its corpus, for the configured ones."""
         return {domain: corpus for domain, key in DOMAINS.items() if (corpus := getattr(self, key))}
 
     def check(self, config: Config) -> None:
-        """See PaperSection."""
+        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
         here = "papers.muller2021"
         for domain, corpus in self.domains().items():
             config.expect_corpus(f"{here}.{DOMAINS[domain]}", corpus, "entities" if domain == "entities" else "treebank")
@@ -137,8 +137,8 @@ class Muller2021(PaperSection):
                 )
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
-            trained = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
-            missing = [language for language in self.source_languages if language not in trained]
+            training_languages = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
+            missing = [language for language in self.source_languages if language not in training_languages]
             if missing:
                 raise ValueError(
                     f"{here}.tasks.{task}: corpora.{settings.corpus} has no training data for {', '.join(missing)}: add files "

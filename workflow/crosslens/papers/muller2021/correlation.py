@@ -18,8 +18,8 @@ from crosslens.reports.cells import where
 def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> pd.DataFrame:
     """Table 4's correlations by task, model and definition of CKA, over targets and with English itself (`source`).
 
-    Similarity is the mean over layers 1 to L. p_holm: Holm over the tasks and models of a definition and choice of languages,
-    which are the printed six. seeds: that the scores are means of.
+    Similarity is the mean over layers 1 to L. p_holm: Holm's correction over the tasks and models of a definition and choice of
+    languages, which are the six printed values; seeds: number of seeds over which the scores are means.
     """
     lines = []
     for task in tasks:
@@ -29,46 +29,46 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> p
                 layers = _similarities(records, definition, recipe)
                 similarity = layers.drop(columns=0, errors="ignore").mean(axis=1, skipna=False)
                 for source in (False, True):
-                    found = spearman(*_paired(scores, similarity, source))
+                    correlation = spearman(*_paired(scores, similarity, source))
                     place = {"task": task, "model": model, "definition": definition, "source": source, "seeds": seeds}
-                    lines.append(place | vars(found))
+                    lines.append(place | vars(correlation))
     table = pd.DataFrame(lines, columns=["task", "model", "definition", "source", "seeds", *Correlation.__dataclass_fields__])
     table["p_holm"] = table.groupby(["definition", "source"])["p"].transform(lambda p: holm(p.to_numpy()))
     return table
 
 
-def spearman_by_layer(scores: pd.DataFrame, task: str, study: Study, *, definition: str, recipe: str) -> pd.DataFrame:
+def spearman_by_layer(records: pd.DataFrame, task: str, study: Study, *, definition: str, recipe: str) -> pd.DataFrame:
     """Figure 3: rho(score, CKA) at each layer, 0 (embedding output) to L; columns layer, rho, low, high, n.
 
-    scores: the paper's records, similarities included, by the mean over seeds; definition: of CKA; recipe: the encoder whose
-    states CKA compares, whichever was scored.
+    records: the paper's, scores and similarities; definition: of CKA; recipe: the encoder whose states CKA compares, which may
+    be another than the scored one.
     """
-    of_task, _ = _scores(scores, task, study)
-    layers = _similarities(scores, definition, recipe)
-    lines = [{"layer": layer} | vars(spearman(*_paired(of_task, layers[layer], False))) for layer in layers.columns]
+    scores, _ = _scores(records, task, study)
+    layers = _similarities(records, definition, recipe)
+    lines = [{"layer": layer} | vars(spearman(*_paired(scores, layers[layer], False))) for layer in layers.columns]
     return pd.DataFrame(lines, columns=["layer", "rho", "low", "high", "n"])
 
 
 def _scores(records: pd.DataFrame, task: str, study: Study) -> tuple[pd.Series, int]:
-    """Score of each language, mean over the seeds of training on English, and how many seeds."""
+    """Score of each language, mean over the seeds of training on English, (n_languages,), and the number of seeds."""
     recipe = recipe_name(task, "en", REF)
-    found = where(records, measure="score", recipe=recipe, split="test", definition=METRICS[task])
-    found = found[found["language"] != "all"]
-    found = found[found["corpus"] == [study.text(task, language)[0] for language in found["language"]]]
-    wide = found.pivot(index="language", columns="seed", values="value")
+    rows = where(records, measure="score", recipe=recipe, split="test", definition=METRICS[task])
+    rows = rows[rows["language"] != "all"]
+    rows = rows[rows["corpus"] == [study.text(task, language)[0] for language in rows["language"]]]
+    wide = rows.pivot(index="language", columns="seed", values="value")
     return wide.mean(axis=1, skipna=False), wide.shape[1]
 
 
 def _similarities(records: pd.DataFrame, definition: str, recipe: str) -> pd.DataFrame:
     """CKA with English, (languages, layers), mean over seeds; nan where a seed has none."""
-    found = where(records, measure="cka", definition=definition, recipe=recipe)
-    wide = found[found["language"] != "en"].pivot(index="language", columns=["layer", "seed"], values="value")
+    rows = where(records, measure="cka", definition=definition, recipe=recipe)
+    wide = rows[rows["language"] != "en"].pivot(index="language", columns=["layer", "seed"], values="value")
     layers = sorted(set(wide.columns.get_level_values("layer")))
     return pd.DataFrame({int(layer): wide[layer].mean(axis=1, skipna=False) for layer in layers}, index=wide.index)
 
 
 def _paired(scores: pd.Series, similarity: pd.Series, source: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and similarities of the languages that have both; source: English too, whose CKA with itself is 1."""
+    """Scores and similarities of the languages that have both, each (n,); source: whether English counts, whose CKA is 1."""
     targets = pd.DataFrame({"score": scores.drop("en", errors="ignore"), "cka": similarity}).dropna()
     if source and "en" in scores:
         targets.loc["en"] = [scores["en"], 1.0]

@@ -30,7 +30,7 @@ Similarities = Mapping[tuple[str, str, str, str], pd.DataFrame]  # by measure, r
 
 
 class Encoder(NamedTuple):
-    """A recipe whose states are compared, and name and look of its curves."""
+    """A recipe whose states are compared, and the name and look of its curves."""
 
     recipe: str
     name: str
@@ -44,20 +44,20 @@ CONTROLS = (
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: study, the fields of Study; layers, re-initialised ones."""
+    """A figure. settings: study, the fields of Study; layers, sets of re-initialised blocks."""
     study = Study(**settings["study"])
     if name == "figure3":
         return correlations(inputs.records(), study)
     return similarities(name, inputs.records(), study, settings["layers"])
 
 
-def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str] = ("1-2",)) -> Figure:
-    """All figures but the third: a row for each target, curves of the controls and, drawn over them, of fine-tuned encoders.
+def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str]) -> Figure:
+    """All figures but figure 3: a row for each target, with curves of the controls below those of fine-tuned encoders.
 
-    Figure 4 has a row for each encoder, and a curve for each target. records: the paper's; what they lack is left out. study: its
-    parallel languages in their order (where Russian is missing, figures 1 and 2 show the first available one); layers:
-    re-initialised ones, which figures 2 and 6 to 8 show next to the encoder without any.
-    Raises DataError when nothing is left of the fine-tuned encoders.
+    Figure 4 has a row for each encoder, and a curve for each target. records: the paper's; curves without records are left out.
+    study: its parallel languages in their order (where Russian is missing, figures 1 and 2 show the first available one);
+    layers: sets of re-initialised blocks, which figures 2 and 6 to 8 show next to the encoder without any. Raises DataError when
+    no curve of a fine-tuned encoder is left.
     """
     targets, tasks, edited = COMPARED[name]
     tuned = [_tuned(task, "REF" if edited else TASKS[task]) for task in tasks]
@@ -65,8 +65,8 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
         tuned.append(Encoder(recipe_name(tasks[0], "en", blocks), f"re-init. {blocks}", look(number)))
     chosen = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(COLUMNS)].dropna(subset=["value"])
     tables: Similarities = dict(iter(chosen.groupby(["measure", "recipe", "language", "definition"])))  # type: ignore[arg-type]
-    shown = [key for key in tables if key[:2] in {(CKA, encoder.recipe) for encoder in tuned}]
-    languages = _present(name, {language for _, _, language, _ in shown}, study, targets, tuned)
+    tuned_keys = [key for key in tables if key[:2] in {(CKA, encoder.recipe) for encoder in tuned}]
+    languages = _present(name, {language for _, _, language, _ in tuned_keys}, study, targets, tuned)
     if name == "figure4":
         looks = {code: look(targets.index(code)) for code in languages}
         rows = {encoder.name: [(Encoder(encoder.recipe, languages[code], looks[code]), code) for code in languages]
@@ -80,10 +80,10 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
     }  # fmt: skip
     how = f"for {TASKS[tasks[0]]}" if len(tasks) == 1 else "for each task"
     title = f"CKA of English and {', '.join(languages.values())}: encoders fine-tuned on English {how}"
-    counted = pd.concat(tables[key] for key in shown if key[2] in languages)
+    tuned_records = pd.concat(tables[key] for key in tuned_keys if key[2] in languages)
     scored = chosen[(chosen["measure"] == CKA) & chosen["recipe"].isin([encoder.recipe for encoder in (*CONTROLS, *tuned)])]
     bands = by_seeds(scored.groupby("recipe")["seed"].nunique(), "range over {} seeds", "95 % jackknife interval over documents")
-    note = f"{_range(counted['n'])} sentence pairs. Bands: {bands}. Dotted: shuffled pairs."
+    note = f"{_range(tuned_records['n'])} sentence pairs. Bands: {bands}. Dotted: shuffled pairs."
     title += " without (REF) and with re-initialised layers" if edited else ""
     return panels(grid, title, note, ylabel="CKA", ylim=(0, 1))
 
@@ -118,7 +118,7 @@ def _tuned(task: str, name: str) -> Encoder:
 def _present(
     name: str, compared: Collection[str], study: Study, targets: Sequence[str], tuned: Sequence[Encoder]
 ) -> dict[str, str]:
-    """Targets among the compared languages, code -> name; of a single target the first of these instead."""
+    """Targets that are compared, code -> name; where a single target is missing, the first language that is compared."""
     present = [code for code in study.languages[study.parallel] if code in compared]
     codes = [code for code in targets if code in present] or (present[:1] if len(targets) == 1 else [])
     if not codes:
@@ -131,7 +131,7 @@ def _present(
 
 
 def _curves(tables: Similarities, encoder: Encoder, language: str, definition: str) -> list[Curve]:
-    """Mean over seeds with its band, and that of shuffled pairs; none where there are no values."""
+    """Curves of an encoder and language: mean over seeds with its band, and that of shuffled pairs; none without values."""
     curves, place = [], (encoder.recipe, language, definition)
     if (floors := tables.get((FLOOR, *place))) is not None:
         dotted = {"color": encoder.look["color"], "linestyle": ":", "linewidth": 0.6, "alpha": 0.6, "zorder": 1}

@@ -1,4 +1,4 @@
-"""muller2021: names in its tables and figures, and what each shows.
+"""muller2021: names in the tables and figures, and the rows and columns of each.
 
 Muller, Elazar, Sagot and Seddah (2021), First align, then predict.
 Layers are blocks, counted from 1; tables 2, 6, 7 and 8 print them from 0 (0-1 is 1-2 here), tables 1 and 5 from 1.
@@ -33,10 +33,11 @@ ITEMS = tuple(f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)) + tuple(f"fi
 
 
 class Compared(NamedTuple):
-    """Encoders that an item compares by the similarity of their states.
+    """Encoders whose states an item compares.
 
-    targets: languages beside English; none where similarities are correlated with scores, over all languages. edited: with
-    re-initialised blocks 1-2 too: the paper names no layers, and these cost most.
+    targets: languages compared with English; none where similarities of all languages are correlated with scores. tasks: of the
+    fine-tuned encoders. edited: whether encoders with re-initialised blocks 1-2 are shown too: the paper names no layers, and
+    these cost most.
     """
 
     targets: Sequence[str]
@@ -69,7 +70,7 @@ MISC_AS_UNKNOWN = "in the sibling code tags unseen in training share one unknown
 
 @dataclass(frozen=True)
 class Study:
-    """What is scored: sources, the corpora of the test sets and their languages, all as configured."""
+    """The configured sources, corpora of the test sets and their languages."""
 
     sources: Sequence[str]
     own: Mapping[str, str]  # task -> corpus that it is trained on, with test sets of the languages' own
@@ -81,11 +82,11 @@ class Study:
 
     @property
     def tasks(self) -> list[str]:
-        """Those that are configured, in the order of print."""
+        """Configured tasks, in the order of print."""
         return [task for task in TASKS if task in self.own]
 
     def name(self, language: str) -> str:
-        """A language's name in tables, as printed where it is printed."""
+        """Name of a language in the tables, as printed if the paper prints it."""
         return LANGUAGES.get(language) or self.names[language].upper()
 
     def targets(self, task: str) -> list[str]:
@@ -96,29 +97,29 @@ class Study:
 
     def text(self, task: str, language: str) -> tuple[str, str]:
         """Corpus and language of the test set in tables 1 and 6 to 8: the parallel treebank, or the only one there is."""
-        own = self.own[task]
-        parallel = task != "ner" and (language in self.languages[self.parallel] or language not in self.languages[own])
-        return self.parallel if parallel else own, language
+        own_corpus = self.own[task]
+        parallel = task != "ner" and (language in self.languages[self.parallel] or language not in self.languages[own_corpus])
+        return self.parallel if parallel else own_corpus, language
 
     def domain(self, domain: str, language: str) -> tuple[tuple[str, str], ...]:
         """The text of a domain of table 2; none where it is not configured."""
         return ((self.domains[domain], language),) if domain in self.domains else ()
 
     def apart(self, task: str, languages: Iterable[str]) -> str:
-        """Remark on the languages that are scored on their own test sets, while others are on parallel ones."""
-        own = [
+        """Remark that names the languages scored on their own test sets, while others are scored on parallel ones."""
+        names = [
             self.name(language).capitalize()
             for language in languages
             if task != "ner" and self.text(task, language)[0] != self.parallel
         ]
-        return f"{', '.join(own)} on {self.own[task]}: not in {self.parallel}" if own else ""
+        return f"{', '.join(names)} on {self.own[task]}: not in {self.parallel}" if names else ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: what a source's runs score on a text, or on several in the mean.
+    """A row of a table: scores of a source's trainings on one text, or the mean over several.
 
-    source: of the recipe's name; name: here; printed: its name in print, empty for lines of ours; texts: corpus and language
+    source: part of the recipe's name; name: here; printed: its name in print, empty for rows of ours; texts: corpus and language
     of each.
     """
 
@@ -134,38 +135,38 @@ class Row:
 
 
 def recipe_name(task: str, source: str, layers: str) -> str:
-    """Name of a training, which its records carry; layers: ref, all, all_embeddings, or blocks as in 1-2."""
+    """Name of a training, which stands in its records. layers: ref, all, all_embeddings, or blocks as in 1-2."""
     return f"muller2021/{task}/{source}/{layers if layers == REF else f'init{layers}'}"
 
 
 def layer_sets(name: str) -> tuple[str, ...]:
-    """Columns of a table, by layers."""
+    """Sets of re-initialised blocks that are the columns of a table."""
     return (*HEADS, *GROUPS) if name == "table5" else (REF, *PAIRS)
 
 
 def column(name: str, layers: str) -> str:
-    """Head of a column, in our numbers of layers: table 5 has scores throughout, the others differences to REF."""
+    """Head of a column, with blocks counted from 1: table 5 has scores throughout, the others differences to REF."""
     return HEADS.get(layers) or (layers if name == "table5" else f"delta {layers}")
 
 
 def printed_column(name: str, layers: str) -> str:
     """Head of the same column as printed."""
     if layers in HEADS:
-        return HEADS[layers].partition(",")[0]  # both of ALL are its
+        return HEADS[layers].partition(",")[0]  # the paper prints one column ALL for both
     if name in FROM_ZERO:
         layers = "-".join(str(int(layer) - 1) for layer in layers.split("-"))
     return column(name, layers)
 
 
 def rows(name: str, study: Study) -> list[Row]:
-    """The rows of a table; those of parsing, which come first, once more under the definition with subtypes."""
+    """Rows of a table; those of parsing, which come first, appear again under the definition with subtypes."""
     all_rows = _rows(name, study)
     parsing = [row for row in all_rows if row.task == "parsing"]
     return [*parsing, *(replace(row, definition=study.with_subtypes) for row in parsing), *all_rows[len(parsing) :]]
 
 
 def _rows(name: str, study: Study) -> list[Row]:
-    """In the order of print, then those of test sets that are configured beside the printed ones."""
+    """Rows in the order of print, then rows of configured test sets that are not printed."""
     if name == "table1":
         halves = ((_same_language, "{0}->{0}"), (_means, "{0}->X"))
         return [
@@ -197,7 +198,7 @@ def _by_language(study: Study, task: str, source: str) -> list[Row]:
 
 
 def _means(study: Study, task: str, source: str, name: str) -> list[Row]:
-    """The mean over the printed targets; and over all, where more are configured."""
+    """Rows of the mean over the printed targets and, where more are configured, over all targets."""
     targets = [language for language in study.targets(task) if language != source]
     texts = tuple(study.text(task, language) for language in targets)
     printed = tuple(text for text in texts if text[1] in LANGUAGES)
@@ -208,7 +209,7 @@ def _means(study: Study, task: str, source: str, name: str) -> list[Row]:
 
 
 def _same_language(study: Study, task: str, source: str, name: str) -> list[Row]:
-    """The printed row, by PUD as the other languages, and by the source's own test set, which may be the printed one too."""
+    """Rows of the source language: on PUD as for the other languages, and on its own test set, which may be the printed one."""
     text = study.text(task, source)
     if text[0] == study.own[task]:
         return [Row(task, source, name, (text,), name)]
@@ -229,15 +230,18 @@ def _own_tests(study: Study, task: str) -> list[Row]:
 
 
 def _further(study: Study, corpus: str | None, printed: Sequence[Row], name: str) -> list[Row]:
-    """A corpus's languages beside those of the printed rows, under the same source."""
+    """Rows of a corpus's languages beside the printed rows, of the same source. name: of a row, with {} for the language."""
     texts = [(corpus, language) for language in study.languages[corpus]] if corpus else []
-    known = {text for row in printed for text in row.texts}
+    printed_texts = {text for row in printed for text in row.texts}
     return [replace(printed[0], name=name.format(study.name(text[1])), texts=(text,), printed="", split="test")
-            for text in texts if text not in known]  # fmt: skip
+            for text in texts if text not in printed_texts]  # fmt: skip
 
 
 def _domains(study: Study) -> list[Row]:
-    """Table 2: by task the printed rows, then those of further languages. A domain that is not configured has no texts."""
+    """Rows of table 2: by task the printed ones, then those of further languages.
+
+    A domain that is not configured has no texts.
+    """
     lines: list[Row] = []
     for task, web in (("parsing", "EN->FR WIKI"), ("pos", "EN->FR.")):
         places = {
@@ -257,31 +261,33 @@ def _domains(study: Study) -> list[Row]:
 
 
 def _entities(study: Study) -> list[Row]:
-    """Named entities in table 2: the runs of table 8."""
-    own, news = study.own["ner"], study.domain("entities", "en")
+    """Rows of named entities in table 2, scores of the runs of table 8."""
+    own_corpus, news = study.own["ner"], study.domain("entities", "en")
     printed = [
-        Row("ner", "en", "EN->EN", ((own, "en"),), "EN->EN"),
+        Row("ner", "en", "EN->EN", ((own_corpus, "en"),), "EN->EN"),
         Row("ner", "en", "EN->NEWS", news, "EN->NEWS", remark=MISC),
         Row("ner", "en", "EN->NEWS (MISC as O)", news, "EN->NEWS", definition=F1_MISC_AS_O, remark=MISC_AS_UNKNOWN),
-        Row("ner", "en", "EN->FR", ((own, "fr"),), "EN->FR"),
+        Row("ner", "en", "EN->FR", ((own_corpus, "fr"),), "EN->FR"),
     ]
-    others = _further(study, own, printed, "EN->{}") + _further(study, study.domains.get("entities"), printed, "EN->{} NEWS")
-    return printed + others
+    further = _further(study, own_corpus, printed, "EN->{}") + _further(
+        study, study.domains.get("entities"), printed, "EN->{} NEWS"
+    )
+    return printed + further
 
 
-def needs(item: str, sources: Sequence[str], further: Sequence[str] = ()) -> tuple[str, ...]:
-    """Recipes that an item shows; table 3, which has hyperparameters, is none of ITEMS.
+def item_recipes(item: str, sources: Sequence[str], further: Sequence[str] = ()) -> tuple[str, ...]:
+    """Recipes of an item; table 3, which has hyperparameters, is none of ITEMS.
 
-    further: sets of re-initialised blocks, such as 1-4, that stand beside the printed ones.
+    sources: source languages; further: sets of re-initialised blocks, such as 1-4, beside the printed ones.
     """
     if item in COMPARED:
         _, tasks, edited = COMPARED[item]
-        trained = product(tasks, ["en"], dict.fromkeys([REF, "1-2", *further]) if edited else [REF])
-        return (PRETRAINED, UNTRAINED, *(recipe_name(*names) for names in trained))
+        trainings = product(tasks, ["en"], dict.fromkeys([REF, "1-2", *further]) if edited else [REF])
+        return (PRETRAINED, UNTRAINED, *(recipe_name(*names) for names in trainings))
     if item == "table2":
-        shown = [("parsing", f"en{DOMAIN}"), ("pos", f"en{DOMAIN}"), ("ner", "en")]
+        tasks_and_sources = [("parsing", f"en{DOMAIN}"), ("pos", f"en{DOMAIN}"), ("ner", "en")]
     else:
         tasks = [task for task in TASKS if item in ("table1", "table5", BY_LANGUAGE[task])]
-        shown = [*product(tasks, ["en"] if item == "table5" else sources)]
+        tasks_and_sources = [*product(tasks, ["en"] if item == "table5" else sources)]
     sets = dict.fromkeys([*layer_sets(item), *further])
-    return tuple(recipe_name(*names, layers) for names in shown for layers in sets)
+    return tuple(recipe_name(*names, layers) for names in tasks_and_sources for layers in sets)

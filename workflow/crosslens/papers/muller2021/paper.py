@@ -1,4 +1,4 @@
-"""muller2021: what it trains, measures and shows. See crosslens.reports.paper."""
+"""muller2021: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,25 +17,25 @@ PARALLEL = "muller2021/parallel"
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Of the paper's section; the first for a trial, and for an encoder that is not trained."""
-    found = tuple(section(config).seeds)
-    return found if recipe.stages and not recipe.trial else found[:1]
+    """Seeds of a recipe: the section's; the first for a trial, and for an encoder that is not trained."""
+    seeds_of_section = tuple(section(config).seeds)
+    return seeds_of_section if recipe.stages and not recipe.trial else seeds_of_section[:1]
 
 
 @once
 def draws(config: Config) -> dict[str, Draws]:
-    """The parallel sentences, whose states are averaged, at all layers."""
+    """Draws of the parallel sentences, whose states are averaged, at all layers."""
     paper = section(config)
     return {PARALLEL: Draws.averaged_texts(paper, paper.parallel, config.corpora[paper.parallel].languages)}
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """See Paper."""
+    """Settings of the measures of a recipe, by kind."""
     paper = section(config)
     similarity = {"corpus": paper.parallel, "reference": "en", "draws": paper.similarity.draws}
-    found: dict[str, dict[str, Any]] = {} if recipe.trial else {"similarity": similarity}
+    settings: dict[str, dict[str, Any]] = {} if recipe.trial else {"similarity": similarity}
     if recipe.task is None or recipe.trial:
-        return found
+        return settings
     labels = recipe.heads[TASK].labels
     training = [file for data in recipe.taught(TASK) for file in data.files()]
     scores: dict[str, dict[str, Any]] = {
@@ -44,7 +44,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
         "spans": {"head": TASK, "labels": labels},
     }
     kind = KINDS[recipe.task]
-    return found | {kind: scores[kind]}
+    return settings | {kind: scores[kind]}
 
 
 PAPER = Paper(

@@ -1,4 +1,4 @@
-"""The trainings of muller2021: three tasks, three sources, RANDOM-INIT of sets of blocks, which count from 1."""
+"""muller2021: the trainings, of three tasks and three sources, with RANDOM-INIT of sets of blocks, which count from 1."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -10,7 +10,7 @@ from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
-from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, Study, needs, recipe_name
+from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, Study, item_recipes, recipe_name
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
 
 PAPER = "muller2021"
@@ -27,16 +27,16 @@ def set_name(layers: Sequence[int] | str) -> str:
 
 
 def edits(paper: Muller2021) -> dict[str, Edit]:
-    """All configured sets by name."""
-    found, how = {REF: Edit()}, paper.training.initialisation
+    """Set of re-initialised blocks -> edit of the encoder, for all configured sets."""
+    edits_by_set, how = {REF: Edit()}, paper.training.initialisation
     for layers in [*paper.pairs, *paper.sets, *paper.similarity.sets]:
-        chosen = "all" if isinstance(layers, str) else tuple(layers)
-        found[set_name(layers)] = Edit(layers=chosen, embeddings=layers == "all_embeddings", initialisation=how)
-    return found
+        blocks = "all" if isinstance(layers, str) else tuple(layers)
+        edits_by_set[set_name(layers)] = Edit(layers=blocks, embeddings=layers == "all_embeddings", initialisation=how)
+    return edits_by_set
 
 
 class Source(NamedTuple):
-    """What a task is trained on."""
+    """A task and the data that it is trained on."""
 
     task: TaskName
     name: str  # the language, with DOMAIN where it is table 2's corpus
@@ -45,23 +45,23 @@ class Source(NamedTuple):
 
 
 def sources(paper: Muller2021) -> list[Source]:
-    """All that are configured."""
-    found = [Source(task, language, language, paper.tasks[task].corpus)
+    """Sources of all configured trainings."""
+    all_sources = [Source(task, language, language, paper.tasks[task].corpus)
              for task, language in product(paper.tasks, paper.source_languages)]  # fmt: skip
     first, *_ = paper.source_languages
     if paper.domain_corpus:
-        found += [Source(task, f"{first}{DOMAIN}", first, paper.domain_corpus) for task in paper.tasks if task != "ner"]
-    return found
+        all_sources += [Source(task, f"{first}{DOMAIN}", first, paper.domain_corpus) for task in paper.tasks if task != "ner"]
+    return all_sources
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
     paper = section(config)
-    how, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
-    with_states = {name for item in COMPARED for name in needs(item, paper.source_languages, compared)}
+    edits_by_set, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
+    with_states = {name for item in COMPARED for name in item_recipes(item, paper.source_languages, compared)}
     untrained = {PRETRAINED: Edit(), UNTRAINED: Edit(layers="all", embeddings=True)}
-    made = [
+    all_recipes = [
         Recipe(
             name=name, paper=PAPER, encoder=paper.encoder, reading=paper.reading, edit=edit, heads={}, stages=(), scores=(),
             init_sd=paper.training.init_sd, dropout=paper.training.dropout,
@@ -69,10 +69,10 @@ def recipes(config: Config) -> dict[str, Recipe]:
     ]  # fmt: skip
     for source in sources(paper):
         pairs = [REF, *map(set_name, paper.pairs)]
-        for layers in how if source.name == paper.source_languages[0] else pairs:
+        for layers in edits_by_set if source.name == paper.source_languages[0] else pairs:
             name = recipe_name(source.task, source.name, layers)
-            made.append(_recipe(name, source, config, edit=how[layers], keeps_weights=name in with_states))
-    return {recipe.name: recipe for recipe in made}
+            all_recipes.append(_recipe(name, source, config, edit=edits_by_set[layers], keeps_weights=name in with_states))
+    return {recipe.name: recipe for recipe in all_recipes}
 
 
 @once
@@ -80,12 +80,12 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
     """Trials of the grid search by job, one each, such as muller2021/pos/en/ref/trials00."""
     paper = section(config)
     grid = [{"batch": batch, "rate": rate} for batch, rate in product(paper.search.batch, paper.search.rate)]
-    found = {}
+    trials_by_job = {}
     for source in sources(paper):
         for number, values in enumerate(grid if source.name == source.language else ()):
             job = f"{recipe_name(source.task, source.name, REF)}/trials{number:02d}"
-            found[job] = [_recipe(f"{job}/trial{number:02d}", source, config, trial=values)]
-    return found
+            trials_by_job[job] = [_recipe(f"{job}/trial{number:02d}", source, config, trial=values)]
+    return trials_by_job
 
 
 def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float] | None = None, **options: Any) -> Recipe:
@@ -94,7 +94,7 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
     settings = paper.tasks[source.task].model_copy(update=trial)
     parses = source.task == "parsing"
     term = Term(
-        head=TASK, data=_own(source, "train"), loss="tree" if parses else "cross_entropy",
+        head=TASK, data=_source_data(source, "train"), loss="tree" if parses else "cross_entropy",
         divided_twice=paper.training.divide_twice and not parses,
     )  # fmt: skip
     stage = Stage(
@@ -106,7 +106,7 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         head_rate=settings.head_rate or settings.rate,
         new_heads=(TASK,),
         select_head=TASK,
-        select_data=_own(source, "validation"),
+        select_data=_source_data(source, "validation"),
         keep=paper.training.keep,
     )
     relations = () if paper.parser.subtypes else RELATIONS
@@ -122,14 +122,14 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         reading=paper.reading,
         heads={TASK: parser or LinearHead(labels=LABELS[source.task])},
         stages=(stage,),
-        scores=tuple(Score(head=TASK, data=data) for data in (_own(source, "validation"), *tests)),
+        scores=tuple(Score(head=TASK, data=data) for data in (_source_data(source, "validation"), *tests)),
         select_by=SELECT[source.task],
         **paper.training.of_recipe(),
         **{"keeps_weights": not trial} | options,
     )
 
 
-def _own(source: Source, split: Split) -> Data:
+def _source_data(source: Source, split: Split) -> Data:
     return Data(corpus=source.corpus, split=split, languages=(source.language,))
 
 
@@ -148,15 +148,15 @@ def _tests(source: Source, config: Config) -> list[Data]:
 
 @once
 def study(config: Config) -> Study:
-    """What is scored."""
+    """The configured sources, corpora and languages."""
     paper = section(config)
-    own = {str(task): settings.corpus for task, settings in paper.tasks.items()}
-    corpora = dict.fromkeys([*own.values(), paper.parallel, *paper.domains().values()])
+    own_corpora = {str(task): settings.corpus for task, settings in paper.tasks.items()}
+    corpora = dict.fromkeys([*own_corpora.values(), paper.parallel, *paper.domains().values()])
     languages = {corpus: config.corpora[corpus].languages for corpus in corpora}
     names = {code: languages_table()[code]["name"] for codes in languages.values() for code in codes}
     return Study(
         sources=paper.source_languages,
-        own=own,
+        own=own_corpora,
         parallel=paper.parallel,
         domains=paper.domains(),
         languages=languages,

@@ -1,4 +1,4 @@
-"""muller2021: tables 1, 2 and 4 to 8; table 3 has hyperparameters and is made by the search."""
+"""muller2021: tables 1, 2 and 4 to 8; table 3 has hyperparameters (hyperparameters.py)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ PRINTED_CORRELATION = "spearman (X-gap vs X-similarity)"
 DEVIATIONS = "std across seeds (caption)"
 CAPTION = "the printed n = 17 is impossible: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"
 SIGN = "a smaller gap with higher similarity gives a negative rho: the printed sign is that of rho(score, CKA)"
-SOURCE_TOO = "includes English itself as a point, with gap 0 and CKA 1 by definition"
+WITH_SOURCE = "includes English itself as a point, with gap 0 and CKA 1 by definition"
 SHARES = {
     CUT_WORDS: "{:,} of {:,} words cut away, not scored",
     UNSEEN_RELATIONS: "{:,} of {:,} words have a relation that the training data lack",
@@ -43,14 +43,17 @@ FROM_SCRATCH = "the published model was trained from scratch (caption)"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A table. settings: recipes, those that are configured; study, the fields of Study; further, sets of blocks not in print."""
+    """A table.
+
+    settings: recipes, the configured ones; study, the fields of Study; further, sets of blocks that are not printed.
+    """
     assert inputs.tokenizer is not None
     layers = read_json(inputs.tokenizer / "config.json")["num_hidden_layers"]
     study, records = Study(**settings["study"]), inputs.records()
-    return made(name, records, inputs.published, settings["recipes"], study, layers, settings["further"])
+    return table_of(name, records, inputs.published, settings["recipes"], study, layers, settings["further"])
 
 
-def made(
+def table_of(
     name: str,
     records: pd.DataFrame,
     published: Published,
@@ -59,10 +62,10 @@ def made(
     layers: int = PRINTED_LAYERS,
     further: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """A table, a line a printed cell and then our own: scores in percent and differences to REF in points.
+    """A table: a line for each printed cell, then our own; scores in percent and differences to REF in points, paired by seed.
 
-    records: the paper's, of one encoder with `layers` blocks; recipes: those that were configured, others have no lines; study:
-    what was scored; further: sets of blocks beside the printed ones, such as 1-4. Differences are paired by seed.
+    records: the paper's, of one encoder with `layers` blocks; recipes: the configured ones, others have no lines; further: sets
+    of blocks beside the printed ones, such as 1-4.
     """
     if name == "table4":
         return cells.table([*_correlations(records, published, recipes, study)], "muller2021", name)
@@ -86,8 +89,8 @@ def _line(
     if row.definition in (LAS_SEEN, LAS_WITH_SUBTYPES):
         remarks.append(scores.share(UNSEEN_RELATIONS, row, layer_set, scored))
     if row.mean_over_targets and scored:
-        which = f"of the {len(row.texts)} {'printed' if row.printed else 'configured'} targets"
-        remarks += [f"mean of {len(scored)} {which}", study.apart(row.task, scored)]
+        scope = f"of the {len(row.texts)} {'printed' if row.printed else 'configured'} targets"
+        remarks += [f"mean of {len(scored)} {scope}", study.apart(row.task, scored)]
     if row.printed:
         value, note = _printed(published, name, row, layer_set)
         remarks.append(note)
@@ -114,7 +117,7 @@ class _Scores:
         self.keys = {(recipe, split, definition) for recipe, split, definition, _ in self.wide.index}
 
     def cell(self, row: Row, layer_set: str, paired: bool) -> tuple[dict[str, Any], str, list[str]]:
-        """Numbers of a cell, why there are none, and the scored languages. paired: of the difference to REF."""
+        """Numbers of a cell, the reason if there are none, and the scored languages. paired: whether of the difference to REF."""
         values = self._texts(row, layer_set, "value")
         reason = f"no score on {'any target' if row.mean_over_targets else '/'.join(*row.texts)}" if row.texts else ""
         if paired and values.size:
@@ -131,7 +134,7 @@ class _Scores:
         return cells.cell(runs, score=not paired), "", list(values.columns.get_level_values("language"))
 
     def share(self, definition: str, row: Row, layer_set: str, languages: Collection[str]) -> str:
-        """How many words of the scored texts are of a share, one of SHARES, where any are."""
+        """Remark on how many words of the scored texts one of SHARES counts; empty where none."""
         recipe = recipe_name(row.task, row.source, layer_set)
         records = cells.where(self.shares, definition=definition, recipe=recipe, split=row.split)
         texts = {text for text in row.texts if text[1] in languages}
@@ -141,17 +144,17 @@ class _Scores:
         return SHARES[definition].format(words, int(here["n"].sum())) if words else ""
 
     def _texts(self, row: Row, layer_set: str, column: str) -> pd.DataFrame:
-        """A column of the records: seeds x texts; empty where there are none."""
+        """A column of the records, (n_seeds, n_texts); empty where there are none."""
         key = (recipe_name(row.task, row.source, layer_set), row.split, row.definition or METRICS[row.task])
         if key not in self.keys:
             return pd.DataFrame()
         texts = [text for text in row.texts if (column, *text) in self.wide.columns]
-        found: pd.DataFrame = self.wide.loc[key, column][texts]
-        return found
+        values: pd.DataFrame = self.wide.loc[key, column][texts]
+        return values
 
 
 def _printed(published: Published, name: str, row: Row, layer_set: str) -> tuple[float | None, str]:
-    """Value and note; an X row that one of tables 6 to 8 lost is printed in table 1 too."""
+    """Printed value of a cell, and its note; an X row that is missing in one of tables 6 to 8 is printed in table 1."""
     place = name, row.printed, printed_column(name, layer_set), METRICS[row.task]
     if published.get(*place) is None and row.mean_over_targets:
         place = "table1", row.printed.removesuffix(" (MEAN)"), printed_column("table1", layer_set), METRICS[row.task]
@@ -162,7 +165,7 @@ def _printed(published: Published, name: str, row: Row, layer_set: str) -> tuple
 
 
 def _mean_remark(published: Published, row: Row, layer_set: str, value: float | None) -> str:
-    """Whether a printed X is the mean of the printed targets; rounding explains 0.01."""
+    """Remark where a printed X is not the mean of the printed targets; rounding explains 0.01."""
     item, source, names = BY_LANGUAGE[row.task], row.source.upper(), [LANGUAGES[language] for _, language in row.texts]
     head, metric = printed_column(item, layer_set), METRICS[row.task]
     targets = [published.get(item, f"{source}->{language}", head, metric) for language in names]
@@ -178,7 +181,7 @@ def _mean_remark(published: Published, row: Row, layer_set: str, value: float | 
 
 
 def _deviations(lines: Sequence[Mapping[str, Any]], published: Published) -> Iterator[dict[str, Any]]:
-    """Table 5's caption: least, median and largest sd of its printed cells, whose ALL is trained from scratch."""
+    """Lines of table 5's caption: least, median and largest sd of its printed cells but those of ALL, trained from scratch."""
     printed = [line for line in lines if line["published"] is not None and line["column"] != column("table5", ALL)]
     for task, metric in METRICS.items():
         lines_of_task = [line for line in printed if line["definition"] == metric]
@@ -196,29 +199,29 @@ def _deviations(lines: Sequence[Mapping[str, Any]], published: Published) -> Ite
 def _correlations(
     records: pd.DataFrame, published: Published, recipes: Collection[str], study: Study
 ) -> Iterator[dict[str, Any]]:
-    """Table 4: both signs, all definitions of CKA, without English and with it.
+    """Lines of table 4: both signs, all definitions of CKA, without English and with it.
 
     The printed values may be based on any of MAY_BE_PRINTED: the formula, the released script and the cited definition differ.
     """
     tasks = [task for task in study.tasks if recipe_name(task, "en", REF) in recipes]
-    for found in correlations(records, tasks, study).to_dict("records"):
-        row, head = TASKS[found["task"]], found["model"]
-        definition = f"{HEADINGS[found['definition']]}; {'targets and English' if found['source'] else 'targets'}"
-        value, remarks = None, [found["remark"]]
-        if found["source"]:
-            remarks.append(SOURCE_TOO)
-        elif found["definition"] in MAY_BE_PRINTED:
+    for correlation in correlations(records, tasks, study).to_dict("records"):
+        row, head = TASKS[correlation["task"]], correlation["model"]
+        definition = f"{HEADINGS[correlation['definition']]}; {'targets and English' if correlation['source'] else 'targets'}"
+        value, remarks = None, [correlation["remark"]]
+        if correlation["source"]:
+            remarks.append(WITH_SOURCE)
+        elif correlation["definition"] in MAY_BE_PRINTED:
             value = published.value("table4", row, head, PRINTED_CORRELATION)
             remarks += [published.note("table4", row, head, PRINTED_CORRELATION), CAPTION]
-        counts = {"n": found["n"], "seeds": found["seeds"]}
+        counts = {"n": correlation["n"], "seeds": correlation["seeds"]}
         # The gap is a constant minus the score, so its correlation is the score's with the other sign.
         for metric, sign in (("rho(gap, CKA)", -1), ("rho(score, CKA)", 1)):
-            low, high = (found["low"], found["high"])[::sign]
-            ends = {"here": found["rho"], "low": low, "high": high}
+            low, high = (correlation["low"], correlation["high"])[::sign]
+            ends = {"here": correlation["rho"], "low": low, "high": high}
             numbers = counts | {end: cells.rounded(sign * number, 3) for end, number in ends.items()}
             signs = [SIGN] if sign < 0 and value is not None else []
             line = cells.line(row, head, metric, definition, numbers, value, [*remarks, *signs], digits=3)
             # A difference from a printed value of the opposite sign is meaningless.
             yield line if sign > 0 else line | {"difference": None}
-        for metric, p in (("p of rho", found["p"]), ("p of rho after Holm", found["p_holm"])):
+        for metric, p in (("p of rho", correlation["p"]), ("p of rho after Holm", correlation["p_holm"])):
             yield cells.line(row, head, metric, definition, counts | {"here": cells.rounded(p, 4)})

@@ -167,11 +167,11 @@ class Tanti2021(PaperSection):
     tsne: Tsne = Field(Tsne(), description="t-SNE")
 
     def check(self, config: Config) -> None:
-        """See PaperSection."""
+        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
         here = "papers.tanti2021"
         config.expect_corpus(f"{here}.language_corpus", self.language_corpus, "paragraphs", "documents")
         paragraphs = config.corpora[self.language_corpus]
-        known_languages, parts = set(paragraphs.languages), set(paragraphs.parts())
+        learned_languages, parts = set(paragraphs.languages), set(paragraphs.parts())
         splits = ("train", "validation", "test")
         if lacking := [f"{code}.{split}" for code in paragraphs.languages for split in splits if (code, split) not in parts]:
             raise ValueError(
@@ -186,13 +186,13 @@ class Tanti2021(PaperSection):
                     f"{here}.source_language: corpora.{settings.corpus} has no training data for '{self.source_language}': "
                     "add it there to languages and source_languages, or choose another language"
                 )
-            unread = [code for code in corpus.languages if code not in known_languages]
-            if unread:
+            unlearned = [code for code in corpus.languages if code not in learned_languages]
+            if unlearned:
                 # The heads would leave their words unscored, and the probe would count them as wrong.
-                learnt, texts = f"corpora.{self.language_corpus}", f"corpora.{settings.corpus}"
+                learned, texts = f"corpora.{self.language_corpus}", f"corpora.{settings.corpus}"
                 raise ValueError(
-                    f"{here}.language_corpus: {learnt} has no {', '.join(unread)}, which {texts} tests, so no language head "
-                    f"could predict it: add it to {learnt}.languages or remove it from {texts}.languages"
+                    f"{here}.language_corpus: {learned} has no {', '.join(unlearned)}, which {texts} tests, so no language head "
+                    f"could predict it: add it to {learned}.languages or remove it from {texts}.languages"
                 )
             if task == "pos" and settings.state == "pooler":
                 raise ValueError(f"{here}.tasks.pos.state: expected 'hidden': the pooler's output represents a text, not a word")
@@ -200,20 +200,24 @@ class Tanti2021(PaperSection):
                 if run.seeds is not None and (run.seeds[:1] != config.seeds[:1] or not set(run.seeds) <= set(config.seeds)):
                     key = f"{here}.tasks.{task}.runs.{run_name}.seeds"
                     raise ValueError(f"{key}: expected a subset of seeds, {config.seeds[0]} first, found {run.seeds}")
-        known = {f"{task}/{run}": settings.corpus for task, settings in self.tasks.items() for run in settings.runs}
+        corpora_by_experiment = {
+            f"{task}/{run}": settings.corpus for task, settings in self.tasks.items() for run in settings.runs
+        }
         for name in self.search.experiments:
             key = f"{here}.search.experiments"
-            if name not in known:
-                raise ValueError(f"{key}: expected a task/run of tasks, found '{name}'{nearest(name, known)}")
-            if all(split != "dev" for _, split in config.corpora[known[name]].parts()):
-                raise ValueError(f"{key}: '{name}' is scored on dev, but corpora.{known[name]} has none: name it under files")
+            if name not in corpora_by_experiment:
+                raise ValueError(f"{key}: expected a task/run of tasks, found '{name}'{nearest(name, corpora_by_experiment)}")
+            if all(split != "dev" for _, split in config.corpora[corpora_by_experiment[name]].parts()):
+                raise ValueError(
+                    f"{key}: '{name}' is scored on dev, but corpora.{corpora_by_experiment[name]} has none: name it under files"
+                )
 
     def task(self, name: str) -> Task:
-        """A task by its name. Raises KeyError for a name that is none."""
+        """Settings of a task. Raises KeyError for an unknown name."""
         return self.tasks[name]  # type: ignore[index]
 
     def run(self, task: str, name: str) -> Run:
-        """A training by the names of its task and run. Raises KeyError for names that are none."""
+        """Settings of a training, by the names of its task and run. Raises KeyError for an unknown name."""
         return self.task(task).runs[name]  # type: ignore[index]
 
     def run_of(self, recipe: str) -> tuple[str, str]:

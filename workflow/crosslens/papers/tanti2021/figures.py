@@ -28,7 +28,7 @@ Languages = Mapping[str, Mapping[str, str]]  # code -> name, family and genus of
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: title; languages; tasks; wiki, the corpus of paragraphs."""
+    """A figure. settings: title; languages, code -> name, family and genus; tasks; wiki, key of the corpus of paragraphs."""
     if name == "figure2":
         return key(settings["languages"], settings["tasks"], settings["title"])
     points = pd.concat([parquet.read(path).to_pandas() for _, _, path in inputs.by_seed("projection")])
@@ -38,27 +38,36 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: Languages, title: str) -> Figure:
-    """Six panels. points: recipe, corpus (target, wiki), x, y, label, language; scores: `named` records."""
+    """Figures 3 to 6: six panels, a row for labels and for each corpus's languages, a column a model.
+
+    points: recipe, corpus (target, wiki), x, y, label, language; scores: `named` records; languages: code -> name, family and
+    genus.
+    """
     task, runs = FIGURES[name]
     units, label = UNITS[task]
-    of = families(languages)
-    names = {code: languages[code]["name"] for code in of}
+    families_by_code = families(languages)
+    names = {code: languages[code]["name"] for code in families_by_code}
     rows, letters = [], iter("abcdef")
     for clusters in PANELS:
-        corpus, seen = ("wiki", "paragraphs") if clusters == "language, wiki" else ("target", units)
+        corpus, units_shown = ("wiki", "paragraphs") if clusters == "language, wiki" else ("target", units)
         item, by, head = ("task", "label", "task") if clusters == "labels" else (clusters, "language", "language")
-        drawn = []
+        row_panels = []
         for run in runs:
             here = where(points, recipe=recipe_name(task, run), corpus=corpus)
-            shown = ((clusters, V_PAPER), (clusters, V_CHANCE), (item, ACCURACY), (item, PAPER))
-            values = [_percent(where(scores, recipe=recipe_name(task, run), item=of, definition=how)) for of, how in shown]
-            heading = f"({next(letters)}) {CAPTIONS[run]}: {seen} by {label if by == 'label' else 'language'}"
-            scored = "V {} (chance {}); {head} head: accuracy {}, F1 {}".format(*values, head=head)
-            drawn.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), f"{heading}\n{scored}"))
+            places = ((clusters, V_PAPER), (clusters, V_CHANCE), (item, ACCURACY), (item, PAPER))
+            values = [
+                _percent(where(scores, recipe=recipe_name(task, run), item=scored_item, definition=definition))
+                for scored_item, definition in places
+            ]
+            heading = f"({next(letters)}) {CAPTIONS[run]}: {units_shown} by {label if by == 'label' else 'language'}"
+            scores_line = "V {} (chance {}); {head} head: accuracy {}, F1 {}".format(*values, head=head)
+            row_panels.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), f"{heading}\n{scores_line}"))
         if by == "label":
-            rows.append(Row(drawn, {tag: tag for tag in sorted(LABELS[task])}, marks(sorted(LABELS[task]))))
+            rows.append(Row(row_panels, {tag: tag for tag in sorted(LABELS[task])}, marks(sorted(LABELS[task]))))
         else:
-            rows.append(Row(drawn, names, {code: FAMILY_MARKS[family] for code, family in of.items()}, apart=True))
+            rows.append(
+                Row(row_panels, names, {code: FAMILY_MARKS[family] for code, family in families_by_code.items()}, apart=True)
+            )
     seeds = sorted({int(seed) for seed in scores["seed"].dropna()})
     paper = "chunks of bare tags, compare accuracy" if task == "pos" else "classes predicted but never true count as 0"
     caption = CAPTION.format(paper=paper, seeds=", ".join(map(str, seeds)), seed=seeds[0])
@@ -66,7 +75,7 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
 
 
 def key(languages: Languages, tasks: Sequence[str], title: str) -> Figure:
-    """Figure 2: the marks of families, with their languages, and of each task's labels."""
+    """Figure 2: the marks of families with their languages, and the marks of each task's labels."""
     members: dict[str, list[str]] = {}
     for code, family in families(languages).items():
         members.setdefault(family, []).append(languages[code]["name"])

@@ -1,7 +1,7 @@
-"""tanti2021: what the fall of language identification after fine-tuning is made of (docs/findings.md).
+"""tanti2021: parts of the fall of language identification after fine-tuning (docs/findings.md).
 
-One row a number that stands on one definition or setting, before and after: the metric, the learning rate of the head, the frozen
-encoder's dropout, classes that the truth lacks, adversaries, and the scale of the entropy objective.
+One row for each number that depends on one definition or setting, before and after: the metric, the learning rate of the head,
+the frozen encoder's dropout, classes that the truth lacks, adversaries, and the scale of the entropy objective.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -33,10 +33,10 @@ Lines = Iterator[dict[str, Any]]
 
 
 def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
-    """The table in percent: a row a part, task, item and setting; columns before, after and difference.
+    """The table in percent: a row for each part, task, item and setting; columns before, after and difference.
 
-    settings: runs, those that are configured, by task; target, the corpus of pos; wiki, that of paragraphs; languages, classes of
-    the language heads; weights, of the entropy term by task.
+    settings: runs, the configured ones by task; target, key of the corpus of pos; wiki, key of that of paragraphs; languages,
+    classes of the language heads; weights, of the entropy term by task.
     """
     scores, runs = named(inputs.records(), settings["wiki"]), settings["runs"]
     lines = [*_metric(inputs, settings)] if "pos" in runs else []
@@ -47,7 +47,7 @@ def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
 
 
 def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> Lines:
-    """Cells of a row: before, after, and the difference. before, after: records of the same definition, one a seed."""
+    """Cells of a row: before, after, and the difference. before, after: records of one definition, a row a seed."""
     numbers = {"before": cells.cell(before), "after": cells.cell(after), "difference": cells.difference(before, after)}
     for column, cell in numbers.items():
         if cell["here"] is not None:
@@ -58,18 +58,24 @@ def _pair(
     part: str, scores: pd.DataFrame, task: str, item: str, definition: str, setting: str = "", *,
     runs: tuple[str, str] = TUNED, head: str = "language",
 ) -> Lines:  # fmt: skip
-    """A row of two runs under a definition. setting: said before the definition; head: of the language items."""
+    """A row of two runs under a definition.
+
+    setting: printed before the definition; runs: the run before and the run after; head: that the language items are scores of.
+    """
     recorded = item.replace("language", head, 1)
     before, after = (cells.where(scores, recipe=recipe_name(task, run), item=recorded, definition=definition) for run in runs)
     return _row(part, task, item, f"{setting}: {definition}" if setting else definition, before, after)
 
 
 def _metric(inputs: Inputs, settings: Settings) -> Lines:
-    """The same predictions under metrics that differ in one thing: the unit (chunk or word), and classes that collapse."""
+    """Language identification by the same predictions under several metrics.
+
+    Each differs from the next in one thing: the unit, chunk or word, or the classes that collapse.
+    """
     languages = settings["languages"]
     kinds = chunk_types(languages)
     second_letters = np.array([sorted(set(kinds)).index(kind) for kind in kinds])
-    union, true = partial(macro_f1, classes="union"), partial(macro_f1, classes="true")
+    union, of_truth = partial(macro_f1, classes="union"), partial(macro_f1, classes="true")
     predictions = [(recipe, seed, parquet.read(path).to_pandas()) for recipe, seed, path in inputs.by_seed("predictions")]
 
     def words(gold: np.ndarray, predicted: np.ndarray, rows: np.ndarray, n: int) -> Counts:
@@ -79,16 +85,16 @@ def _metric(inputs: Inputs, settings: Settings) -> Lines:
         "chunks, codes collapsed by their second letter: as published": (partial(chunk_counts, labels=languages), union),
         "chunks, whole codes": (partial(chunk_counts, labels=[f"I-{code}" for code in languages]), union),
         "words, codes collapsed by their second letter": (
-            lambda gold, predicted, rows, n: words(second_letters[gold], second_letters[predicted], rows, n), true),
-        "words, whole codes": (words, true),
+            lambda gold, predicted, rows, n: words(second_letters[gold], second_letters[predicted], rows, n), of_truth),
+        "words, whole codes": (words, of_truth),
         "words, accuracy": (words, accuracy),
     }  # fmt: skip
     for item in LANGUAGE_ITEMS:
         for metric, (count, score) in metrics.items():
             values: dict[str, list[dict[str, float]]] = {recipe_name("pos", run): [] for run in TUNED}
             for recipe, seed, table in predictions:
-                own = (table["corpus"] == settings["target"]) == (item == LANGUAGE_ITEMS[0])
-                part = table[(table["head"] == "language") & own]
+                of_item = (table["corpus"] == settings["target"]) == (item == LANGUAGE_ITEMS[0])
+                part = table[(table["head"] == "language") & of_item]
                 labelled = flattened(part["gold"].tolist(), part["predicted"].tolist())
                 sample = Sample.of(text_ids(part["id"].tolist()), part["language"].to_numpy())
                 value, low, high = score_interval(count(*labelled, len(part)), score, sample)
@@ -97,7 +103,7 @@ def _metric(inputs: Inputs, settings: Settings) -> Lines:
 
 
 def _head_rate(scores: pd.DataFrame, runs: Settings) -> Lines:
-    """The same encoders under language heads that differ in their learning rate only, and under a converged probe."""
+    """Scores of the same encoders under language heads that differ in their learning rate only, and under a converged probe."""
     heads = sorted({item.split(",")[0] for item in scores["item"] if item.startswith("language ")})
     for task in runs:
         for item in LANGUAGE_ITEMS:
@@ -111,18 +117,18 @@ def _head_rate(scores: pd.DataFrame, runs: Settings) -> Lines:
 
 
 def _dropout(scores: pd.DataFrame, runs: Settings) -> Lines:
-    """The same recipes and seeds with the frozen encoder's dropout off and on while heads train on it."""
+    """Scores of the same recipes and seeds with the frozen encoder's dropout off and on while heads are trained."""
     for task in runs:
         seeds = cells.where(scores, recipe=recipe_name(task, "frozen_dropout"))["seed"].unique()
         paired = scores[scores["seed"].isin(seeds)]
         for item in ("task", *LANGUAGE_ITEMS) if len(seeds) else ():
             for definition in (PAPER, ACCURACY):
-                for setting, both in (("off", TUNED), ("on", ("frozen_dropout", "finetuned_dropout"))):
-                    yield from _pair("dropout of the frozen encoder", paired, task, item, definition, setting, runs=both)
+                for setting, pair in (("off", TUNED), ("on", ("frozen_dropout", "finetuned_dropout"))):
+                    yield from _pair("dropout of the frozen encoder", paired, task, item, definition, setting, runs=pair)
 
 
 def _absent_classes(scores: pd.DataFrame, runs: Settings) -> Lines:
-    """XNLI: the same predictions with and without classes that the truth lacks, and the ceiling that these leave."""
+    """XNLI: scores with and without classes that the truth lacks, and the highest score that these leave."""
     for definition in (PAPER, CEILING, MACRO_F1, ACCURACY) if "nli" in runs else ():
         yield from _pair("absent classes", scores, "nli", LANGUAGE_ITEMS[0], definition)
 
@@ -130,14 +136,14 @@ def _absent_classes(scores: pd.DataFrame, runs: Settings) -> Lines:
 def _adversaries(scores: pd.DataFrame, task: str, runs: Collection[str]) -> Lines:
     """Without an adversary (before) and with each (after): gradient reversal, equation 1, and the entropy itself."""
     plain = "no_adversary" if "no_adversary" in runs else "finetuned"
-    shown = [("task", TRANSFER), *product(LANGUAGE_ITEMS, (ACCURACY, PROBE_ACROSS, PROBE_WITHIN))]
+    places = [("task", TRANSFER), *product(LANGUAGE_ITEMS, (ACCURACY, PROBE_ACROSS, PROBE_WITHIN))]
     for run, name in ADVERSARIES.items():
-        for item, definition in shown if run in runs else ():
+        for item, definition in places if run in runs else ():
             yield from _pair("adversaries", scores, task, item, definition, name, runs=(plain, run))
 
 
 def _objective(inputs: Inputs, task: str, weight: float) -> Lines:
-    """What equation 1 adds to the loss: the share of its weighted term in the last epoch of the task's stage."""
+    """The share of the loss that is the weighted term of equation 1, in the last epoch of the task."""
     shares = []
     for recipe, _, path in inputs.by_seed("history"):
         if recipe == recipe_name(task, "entropy_maximisation"):

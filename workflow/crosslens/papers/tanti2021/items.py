@@ -1,4 +1,4 @@
-"""tanti2021: its tables and figures, each with what it needs and how the report describes it."""
+"""tanti2021: the tables and figures, each with its needs and the settings of its module."""
 
 from collections.abc import Collection, Iterable
 from itertools import chain, product
@@ -22,19 +22,21 @@ SINGLE = {"table3": "Student's t over the k-means runs", "epochs": "none"}
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     paper = section(config)
-    made = {name: _table(name, config) for name in TABLES}
-    made["findings"] = _findings(config)
+    items_by_name = {name: _table(name, config) for name in TABLES}
+    items_by_name["findings"] = _findings(config)
     grid = paper.search.model_dump(exclude={"experiments", "trials", "trials_per_job", "seed"})
-    used = {task: {run: paper.run(task, run).model_dump() for run in PAPER_RUNS} for task in paper.tasks}
-    made["table4"] = _item("table4", config, "search", settings={"search": grid}, decimals=None)
-    made["table5"] = _item("table5", config, "search", settings={"tasks": used}, decimals=None)
+    chosen = {task: {run: paper.run(task, run).model_dump() for run in PAPER_RUNS} for task in paper.tasks}
+    items_by_name["table4"] = _item("table4", config, "search", settings={"search": grid}, decimals=None)
+    items_by_name["table5"] = _item("table5", config, "search", settings={"tasks": chosen}, decimals=None)
     if paper.search.experiments:
-        made["table5_search"] = _search(config)
-    made |= {name: _released(name, kind, config) for name, kind in (("languages", "classification"), ("epochs", "history"))}
-    made["dataset_sizes"] = _sizes(config)
-    made["figure2"] = _item("figure2", config, "figures", settings=_drawn("figure2", config))
-    made |= {name: _figure(name, config) for name, (task, _) in FIGURES.items() if task in paper.tasks}
-    return {name: made[name] for name in captions.items(PAPER) if name in made}
+        items_by_name["table5_search"] = _search(config)
+    items_by_name |= {
+        name: _released(name, kind, config) for name, kind in (("languages", "classification"), ("epochs", "history"))
+    }
+    items_by_name["dataset_sizes"] = _sizes(config)
+    items_by_name["figure2"] = _item("figure2", config, "figures", settings=_figure_settings("figure2", config))
+    items_by_name |= {name: _figure(name, config) for name, (task, _) in FIGURES.items() if task in paper.tasks}
+    return {name: items_by_name[name] for name in captions.items(PAPER) if name in items_by_name}
 
 
 def _item(name: str, config: Config, module: str, *, needs: tuple[Need, ...] = (), **fields: Any) -> Item:
@@ -49,11 +51,14 @@ def _item(name: str, config: Config, module: str, *, needs: tuple[Need, ...] = (
         "first": config.seeds[0],
     }
     single = SINGLE.get(name, "the jackknife over texts")
-    return captions.made(PAPER, name, module, values=values, single=single, needs=needs, **fields)
+    return captions.captioned(PAPER, name, module, values=values, single=single, needs=needs, **fields)
 
 
 def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Iterable[str] | None = None) -> tuple[Need, ...]:
-    """Kinds of measures, or files, of runs as far as they are configured, all their seeds."""
+    """Needs of kinds of measures, or of files of trainings, of the configured ones among some runs, with all their seeds.
+
+    tasks: None, all tasks.
+    """
     paper = section(config)
     return tuple(
         Need(kind, recipe_name(task, run), tuple(paper.run(task, run).seeds or config.seeds))
@@ -63,7 +68,7 @@ def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Ite
 
 
 def _shared(runs: Collection[str], config: Config) -> dict[str, Any]:
-    """Settings of every item with scores: which of some runs are configured, by task, and the corpus of paragraphs."""
+    """Settings that every item with scores has: the configured ones among some runs, by task, and the corpus of paragraphs."""
     paper = section(config)
     configured = {task: [run for run in settings.runs if run in runs] for task, settings in paper.tasks.items()}
     return {"runs": configured, "wiki": paper.language_corpus}
@@ -91,12 +96,12 @@ def _findings(config: Config) -> Item:
 
 
 def _search(config: Config) -> Item:
-    paper, jobs, shown = section(config), trials(config), {}
+    paper, jobs, settings_by_trial = section(config), trials(config), {}
     for trial in chain.from_iterable(jobs.values()):
         task, run = paper.run_of(trial.name)
-        shown[trial.name] = {"task": task, "run": run, "trial": trial.name.rpartition("/")[2]} | trial.trial
+        settings_by_trial[trial.name] = {"task": task, "run": run, "trial": trial.name.rpartition("/")[2]} | trial.trial
     needs = tuple(Need("classification", job, (config.seeds[0],)) for job in jobs)
-    settings = {"trials": shown, "select_by": paper.training.select_by, "wiki": paper.language_corpus}
+    settings = {"trials": settings_by_trial, "select_by": paper.training.select_by, "wiki": paper.language_corpus}
     return _item("table5_search", config, "search", needs=needs, settings=settings, decimals=None, searched=True)
 
 
@@ -109,24 +114,26 @@ def _released(name: str, kind: str, config: Config) -> Item:
 def _sizes(config: Config) -> Item:
     paper = section(config)
     corpora = [*(task.corpus for task in paper.tasks.values()), paper.language_corpus]
-    drawn = {task: draws_name(task) for task in paper.tasks}
+    draws_by_task = {task: draws_name(task) for task in paper.tasks}
     settings = {
         "corpora": {corpus: config.corpora[corpus].model_dump() for corpus in corpora},
-        "draws": {task: {"name": name} | draws(config)[name].model_dump(include={"corpora"}) for task, name in drawn.items()},
+        "draws": {
+            task: {"name": name} | draws(config)[name].model_dump(include={"corpora"}) for task, name in draws_by_task.items()
+        },
         "drop_unknown": config.readings[paper.reading].drop_unknown,
     }
-    reads: dict[str, Any] = {"corpora": tuple(corpora), "draws": tuple(drawn.values())}
-    return _item("dataset_sizes", config, "sizes", settings=settings, decimals=None, **reads)
+    folders: dict[str, Any] = {"corpora": tuple(corpora), "draws": tuple(draws_by_task.values())}
+    return _item("dataset_sizes", config, "sizes", settings=settings, decimals=None, **folders)
 
 
 def _figure(name: str, config: Config) -> Item:
     task, runs = FIGURES[name]
     needs = _needs(["classification", "clusters"], runs, config, [task])
     needs += tuple(Need("projection", recipe_name(task, run), (config.seeds[0],)) for run in runs)
-    return _item(name, config, "figures", needs=needs, settings=_drawn(name, config))
+    return _item(name, config, "figures", needs=needs, settings=_figure_settings(name, config))
 
 
-def _drawn(name: str, config: Config) -> dict[str, Any]:
+def _figure_settings(name: str, config: Config) -> dict[str, Any]:
     paper, table = section(config), languages_table()
     item = captions.items(PAPER)[name]
     return {

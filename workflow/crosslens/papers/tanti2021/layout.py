@@ -1,4 +1,4 @@
-"""tanti2021: names of what its tables and figures show.
+"""tanti2021: names in the tables and figures.
 
 Tanti, van der Plas, Borg and Gatt (2021), On the language-specificity of multilingual BERT and the impact of fine-tuning.
 Each score stands under the definition of the authors' code (`paper`) and under the usual ones.
@@ -24,7 +24,7 @@ IN_RECORDS = {
 
 TASKS = {"pos": "UDPOS", "nli": "XNLI"}
 LABELS = {"pos": UPOS, "nli": NLI}
-UNITS: dict[str, Literal["word", "text"]] = {"pos": "word", "nli": "text"}  # what has a label
+UNITS: dict[str, Literal["word", "text"]] = {"pos": "word", "nli": "text"}  # units that have labels
 RUNS = {
     "frozen": "Init.",
     "finetuned": "Fine-T.",
@@ -45,7 +45,7 @@ SEARCHED = {
     "batch": "minibatch_size",
     "head_rate": "postencoder_learning_rate",
 }
-"""Hyperparameter here -> in the authors' code, by whose alphabet the values of a set are drawn."""
+"""Hyperparameter -> its name in the authors' code, in whose alphabetical order the values of a set are drawn."""
 CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
             "entropy_maximisation": "entropy maximisation"}  # fmt: skip
 
@@ -54,12 +54,12 @@ SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "L
 ADVERSARY_ROWS = {"Adversary (Wiki validation)": "adversary, wiki"}
 CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
 PANELS = {"labels": "{} labels", "language, target": "{} languages", "language, wiki": "Wikipedia languages"}
-"""Of figures 3 to 6: item of the records -> name in their captions, of a task."""
+"""Item of the records -> name in the captions of figures 3 to 6, with the task in braces."""
 SPELLING = "spelling"  # a baseline in the place of a run: it sees no encoder
 
 
 class TableOf(NamedTuple):
-    """Which rows and runs a table shows, for both tasks; runs beyond the printed ones are controls."""
+    """Rows and runs of a table, for both tasks; runs that are not printed are controls."""
 
     rows: dict[str, str]
     runs: tuple[str, ...]
@@ -83,17 +83,17 @@ FIGURES = {
 
 
 def recipe_name(task: str, run: str) -> str:
-    """Name of a training, which its records carry."""
+    """Name of a training, which stands in its records."""
     return f"tanti2021/{task}/{run}"
 
 
 def column(task: str, run: str) -> str:
-    """A training as the paper's tables head it: UDPOS Fine-T."""
+    """Name of a training in the column heads of the tables: UDPOS Fine-T."""
     return f"{TASKS[task]} {RUNS[run]}"
 
 
 def metric(definition: str) -> str:
-    """What is measured, of a definition: macro F1, accuracy, V-measure, ..."""
+    """Metric of a definition: macro F1, accuracy, V-measure, ..."""
     kinds: Mapping[str, str] = {
         "macro F1": "macro F1", "micro F1": "micro F1", "accuracy": "accuracy", "V-measure": "V-measure",
         "mutual information": "adjusted mutual information", "cut": "share cut",

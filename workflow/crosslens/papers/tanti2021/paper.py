@@ -1,4 +1,4 @@
-"""tanti2021: what it trains, measures and shows. See crosslens.reports.paper."""
+"""tanti2021: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import Paper
 
-DEFINITIONS = {  # unit -> of the scores of every head, of the task's, of language heads
+DEFINITIONS = {  # unit -> definitions of the scores of every head, of the task's head alone, of language heads alone
     "word": ((scores.CHUNK_MACRO_F1, scores.MACRO_F1, scores.ACCURACY), (scores.CHUNK_MICRO_F1, scores.TRANSFER), ()),
     "text": ((scores.UNION_F1, scores.MACRO_F1, scores.ACCURACY), (scores.TRANSFER,), (scores.CEILING,)),
 }
@@ -21,7 +21,7 @@ CUT = {"word": (scores.CUT_TEXTS, scores.CUT_WORDS), "text": (scores.CUT_TEXTS,)
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Those of the configuration, unless a training names its own; a trial has the first."""
+    """Seeds of a recipe: those of the configuration, unless the training names its own; the first for a trial."""
     if recipe.trial:
         return (config.seeds[0],)
     task, run = section(config).run_of(recipe.name)
@@ -29,10 +29,10 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """See Paper."""
+    """Settings of the measures of a recipe, by kind."""
     paper = section(config)
     heads = [TASK] if recipe.trial else list(recipe.heads)
-    found: dict[str, dict[str, Any]] = {
+    settings: dict[str, dict[str, Any]] = {
         "classification": {
             "labels": {head: recipe.heads[head].labels for head in heads},
             "definitions": {head: definitions(head, recipe.units.unit) for head in heads},
@@ -40,10 +40,10 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
         }
     }
     if recipe.trial:
-        return found
+        return settings
     target, paragraphs = paper.task(str(recipe.task)).corpus, paper.language_corpus
     corpora = {"target": target, "paragraphs": paragraphs}
-    return found | {
+    return settings | {
         "adversary": {"head": LANGUAGE},
         "clusters": {"corpora": [target, paragraphs]} | paper.clustering.model_dump(exclude={"points_per_language"}),
         "probes": corpora | paper.probe.model_dump(),
@@ -53,10 +53,10 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
 
 
 def definitions(head: str, unit: str) -> list[str]:
-    """Of a head's scores; what is cut stands beside the task's and the language head's."""
-    every, of_task, of_language = DEFINITIONS[unit]
+    """Definitions of a head's scores; shares of cut texts and words stand beside those of the task's and the language head."""
+    of_every_head, of_task_head, of_language_head = DEFINITIONS[unit]
     cut = CUT[unit] if head in (TASK, LANGUAGE) else ()
-    return [*every, *(of_task if head == TASK else of_language), *cut]
+    return [*of_every_head, *(of_task_head if head == TASK else of_language_head), *cut]
 
 
 PAPER = Paper(

@@ -1,4 +1,4 @@
-"""The trainings of tanti2021."""
+"""tanti2021: the trainings, and the trials of the random search."""
 
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -21,35 +21,37 @@ def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as tanti2021/pos/finetuned."""
     tasks = section(config).tasks
     return {
-        recipe_name(task, name): _recipe(task, name, run, config) for task, of in tasks.items() for name, run in of.runs.items()
+        recipe_name(task, name): _recipe(task, name, run, config)
+        for task, settings in tasks.items()
+        for name, run in settings.runs.items()
     }
 
 
 @once
 def trials(config: Config) -> dict[str, list[Recipe]]:
-    """Trials of the random search by job, which is named after the first, such as tanti2021/pos/finetuned/trials03.
+    """Trials of the random search by job, which is named after its first trial, such as tanti2021/pos/finetuned/trials03.
 
-    With seed 0 and table 4's grid they are the authors' own 20 sets, in their order, alike for both tasks: each value is drawn by
-    itself, and a set that there is already again (bin/random_parameter_space_generator.py:195-249).
+    With seed 0 and table 4's grid they are the authors' own 20 sets, in the authors' order, the same for both tasks: each value
+    is drawn by itself, and a set that was drawn before is drawn again (bin/random_parameter_space_generator.py:195-249).
     """
-    search, found = section(config).search, dict[str, list[Recipe]]()
+    search, trials_by_job = section(config).search, dict[str, list[Recipe]]()
     for experiment in search.experiments:
         task, name = experiment.split("/")
         run = section(config).tasks[task].runs[name]  # type: ignore[index]
         grid = {key: getattr(search, key) for key in SEARCHED if getattr(run, key) is not None}
-        most = min(search.trials, prod(len(set(values)) for values in grid.values()))
-        random, drawn = Random(search.seed), dict[tuple[float, ...], None]()
-        while len(drawn) < most:
-            drawn.setdefault(tuple(random.choice(values) for values in grid.values()))
-        for number, values in enumerate(drawn):
+        number_of_sets = min(search.trials, prod(len(set(values)) for values in grid.values()))
+        random, sets = Random(search.seed), dict[tuple[float, ...], None]()
+        while len(sets) < number_of_sets:
+            sets.setdefault(tuple(random.choice(values) for values in grid.values()))
+        for number, values in enumerate(sets):
             job = f"{recipe_name(task, name)}/trials{number - number % search.trials_per_job:02d}"
             trial = _trial(f"{job}/trial{number:02d}", task, run, dict(zip(grid, values, strict=True)), config)
-            found.setdefault(job, []).append(trial)
-    return found
+            trials_by_job.setdefault(job, []).append(trial)
+    return trials_by_job
 
 
 def _recipe(task: str, name: str, run: Run, config: Config) -> Recipe:
-    """The task, then language heads on the encoder as the task left it."""
+    """A training: the task, then language heads on the encoder as the task left it."""
     training = section(config).training
     rates = {LANGUAGE: run.language_head_rate or run.head_rate}
     rates |= {f"{LANGUAGE} {rate:.0e}": rate for rate in training.language_head_rates}
@@ -69,22 +71,22 @@ def _recipe(task: str, name: str, run: Run, config: Config) -> Recipe:
 
 
 def _trial(name: str, task: str, run: Run, values: dict[str, float], config: Config) -> Recipe:
-    """The task alone with other hyperparameters.
+    """A trial: the task alone, with other hyperparameters.
 
-    Departure that is the paper's: dev is multilingual, so that the search is not strictly zero-shot.
+    The paper departs from zero-shot transfer here: the development data are multilingual.
     """
     run = run.model_copy(update=values)
     *before, main = _task_stages(task, run, config)
-    developed = [language for language, split in config.corpora[section(config).task(task).corpus].parts() if split == "dev"]
+    dev_languages = [language for language, split in config.corpora[section(config).task(task).corpus].parts() if split == "dev"]
     return Recipe(
         name=name, trial=values, keeps_weights=False,
         stages=(*before, main.model_copy(update={"watch": ()})),
-        scores=(Score(head=TASK, data=_texts(task, config, "dev", developed)),), **_shared(task, run, [LANGUAGE], config),
+        scores=(Score(head=TASK, data=_texts(task, config, "dev", dev_languages)),), **_shared(task, run, [LANGUAGE], config),
     )  # fmt: skip
 
 
-def _shared(task: str, run: Run, languages: Iterable[str], config: Config) -> dict[str, Any]:
-    """What a training and the trials for it have alike. languages: names of heads for languages, beside the task's."""
+def _shared(task: str, run: Run, language_heads: Iterable[str], config: Config) -> dict[str, Any]:
+    """Fields that a training and its trials have in common. language_heads: names of the heads beside the task's."""
     paper = section(config)
     settings, dropout = paper.task(task), run.encoder_dropout_when_frozen
     language_head = LinearHead(learns=LANGUAGE, labels=_paragraphs(config, "train").languages)
@@ -96,14 +98,14 @@ def _shared(task: str, run: Run, languages: Iterable[str], config: Config) -> di
         "reading": paper.reading,
         "units": Units(unit=UNITS[task], state=settings.state, segments=settings.segments),
         "edit": Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
-        "heads": {TASK: LinearHead(labels=LABELS[task]), **dict.fromkeys(languages, language_head)},
+        "heads": {TASK: LinearHead(labels=LABELS[task]), **dict.fromkeys(language_heads, language_head)},
         "init_sd": run.init_sd,
         **({} if dropout is None else {"encoder_dropout_when_frozen": dropout}),
     }
 
 
 def _texts(task: str, config: Config, split: Split, languages: Sequence[str] = ()) -> Data:
-    """Texts of the task; languages (): the source's."""
+    """Texts of the task. languages: (), the source language."""
     paper = section(config)
     return Data(corpus=paper.task(task).corpus, split=split, languages=tuple(languages) or (paper.source_language,))
 
@@ -114,7 +116,7 @@ def _paragraphs(config: Config, split: Split) -> Data:
 
 
 def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:
-    """The task's stage; before it that of an adversary that knows the languages before the encoder moves."""
+    """The task's stage; before it, if adversary_epochs are configured, one that trains the adversary alone."""
     adversarial = run.reversal is not None or run.uniformity is not None
     adversary_rate = run.adversary_rate or run.head_rate
     watch = (Score(head=LANGUAGE, data=_paragraphs(config, "validation")),) if adversarial else ()
@@ -137,12 +139,12 @@ def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:
 
 
 def _phases(task: str, run: Run, config: Config) -> tuple[Phase, ...]:
-    """The objective of a run, composed of terms (tanti2021, section 3)."""
-    trained = (ENCODER,) if run.encoder_rate else ()
+    """Phases of a run: its objective, composed of terms (tanti2021, section 3)."""
+    encoder = (ENCODER,) if run.encoder_rate else ()
     texts, paragraphs = _texts(task, config, "train"), _paragraphs(config, "train")
     if run.reversal is not None:
         terms = Term(head=TASK, data=texts), Term(head=LANGUAGE, data=paragraphs, reversal=run.reversal)
-        return (Phase(terms=terms, update=(*trained, TASK, LANGUAGE)),)
+        return (Phase(terms=terms, update=(*encoder, TASK, LANGUAGE)),)
     if run.uniformity is not None:
         # The language head learns first, alone; then the encoder learns to make its output uniform (the head does not move).
         # Authors' code: lang_ent_max_tag/model.py, 888-893; training_process.py, 134-137.
@@ -151,13 +153,13 @@ def _phases(task: str, run: Run, config: Config) -> tuple[Phase, ...]:
         uniform = Term(head=LANGUAGE, data=paragraphs, loss=loss, weight=run.uniformity)
         return (
             Phase(terms=(Term(head=LANGUAGE, data=paragraphs),), update=(LANGUAGE,), at_most=texts),
-            Phase(terms=(label, uniform), update=(*trained, TASK)),
+            Phase(terms=(label, uniform), update=(*encoder, TASK)),
         )
-    return (Phase(terms=(Term(head=TASK, data=texts),), update=(*trained, TASK)),)
+    return (Phase(terms=(Term(head=TASK, data=texts),), update=(*encoder, TASK)),)
 
 
 def _language_stage(name: str, head: str, rate: float, epochs: int, run: Run, config: Config, **options: Any) -> Stage:
-    """A new head for languages learns alone, on the encoder as it is."""
+    """A stage that trains a new head for languages alone, on the encoder as it is."""
     return Stage(
         name=name,
         phases=(Phase(terms=(Term(head=head, data=_paragraphs(config, "train")),), update=(head,)),),

@@ -1,4 +1,4 @@
-"""tanti2021: records under the paper's own names."""
+"""tanti2021: records under the names of the paper."""
 
 import pandas as pd
 
@@ -6,12 +6,15 @@ from crosslens.papers.tanti2021.layout import IN_RECORDS, SPELLING, recipe_name
 
 
 def named(records: pd.DataFrame, wiki: str) -> pd.DataFrame:
-    """Records over all languages, items and definitions by the paper's names; wiki: the corpus of paragraphs."""
-    named = records[records["language"] == "all"].reset_index(drop=True)
-    where = (named["corpus"] == wiki).map({True: ", wiki", False: ", target"})
-    languages = named["item"].str.startswith("language")
-    named["item"] = named["item"].where(~languages, named["item"] + where)
-    named.loc[named["measure"] == "adversary", "item"] = "adversary, wiki"
-    named["definition"] = named["definition"].replace(IN_RECORDS)
-    named.loc[named["measure"] == SPELLING, "recipe"] = named["task"].map(lambda task: recipe_name(task, SPELLING))
-    return named
+    """Records over all languages, with items and definitions by the paper's names.
+
+    records: of measures, one row a score; wiki: key of the corpus of paragraphs.
+    """
+    renamed = records[records["language"] == "all"].reset_index(drop=True)
+    suffix = (renamed["corpus"] == wiki).map({True: ", wiki", False: ", target"})
+    languages = renamed["item"].str.startswith("language")
+    renamed["item"] = renamed["item"].where(~languages, renamed["item"] + suffix)
+    renamed.loc[renamed["measure"] == "adversary", "item"] = "adversary, wiki"
+    renamed["definition"] = renamed["definition"].replace(IN_RECORDS)
+    renamed.loc[renamed["measure"] == SPELLING, "recipe"] = renamed["task"].map(lambda task: recipe_name(task, SPELLING))
+    return renamed

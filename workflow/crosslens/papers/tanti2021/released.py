@@ -1,6 +1,6 @@
-"""tanti2021: what the authors released beside the paper, next to ours: scores by language, and validation by epoch.
+"""tanti2021: numbers that the authors released beside the paper, next to ours: scores by language, and validation by epoch.
 
-Their numbers are those of mtanti/mbert-language-specificity at 7b64d0a; resources/published names the file of each.
+The numbers are those of mtanti/mbert-language-specificity at 7b64d0a; resources/published names the file of each.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from crosslens.reports import cells
 from crosslens.storage.seals import verified
 
 F1, NATS = "macro F1", "mean over words or texts, in nats"
-STAGES = ("task", "language")  # of a training, named after the head that learns in it and is validated
+STAGES = ("task", "language")  # of a training; each has the name of the head that it trains and validates
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -32,9 +32,9 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: cells.Published) -> Iterator[dict[str, Any]]:
-    """A row for each language that is tested: scores of the task in it, in percent.
+    """A row for each tested language: scores of the task in it, in percent.
 
-    The authors score the texts of a language by themselves (experiments/fine_tune_tag/evaluate.py:413-431), as records do.
+    The authors score the texts of each language separately (experiments/fine_tune_tag/evaluate.py:413-431), as records do.
     """
     scores = records[(records["item"] == "task") & (records["language"] != "all") & (records["measure"] == "score")]
     scores = scores.assign(definition=scores["definition"].replace(IN_RECORDS))
@@ -47,7 +47,10 @@ def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: ce
 
 
 def validation(histories: Iterable[tuple[str, int, Path]], columns: Mapping[str, str]) -> dict[tuple[str, str], pd.DataFrame]:
-    """(row, column) of `epochs` -> scores on held-out texts, a row a seed. histories: recipe, seed and history.csv of each."""
+    """(row, column) of `epochs` -> scores on held-out texts, a row a seed.
+
+    histories: recipe, seed and history.csv of each training; columns: recipe -> its name in tables.
+    """
     scores: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for recipe, seed, path in histories:
         history = pd.read_csv(verified(path))
@@ -63,16 +66,16 @@ def by_epoch(
 ) -> Iterator[dict[str, Any]]:
     """A row for each head that is validated after each epoch, 0 before the first; scores in percent, entropies in nats.
 
-    scores: see `validation`, of a definition. The authors' stand beside the paper's definition, in lines of their own where ours
-    have another. Of entropies and adversaries no history here has any.
+    scores: of `validation`, under `definition`. The authors' values stand beside the paper's definition, or in lines of their
+    own where ours have another definition. Our histories have no entropies and no scores of adversaries.
     """
     rows = cells.where(published.table, item="epochs")
     places = zip(rows["row"], rows["column"], rows["metric"], strict=True)
     for row, epoch, metric_name in dict.fromkeys([*places, *((*place, F1) for place in scores)]):
-        value, here = published.value("epochs", row, epoch, metric_name), scores.get((row, epoch))
-        if here is not None and metric_name == F1:
-            theirs = value if definition == PAPER else None
-            yield cells.line(row, epoch, F1, definition, cells.cell(here), theirs, chance=0)
+        value, scores_here = published.value("epochs", row, epoch, metric_name), scores.get((row, epoch))
+        if scores_here is not None and metric_name == F1:
+            printed = value if definition == PAPER else None
+            yield cells.line(row, epoch, F1, definition, cells.cell(scores_here), printed, chance=0)
             value = None if definition == PAPER else value
         if value is not None:
             yield cells.line(row, epoch, metric_name, PAPER if metric_name == F1 else NATS, {}, value)

@@ -1,4 +1,4 @@
-"""tanti2021: tables 4 and 5, the grid of hyperparameters, what is used of it, and what a random search finds."""
+"""tanti2021: tables 4 and 5, the grid of hyperparameters, the values that are used, and the trials of a random search."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, groupby
@@ -13,7 +13,7 @@ from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
 
-PLACES = 12  # of differences between hyperparameters, which go down to 1e-6
+PLACES = 12  # decimals of differences between hyperparameters, which go down to 1e-6
 
 HYPERPARAMETERS = {
     "init_sd": "Init. standard deviation",
@@ -22,27 +22,32 @@ HYPERPARAMETERS = {
     "encoder_rate": "mBERT learning rate",
     "reversal": "Gradient reversal lambda",
     "uniformity": "Entropy max. weighting",
-}  # name here -> name in the paper
+}
+"""Hyperparameter -> its name in the paper."""
 EXPERIMENTS = {"frozen": "frozen", "finetuned": "fine-tuned", "gradient_reversal": "grad. rev.",
                "entropy_maximisation": "ent. max."}  # fmt: skip
 """Run -> name in table 5."""
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Table 4, table 5, or table 5 as a search finds it (table5_search)."""
+    """Table 4, table 5, or the trials of the random search (table5_search).
+
+    settings: of table 4, search, hyperparameter -> values; of table 5, tasks, task -> run -> hyperparameters; of the trials,
+    trials (see `trial_lines`), select_by, the definition that selects, and wiki, key of the corpus of paragraphs.
+    """
     published = inputs.published
     if name == "table4":
         lines = grid(settings["search"], published)
     elif name == "table5":
-        lines = used(settings["tasks"], published)
+        lines = selected_values(settings["tasks"], published)
     else:
         scores = named(inputs.records(), settings["wiki"])
-        lines = searched(settings["trials"], scores, published, PAPER if settings["select_by"] == "paper" else MACRO_F1)
+        lines = trial_lines(settings["trials"], scores, published, PAPER if settings["select_by"] == "paper" else MACRO_F1)
     return cells.table([*lines], "tanti2021", name)
 
 
 def grid(search: Mapping[str, Sequence[float]], published: Published) -> Iterator[dict[str, Any]]:
-    """Table 4: a cell for each value that is searched, beside the printed one."""
+    """Table 4: a cell for each value of the grid, beside the printed one."""
     for key, name in HYPERPARAMETERS.items():
         for number in count():
             column = f"value {number + 1}"
@@ -52,7 +57,7 @@ def grid(search: Mapping[str, Sequence[float]], published: Published) -> Iterato
             yield cells.line(name, column, "search value", "", {"here": here}, printed, digits=PLACES)
 
 
-def used(tasks: Mapping[str, Mapping[str, Mapping[str, Any]]], published: Published) -> Iterator[dict[str, Any]]:
+def selected_values(tasks: Mapping[str, Mapping[str, Mapping[str, Any]]], published: Published) -> Iterator[dict[str, Any]]:
     """Table 5: a cell for each hyperparameter of each training, as it is used here and as it is printed.
 
     tasks: task -> run -> hyperparameters.
@@ -67,10 +72,10 @@ def used(tasks: Mapping[str, Mapping[str, Mapping[str, Any]]], published: Publis
                     yield cells.line(row, label, "selected value", "", {"here": value}, printed.get(key), digits=PLACES)
 
 
-def searched(
+def trial_lines(
     trials: Mapping[str, Mapping[str, Any]], scores: pd.DataFrame, published: Published, definition: str
 ) -> Iterator[dict[str, Any]]:
-    """Table 5 by search: a row a trial, the best of each experiment first, and the printed choice below.
+    """Table 5 by search: a row for each trial, the best of each experiment first, and the printed choice below.
 
     trials: name of the recipe -> task, run, trial and hyperparameters; scores: `named` records of the dev sets; definition: the
     score that selects. Beside the paper's definition stands the authors' score of the same set, where they tried it.
@@ -87,8 +92,8 @@ def searched(
             remark = "selected" if recipe == ranked[0] else ""
             for key, value in values.items():
                 yield cells.line(row, HYPERPARAMETERS[key], "trial", definition, {"here": value}, remark=remark, digits=PLACES)
-            theirs = released.get(authors_name(values))
-            yield cells.line(row, "score", "trial", definition, cells.cell(scores.loc[[recipe]]), theirs, remark)
+            authors_score = released.get(authors_name(values))
+            yield cells.line(row, "score", "trial", definition, cells.cell(scores.loc[[recipe]]), authors_score, remark)
         for key, value in printed.items():
             yield cells.line(f"{experiment}, published", HYPERPARAMETERS[key], "trial", definition, {}, value)
         if authors_name(printed) in released:
@@ -107,7 +112,7 @@ def authors_name(values: Mapping[str, float]) -> str:
 
 
 def published_run(published: Published, task: str, run: str) -> dict[str, float]:
-    """Table 5's printed choice for a training: name here -> value; empty for a control of ours."""
+    """Table 5's printed choice for a training: hyperparameter -> value; empty for our controls."""
     row = f"{TASKS[task]} {EXPERIMENTS.get(run, '-')}"
     values = {key: published.value("table5", row, name) for key, name in HYPERPARAMETERS.items()}
     return {key: value for key, value in values.items() if value is not None}

@@ -1,5 +1,5 @@
 """tanti2021: appendices A and B, the sizes of splits and samples, with an explanation of each difference from the printed ones;
-then what each language lost, and why.
+then how many texts of each language were dropped or cut, and why.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -29,15 +29,15 @@ TOKENISED = {"texts read": ("texts", "unknown"), "dropped for unknown pieces": (
 
 @dataclass(frozen=True)
 class Printed:
-    """What a corpus of the paper is (section 2, appendix A and the authors' code)."""
+    """A corpus as the paper has it (section 2, appendix A and the authors' code)."""
 
     name: str
     sources: tuple[str, ...]  # entries of resources/sources.yaml that hold it
     texts: str
     languages: int
-    points: int  # cap of appendix B for each cell
-    cell: str
-    rest: str  # what may still differ where the configuration is the paper's
+    points: int  # most points of a cell in the samples of appendix B
+    cell: str  # by what the samples are balanced
+    rest: str  # explanation of a difference where the configuration is the paper's
 
 
 PRINTED = {
@@ -59,7 +59,7 @@ PRINTED = {
 
 @dataclass(frozen=True)
 class Data:
-    """A corpus of the paper as it is configured here. draws: task -> how words are drawn, and the folder of those that were."""
+    """A corpus of the paper as it is configured here. draws: task -> settings of its draws, and the folder of the drawn words."""
 
     printed: Printed
     corpus: Corpus
@@ -67,11 +67,11 @@ class Data:
     draws: dict[str, tuple[Draw, Path]] = field(default_factory=dict)
 
     def languages(self, number: int) -> list[str]:
-        """Why there are fewer languages, or more, unless there are as many."""
+        """An explanation where there are fewer or more languages than in the paper."""
         return [f"{number} of {self.printed.languages} languages"] if number != self.printed.languages else []
 
     def source(self, split: Split) -> list[str]:
-        """Where the texts come from, unless it is where the paper's do."""
+        """An explanation where the texts do not come from the paper's source."""
         corpus, source, printed = self.corpus, self.corpus.source, self.printed.name
         if isinstance(corpus, PairCorpus) and split in ("train", "validation"):
             source, printed = corpus.distribution([split])[0], "MultiNLI 1.0"
@@ -86,16 +86,16 @@ class Data:
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A line for each size that appendices A and B print, a sample of Wikipedia for each task; then for each language.
+    """A line for each size that appendices A and B print, with a sample of Wikipedia for each task; then lines of each language.
 
     settings: corpora, key -> its configuration; draws, task -> name and corpora (key -> Draw, the task's first); drop_unknown.
     """
     data: dict[str, Data] = {}
-    for task, drawn in settings["draws"].items():
-        for corpus, (key, draw) in zip((TASKS[task], WIKIPEDIA), drawn["corpora"].items(), strict=True):
+    for task, settings_of_draws in settings["draws"].items():
+        for corpus, (key, draw) in zip((TASKS[task], WIKIPEDIA), settings_of_draws["corpora"].items(), strict=True):
             configured = TypeAdapter(Corpus).validate_python(settings["corpora"][key])
-            own = data.setdefault(corpus, Data(PRINTED[corpus], configured, inputs.tokens[key]))
-            own.draws[task] = Draw.model_validate(draw), inputs.draws[drawn["name"]] / key
+            data_of_corpus = data.setdefault(corpus, Data(PRINTED[corpus], configured, inputs.tokens[key]))
+            data_of_corpus.draws[task] = Draw.model_validate(draw), inputs.draws[settings_of_draws["name"]] / key
     texts = cells.where(inputs.published.table, item="text")
     lines: list[dict[str, Any]] = []
     for row in texts[(texts["metric"] == "size") | (texts["column"] == SAMPLE)].to_dict("records"):
@@ -119,41 +119,41 @@ def _size(row: Mapping[Any, Any], data: Data | None, drop_unknown: bool) -> Iter
             if row["metric"] == "total points":
                 yield from _lines(corpus, part, f"{points} ({task})", _sample(data, task, draw, folder, cap, points), published)
             else:
-                counted = {"here": cap, "explanation": "as configured"}
-                yield from _lines(corpus, part, f"points a {data.printed.cell} ({task})", counted, published)
+                numbers = {"here": cap, "explanation": "as configured"}
+                yield from _lines(corpus, part, f"points a {data.printed.cell} ({task})", numbers, published)
 
 
 def _lines(
-    row: str, part: str, unit: str, counted: Mapping[str, Any], published: int | None = None
+    row: str, part: str, unit: str, numbers: Mapping[str, Any], published: int | None = None
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """A size beside the printed one, why they differ, and what else was counted of it."""
-    here = counted["here"]
-    yield cells.line(row, part, unit, "", {"here": here}, published, "equal" if here == published else counted["explanation"])
+    """A size beside the printed one, why they differ, and further counts. numbers: here, explanation and the further counts."""
+    here = numbers["here"]
+    yield cells.line(row, part, unit, "", {"here": here}, published, "equal" if here == published else numbers["explanation"])
     for count in ("languages", *TOKENISED):
-        if count in counted:
-            yield cells.line(row, part, f"{unit}: {count}", "", {"here": counted[count]})
+        if count in numbers:
+            yield cells.line(row, part, f"{unit}: {count}", "", {"here": numbers[count]})
 
 
 def _split(data: Data, split: Split, drop_unknown: bool) -> dict[str, Any]:
-    """Appendix A: the size of a split after tokenising."""
-    corpus, stored = data.corpus, counts(data.tokens, split)
-    counted = _tokenised(stored.values()) | {"languages": len(stored)}
-    if not stored:
-        return counted | {"explanation": f"{split} is not configured"}
+    """Appendix A: the size of a split after tokenising, further counts, and an explanation."""
+    corpus, files = data.corpus, counts(data.tokens, split)
+    numbers = _tokenised(files.values()) | {"languages": len(files)}
+    if not files:
+        return numbers | {"explanation": f"{split} is not configured"}
     reasons = data.source(split)
     if isinstance(corpus, ParagraphCorpus):
-        reasons += data.languages(len(stored))
+        reasons += data.languages(len(files))
         if corpus.paragraphs != 5000:
             reasons.append(f"{corpus.paragraphs:,} of 5,000 paragraphs per language")
         share, printed = corpus.shares[split], 0.7 if split == "train" else 0.1
         if share != printed:
             reasons.append(f"{share:.0%} of them, not {printed:.0%}")
-        asked = len(stored) * apportion(corpus.paragraphs, corpus.shares)[split]
-        if counted["here"] < asked:
-            reasons.append(f"too little text for {asked - counted['here']:,} of {asked:,} paragraphs")
+        configured = len(files) * apportion(corpus.paragraphs, corpus.shares)[split]
+        if numbers["here"] < configured:
+            reasons.append(f"too little text for {configured - numbers['here']:,} of {configured:,} paragraphs")
     elif isinstance(corpus, OfficialCorpus):
         if split in ("dev", "test") or isinstance(corpus, DocumentCorpus):
-            reasons += data.languages(len(stored))
+            reasons += data.languages(len(files))
         elif corpus.validation_share != 0.1:
             reasons.append(f"validation is {corpus.validation_share:.0%} of train, not 10%")
         elif corpus.files_of(corpus.source_languages[0], "validation"):
@@ -163,41 +163,44 @@ def _split(data: Data, split: Split, drop_unknown: bool) -> dict[str, Any]:
         if not drop_unknown:
             reasons.append("texts with unknown pieces are kept")
         reasons = reasons or [data.printed.rest]
-        if dropped := counted["dropped for unknown pieces"]:
+        if dropped := numbers["dropped for unknown pieces"]:
             reasons.append(f"{dropped:,} texts dropped for unknown pieces")
-    return counted | {"explanation": "; ".join(reasons)}
+    return numbers | {"explanation": "; ".join(reasons)}
 
 
 def _tokenised(files: Collection[Mapping[str, int]]) -> dict[str, Any]:
-    """Texts that are left of some files, and how many texts and words were dropped or truncated."""
+    """Number of texts that are left, and of texts and words that were dropped or cut. files: counts of each file of tokens."""
     totals = {name: sum(file[key] for file in files for key in keys) for name, keys in TOKENISED.items()}
     return {"here": sum(file["texts"] for file in files), **totals}
 
 
 def _sample(data: Data, task: str, draw: Draw, folder: Path, cap: int, points: str) -> dict[str, Any]:
-    """Appendix B: the size of a sample, of which the hidden states are stored."""
+    """Appendix B: the size of a sample whose hidden states are stored, its languages, and an explanation.
+
+    cap: points of a cell.
+    """
     languages, printed = len(data.corpus.languages), data.printed
-    drawn = int(read(folder).sample.sum())
+    size = int(read(folder).sample.sum())
     reasons = data.source(draw.sample_split) + data.languages(languages)
     if cap != printed.points:
         reasons.append(f"{cap} points per {printed.cell}, not {printed.points}")
     most = cap * languages * (len(LABELS[task]) if draw.sample_per_label else 1)
-    if drawn < most:
-        reasons.append(f"{most - drawn:,} of {most:,} points missing: too few {points} for some {printed.cell}")
-    return {"here": drawn, "languages": languages, "explanation": "; ".join(reasons or [printed.rest])}
+    if size < most:
+        reasons.append(f"{most - size:,} of {most:,} points missing: too few {points} for some {printed.cell}")
+    return {"here": size, "languages": languages, "explanation": "; ".join(reasons or [printed.rest])}
 
 
 def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
-    """What each language lost: texts with unknown pieces, truncated texts, paragraphs that its source does not have."""
+    """Lines of each language: texts with unknown pieces, cut texts, and paragraphs that the source does not have."""
     corpus, unit = data.corpus, data.printed.texts
-    stored = [counts(data.tokens, split) for split in SPLITS.values()]
+    files_by_split = [counts(data.tokens, split) for split in SPLITS.values()]
     for language in corpus.languages:
-        counted = _tokenised([languages[language] for languages in stored if language in languages])
-        kept, dropped, reasons = counted["here"], counted["dropped for unknown pieces"], []
+        numbers = _tokenised([languages[language] for languages in files_by_split if language in languages])
+        texts, dropped, reasons = numbers["here"], numbers["dropped for unknown pieces"], []
         if dropped:
-            reasons.append(f"{dropped / counted['texts read']:.1%} of the {unit} read have unknown pieces")
-        if isinstance(corpus, ParagraphCorpus) and kept < corpus.paragraphs:
-            reasons.append(f"too little text for {corpus.paragraphs - kept:,} of {corpus.paragraphs:,} paragraphs")
-        if counted["cut texts"]:
-            reasons.append(f"{counted['cut texts'] / kept:.1%} are truncated")
-        yield from _lines(f"{name}, {language}", "all splits", unit, counted | {"explanation": "; ".join(reasons)})
+            reasons.append(f"{dropped / numbers['texts read']:.1%} of the {unit} read have unknown pieces")
+        if isinstance(corpus, ParagraphCorpus) and texts < corpus.paragraphs:
+            reasons.append(f"too little text for {corpus.paragraphs - texts:,} of {corpus.paragraphs:,} paragraphs")
+        if numbers["cut texts"]:
+            reasons.append(f"{numbers['cut texts'] / texts:.1%} are truncated")
+        yield from _lines(f"{name}, {language}", "all splits", unit, numbers | {"explanation": "; ".join(reasons)})

@@ -1,4 +1,4 @@
-"""wu2019: which models are trained, and how."""
+"""wu2019: settings of the trainings and measures, each with its source in the paper."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -161,34 +161,34 @@ class Wu2019(PaperSection):
     _named = field_validator("tasks", mode="before")(without_null)
 
     def reading_of(self, task: TaskName) -> str:
-        """Key of a task's reading."""
+        """Key of the reading of a task's texts."""
         return self.tasks[task].reading or self.reading
 
     def corpora(self, task: TaskName, config: Config, split: str) -> dict[str, str]:
-        """Language -> corpus of a task's texts of a split: the first that has them."""
+        """Language -> corpus of a task's texts of a split: the first corpus that has them."""
         return _by_language(self.tasks[task].corpora, config, split)
 
     def topics(self, config: Config) -> tuple[str, ...]:
-        """Labels of document classification, which its corpora share."""
+        """Labels of document classification, which all its corpora have."""
         return config.corpora[self.tasks["topic"].corpora[0]].topics  # type: ignore[union-attr]
 
     def compared(self) -> dict[TaskName, list[str]]:
-        """Task -> corpora between which overlap is measured."""
+        """Task -> corpora between which the overlap of subwords is measured."""
         if self.overlap is None:
             return {}
-        named = {task: each.corpora for task, each in self.tasks.items()} | self.overlap.corpora
-        return {task: corpora for task in KINDS if (corpora := named.get(task))}
+        corpora_by_task = {task: settings.corpora for task, settings in self.tasks.items()} | self.overlap.corpora
+        return {task: corpora for task in KINDS if (corpora := corpora_by_task.get(task))}
 
     def compared_texts(self, task: TaskName, config: Config, split: str) -> dict[str, str]:
-        """Language -> corpus, of texts of a split between which overlap is measured."""
+        """Language -> corpus of the texts of a split between which the overlap is measured."""
         return _by_language(self.compared()[task], config, split)
 
     def searchable(self) -> dict[str, Variant]:
-        """Variants by name that a search can try."""
+        """Variants that a search can try, by name."""
         return {variant.name: variant for variant in (FULL, *map(freeze, self.frozen))}
 
     def check(self, config: Config) -> None:
-        """See PaperSection."""
+        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
         here = "papers.wu2019"
         for task, settings in self.tasks.items():
             for corpus in settings.corpora:
@@ -204,11 +204,11 @@ class Wu2019(PaperSection):
                 )
         if "topic" in self.tasks:
             for corpus in self.tasks["topic"].corpora:
-                found = config.corpora[corpus].topics  # type: ignore[union-attr]
-                if not found or found != self.topics(config):
+                topics = config.corpora[corpus].topics  # type: ignore[union-attr]
+                if not topics or topics != self.topics(config):
                     raise ValueError(
                         f"{here}.tasks.topic.corpora: expected corpora with the same topics, found "
-                        f"{', '.join(found) or 'none'} in corpora.{corpus}: name corpora of one labelling"
+                        f"{', '.join(topics) or 'none'} in corpora.{corpus}: name corpora of one labelling"
                     )
         self._check_overlap(config)
         if self.identification:
@@ -263,12 +263,12 @@ class Wu2019(PaperSection):
 
 def _by_language(corpora: "Iterable[str]", config: Config, split: str) -> dict[str, str]:
     """Language -> the first of some corpora that has its texts of a split."""
-    found: dict[str, str] = {}
+    corpus_by_language: dict[str, str] = {}
     for corpus in corpora:
-        for language, its_split in config.corpora[corpus].parts():
-            if its_split == split:
-                found.setdefault(language, corpus)
-    return found
+        for language, split_of_part in config.corpora[corpus].parts():
+            if split_of_part == split:
+                corpus_by_language.setdefault(language, corpus)
+    return corpus_by_language
 
 
 PAPER_SECTION = Wu2019

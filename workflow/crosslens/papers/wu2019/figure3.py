@@ -19,26 +19,35 @@ LABELS = {TYPE: "overlap by type (% of the test set's different subwords)", TOKE
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """Overlap by type and by token, a column a task. settings: fields of Texts; recipes, task -> that of zero-shot transfer."""
+    """Figure 3: overlap by type and by token, a column a task.
+
+    settings: fields of Texts; recipes, task -> that of zero-shot transfer.
+    """
     recipes = settings["recipes"]
     texts = Texts(**{field: settings[field] for field in Texts._fields})
-    return drawn(cells.where(overlaps(inputs, texts), definition=ALL), inputs.records(), recipes, texts)
+    return figure_of(cells.where(overlaps(inputs, texts), definition=ALL), inputs.records(), recipes, texts)
 
 
-def drawn(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, str], texts: Texts) -> Figure:
-    """measured: of `overlaps`, of all subwords; records: of the recipes' scores."""
+def figure_of(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, str], texts: Texts) -> Figure:
+    """The figure.
+
+    measured: of `overlaps`, all subwords; records: scores of the recipes; recipes: task -> that of zero-shot transfer.
+    """
     classes = families(texts.languages)
     joined = {task: _joined(cells.where(measured, task=task), records, task, recipe) for task, recipe in recipes.items()}
-    shown = {task: points for task, points in joined.items() if len(points)}
+    points_by_task = {task: points for task, points in joined.items() if len(points)}
     grid = [
-        [_panel(shown[task], overlap, TASKS[task] if overlap == TYPE else "", texts.source, classes) for task in shown]
+        [
+            _panel(points_by_task[task], overlap, TASKS[task] if overlap == TYPE else "", texts.source, classes)
+            for task in points_by_task
+        ]
         for overlap in LABELS
     ]
     note = (
         "A point a language. r: Pearson's correlation over n target languages, with its two-sided p; the source of transfer is "
         f"hollow and left out, but for the r that says so (with {texts.source})."
     )
-    metrics = [f"{METRICS[task]} (%)" for task in shown]
+    metrics = [f"{METRICS[task]} (%)" for task in points_by_task]
     return panels(grid, list(LABELS.values()), metrics, FAMILY_MARKS, "Overlap of subwords and zero-shot scores", note)
 
 
@@ -52,9 +61,9 @@ def _joined(measured: pd.DataFrame, records: pd.DataFrame, task: str, recipe: st
 def _panel(points: pd.DataFrame, overlap: str, title: str, source: str, classes: Mapping[str, str]) -> Panel:
     x, y = 100 * points[overlap].to_numpy(dtype=float), points["score"].to_numpy(dtype=float)
     hollow = (points.index == source).astype(bool)
-    found = pearson(x[~hollow], y[~hollow])
-    p = "" if np.isnan(found.p) else ", p < 0.001" if found.p < 0.001 else f", p = {found.p:.3f}"
-    lines = [title, f"r {_number(found.r, '= ')}{p}", f"n = {found.n}; with {source} {_number(pearson(x, y).r)}"]
+    correlation = pearson(x[~hollow], y[~hollow])
+    p = "" if np.isnan(correlation.p) else ", p < 0.001" if correlation.p < 0.001 else f", p = {correlation.p:.3f}"
+    lines = [title, f"r {_number(correlation.r, '= ')}{p}", f"n = {correlation.n}; with {source} {_number(pearson(x, y).r)}"]
     return Panel(x, y, list(points.index), [classes[code] for code in points.index], hollow, "\n".join(filter(None, lines)))
 
 

@@ -23,22 +23,22 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def heat_map(records: pd.DataFrame, study: Study) -> Figure:
-    """A panel a task: scores of each variant, coloured by what they are above or below full fine-tuning, and their mean.
+    """A panel a task: scores of each variant and their mean, coloured by the difference from full fine-tuning.
 
-    Languages by falling score of full fine-tuning, the source among them. Raises DataError where there is no score.
+    Languages are sorted by falling score of full fine-tuning, the source among them. Raises DataError where there is no score.
     """
     scores = Scores(records)
     parts: list[Panel] = []
     for task in study.tasks:
         languages = by_score(scores, study, task)
         groups = [*([code] for code in languages), languages]
-        found = [[value_of(scores, study, task, variant, group) for group in groups] for variant in (FULL, *study.variants)]
-        if languages and np.isfinite(values := np.array(found, float))[1:].any():
+        rows = [[value_of(scores, study, task, variant, group) for group in groups] for variant in (FULL, *study.variants)]
+        if languages and np.isfinite(values := np.array(rows, float))[1:].any():
             letter = "abcdefgh"[len(parts)]
             names = [variant.row for variant in study.variants]
             substitutes = study.substitutes.get(task)
-            named = f" ({' and '.join(substitutes)})" if substitutes else ""
-            title = f"({letter}) {TASKS[task]}{named}, {METRICS[task]}"
+            suffix = f" ({' and '.join(substitutes)})" if substitutes else ""
+            title = f"({letter}) {TASKS[task]}{suffix}, {METRICS[task]}"
             parts.append(Panel(title, names, [*languages, AVERAGE], values[1:], values[1:] - values[0], apart=1))
     if not parts:
         raise DataError(
@@ -55,7 +55,7 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
 
 
 def _limit(parts: Sequence[Panel]) -> float:
-    """The least of LIMITS that is beyond nine differences in ten."""
+    """The least of LIMITS that is at least as large as nine differences in ten."""
     sizes = np.abs(np.concatenate([part.differences.ravel() for part in parts]))
     most = np.nanquantile(sizes, 0.9)
     return next((limit for limit in LIMITS if limit >= most), LIMITS[-1])

@@ -1,4 +1,4 @@
-"""wu2019: figure 2, how well the mean state of a layer tells in which language a text is."""
+"""wu2019: figure 2, identification of the language of a text from the mean state of each layer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,15 +20,15 @@ LOOKS: Mapping[str, tuple[str, Look]] = {
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """The figure. settings: layers, recipe -> its heads, the first of layer 0."""
+    """Figure 2. settings: layers, recipe -> names of its heads, that of layer 0 first."""
     layers: Mapping[str, Sequence[str]] = settings["layers"]
     records = inputs.records()
     scored = records[(records["definition"] == ACCURACY) & (records["language"] == "all") & (records["split"] == "test")]
     curves = []
     for recipe, (label, style) in LOOKS.items():
-        own = scored[scored["recipe"] == recipe]
+        of_recipe = scored[scored["recipe"] == recipe]
         numbers = {head: number for number, head in enumerate(layers[recipe])}
-        curves.append(Curve.over_seeds(own.assign(layer=own["item"].map(numbers)), style, label))
+        curves.append(Curve.over_seeds(of_recipe.assign(layer=of_recipe["item"].map(numbers)), style, label))
     languages = records.loc[records["language"] != "all", "language"].nunique()
     title = f"Language identification from the mean state of a text ({languages} languages)"
     bands = by_seeds([scored["seed"].nunique()], "range over {} seeds", "95 % interval over texts")

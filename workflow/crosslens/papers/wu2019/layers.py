@@ -1,4 +1,4 @@
-"""wu2019: zero-shot transfer with a frozen bottom and from features, less full fine-tuning: the cells of figure 1."""
+"""wu2019: the cells of figure 1, zero-shot transfer with frozen bottom blocks and from features, less full fine-tuning."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -19,11 +19,11 @@ DIFFERENCE = "difference from full fine-tuning (points)"
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """The cells of figure 1. settings: study, the fields of Study."""
-    return made(name, inputs.records(), inputs.published, Study(**settings["study"]))
+    return table_of(name, inputs.records(), inputs.published, Study(**settings["study"]))
 
 
-def made(name: str, records: pd.DataFrame, published: Published, study: Study) -> pd.DataFrame:
-    """A line for each printed cell of figure 1 and for our further ones, and one for its difference from full fine-tuning.
+def table_of(name: str, records: pd.DataFrame, published: Published, study: Study) -> pd.DataFrame:
+    """A line for each printed cell of figure 1 and for further ones of ours, and a line for its difference from full fine-tuning.
 
     Differences are paired by seed; published ones are those of a cell and the zero-shot row of tables 2 to 6.
     """
@@ -33,15 +33,19 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study) -
         codes = [code for code in printed["column"].unique() if code != AVERAGE]
         full = printed_scores(published, task)[METRICS[task]]
         full[AVERAGE] = float(np.mean([full[code] for code in codes]))
-        ours = by_score(scores, study, task) if task in study.tasks else []
-        columns = {code: [code] * (code in ours) for code in dict.fromkeys([*codes, *ours])}
-        columns |= {AVERAGE: [code for code in codes if code in ours], ALL: ours if set(ours) - set(codes) else []}
+        scored_languages = by_score(scores, study, task) if task in study.tasks else []
+        columns = {code: [code] * (code in scored_languages) for code in dict.fromkeys([*codes, *scored_languages])}
+        columns |= {
+            AVERAGE: [code for code in codes if code in scored_languages],
+            ALL: scored_languages if set(scored_languages) - set(codes) else [],
+        }
         rows = {*printed["row"]}
         variants = dict.fromkeys([*(variant for variant in PRINTED if variant.row in rows), *study.variants])
         for variant, (column, languages) in product(variants, columns.items()):
             row = variant.row
             runs, reference = (
-                scores.runs({code: study.zero_shot(task, of) for code in languages}, DEFINITIONS[task]) for of in (variant, FULL)
+                scores.runs({code: study.zero_shot(task, trained) for code in languages}, DEFINITIONS[task])
+                for trained in (variant, FULL)
             )
             value, numbers = published.value(item, row, column), cells.cell(runs[0])
             if value is None and numbers["here"] is None:
@@ -61,12 +65,14 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study) -
 
 
 def by_score(scores: Scores, study: Study, task: str) -> list[str]:
-    """Languages that full fine-tuning was scored in, by falling score."""
-    found = {code: value_of(scores, study, task, FULL, [code]) for code in study.tests[task]}
-    return sorted((code for code, value in found.items() if np.isfinite(value)), key=lambda code: -found[code])
+    """Languages in which full fine-tuning was scored, by falling score."""
+    score_by_language = {code: value_of(scores, study, task, FULL, [code]) for code in study.tests[task]}
+    return sorted(
+        (code for code, value in score_by_language.items() if np.isfinite(value)), key=lambda code: -score_by_language[code]
+    )
 
 
 def value_of(scores: Scores, study: Study, task: str, variant: Variant, languages: Sequence[str]) -> float:
-    """Score of a variant, or the mean over languages; nan where one has none."""
+    """Score of a variant, or its mean over languages, in percent; nan where a language has none."""
     numbers, scored = scores.cell({code: study.zero_shot(task, variant) for code in languages}, DEFINITIONS[task])
     return float("nan") if numbers["here"] is None or len(scored) < len(languages) else float(numbers["here"])

@@ -1,4 +1,4 @@
-"""wu2019: names of its recipes, and what its tables and figures show.
+"""wu2019: names of the recipes, and the rows and columns of the tables and figures.
 
 Wu and Dredze (2019), Beto, Bentz, Becas. Blocks count from 1; freezing 0 freezes the embeddings alone, n the lowest n blocks too.
 """
@@ -16,18 +16,18 @@ CORPORA = {"topic": "MLDoc", "nli": "XNLI and XNLI-MT", "ner": "CoNLL-2002, CoNL
            "pos": "Universal Dependencies 1.4", "parsing": "Universal Dependencies 2.2"}  # fmt: skip
 """Task -> the paper's corpora, as it calls them."""
 METRICS = {"topic": "accuracy", "nli": "accuracy", "ner": "F1", "pos": "accuracy", "parsing": "LAS"}
-"""Task -> the measure of figures 1 and 3, as it is printed."""
+"""Task -> metric of figures 1 and 3, as printed."""
 DEFINITIONS = {"topic": ACCURACY, "nli": ACCURACY, "ner": F1, "pos": ACCURACY, "parsing": LAS_WITHOUT_PUNCTUATION}
-"""Task -> how it is computed here."""
+"""Task -> definition of that metric here."""
 TABLES = {"topic": "table2", "nli": "table3", "ner": "table4", "pos": "table5", "parsing": "table6"}
 CELLS = {"topic": "figure1a", "nli": "figure1b", "ner": "figure1c", "pos": "figure1d", "parsing": "figure1e"}
-"""Task -> its panel of figure 1, whose cells are printed."""
+"""Task -> its panel of figure 1 in the published values."""
 
 
 class Variant(NamedTuple):
-    """How a task is trained.
+    """A way to train a task.
 
-    name: the last part of the recipe's name; row: of figure 1 as printed, "" for what it does not show; frozen: number of frozen
+    name: the last part of the recipe's name; row: of figure 1 as printed, "" where it is not shown; frozen: number of frozen
     bottom blocks, None where the embeddings are trained too.
     """
 
@@ -37,14 +37,14 @@ class Variant(NamedTuple):
 
 
 FULL, FEATURES = Variant("full"), Variant("features", "Feat")
-"""All of the encoder is fine-tuned; the feature-based model."""
+"""Fine-tuning of the whole encoder; the feature-based model."""
 TAGS, RELEASED_ROOT = Variant("pos"), Variant("released_root")
-"""The parser that is given gold UPOS; that with the root as released."""
+"""The parser with gold UPOS as input; the parser with the root as released."""
 IDENTIFICATION, UNTRAINED = "wu2019/language/pretrained", "wu2019/language/untrained"
 
 
 def freeze(number: int) -> Variant:
-    """The variant with so many frozen bottom blocks."""
+    """The variant with this number of frozen bottom blocks."""
     return Variant(f"freeze{number}", f"Lay {number}", number)
 
 
@@ -59,7 +59,7 @@ def recipe_name(task: str, language: str, variant: Variant = FULL) -> str:
 
 @dataclass(frozen=True)
 class Study:
-    """What is trained and scored, as configured.
+    """The configured trainings and test sets.
 
     tests, trains: task -> language -> corpus of its test set, or of its training data. frozen: numbers of frozen blocks. names:
     language -> name. substitutes: task -> names of its corpora where they are not the paper's. chance: task -> score by guessing
@@ -78,29 +78,29 @@ class Study:
 
     @property
     def tasks(self) -> list[str]:
-        """Those that are configured, in the order of print."""
+        """Configured tasks, in the order of print."""
         return [task for task in TASKS if task in self.tests]
 
     @property
     def variants(self) -> list[Variant]:
-        """Of figure 1, in the order of print, without full fine-tuning."""
+        """Variants of figure 1, in the order of print, without full fine-tuning."""
         return [*([FEATURES] if self.features else []), *map(freeze, self.frozen)]
 
     def instead(self, task: str) -> str:
-        """What a task's corpora are and stand for, such as `SIB-200 instead of MLDoc`; "" of the paper's own."""
+        """Names of a task's corpora that are not the paper's, such as `SIB-200 instead of MLDoc`; "" for the paper's own."""
         names = self.substitutes.get(task)
         return f"{' and '.join(names)} instead of {CORPORA[task]}" if names else ""
 
     @property
     def note(self) -> str:
-        """A sentence on all substitutes, "" where there are none."""
-        named = [f"{TASKS[task]}: {self.instead(task)}" for task in self.tasks if task in self.substitutes]
-        return f"Other corpora than the paper's. {'; '.join(named)}." if named else ""
+        """A sentence on all substitutes; "" where there are none."""
+        clauses = [f"{TASKS[task]}: {self.instead(task)}" for task in self.tasks if task in self.substitutes]
+        return f"Other corpora than the paper's. {'; '.join(clauses)}." if clauses else ""
 
     def zero_shot(self, task: str, variant: Variant = FULL) -> str:
         """Recipe of transfer from the source language."""
         return recipe_name(task, self.source, variant)
 
     def in_language(self, task: str) -> dict[str, str]:
-        """Language -> recipe that is trained in it, the source among them; of nli on translated training data."""
+        """Language -> recipe that is trained in it, the source among them; for nli on translated training data."""
         return {language: recipe_name(task, language) for language in self.trains[task] if language in self.tests[task]}

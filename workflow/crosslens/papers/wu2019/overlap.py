@@ -1,4 +1,4 @@
-"""wu2019: the overlap of subwords between English training data and each test set, and its correlation with the printed scores of
+"""wu2019: overlap of subwords between English training data and each test set, and its correlation with the printed scores of
 zero-shot transfer (section 5.3, figure 3).
 """
 
@@ -22,7 +22,7 @@ from crosslens.tokens.counts import Counts, Vocabulary
 
 ALL, WORDS = "all subwords", "without digits, punctuation and single characters"
 TYPE, TOKEN = "type overlap", "token overlap"
-EVERY = "every task"  # column of what depends on the language alone
+EVERY = "every task"  # column of numbers that depend on the language alone
 FAMILY, FERTILITY, TYPOLOGY = "family and script", "family, script and fertility", "typological distance"
 
 Scores = Mapping[str, float]
@@ -30,9 +30,10 @@ Scores = Mapping[str, float]
 
 
 class Texts(NamedTuple):
-    """What is compared, as configured. trains: task -> corpus of the source's training data; tests: task -> language -> corpus.
+    """Texts whose subwords are compared, as configured.
 
-    languages: code -> family, genus and script.
+    trains: task -> corpus of the source's training data; tests: task -> language -> corpus; languages: code -> family, genus and
+    script.
     """
 
     source: str
@@ -54,8 +55,10 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
-    """By task, language and choice of subwords: type and token overlap (fractions), the test set's types and tokens among these
-    subwords; of its whole text fertility, words, subwords, unknown ones, and how many texts were cut.
+    """Overlaps by task, language and choice of subwords.
+
+    Columns: type and token overlap (fractions), the test set's types and tokens among these subwords; of its whole text
+    fertility, words, subwords, unknown ones, and the number of cut texts.
     """
     assert inputs.tokenizer is not None
     vocabulary = Vocabulary.read(inputs.tokenizer)
@@ -70,7 +73,7 @@ def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
         train = counts(texts.trains[task], texts.source, "train").known
         for language, corpus in tests.items():
             test = counts(corpus, language, "test")
-            whole: dict[str, Any] = {
+            of_whole_text: dict[str, Any] = {
                 "fertility": test.subwords / test.words, "words": test.words, "all": test.subwords, "unknown": test.unknown,
                 "cut_texts": test.cut_texts,
             }  # fmt: skip
@@ -78,12 +81,12 @@ def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
                 of_test = np.where(mask, test.known, 0)
                 values = {TYPE: by_type(train, of_test), TOKEN: by_token(train, of_test)}
                 sizes = {"types": int((of_test > 0).sum()), "tokens": int(of_test.sum())}
-                rows.append({"task": task, "language": language, "definition": definition} | values | sizes | whole)
+                rows.append({"task": task, "language": language, "definition": definition} | values | sizes | of_whole_text)
     return pd.DataFrame(rows)
 
 
 def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:
-    """Language -> its typological distance from the source, and by how many features."""
+    """Language -> its typological distance from the source, a fraction, and the number of features that it rests on."""
     if inputs.typology is None:
         return {}
     values: dict[str, dict[str, int]] = {}
@@ -122,44 +125,49 @@ def _correlations(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Lines of a task and a printed score, over the languages that have both, without the source and with it."""
     column = TASKS[measured["task"].iloc[0]]
-    known = [language for language in measured["language"].unique() if language in scores]
+    languages_of_both = [language for language in measured["language"].unique() if language in scores]
     for source in (False, True):
-        languages = [language for language in known if source or language != texts.source]
+        languages = [language for language in languages_of_both if source or language != texts.source]
         over = "with English" if source else "without English"
         y = np.array([scores[language] for language in languages])
         for definition in (ALL, WORDS):
             rows = cells.where(measured, definition=definition).set_index("language").loc[languages]
             for overlap in (TYPE, TOKEN):
                 x, row = rows[overlap].to_numpy(dtype=float), f"{overlap}, {metric}"
-                used = np.isfinite(x)
-                yield from _lines(row, column, "Pearson's r", f"{definition}; {over}", pearson(x[used], y[used]))
-                rank = spearman(x[used], y[used])
+                is_finite = np.isfinite(x)
+                yield from _lines(row, column, "Pearson's r", f"{definition}; {over}", pearson(x[is_finite], y[is_finite]))
+                rank = spearman(x[is_finite], y[is_finite])
                 rank_correlation = Pearson(rank.rho, rank.low, rank.high, rank.p, rank.n, rank.remark)
                 yield from _lines(row, column, "Spearman's rho", f"{definition}; {over}", rank_correlation)
-                for given, covariates in _covariates(rows, distances, texts).items() if definition == ALL else ():
-                    both = used & np.isfinite(covariates).all(axis=1)
-                    partial = pearson(x[both], y[both], covariates[both])
-                    yield from _lines(row, column, "partial r", f"{definition}; {over}; given {given}", partial)
+                for constants, covariates in _covariates(rows, distances, texts).items() if definition == ALL else ():
+                    all_finite = is_finite & np.isfinite(covariates).all(axis=1)
+                    partial = pearson(x[all_finite], y[all_finite], covariates[all_finite])
+                    yield from _lines(row, column, "partial r", f"{definition}; {over}; given {constants}", partial)
 
 
 def _covariates(
     rows: pd.DataFrame, distances: Mapping[str, tuple[float, int]], texts: Texts
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """What is held constant -> (languages, covariates)."""
+    """Name of the properties that are held constant -> their values, (n_languages, n_covariates)."""
     facts = [texts.languages[language] for language in rows.index]
     family = np.array(
-        [[of["family"] == "Indo-European", of["genus"] == "Germanic", of["script"] == "Latn"] for of in facts], float
+        [[row["family"] == "Indo-European", row["genus"] == "Germanic", row["script"] == "Latn"] for row in facts], float
     )
     family = family.reshape(len(facts), 3)
-    found = {FAMILY: family, FERTILITY: np.column_stack([family, rows["fertility"]])}
-    return found | ({TYPOLOGY: np.array([distances[language][0] for language in rows.index])[:, None]} if distances else {})
+    covariates = {FAMILY: family, FERTILITY: np.column_stack([family, rows["fertility"]])}
+    return covariates | ({TYPOLOGY: np.array([distances[language][0] for language in rows.index])[:, None]} if distances else {})
 
 
-def _lines(row: str, column: str, metric: str, definition: str, found: Pearson) -> Sequence[dict[str, Any]]:
-    """A correlation and its p."""
-    numbers = {"here": rounded(found.r, 3), "low": rounded(found.low, 3), "high": rounded(found.high, 3), "n": found.n}
-    p = {"here": rounded(found.p, 6), "n": found.n}
+def _lines(row: str, column: str, metric: str, definition: str, correlation: Pearson) -> Sequence[dict[str, Any]]:
+    """Lines of a correlation and of its p."""
+    numbers = {
+        "here": rounded(correlation.r, 3),
+        "low": rounded(correlation.low, 3),
+        "high": rounded(correlation.high, 3),
+        "n": correlation.n,
+    }
+    p = {"here": rounded(correlation.p, 6), "n": correlation.n}
     return [
-        cells.line(row, column, metric, definition, numbers, None, found.remark),
-        cells.line(row, column, f"p of {metric}", definition, p, None, found.remark),
+        cells.line(row, column, metric, definition, numbers, None, correlation.remark),
+        cells.line(row, column, f"p of {metric}", definition, p, None, correlation.remark),
     ]

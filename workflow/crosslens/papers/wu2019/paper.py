@@ -1,4 +1,4 @@
-"""wu2019: what it trains, measures and shows. See crosslens.reports.paper."""
+"""wu2019: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +14,13 @@ from crosslens.reports.paper import Paper
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Of the paper's section; the first for a trial."""
-    found = tuple(section(config).seeds)
-    return found[:1] if recipe.trial else found
+    """Seeds of a recipe: the section's; the first for a trial."""
+    seeds_of_section = tuple(section(config).seeds)
+    return seeds_of_section[:1] if recipe.trial else seeds_of_section
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """See Paper."""
+    """Settings of the measures of a recipe, by kind."""
     if recipe.trial:
         return {}
     labels = recipe.labels(TASK)

@@ -1,4 +1,4 @@
-"""The trainings of wu2019: five tasks from English and in each language, parts of the encoder frozen; language identification."""
+"""wu2019: the trainings, of five tasks from English and in each language, also with frozen blocks; language identification."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -28,30 +28,32 @@ from crosslens.recipes import ENCODER, Data, Edit, Halving, Phase, Recipe, Score
 from crosslens.sources.registry import load
 
 LABELS: dict[TaskName, tuple[str, ...]] = {"nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
-"""Task -> its labels; those of topics are their corpora's."""
+"""Task -> its labels; topics have those of their corpora."""
 SELECT = {"topic": "accuracy", "nli": "accuracy", "ner": "spans", "pos": "accuracy", "parsing": "las"}
 OF_TEXTS: tuple[TaskName, ...] = ("topic", "nli")
 PRINTED = {
     "topic": ["mldoc"], "nli": ["xnli_translated"], "ner": ["conll2003", "conll2003_german", "conll2002", "msra"],
     "pos": ["wu2019_tagging"], "parsing": ["wu2019_parsing"],
 }  # fmt: skip
-"""Task -> the paper's corpora, by key."""
+"""Task -> keys of the paper's corpora."""
 CONSTANT = {"warmup": 0.0, "decay": "none", "weight_decay": 0.0}
-"""Of trainings of heads on a frozen encoder, whose rates are halved instead."""
+"""Schedule of trainings of heads on a frozen encoder, whose rates are halved."""
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, such as wu2019/ner/en/freeze3."""
     paper = section(config)
-    made = [_recipe(task, *which, config) for task in paper.tasks for which in _trained(task, config)]
+    all_recipes = [
+        _recipe(task, *language_and_variant, config) for task in paper.tasks for language_and_variant in _trained(task, config)
+    ]
     if paper.identification:
-        made += [_identification(IDENTIFICATION, config), _identification(UNTRAINED, config, reinitialised=True)]
-    return {recipe.name: recipe for recipe in made}
+        all_recipes += [_identification(IDENTIFICATION, config), _identification(UNTRAINED, config, reinitialised=True)]
+    return {recipe.name: recipe for recipe in all_recipes}
 
 
 class Trial(NamedTuple):
-    """A trial of the grid search: its job, such as wu2019/pos/en/full/trials00, its name, and what it tries."""
+    """A trial of the grid search: its job, such as wu2019/pos/en/full/trials00, its name, and its hyperparameters."""
 
     job: str
     name: str
@@ -62,16 +64,16 @@ class Trial(NamedTuple):
 
 @once
 def grid(config: Config) -> list[Trial]:
-    """All trials of the grid search, each a job."""
+    """All trials of the grid search, each in a job of its own."""
     paper, searchable = section(config), section(config).searchable()
-    made, tasks = [], [task for task in paper.search.tasks if task in paper.tasks]
+    grid_trials, tasks = [], [task for task in paper.search.tasks if task in paper.tasks]
     for task, name in product(tasks, paper.search.variants):
         values = product(paper.search.rate, paper.search.batch, paper.search.epochs)
         for number, (rate, batch, epochs) in enumerate(values):
             job = f"{recipe_name(task, paper.source_language, searchable[name])}/trials{number:02d}"
-            tried = {"rate": rate, "batch": batch, "epochs": epochs}
-            made.append(Trial(job, f"{job}/trial{number:02d}", task, searchable[name], tried))
-    return made
+            hyperparameters = {"rate": rate, "batch": batch, "epochs": epochs}
+            grid_trials.append(Trial(job, f"{job}/trial{number:02d}", task, searchable[name], hyperparameters))
+    return grid_trials
 
 
 @once
@@ -86,7 +88,7 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
 
 @once
 def study(config: Config) -> Study:
-    """What is trained and scored."""
+    """The configured trainings and test sets."""
     paper = section(config)
     tests = {str(task): paper.corpora(task, config, "test") for task in paper.tasks}
     codes = dict.fromkeys(code for languages in tests.values() for code in languages)
@@ -100,7 +102,9 @@ def study(config: Config) -> Study:
         names={code: languages_table()[code]["name"] for code in codes},
         chance={task: 100 / len(_labels(task, config)) for task in OF_TEXTS if task in paper.tasks},
         substitutes={
-            str(task): _sources(each.corpora, config) for task, each in paper.tasks.items() if each.corpora != PRINTED[task]
+            str(task): _sources(settings.corpora, config)
+            for task, settings in paper.tasks.items()
+            if settings.corpora != PRINTED[task]
         },
     )
 
@@ -108,7 +112,7 @@ def study(config: Config) -> Study:
 def _sources(corpora: Iterable[str], config: Config) -> list[str]:
     """Names of the distributions that some corpora come from."""
     keys = dict.fromkeys(key for corpus in corpora for key in sorted(config.corpora[corpus].sources()))
-    return [_titles()[key] for key in keys if key in _titles()]  # others are refused by the rules
+    return [_titles()[key] for key in keys if key in _titles()]  # the rules refuse other names
 
 
 @cache
@@ -123,26 +127,29 @@ def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
     variants = [FULL, *map(freeze, paper.frozen), *([FEATURES] if paper.features else [])]
     if task == "parsing":
         variants += [TAGS, *([RELEASED_ROOT] if paper.released_root else [])]
-    others = [code for code in paper.corpora(task, config, "train") if code != source and code in tests]
-    return [*((source, variant) for variant in variants), *((code, FULL) for code in others)]
+    other_languages = [code for code in paper.corpora(task, config, "train") if code != source and code in tests]
+    return [*((source, variant) for variant in variants), *((code, FULL) for code in other_languages)]
 
 
 def _recipe(
     task: TaskName, language: str, variant: Variant, config: Config, *, name: str = "", trial: dict[str, float] | None = None
 ) -> Recipe:  # fmt: skip
-    """A training, scored in all languages where it is from the source, and otherwise in its own; a trial on validation alone."""
-    paper, own = section(config), section(config).tasks[task]
+    """A training; its name is that of the recipe unless a trial has another.
+
+    From the source it is scored in all languages, otherwise in its own; a trial is scored on validation alone.
+    """
+    paper, task_settings = section(config), section(config).tasks[task]
     features = paper.features if variant == FEATURES else None
-    of_task = own.model_dump(include={"epochs", "batch", "rate", "head_rate"}, exclude_none=True)
+    of_task = task_settings.model_dump(include={"epochs", "batch", "rate", "head_rate"}, exclude_none=True)
     training = paper.training.model_copy(update=of_task | (trial or {}))
     if features:
         heads_alone = features.model_dump(include={"epochs", "batch", "rate"}) | {"head_rate": None}
         training = training.model_copy(update=heads_alone | CONSTANT)
     corpus = paper.corpora(task, config, "train")[language]
     train = Data(corpus=corpus, split="train", languages=(language,))
-    selecting = language if own.selection == "own" else paper.source_language
-    its_corpus = paper.corpora(task, config, "train")[selecting]
-    held_out = Data(corpus=its_corpus, split=_held_out(its_corpus, config), languages=(selecting,))
+    selecting = language if task_settings.selection == "own" else paper.source_language
+    selection_corpus = paper.corpora(task, config, "train")[selecting]
+    held_out = Data(corpus=selection_corpus, split=_held_out(selection_corpus, config), languages=(selecting,))
     phase = Phase(
         terms=(Term(head=TASK, data=train, loss="tree" if task == "parsing" else "cross_entropy"),),
         update=(*([] if features else [ENCODER]), TASK),
@@ -199,26 +206,26 @@ def _head(task: TaskName, variant: Variant, config: Config) -> Head:
 
 
 def _held_out(corpus: str, config: Config) -> Any:
-    """Split on which epochs are selected: validation, or XNLI's dev."""
+    """Split by which epochs are selected: validation, or XNLI's dev."""
     splits = {split for _, split in config.corpora[corpus].parts()}
     return "validation" if "validation" in splits else "dev"
 
 
 def _tests(task: TaskName, language: str, config: Config) -> list[Data]:
-    """Test sets of all languages, a Data a corpus, or that of a language which is not the source."""
+    """Test sets of all languages, a Data a corpus; for trainings in other languages than the source that of the language."""
     paper = section(config)
     by_language = paper.corpora(task, config, "test")
     if language != paper.source_language:
         return [Data(corpus=by_language[language], split="test", languages=(language,))]
     corpora = dict.fromkeys(by_language.values())
     return [
-        Data(corpus=corpus, split="test", languages=tuple(code for code, of in by_language.items() if of == corpus))
+        Data(corpus=corpus, split="test", languages=tuple(code for code, test in by_language.items() if test == corpus))
         for corpus in corpora
     ]
 
 
 def _identification(name: str, config: Config, *, reinitialised: bool = False) -> Recipe:
-    """A linear head on the mean state of each layer, one after the other; the encoder is frozen."""
+    """A training of linear heads on the mean state of each layer, one after the other; the encoder is frozen."""
     paper, settings = section(config), section(config).identification
     assert settings is not None
     layers = range(int(config.encoders[paper.encoder].blocks() or 0) + 1)

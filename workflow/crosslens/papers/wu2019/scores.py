@@ -1,4 +1,4 @@
-"""wu2019: scores of its recipes by language, and means of printed cells."""
+"""wu2019: scores of the recipes by language, and means of printed cells."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from crosslens.reports import cells
 from crosslens.reports.cells import Published
 
 ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"
-"""Row of tables 2 to 5."""
+"""Row of zero-shot transfer in tables 2 to 5."""
 LOST = {
     CUT_TEXTS: "texts truncated",
     CUT_WORDS: "words cut away, not scored",
@@ -39,9 +39,9 @@ class Scores:
         return cells.cell(runs), scored
 
     def runs(self, recipes: Mapping[str, str], definition: str) -> tuple[pd.DataFrame, list[str]]:
-        """Scores by seed, and the languages that have one; recipes: by language; of one its own score, of several the mean.
+        """Scores by seed, and the languages that have one: of one language its own scores, of several the means.
 
-        A seed that lacks a language which another has is left out of the mean.
+        recipes: language -> recipe. A seed that lacks a language which another seed has is left out of the mean.
         """
         parts = {language: self._of(recipe, definition, language, self._scored) for language, recipe in recipes.items()}
         parts = {language: part for language, part in parts.items() if len(part)}
@@ -52,32 +52,35 @@ class Scores:
         return by_seed.agg(value=("value", "mean"), n=("n", "sum"))[complete].reset_index(), list(parts)
 
     def lost(self, recipes: Mapping[str, str]) -> list[str]:
-        """How many words were cut away, and how many entities cross a window's edge, where any do."""
+        """Remarks on how many texts and words were cut and how many entities cross the edge of a window, where any do."""
         remarks = []
-        for definition, what in LOST.items():
-            found = [part for code, recipe in recipes.items() if len(part := self._of(recipe, definition, code, self._lost))]
-            total = sum(int(part["n"].iloc[0]) for part in found)  # the same for each seed
-            count = round(sum(float(part["value"].iloc[0] * part["n"].iloc[0]) for part in found))
-            remarks += [f"{count:,} of {total:,} {what}"] if count else []
+        for definition, text in LOST.items():
+            shares = [part for code, recipe in recipes.items() if len(part := self._of(recipe, definition, code, self._lost))]
+            total = sum(int(part["n"].iloc[0]) for part in shares)  # the same for each seed
+            count = round(sum(float(part["value"].iloc[0] * part["n"].iloc[0]) for part in shares))
+            remarks += [f"{count:,} of {total:,} {text}"] if count else []
         return remarks
 
     @staticmethod
     def _of(recipe: str, definition: str, language: str, records: Mapping[Any, pd.DataFrame]) -> pd.DataFrame:
-        found = records.get((recipe, definition))
-        if found is None or language not in found.index:
+        by_language = records.get((recipe, definition))
+        if by_language is None or language not in by_language.index:
             return pd.DataFrame()
-        return found.loc[[language], ["seed", "value", "n", "low", "high"]].reset_index(drop=True)
+        return by_language.loc[[language], ["seed", "value", "n", "low", "high"]].reset_index(drop=True)
 
 
 def printed_scores(published: Published, task: str) -> dict[str, dict[str, float]]:
-    """Metric -> language -> mBERT's printed score of zero-shot transfer; of parsing LAS and UAS."""
-    found = cells.where(published.table, item=TABLES[task])
+    """Metric -> language -> mBERT's printed score of zero-shot transfer; for parsing LAS and UAS."""
+    rows_of_table = cells.where(published.table, item=TABLES[task])
     if task != "parsing":
-        rows = cells.where(found, row=ZERO_SHOT)
+        rows = cells.where(rows_of_table, row=ZERO_SHOT)
         return {METRICS[task]: _by_language(rows["column"], rows["value"])}
-    rows = cells.where(found, column="mBERT(Z)")
+    rows = cells.where(rows_of_table, column="mBERT(Z)")
     of_metric = {metric: cells.where(rows, metric=metric) for metric in ("LAS", "UAS")}
-    return {metric: _by_language(of["row"].str.removesuffix("*"), of["value"]) for metric, of in of_metric.items()}
+    return {
+        metric: _by_language(rows_of_metric["row"].str.removesuffix("*"), rows_of_metric["value"])
+        for metric, rows_of_metric in of_metric.items()
+    }
 
 
 def _by_language(names: pd.Series, values: pd.Series) -> dict[str, float]:
@@ -85,16 +88,19 @@ def _by_language(names: pd.Series, values: pd.Series) -> dict[str, float]:
     return {language: float(value) for language, value in scores if len(language) < 4}  # without AVER and the like
 
 
-def subset(scored: Collection[str], printed: Collection[str], of: str = "in the paper") -> str:
-    """How many languages a mean is over, where the printed one, or that of all that are configured, is over others."""
+def subset(scored: Collection[str], printed: Collection[str], scope: str = "in the paper") -> str:
+    """Remark on how many languages a mean is over, where it lacks some of the printed or configured languages."""
     missing = [code for code in printed if code not in scored]
-    return f"mean of {len(scored)} languages, {len(printed)} {of}" if missing else ""
+    return f"mean of {len(scored)} languages, {len(printed)} {scope}" if missing else ""
 
 
 def uneven(published: Published, item: str, places: Sequence[tuple[str, str]], metric: str, value: float | None) -> str:
-    """Whether a printed mean is that of the printed cells, (row, column) each; rounding explains half a unit."""
-    found = [published.value(item, row, column, metric) for row, column in places]
-    known = [number for number in found if number is not None]
-    if value is None or not known or abs((mean := float(np.mean(known))) - value) <= 0.051:
+    """Remark where a printed mean is not that of the printed cells; rounding explains half a unit.
+
+    places: row and column of each.
+    """
+    values = [published.value(item, row, column, metric) for row, column in places]
+    numbers = [number for number in values if number is not None]
+    if value is None or not numbers or abs((mean := float(np.mean(numbers))) - value) <= 0.051:
         return ""
-    return f"the mean of the {len(known)} printed cells is {mean:.2f}"
+    return f"the mean of the {len(numbers)} printed cells is {mean:.2f}"

@@ -12,7 +12,7 @@ from crosslens.storage.seals import verified
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A line a trial, the best of each recipe first. settings: trials, name -> task, variant and hyperparameters."""
+    """A line for each trial, the best of each recipe first. settings: trials, name -> task, variant and hyperparameters."""
     best: dict[str, Mapping[Any, Any]] = {}
     for trial, _, path in inputs.by_seed("history"):
         history = pd.read_csv(verified(path))

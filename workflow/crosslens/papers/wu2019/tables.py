@@ -40,14 +40,14 @@ HAS_TEST = "1 where the task has a test set in the language"
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A table. settings: study, the fields of Study."""
     study = Study(**settings["study"])
-    return made(name, pd.DataFrame() if name == "table1" else inputs.records(), inputs.published, study)
+    return table_of(name, pd.DataFrame() if name == "table1" else inputs.records(), inputs.published, study)
 
 
-def made(name: str, records: pd.DataFrame, published: Published, study: Study) -> pd.DataFrame:
-    """A table, a line a printed cell and a definition, then further languages; in percent.
+def table_of(name: str, records: pd.DataFrame, published: Published, study: Study) -> pd.DataFrame:
+    """A table: a line for each printed cell and definition, then further languages; in percent.
 
-    records: the paper's. Cited rows have no number of ours. Means are over the configured ones of the languages that the printed
-    mean is over; where further languages are configured, a mean over all follows.
+    records: the paper's. Cited rows have no number of ours. A mean is over those languages of the printed mean that are
+    configured; where further languages are configured, a mean over all follows.
     """
     if name == "table1":
         lines = _tasks(published, study)
@@ -59,9 +59,9 @@ def made(name: str, records: pd.DataFrame, published: Published, study: Study) -
 
 
 def _tasks(published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Table 1: which languages have test data of a task; the printed ones are those of tables 2 to 6."""
+    """Lines of table 1: languages with test data of a task; the printed ones are those of tables 2 to 6."""
     printed = {task: _printed(published, table) for task, table in TABLES.items()}
-    codes = sorted({code for found in (*printed.values(), *study.tests.values()) for code in found})
+    codes = sorted({code for languages in (*printed.values(), *study.tests.values()) for code in languages})
     for code in codes:
         for task, title in TASKS.items():
             here = {"here": int(code in study.tests.get(task, {}))}
@@ -69,7 +69,7 @@ def _tasks(published: Published, study: Study) -> Iterator[dict[str, Any]]:
 
 
 def _scores(name: str, scores: Scores, published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Tables 2 to 5: rows by section, columns by language and their mean."""
+    """Lines of tables 2 to 5: rows by section, columns by language and their mean."""
     task = next(task for task, table in TABLES.items() if table == name)
     printed = published.table[published.table["item"] == name]
     codes = _printed(published, name)
@@ -82,10 +82,10 @@ def _scores(name: str, scores: Scores, published: Published, study: Study) -> It
     for row in printed["row"].unique():
         of_source = {code: study.zero_shot(task) for code in study.tests[task]}
         trained = of_source if row.startswith(ZERO_SHOT) else study.in_language(task)
-        own = row.endswith(f"| {OURS}")
-        for definition in WAYS[task] if own else WAYS[task][:1]:
+        is_ours = row.endswith(f"| {OURS}")
+        for definition in WAYS[task] if is_ours else WAYS[task][:1]:
             for column, languages in columns.items():
-                recipes = {code: trained[code] for code in languages if code in trained} if own else None
+                recipes = {code: trained[code] for code in languages if code in trained} if is_ours else None
                 value = published.value(name, row, column) if definition != F1_MISC_AS_O else None
                 places = [(row, code) for code in languages] if len(languages) > 1 else []
                 remarks = [uneven(published, name, places, METRICS[task], value), published.note(name, row, column)]
@@ -96,7 +96,7 @@ def _scores(name: str, scores: Scores, published: Published, study: Study) -> It
 
 
 def _parsing(name: str, scores: Scores, published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Table 6: rows by language and their mean, columns by parser."""
+    """Lines of table 6: rows by language and their mean, columns by parser."""
     printed = published.table[published.table["item"] == name]
     names = {row.rstrip("*"): row for row in printed["row"].unique()}  # zh*: of another baseline
     *codes, mean = names
@@ -122,7 +122,7 @@ def _parsing(name: str, scores: Scores, published: Published, study: Study) -> I
 
 
 def _parsers(head: str, languages: Sequence[str], study: Study) -> dict[str, str] | None:
-    """Language -> recipe of a column of table 6; None of a cited one."""
+    """Language -> recipe of a column of table 6; None for a cited column."""
     if head not in PARSERS:
         return None
     variant, tests = PARSERS[head], study.tests["parsing"]
@@ -134,9 +134,10 @@ def _line(
     scores: Scores, place: tuple[str, str], way: tuple[str, str], recipes: Mapping[str, str] | None, value: float | None,
     languages: Sequence[str], remarks: Sequence[str], chance: float = 0,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """A line of a cell or a mean, None where it neither is printed nor has a number of ours.
+    """A line of a cell or a mean, None where it is not printed and has no number of ours.
 
-    recipes: those of its languages that are configured; None of a cited one. chance: what guessing gives.
+    place: row and column; way: metric and definition; recipes: language -> recipe, of the configured languages, None for a cited
+    column; value: printed; languages: of the mean; chance: score by guessing, in percent.
     """
     numbers, scored = scores.cell(recipes or {}, way[1])
     if numbers["here"] is None and value is None:
@@ -146,13 +147,13 @@ def _line(
     elif numbers["here"] is None:
         reasons = ["no score" if recipes else "no data configured"]
     else:
-        of = "configured" if any(ALL in part for part in place) else "in the paper"
-        reasons = [subset(scored, languages, of) if len(languages) > 1 else "", *scores.lost(recipes)]
+        scope = "configured" if any(ALL in part for part in place) else "in the paper"
+        reasons = [subset(scored, languages, scope) if len(languages) > 1 else "", *scores.lost(recipes)]
     return cells.line(*place, *way, numbers, value, [*reasons, *remarks], chance=chance)
 
 
 def _printed(published: Published, name: str) -> list[str]:
-    """The languages of a table as printed, without their mean."""
-    found = published.table[published.table["item"] == name]
-    names = found["row" if name == TABLES["parsing"] else "column"].unique()
-    return [code for each in names if re.fullmatch("[a-z]+", code := each.rstrip("*"))]
+    """Languages of a table as printed, without their mean."""
+    rows = published.table[published.table["item"] == name]
+    names = rows["row" if name == TABLES["parsing"] else "column"].unique()
+    return [code for head in names if re.fullmatch("[a-z]+", code := head.rstrip("*"))]

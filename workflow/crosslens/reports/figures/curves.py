@@ -1,6 +1,5 @@
 """Panels of curves by layer, or over another number, with bands; each is named at its end, beside the last panel of a row."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -14,14 +13,14 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 from scipy.optimize import isotonic_regression
 
-from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, dark
+from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, dark, frame, surround
 
 LAYERS = "layer (0: embeddings)"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values by layer, or over another number, and their band, each (k,), x rising; nan: no value, or no band, there."""
+    """Values by layer, or over another number, and their band, each (n,), x rising; nan: no value, or no band, there."""
 
     x: np.ndarray
     values: np.ndarray
@@ -32,13 +31,13 @@ class Curve:
 
     @classmethod
     def of(cls, by_layer: pd.DataFrame, look: Mapping[str, str | float], name: str = "") -> Self:
-        """From a table by layer: value and, for a band, low and high."""
+        """A curve from a table by layer: value and, for a band, low and high."""
         value, low, high = by_layer.reindex(columns=["value", "low", "high"]).to_numpy(float).T
         return cls(by_layer.index.to_numpy(), value, low, high, look, name)
 
     @classmethod
     def over_seeds(cls, records: pd.DataFrame, look: Mapping[str, str | float], name: str = "") -> Self:
-        """Means at each layer; the band is their range, or the interval that a single seed has of its own."""
+        """A curve of means at each layer; the band is the range over seeds, or the interval of a single seed."""
         by_layer = records.groupby("layer")
         value, single = by_layer["value"], by_layer.size() == 1
         low, high = by_layer["low"].first().where(single, value.min()), by_layer["high"].first().where(single, value.max())
@@ -46,7 +45,7 @@ class Curve:
 
     @property
     def end(self) -> tuple[float, float]:
-        """Last point, x and value."""
+        """The last point, x and value."""
         last = np.flatnonzero(np.isfinite(self.values))[-1]
         return float(self.x[last]), float(self.values[last])
 
@@ -60,11 +59,11 @@ def panels(
     ylim: tuple[float, float],
     xlabel: str | Mapping[str, str] = LAYERS,
 ) -> Figure:
-    """Row -> column -> curves: panels that share axes, rows and columns named unless there is one; a title above, a note below.
+    """Panels that share axes: row -> column -> curves; rows and columns are named where there are several; a note stands below.
 
-    Rows and columns without a curve are left out. xlabel: of all rows, or of each, which then has x axes of its own. ylim: of the
-    values; its ends give way to values beyond them; bands are cut off there.
-    """  # fmt: skip
+    Rows and columns without a curve are left out. xlabel: of all rows, or of each, which then has x axes of its own. ylim: of
+    the values; its ends give way to values beyond them; bands are cut off there.
+    """
     rows = [row for row, panels in grid.items() if any(panels.values())]
     columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
     values = np.concatenate([curve.values for row in grid.values() for curves in row.values() for curve in curves])
@@ -89,20 +88,17 @@ def panels(
             for axis in line:
                 if isinstance(xlabel, Mapping) or row == rows[-1]:
                     axis.set_xlabel(xlabel if isinstance(xlabel, str) else xlabel[row])
-        figure.suptitle(textwrap.fill(title, int(13.5 * width), break_on_hyphens=False), fontsize=9, x=0.01, ha="left")
-        figure.supxlabel(textwrap.fill(note, int(18.5 * width)), fontsize=SMALL, x=0.01, ha="left")
+        surround(figure, title, note, width)
         names = [_name(line[-1], grid[row]) for line, row in zip(axes, rows, strict=True)]
         figure.draw_without_rendering()  # lays out, so that heights are known
-        for line, of in zip(axes, names, strict=True):
-            _spread(line[-1], of)
+        for line, names_of_row in zip(axes, names, strict=True):
+            _spread(line[-1], names_of_row)
     return figure
 
 
 def _draw(axis: Axes, curves: Sequence[Curve]) -> None:
-    """Lines above bands above the grid, whichever curve they are of."""
-    axis.grid(axis="y", color="#E5E5E5", linewidth=0.5)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
+    """Draw lines above bands above the grid, whichever curves they belong to."""
+    frame(axis)
     for curve in curves:
         if np.isfinite(curve.low).any():
             axis.fill_between(curve.x, curve.low, curve.high, color=str(curve.look["color"]), alpha=0.09, linewidth=0, zorder=1)
@@ -110,8 +106,8 @@ def _draw(axis: Axes, curves: Sequence[Curve]) -> None:
 
 
 def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> list[Annotation]:
-    """Names of a row's curves right of its last panel, at the height of their ends, with thin lines to these."""
-    named = {curve.name: curve for curves in row.values() for curve in curves if curve.name}
+    """Names of a row's curves to the right of its last panel, at the height of their ends, with thin lines to these."""
+    curve_by_name = {curve.name: curve for curves in row.values() for curve in curves if curve.name}
     return [
         axis.annotate(
             name, curve.end, (1.08, curve.end[1]), textcoords=axis.get_yaxis_transform(), annotation_clip=False,
@@ -120,7 +116,7 @@ def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> list[Annotation]:
             arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": str(curve.look["color"]), "linewidth": 0.5, "shrinkA": 0,
                         "shrinkB": 0},
         )
-        for name, curve in named.items()
+        for name, curve in curve_by_name.items()
     ]  # fmt: skip
 
 

@@ -1,6 +1,5 @@
-"""Dots by language: a column a language, in which several models stand side by side; panels one above the other."""
+"""Dots by language: a column for each language, with several models side by side; panels one above the other."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -11,16 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from crosslens.reports.figures.style import COLOURS, MARKERS, SMALL, STYLE, WIDTH
+from crosslens.reports.figures.style import COLOURS, MARKERS, STYLE, WIDTH, frame, surround, wrapped
 
-HEIGHT = 1.55  # inches of a panel
-SPREAD = 0.72  # of a column, over which series stand
+HEIGHT = 1.55  # inches, of a panel
+SPREAD = 0.72  # share of a column's width over which series are spread
 LEVEL = {"color": "#666666", "linewidth": 0.8, "linestyle": (0, (3, 1.5))}
 
 
 @dataclass(frozen=True)
 class Look:
-    """Of a series: its colour and marker; hollow: an outline."""
+    """Colour and marker of a series; hollow: whether markers are outlines."""
 
     colour: str
     marker: str
@@ -29,7 +28,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Dots:
-    """A series: values of the languages and the ends of their intervals, each (languages,); nan: none."""
+    """A series: values of the languages and the ends of their intervals, each (n_languages,); nan: none."""
 
     name: str
     values: np.ndarray
@@ -39,9 +38,10 @@ class Dots:
 
 @dataclass(frozen=True)
 class Panel:
-    """Series over the same languages. level: of each language, (languages,), such as chance; None: there is none.
+    """Series over the same languages.
 
-    ylim: its ends give way to values and intervals beyond them. apart: last columns that are set apart, as means are.
+    level: of each language, (n_languages,), such as chance; None: there is none. ylim: its ends give way to values and intervals
+    beyond them. apart: number of last columns that are set apart, as means are.
     """
 
     title: str
@@ -54,55 +54,52 @@ class Panel:
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
-    """A look for each series: colours and markers differ, so that they can be told apart in grey; none is black."""
+    """A look for each series: colours and markers differ, so that series can be told apart in grey; none is black."""
     colours = len(COLOURS) - 1
     return {
         name: Look(COLOURS[i % colours], MARKERS[i % len(MARKERS)], hollow=i // colours % 2 == 1) for i, name in enumerate(names)
     }
 
 
-def panels(parts: Sequence[Panel], looked: Mapping[str, Look], title: str, note: str) -> Figure:
+def panels(parts: Sequence[Panel], looks_by_name: Mapping[str, Look], title: str, note: str) -> Figure:
     """Panels with a title above them, the names of the series and a note below.
 
-    looked: series -> look, in the order of the legend and from left to right within a column. Dashed lines are named chance.
+    looks_by_name: of the series, in the order of the legend and from left to right within a column. Dashed lines are named
+    chance.
     """
-    shown = [name for name in looked if any(series.name == name for part in parts for series in part.series)]
+    names = [name for name in looks_by_name if any(series.name == name for part in parts for series in part.series)]
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
-        handles = [_handle(name, looked[name]) for name in shown]
+        handles = [_handle(name, looks_by_name[name]) for name in names]
         if any(part.level is not None for part in parts):
             handles.append(Line2D([], [], label="chance", **LEVEL))  # type: ignore[arg-type]
         longest = max((len(str(handle.get_label())) for handle in handles), default=1)
         per_line = max(1, int(WIDTH / (0.068 * longest + 0.32)))
         heights = [*(HEIGHT for _ in parts), 0.15 * ceil(len(handles) / per_line)]
-        heading = textwrap.fill(title, int(13.5 * WIDTH), break_on_hyphens=False)
-        footing = textwrap.fill(note, int(18.5 * WIDTH), break_on_hyphens=False)
+        heading, footing = wrapped(title, note)
         outside = 0.17 * (heading.count("\n") + 1) + 0.13 * (footing.count("\n") + 1)
         figure = Figure((WIDTH, sum(heights) + 0.42 * len(parts) + outside + 0.2), layout="constrained")
         axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axis, part in zip(axes[:-1], parts, strict=True):
-            _draw(axis, part, looked, shown)
+            _draw(axis, part, looks_by_name, names)
         axes[-1].axis("off")
         axes[-1].legend(handles=handles, loc="upper left", ncols=per_line, handletextpad=0.4, columnspacing=1.2, borderaxespad=0)
-        figure.suptitle(heading, fontsize=9, x=0.01, ha="left")
-        figure.supxlabel(footing, fontsize=SMALL, x=0.01, ha="left")
+        surround(figure, title, note)
         figure.align_ylabels(axes[:-1])
     return figure
 
 
-def _draw(axis: Axes, part: Panel, looked: Mapping[str, Look], shown: Sequence[str]) -> None:
-    """A column a language, faintly bordered; intervals below dots, so that none is hidden."""
+def _draw(axis: Axes, part: Panel, looks_by_name: Mapping[str, Look], names: Sequence[str]) -> None:
+    """Draw a column for each language, faintly bordered; intervals below dots, so that none is hidden."""
     columns = np.arange(len(part.columns), dtype=float)
     columns[len(columns) - part.apart :] += 0.3
-    axis.grid(axis="y", color="#E5E5E5", linewidth=0.5)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
+    frame(axis)
     for border in (columns[1:] + columns[:-1]) / 2:
         axis.axvline(border, color="#EFEFEF", linewidth=0.5, zorder=0)
-    series = {each.name: each for each in part.series}
-    own = [name for name in shown if name in series]
-    for number, name in enumerate(own):
-        dots, look = series[name], looked[name]
-        x = columns + SPREAD / len(own) * (number - (len(own) - 1) / 2)
+    series = {dots.name: dots for dots in part.series}
+    names_here = [name for name in names if name in series]
+    for number, name in enumerate(names_here):
+        dots, look = series[name], looks_by_name[name]
+        x = columns + SPREAD / len(names_here) * (number - (len(names_here) - 1) / 2)
         axis.vlines(x, dots.low, dots.high, color=look.colour, linewidth=0.7, zorder=2)
         face = "white" if look.hollow else look.colour
         axis.plot(
@@ -120,9 +117,9 @@ def _draw(axis: Axes, part: Panel, looked: Mapping[str, Look], shown: Sequence[s
 
 
 def _limits(part: Panel) -> tuple[float, float]:
-    """So that every dot and interval is inside, with a margin for markers."""
-    drawn = [array for each in part.series for array in (each.values, each.low, each.high)]
-    values = np.concatenate([*drawn, part.level if part.level is not None else [], part.ylim or []])
+    """Ends of the y axis, with every dot and interval inside and a margin for markers."""
+    arrays = [array for dots in part.series for array in (dots.values, dots.low, dots.high)]
+    values = np.concatenate([*arrays, part.level if part.level is not None else [], part.ylim or []])
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     margin = 0.05 * (high - low or 1)

@@ -1,6 +1,5 @@
 """Heat maps: numbers in cells that are coloured by their difference from a reference, panels one above the other."""
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,12 +11,12 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
-from crosslens.reports.figures.style import GROUND, INK, SMALL, STYLE, WIDTH
+from crosslens.reports.figures.style import GROUND, INK, SMALL, STYLE, WIDTH, wrapped
 
 LOSS, GAIN = "#E69F00", "#56B4E9"  # of Okabe and Ito, light enough for dark numbers at both ends
 DIVERGING = LinearSegmentedColormap.from_list("loss_gain", [LOSS, "#FFFFFF", GAIN])
-GAP = 0.3  # cells before columns that are set apart
-EM = 0.7  # width of a bold digit by the font's size
+GAP = 0.3  # width, in cells, of the gap before columns that are set apart
+EM = 0.7  # width of a bold digit divided by the size of the font
 SIGNS = "Bold: above the reference. Triangles: further above or below than the colours reach."
 
 
@@ -34,19 +33,19 @@ class Panel:
 
 
 def panels(parts: Sequence[Panel], title: str, note: str, *, legend: str, limit: float) -> Figure:
-    """Panels with cells of one size, columns named above each; a title above, scale of colours and note below.
+    """Panels with cells of one size and names above each column; a title above, the scale of colours and a note below.
 
-    legend: of the differences; limit: where colours end, on both sides. In grey print bold numbers are those above the reference.
+    legend: name of the differences; limit: differences at which the colours end, on both sides. In print without colours, bold
+    numbers are those above the reference.
     """
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         margin, names = 0.08, 0.07 * max(len(row) for part in parts for row in part.rows) + 0.03  # inches
         widest = max(len(part.columns) + GAP * bool(part.apart) for part in parts)
         width, height = min(0.42, (WIDTH - 2 * margin - names) / widest), 0.17
         size = min(SMALL, 72 * 0.88 * width / (EM * _longest(parts)))
-        heading = textwrap.fill(title, int(13.5 * WIDTH), break_on_hyphens=False)
-        footing = textwrap.fill(f"{note} {SIGNS}".strip(), int(18.5 * WIDTH), break_on_hyphens=False)
+        heading, footing = wrapped(title, f"{note} {SIGNS}".strip())
         top, bottom = 0.17 * (heading.count("\n") + 1) + 0.1, 0.13 * (footing.count("\n") + 1) + 0.55
-        over = 0.36  # of a panel: its title and the names of its columns
+        over = 0.36  # inches, of a panel's title and the names of its columns
         figure = Figure((WIDTH, top + bottom + sum(over + height * len(part.rows) for part in parts)))
         whole = figure.get_figheight()
         figure.text(margin / WIDTH, 1 - 0.06 / whole, heading, fontsize=9, va="top")
@@ -67,30 +66,30 @@ def panels(parts: Sequence[Panel], title: str, note: str, *, legend: str, limit:
 
 
 def printed(value: float) -> str:
-    """A number as cells have it."""
+    """A number as it stands in cells."""
     return f"{value:.1f}".replace("-", "−")
 
 
 def _longest(parts: Sequence[Panel]) -> float:
-    """Width of the widest number, in digits; a point is half of one."""
+    """Width of the widest number, in digits; a decimal point is as wide as half a digit."""
     numbers = [printed(value) for part in parts for value in part.values.ravel() if np.isfinite(value)]
     return max((len(number) - 0.5 for number in numbers), default=3.5)
 
 
 def _draw(axis: Axes, part: Panel, colours: ScalarMappable, limit: float, size: float, aspect: float) -> None:
-    """Cells from the top, a row's name at its left. size: of numbers in points; aspect: height of a cell by its width."""
+    """Draw the cells of a panel. size: of numbers, in points; aspect: height of a cell divided by its width."""
     n, k = part.values.shape
-    left = np.arange(k, dtype=float)
-    left[k - part.apart :] += GAP * bool(part.apart)
-    axis.set(xlim=(0, left[-1] + 1), ylim=(n, 0))
+    edges = np.arange(k, dtype=float)
+    edges[k - part.apart :] += GAP * bool(part.apart)
+    axis.set(xlim=(0, edges[-1] + 1), ylim=(n, 0))
     axis.spines[:].set_visible(False)
     axis.set_title(part.title, loc="left", pad=14)
     axis.xaxis.tick_top()
     axis.tick_params(length=0, pad=1.5)
-    axis.set_xticks(left + 0.5, part.columns)
+    axis.set_xticks(edges + 0.5, part.columns)
     axis.set_yticks(np.arange(n) + 0.5, part.rows)
     for row, column in np.ndindex(n, k):
-        value, difference, x = float(part.values[row, column]), float(part.differences[row, column]), float(left[column])
+        value, difference, x = float(part.values[row, column]), float(part.differences[row, column]), float(edges[column])
         colour = colours.to_rgba(np.array(difference)) if np.isfinite(difference) else GROUND
         axis.add_patch(Rectangle((x, row), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.6))
         if np.isfinite(value):

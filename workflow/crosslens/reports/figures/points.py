@@ -1,6 +1,5 @@
 """Points over two axes, each with a short name beside it: scores against a property of languages."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -13,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from crosslens.reports.figures.scatter import AREA, RINGS
-from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, Mark, dark
+from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, Mark, dark, frame, surround
 
 NAME = 5  # points: height of a name
 SIZE = 9  # square points: area of a mark
@@ -22,7 +21,7 @@ HEIGHT = 1.5  # inches of a panel
 
 @dataclass(frozen=True)
 class Panel:
-    """Points x, y (n,) with names and classes (n,); hollow (n,): those drawn as outlines. title: of any lines."""
+    """Points x, y (n,) with names and classes (n,); hollow (n,): whether a point is an outline; title: of any number of lines."""
 
     x: np.ndarray
     y: np.ndarray
@@ -36,18 +35,18 @@ def panels(
     grid: Sequence[Sequence[Panel]], xlabels: Sequence[str], ylabels: Sequence[str], marks: Mapping[str, Mark], title: str,
     note: str,
 ) -> Figure:  # fmt: skip
-    """Rows of panels, those of a row over one x axis, those of a column over one y axis; classes below, a title above.
+    """Rows of panels over one x axis each, columns over one y axis each; a title above, the classes and a note below.
 
-    xlabels: of rows; ylabels: of columns; marks: class -> colour and marker, those with points in the order of the mapping.
+    xlabels: of rows; ylabels: of columns; marks: class -> colour and marker, in the order of the legend.
     """
     present = {name for row in grid for panel in row for name in panel.classes}
-    shown = [name for name in marks if name in present]
+    classes = [name for name in marks if name in present]
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         columns = len(grid[0])
         width = WIDTH if columns > 2 else WIDTH * (columns + 1) / 4
         lines = sum(max(panel.title.count("\n") + 1 for panel in row) for row in grid)
         per_line = max(3, int(width))  # classes
-        heights = [*(HEIGHT for _ in grid), 0.15 * ceil(len(shown) / per_line)]
+        heights = [*(HEIGHT for _ in grid), 0.15 * ceil(len(classes) / per_line)]
         figure = Figure((width, sum(heights) + 0.45 * len(grid) + 0.13 * lines + 0.7), layout="constrained")
         axes = figure.subplots(len(heights), columns, squeeze=False, sharex="row", sharey="col", height_ratios=heights)
         below = figure.add_subplot(axes[-1, 0].get_gridspec()[-1, :])
@@ -59,11 +58,11 @@ def panels(
                 axis.set_ylabel(ylabel, labelpad=1, fontsize=SMALL)
             line[columns // 2].set_xlabel(xlabel)
         handles = [
-            Line2D([], [], linestyle="", color=marks[name][0], marker=marks[name][1], markersize=4, label=name) for name in shown
+            Line2D([], [], linestyle="", color=marks[name][0], marker=marks[name][1], markersize=4, label=name)
+            for name in classes
         ]
         below.legend(handles=handles, loc="upper left", ncols=per_line, handletextpad=0, columnspacing=1, borderaxespad=0)
-        figure.suptitle(textwrap.fill(title, int(13.5 * width)), fontsize=9, x=0.01, ha="left")
-        figure.supxlabel(textwrap.fill(note, int(18.5 * width)), fontsize=SMALL, x=0.01, ha="left")
+        surround(figure, title, note, width)
         figure.draw_without_rendering()  # lays out, so that places of points are known
         for axis, panel in zip(axes[:-1].flat, (panel for row in grid for panel in row), strict=True):
             _name(axis, panel, marks)
@@ -71,9 +70,7 @@ def panels(
 
 
 def _draw(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
-    axis.grid(color="#E5E5E5", linewidth=0.5)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
+    frame(axis, "both")
     axis.margins(0.1)
     axis.tick_params(pad=1.5, length=2)
     axis.set_title(panel.title, loc="left", fontsize=SMALL)
@@ -84,16 +81,16 @@ def _draw(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
 
 
 def _name(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
-    """Write each point's name as near to it as it covers no other name and few points, crowded points first."""
+    """Write each point's name as near to it as possible, over no other name and few points, crowded points first."""
     points, frame, dot = (
         axis.transData.transform(np.column_stack([panel.x, panel.y])),
         axis.get_window_extent(),
         axis.figure.dpi / 72,
     )
     mark = 1.3 * dot * np.sqrt(SIZE) / 2  # half a mark
-    apart = np.hypot(*(points[:, None] - points).T)
-    taken: list[tuple[np.ndarray, np.ndarray]] = []  # lower left and upper right corners of names
-    for number in np.argsort(np.sort(apart, axis=1)[:, 1 : 1 + min(4, len(points) - 1)].sum(1)):
+    distances = np.hypot(*(points[:, None] - points).T)
+    boxes: list[tuple[np.ndarray, np.ndarray]] = []  # lower left and upper right corners of names
+    for number in np.argsort(np.sort(distances, axis=1)[:, 1 : 1 + min(4, len(points) - 1)].sum(1)):
         colour = dark(marks[panel.classes[number]][0])
         text = axis.annotate(
             panel.names[number], (panel.x[number], panel.y[number]), (0, 0), textcoords="offset points", ha="center", va="center",
@@ -104,9 +101,9 @@ def _name(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
         steps = 0.5 * size[1] * RINGS + np.sign(RINGS) * (size / 2 + mark) * 0.75
         low, high = points[number] + steps - size / 2, points[number] + steps + size / 2
         free = (low >= frame.min).all(1) & (high <= frame.max).all(1)
-        for corner, opposite in taken:
+        for corner, opposite in boxes:
             free &= ~((low < opposite) & (high > corner)).all(1)
         covered = ((points > low[:, None] - mark) & (points < high[:, None] + mark)).all(2).sum(1)
         best = int(np.argmin(np.where(free, 0, 1e6) + 30 * covered + np.hypot(*steps.T) / dot))
         text.set_position(tuple(steps[best] / dot))
-        taken.append((low[best], high[best]))
+        boxes.append((low[best], high[best]))

@@ -1,4 +1,4 @@
-"""Figures on disk."""
+"""Files of figures."""
 
 from pathlib import Path
 

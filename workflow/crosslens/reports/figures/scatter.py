@@ -1,4 +1,4 @@
-"""Points in two dimensions by class: a map with a name beside each class, or a small map for each class; and keys of marks."""
+"""Points in two dimensions by class: a map with names beside the classes, or a small map for each class; and keys of marks."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Mark, dark
+from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Mark, dark, surround
 
 SHAPE = 0.75  # height of a map / its width
 GAP = 0.08  # between small maps, in their widths
@@ -35,7 +35,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Row:
-    """Panels that share classes. apart: a small map for each class, on grey points of all; for classes that mix."""
+    """Panels that share classes.
+
+    apart: whether each class has a small map, on grey points of all classes, for classes that mix.
+    """
 
     panels: Sequence[Panel]
     names: Mapping[str, str]  # class -> name, in order; those without a point are left out
@@ -45,8 +48,8 @@ class Row:
     @property
     def shown(self) -> list[str]:
         """Classes with points."""
-        found = {name for panel in self.panels for name in panel.classes}
-        return [name for name in self.names if name in found]
+        classes = {name for panel in self.panels for name in panel.classes}
+        return [name for name in self.names if name in classes]
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -56,7 +59,7 @@ class Row:
         return ceil(n / columns), columns
 
     def height(self, width: float) -> float:
-        """Inches of a panel of this width."""
+        """Height in inches of a panel of this width."""
         lines, columns = self.grid if self.apart else (1, 1)
         return lines * (SHAPE * width / (columns * (1 + GAP)) + NAME) if self.apart else SHAPE * width
 
@@ -73,7 +76,7 @@ def panels(rows: Sequence[Row], title: str, note: str) -> Figure:
                 axis.set_title(panel.title, loc="left")
                 axis.set(xticks=[], yticks=[])
                 _apart(axis, panel, row, height) if row.apart else _together(axis, panel, row)
-        _around(figure, title, note)
+        surround(figure, title, note)
         figure.draw_without_rendering()  # lays out, so that sizes are known
         for row, line in zip(rows, axes, strict=True):
             for panel, axis in zip(row.panels, line, strict=True):
@@ -83,7 +86,7 @@ def panels(rows: Sequence[Row], title: str, note: str) -> Figure:
 
 
 def keys(columns: Mapping[str, Mapping[str, Mark]], title: str, note: str) -> Figure:
-    """Marks and what they stand for, a column under each heading."""
+    """Marks and their meanings, a column under each heading. columns: heading -> meaning -> mark."""
     wrapped = {head: {textwrap.fill(label, 66): mark for label, mark in column.items()} for head, column in columns.items()}
     lines = max(sum(label.count("\n") + 1 for label in column) for column in wrapped.values())
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
@@ -94,13 +97,8 @@ def keys(columns: Mapping[str, Mapping[str, Mark]], title: str, note: str) -> Fi
                        for label, (colour, marker) in column.items()]  # fmt: skip
             axis.axis("off")
             axis.legend(handles=handles, title=head, loc="upper left", handletextpad=0.2, borderaxespad=0, alignment="left")
-        _around(figure, title, note)
+        surround(figure, title, note)
     return figure
-
-
-def _around(figure: Figure, title: str, note: str) -> None:
-    figure.suptitle(textwrap.fill(title, 100), fontsize=9, x=0.01, ha="left")
-    figure.supxlabel(textwrap.fill(note, 132), fontsize=SMALL, x=0.01, ha="left")
 
 
 def _dots(axis: Axes, points: np.ndarray, mark: Mark, size: float, **look: Any) -> None:
@@ -116,7 +114,7 @@ def _together(axis: Axes, panel: Panel, row: Row) -> None:
 
 
 def _apart(axis: Axes, panel: Panel, row: Row, height: float) -> None:
-    """Small maps side by side, their width 1; the points of all classes stand in each. height: inches of the panel."""
+    """Draw small maps side by side, each 1 wide, with the points of all classes in each. height: of the panel, in inches."""
     low, high = panel.points.min(0), panel.points.max(0)
     points = (0.04 + 0.92 * (panel.points - low) / (high - low)) * (1, SHAPE)
     lines, columns = row.grid
@@ -135,13 +133,13 @@ def _apart(axis: Axes, panel: Panel, row: Row, height: float) -> None:
 
 
 def _name(axis: Axes, panel: Panel, row: Row) -> None:
-    """Write each class's name near its densest place, where it covers no other name and few points, with a line to it."""
+    """Write each class's name near its densest place, over no other name and few points, with a line to that place."""
     points, frame, dot = axis.transData.transform(panel.points), axis.get_window_extent(), axis.figure.dpi / 72
-    taken: list[tuple[np.ndarray, np.ndarray]] = []  # lower left and upper right corners of names
+    boxes: list[tuple[np.ndarray, np.ndarray]] = []  # lower left and upper right corners of names
     for name in (name for name in row.shown if name in panel.classes):
         here = np.flatnonzero(panel.classes == name)
-        apart = ((points[here, None] - points[here]) ** 2).sum(-1)
-        dense = here[np.exp(-apart / (0.04 * frame.width) ** 2).sum(1).argmax()]
+        squared_distances = ((points[here, None] - points[here]) ** 2).sum(-1)
+        dense = here[np.exp(-squared_distances / (0.04 * frame.width) ** 2).sum(1).argmax()]
         colour = dark(row.marks[name][0])
         text = axis.annotate(
             row.names[name], panel.points[dense], (0, 0), textcoords="offset points", ha="center", va="center", fontsize=SMALL,
@@ -152,9 +150,9 @@ def _name(axis: Axes, panel: Panel, row: Row) -> None:
         low = points[dense] + size[1] * RINGS - size / 2
         high = low + size
         free = (low >= frame.min).all(1) & (high <= frame.max).all(1)
-        for corner, opposite in taken:
+        for corner, opposite in boxes:
             free &= ~((low < opposite) & (high > corner)).all(1)
         covered = [np.mean(((points > low[i]) & (points < high[i])).all(1)) if free[i] else np.inf for i in range(len(RINGS))]
         best = int(np.argmin(300 * np.array(covered) + np.hypot(*RINGS.T)))  # the nearest where no place is free
         text.set_position(size[1] * RINGS[best] / dot)
-        taken.append((low[best], high[best]))
+        boxes.append((low[best], high[best]))

@@ -1,16 +1,20 @@
-"""How every figure looks: one style, colours that the colour-blind tell apart, and the marks of language families."""
+"""The style of all figures, colours that the colour-blind can tell apart, and the marks of language families."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
 
 matplotlib.use("Agg")
 
 # Okabe and Ito (2008), without yellow, which vanishes on white; black last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "^", "s", "v", "D", "P", "X")
-INK, PALE, GROUND = "#333333", "#D4D4D4", "#F7F7F7"  # of text, of points in the background, and of what these are on
+INK, PALE, GROUND = "#333333", "#D4D4D4", "#F7F7F7"  # of text, of points in the background, and of their ground
 
 WIDTH = 7.2  # inches: a page of a journal, 700 pixels of a screen
 SMALL = 7  # points: names in panels, notes
@@ -19,14 +23,14 @@ Look = Mapping[str, str | float]
 """Arguments of matplotlib's `plot`."""
 GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
 DOTTED: Look = {**GREY, "linestyle": ":"}
-"""Controls and levels that curves are compared with."""
+"""Looks of controls and levels with which curves are compared."""
 
 Mark = tuple[str, str]
 """Colour and marker."""
 
 STYLE = {
     "font.size": 8,
-    # The first one comes with matplotlib, so that a figure is the same everywhere; who reads SVG may have one of its width.
+    # The first comes with matplotlib, so that a figure is the same everywhere; the others are as wide, for readers of the SVG.
     "font.sans-serif": ["DejaVu Sans", "Bitstream Vera Sans", "Verdana"],
     "text.color": INK,
     "axes.titlesize": 8,
@@ -48,6 +52,27 @@ STYLE = {
 }
 
 
+def wrapped(title: str, note: str, width: float = WIDTH) -> tuple[str, str]:
+    """Title and note broken into lines that fit a figure; width: of the figure, in inches."""
+    sizes = (13.5, title), (18.5, note)  # characters to an inch
+    heading, footing = (textwrap.fill(text, int(characters * width), break_on_hyphens=False) for characters, text in sizes)
+    return heading, footing
+
+
+def surround(figure: Figure, title: str, note: str, width: float = WIDTH) -> None:
+    """Write a title above the panels of a figure and a note below them; width: of the figure, in inches."""
+    heading, footing = wrapped(title, note, width)
+    figure.suptitle(heading, fontsize=9, x=0.01, ha="left")
+    figure.supxlabel(footing, fontsize=SMALL, x=0.01, ha="left")
+
+
+def frame(axis: Axes, grid: Literal["y", "both"] = "y") -> None:
+    """Draw the frame of a panel: an axis at the left and below, and grid lines behind everything else."""
+    axis.grid(axis=grid, color="#E5E5E5", linewidth=0.5)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
 def marks(classes: Sequence[str]) -> Mapping[str, Mark]:
     """Class -> (colour, marker). Neighbours differ in colour, and 7 x 7 classes have 49 different pairs."""
     size = len(COLOURS)
@@ -55,7 +80,7 @@ def marks(classes: Sequence[str]) -> Mapping[str, Mark]:
 
 
 def dark(colour: str, share: float = 0.66) -> str:
-    """A colour for text, or for points on grey ones, which must be darker than for marks on white."""
+    """A darker colour, for text or for points on grey ones. share: of the brightness that is left."""
     red, green, blue = to_rgb(colour)
     return to_hex((share * red, share * green, share * blue))
 
@@ -72,21 +97,21 @@ FAMILY_MARKS: Mapping[str, Mark] = {
 
 
 def families(languages: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Code -> its family, or its branch of Indo-European, as FAMILY_MARKS has them; in the order of these, then by name.
+    """Code -> its family, or its branch of Indo-European, as in FAMILY_MARKS; in the order of these, then by name.
 
-    languages: code -> name, family and genus, as resources/languages.csv has them.
+    languages: code -> name, family and genus, as in resources/languages.csv.
     """
-    found = {}
+    family_by_code = {}
     for code, language in languages.items():
         if language["family"] == "Indo-European":
-            found[code] = BRANCHES.get(language["genus"], OTHER_BRANCHES)
+            family_by_code[code] = BRANCHES.get(language["genus"], OTHER_BRANCHES)
         else:
-            found[code] = language["family"] if language["family"] in FAMILY_MARKS else OTHER_FAMILIES
+            family_by_code[code] = language["family"] if language["family"] in FAMILY_MARKS else OTHER_FAMILIES
     order = list(FAMILY_MARKS)
-    return dict(sorted(found.items(), key=lambda item: (order.index(item[1]), languages[item[0]]["name"])))
+    return dict(sorted(family_by_code.items(), key=lambda item: (order.index(item[1]), languages[item[0]]["name"])))
 
 
 def look(number: int) -> Look:
-    """Colour, marker and width of one of several curves; none is black, which is left to controls."""
+    """Colour, marker and width of one of several curves; none is black, which is reserved for controls."""
     size = len(COLOURS) - 1
     return {"color": COLOURS[number % size], "marker": MARKERS[number % size], "markersize": 2.0, "linewidth": 0.9}

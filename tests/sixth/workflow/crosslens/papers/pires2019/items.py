@@ -15,14 +15,14 @@ def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     sources = {recipe_name(source): source.upper() for source in section(config).source_languages}
     made = {
-        "table2": captions.made(
+        "table2": captions.captioned(
             PAPER,
             "table2",
             "tables",
             needs=tuple(Need("classification", recipe, tuple(config.seeds)) for recipe in sources),
             settings={"sources": sources},
         ),
-        "figure3": captions.made(
+        "figure3": captions.captioned(
             PAPER,
             "figure3",
             "figures",
@@ -31,7 +31,7 @@ def items(config: Config) -> dict[str, Item]:
     }
     if other := config.paper("muller2021"):  # of a recipe of another paper, which does not ask for this kind
         asked = {"corpus": other.parallel, "reference": "en"}  # type: ignore[attr-defined]
-        made["figure3_tuned"] = captions.made(
+        made["figure3_tuned"] = captions.captioned(
             PAPER,
             "figure3_tuned",
             "figures",

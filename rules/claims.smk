@@ -20,9 +20,9 @@ def claims_modules():
     return [name for name in names if (ROOT / f"workflow/crosslens/{name}.py").is_file()]
 
 
-TEMPLATE = "workflow/crosslens/reports/claims/claims.html.j2"
+CLAIMS_PAGE = ["workflow/crosslens/reports/claims/claims.html.j2", "workflow/crosslens/reports/page.css"]
 CLAIMED = [paper for paper in PAPERS if claims_files(paper)]
-CLAIMS_TEXTS = [*(file for paper in CLAIMED for file in claims_files(paper)), TEMPLATE]
+CLAIMS_TEXTS = [*(file for paper in CLAIMED for file in claims_files(paper)), *CLAIMS_PAGE]
 
 
 @cache

@@ -65,6 +65,7 @@ rule page:
         shown=lambda wildcards: page_items(wildcards),
         records=lambda wildcards: [f"{file}.json" for file in page_items(wildcards)],
         template=ancient(str(ROOT / "workflow/crosslens/reports/page.html.j2")),  # their content is among the params
+        style=ancient(str(ROOT / "workflow/crosslens/reports/page.css")),
         terms=ancient(str(ROOT / "resources/terms.yaml")),
     output:
         report(f"{RESULTS}/{{page}}.html", category=lambda wildcards: PAGES[wildcards.page][0].key),
@@ -76,7 +77,9 @@ rule page:
     conda:
         "../envs/figures.yaml"
     params:
-        **resource_params(["workflow/crosslens/reports/page.html.j2", "resources/terms.yaml"]),
+        **resource_params(
+            ["workflow/crosslens/reports/page.html.j2", "workflow/crosslens/reports/page.css", "resources/terms.yaml"]
+        ),
         code=code("page"),
         settings=page_settings,
         environment=environment("figures"),

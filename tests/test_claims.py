@@ -96,7 +96,7 @@ def test_an_interval_over_seeds_decides(tmp_path, difference, fields, verdict):
 
 def test_a_tie_is_undecided(tmp_path):
     (decision,) = verdicts(tmp_path, scores(0.0), claim())
-    assert decision.verdict == "undecided" and "includes both" in decision.reason
+    assert decision.verdict == "undecided" and "covers both sides" in decision.reason
     (decision,) = verdicts(tmp_path, [*rows(FROZEN, "scores", 0.5), *rows(TUNED, "scores", [0.5, 0.5, 0.5])], claim())
     assert decision.verdict == "undecided" and "nothing says how much it varies" in decision.reason
 
@@ -270,7 +270,7 @@ def test_central_claims_share_a_level(tmp_path):
     assert {decision.verdict for decision in verdicts(tmp_path, numbers, *[claim()] * 3)} == {"holds"}
     together = verdicts(tmp_path, numbers, *[claim(central=True)] * 3, claim())
     assert [decision.verdict for decision in together] == ["undecided"] * 3 + ["holds"]
-    assert together[0].level == pytest.approx(0.05 / 3) and "98.33 %, after Holm" in together[0].reason
+    assert together[0].level == pytest.approx(0.05 / 3) and "98.33 % (Holm)" in together[0].reason
 
 
 def test_an_interpretation_is_never_decided(tmp_path):

@@ -32,7 +32,8 @@ def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, comma
     markdown = MarkdownIt("commonmark", {"html": False})
     jinja.filters["markdown"] = markdown.render
     jinja.filters["inline"] = markdown.renderInline
-    content = {**settings, "items": items, "definitions": definitions, "command": command}
+    style = template.with_name("page.css").read_text("utf-8")
+    content = {**settings, "items": items, "definitions": definitions, "command": command, "style": style}
     return jinja.from_string(template.read_text("utf-8")).render(content)
 
 

@@ -24,7 +24,8 @@ class Part(NamedTuple):
     """An effect that a claim consists of, or one of several.
 
     n: units, or texts of a single number; unit: what they are; seeds: the fewest of a training of an encoder, None: none was
-    trained; families: of languages, None: it is not over languages; recipes: trainings that it compares; lack: why it has no interval.
+    trained; families: of languages, None: it is not over languages; recipes: trainings that it compares; lack: why it has no
+    interval.
     """
 
     name: str

@@ -57,7 +57,7 @@ def _line(paper: str, key: str, decision: Decision, about: Mapping[str, Any]) ->
         "level": float(f"{decision.level:.3g}"),
         "verdict": decision.verdict,
         "reason": decision.reason,
-        "encoder": _encoder(decision, about),
+        "encoder": encoder(decision, about),
         "comparable": not about["apart"],
         "printed": printed.text if printed else "",
         "printed_effect": printed.effect if printed else None,
@@ -75,7 +75,7 @@ def _numbers(part: Part | None, names: tuple[str, str, str]) -> dict[str, float 
     return {name: rounded(number, digits) for name, number in zip(names, part.estimate.interval(), strict=True)}
 
 
-def _encoder(decision: Decision, about: Mapping[str, Any]) -> str:
+def encoder(decision: Decision, about: Mapping[str, Any]) -> str:
     """Encoders that a claim was decided on: none where it is about what was printed."""
     if decision.in_print or not decision.parts:
         return ""

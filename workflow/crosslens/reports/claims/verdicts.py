@@ -111,9 +111,9 @@ def _decided(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -
     if math.isnan(decision.p):
         return replace(decision, reason="; ".join(_without_interval(parts)))
     if decision.p >= decision.level:
-        at = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} %, after Holm"
+        at = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
         number = sum(sure(part, decision.level) < 0 for part in parts)
-        some = f"{number} of {len(parts)} parts are as claimed{at}" if len(parts) > 1 else f"the interval{at} includes both"
+        some = f"{number} of {len(parts)} parts are as claimed{at}" if len(parts) > 1 else f"the interval{at} covers both sides"
         return replace(decision, reason="; ".join([some, *_without_interval(parts)]))
     there, _ = _probabilities(claim, parts)
     if decision.p == there:

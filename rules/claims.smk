@@ -58,7 +58,7 @@ rule claims:
     conda:
         "../envs/figures.yaml"
     params:
-        **resource_params(CLAIMS_TEXTS),
+        **resource_params([*CLAIMS_TEXTS, "resources/languages.csv"]),
         code=lambda wildcards: code("claims", *claims_modules()),
         settings=lambda wildcards: claims_settings(),
         evidence=lambda wildcards: claims_evidence(),

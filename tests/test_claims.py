@@ -308,36 +308,36 @@ def test_cells_are_combined_by_their_seeds(tmp_path):
         decide(mixed, Contrasts(mixed, Evidence(settings), lambda name: None))
 
 
+COMMON, POSITIVE = "says: a, where: b, unit: c", "kind: direction, expected: {above: 0}"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("claims: {c1: {says: a}}", "claims.c1.where: expected a value, found none"),
-        ("claims: {c1: {says: a, where: b, unit: c, kind: guess}}", "claims.c1.kind: input should be 'direction'"),
-        ("claims: {c1: {says: a, where: b, unit: c, kind: direction, efect: {}}}", "claims.c1.efect: unknown key; did you mean 'effect'?"),
-        ("claims: {c1: {says: a, where: b, unit: c, kind: direction}}", "claims.c1: effect: expected one, or a note"),
-        ("claims: {c1: {says: a, where: b, unit: c, kind: direction, effect: {plus: x}}}", "claims.c1: expected: expected above, below"),
+        ("{says: a}", "claims.c1.where: expected a value, found none"),
+        (f"{{{COMMON}, kind: guess}}", "claims.c1.kind: input should be 'direction'"),
+        (f"{{{COMMON}, kind: direction, efect: {{}}}}", "claims.c1.efect: unknown key; did you mean 'effect'?"),
+        (f"{{{COMMON}, kind: direction}}", "claims.c1: effect: expected one, or a note"),
+        (f"{{{COMMON}, kind: direction, effect: {{plus: x}}}}", "claims.c1: expected: expected above, below"),
         (
-            "claims: {c1: {says: a, where: b, unit: c, kind: equality, expected: {above: 1}, effect: {plus: x}}}",
+            f"{{{COMMON}, kind: equality, expected: {{above: 1}}, effect: {{plus: x}}}}",
             "claims.c1: expected: an equality needs a margin",
         ),
+        (f"{{{COMMON}, {POSITIVE}, effect: {{plus: x}}}}", "claims.c1.effect.plus: unknown selection 'x'"),
         (
-            "claims: {c1: {says: a, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: x}}}",
-            "claims.c1.effect.plus: unknown selection 'x'",
-        ),
-        (
-            "claims: {c1: {says: a, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: {table: t, colum: x}}}}",
+            f"{{{COMMON}, {POSITIVE}, effect: {{plus: {{table: t, colum: x}}}}}}",
             "claims.c1.effect.plus: unknown column 'colum', expected row, column, metric, definition; did you mean 'column'?",
         ),
         (
-            "claims: {c1: {says: a, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: {row: x}}}}",
+            f"{{{COMMON}, {POSITIVE}, effect: {{plus: {{row: x}}}}}}",
             "claims.c1.effect.plus: expected one of table, records, published, found none",
         ),
-        ("claims: {c1: {says: a, where: b, unit: c, kind: interpretation, rests_on: [c2]}}", "claims.c1.rests_on: expected a claim"),
+        (f"{{{COMMON}, kind: interpretation, rests_on: [c2]}}", "claims.c1.rests_on: expected a claim, found 'c2'"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_ledger_is_refused_in_one_line(tmp_path, text, message):
     file = tmp_path / "claims.yaml"
-    file.write_text(text)
+    file.write_text(f"claims: {{c1: {text}}}")
     with pytest.raises(DataError) as error:
         read_ledger(file)
     assert str(error.value).startswith(f"{file}: {message}") and "\n" not in str(error.value)

@@ -12,12 +12,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from browser import CHROMIUM, browser, leads_nowhere
+from crosslens.reports.claims.ledger import read_ledger
 from crosslens.reports.paper import MODEL_FILES
 from crosslens.storage.seals import seal
 from forked import READS
@@ -224,7 +227,14 @@ TRACKED = {  # script -> what of the repository its rule names among its params,
     "typology": ("resources/languages.csv",),
     "table": ("resources/published/", "resources/languages.csv"),  # against which the settings of corpora are checked once more
     "figure": ("resources/published/",),
-    "page": ("resources/terms.yaml", "workflow/crosslens/reports/page.html.j2"),
+    "page": ("resources/terms.yaml", "workflow/crosslens/reports/page."),
+    "claims": (
+        "workflow/crosslens/papers/",
+        "resources/published/",
+        "resources/languages.csv",
+        "workflow/crosslens/reports/page.css",
+        "workflow/crosslens/reports/claims/claims.html.j2",
+    ),
 }
 
 
@@ -233,6 +243,64 @@ def test_jobs_read_no_file_outside_the_results_that_is_not_tracked(built):
     found = {(script.removesuffix(".py"), path) for script, path in lines}
     assert {script for script, _ in found} >= TRACKED.keys()
     assert not [pair for pair in found if not pair[1].startswith(TRACKED.get(pair[0], ()) or "none")]
+
+
+def test_claims_are_decided_by_what_there_is(own):
+    """No training is asked for: what is gone is not measured, and what has changed decides anew."""
+    decide = [f"Decide the claims of {RESULTS}"]
+    assert planned(own, "claims") == decide
+    tiny(own, "claims")
+    claims = pd.read_csv(own / RESULTS / "claims.csv", keep_default_na=False)
+    ledgers = {path.parent.name: read_ledger(path) for path in (own / LIBRARY / "papers").glob("*/claims.yaml")}
+    keys = [f"{paper}-{key}" for paper, ledger in ledgers.items() for key in ledger.claims]
+    assert sorted(claims["claim"]) == sorted(keys) and "tanti2021-c01" in keys
+    assert {"holds", "undecided", "not measured"} <= {*claims["verdict"]}
+    trained = claims[(claims["seeds"] != "") & (claims["verdict"] != "not measured")]
+    assert len(trained) and {*trained["verdict"]} == {"undecided"}  # there is one seed
+    assert planned(own, "claims") == []
+
+    table, seal = own / RESULTS / "table3.csv", own / RESULTS / ".table3.csv.sha256"
+    content = table.read_bytes()
+    table.unlink()
+    assert planned(own, "claims") == decide
+    tiny(own, "claims")
+    claims = pd.read_csv(own / RESULTS / "claims.csv", keep_default_na=False).set_index("claim")
+    assert claims.loc["tanti2021-c13", ["verdict", "reason"]].tolist() == ["not measured", "table3 is not there"]
+    assert claims.loc["tanti2021-c13", "command"] == f"snakemake --profile tests/workflow {RESULTS}/table3.csv"
+    assert claims.loc["tanti2021-c01", "verdict"] == "undecided"
+
+    table.write_bytes(content + b"tanti2021\n")
+    said = tiny(own, "claims", works=False)
+    assert f"{RESULTS}/table3.csv: not what was written" in said
+    table.write_bytes(content)
+    assert seal.exists() and planned(own, "claims") == decide
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
+def test_pages_work_in_a_browser(own):
+    """Without an error, a network or scrolling sideways; what is folded opens, and links lead somewhere."""
+    tiny(own, "claims")
+    with browser() as tab:
+        for name, width in product(("index", "claims", "report", "table1", "figure3"), (400, 1280)):
+            page = own / RESULTS / f"{name}.html"
+            shown = tab.show(page, width)
+            assert (shown.errors, shown.requests, shown.overflow) == ([], [], 0), name
+            assert leads_nowhere(page, shown) == [], name
+            closed, still_closed = shown.folds
+            assert still_closed == 0 and (closed > 30) == (name == "claims"), name
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
+def test_a_bad_page_is_noticed(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!doctype html><p style='width: 900px'>wide</p><a href='gone.html'>a</a><a href='#gone'>b</a><details><summary "
+        "onclick='event.preventDefault()'>c</summary></details><script>console.error('d')</script><img src='http://127.0.0.1:9/e.png'>"
+    )
+    with browser() as tab:
+        shown = tab.show(page, 400)
+    assert len(shown.errors) >= 1 and shown.requests == ["http://127.0.0.1:9/e.png"] and shown.overflow > 400
+    assert len(leads_nowhere(page, shown)) == 2 and shown.folds == (1, 1)
 
 
 def test_every_kind_of_corpus_is_read(own):
@@ -405,6 +473,9 @@ EDITS = {  # independent changes of one dry run: a file, what is edited, and the
     ],
     "template of pages": [
         (f"{LIBRARY}/reports/page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
+    ],
+    "style of pages": [
+        (f"{LIBRARY}/reports/page.css", ("76rem", "77rem"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
     ],
 }
 

@@ -22,6 +22,7 @@ class Line(NamedTuple):
     low: float
     high: float
     digits: int
+    signed: bool  # whether it is a difference
 
 
 class Scale(NamedTuple):
@@ -45,7 +46,7 @@ def forest(parts: Sequence[Part], controls: Sequence[Part], printed: float | Non
     lines = [*_lines("effect", parts), *_lines("control", controls)]
     if not lines:
         return ""
-    lines += [Line("printed", "the paper", printed, printed, printed, lines[0].digits)] if printed is not None else []
+    lines += [Line("printed", "the paper", printed, printed, printed, *lines[0][5:])] if printed is not None else []
     scale = _scale(lines, [part.region for part in parts])
     regions = {part.region.ends for part in parts}
     height = len(lines) * ROW + AXIS
@@ -65,11 +66,12 @@ def number(value: float, digits: int, *, plus: bool = True) -> str:
 def interval(line: "Line | Part") -> str:
     """A value with its interval: −6.7 (−7.1 to −6.3)."""
     if isinstance(line, Part):
-        (line,) = _lines("effect", [line]) or (Line("", "", math.nan, math.nan, math.nan, 0),)
+        (line,) = _lines("effect", [line]) or (Line("", "", math.nan, math.nan, math.nan, 0, False),)
     if math.isnan(line.value):
         return "–"
-    ends = f" ({number(line.low, line.digits)} to {number(line.high, line.digits)})"
-    return number(line.value, line.digits) + ends * (not math.isnan(line.low) and line.low < line.high)
+    low, high = (number(end, line.digits, plus=False) for end in (line.low, line.high))
+    ends = f" ({low} to {high})"
+    return number(line.value, line.digits, plus=line.signed) + ends * (not math.isnan(line.low) and line.low < line.high)
 
 
 def _lines(kind: str, parts: Sequence[Part]) -> list[Line]:
@@ -77,7 +79,7 @@ def _lines(kind: str, parts: Sequence[Part]) -> list[Line]:
     for part in parts:
         digits = 2 if isinstance(part.estimate, Correlation) or abs(part.estimate.value) < 1 else 1
         if not math.isnan(part.estimate.value):
-            made.append(Line(kind, part.name, *part.estimate.interval(), digits))
+            made.append(Line(kind, part.name, *part.estimate.interval(), digits, part.estimate.bounds[0] < 0))
     return made
 
 
@@ -103,7 +105,7 @@ def _drawn(line: Line, scale: Scale, top: float) -> Iterator[str]:
     """Name and number above, the interval below."""
     y, x = top + 24, scale(line.value)
     name = line.name if len(line.name) <= LONGEST else f"{line.name[: LONGEST - 1]}…"
-    label = {"effect": name, "control": f"control{': ' * bool(name)}{name}", "printed": line.name}[line.kind]
+    label = {"effect": name or "effect", "control": f"control{': ' * bool(name)}{name}", "printed": line.name}[line.kind]
     text = interval(line)
     yield f'<text x="{MARGIN:g}" y="{top + 12:g}">{escape(label)}</text>'
     yield f'<text class="number" x="{WIDTH - MARGIN:g}" y="{top + 12:g}">{text}</text>'

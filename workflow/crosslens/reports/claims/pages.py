@@ -10,17 +10,18 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markdown_it import MarkdownIt
 
+from crosslens.numerics.estimates import LEVEL
 from crosslens.reports.claims.contrasts import Part
 from crosslens.reports.claims.forest import forest, interval, number
 from crosslens.reports.claims.ledger import Region
 from crosslens.reports.claims.table import command, encoder
-from crosslens.reports.claims.verdicts import CONTROL_FAILS, FAILS, HOLDS, LEVEL, NOT_MEASURED, UNDECIDED, Decision
+from crosslens.reports.claims.verdicts import CONTROL_FAILS, FAILS, HOLDS, NOT_MEASURED, UNDECIDED, Decision
 
 Decisions = Mapping[str, Mapping[str, Decision]]
 MEANINGS = {
     HOLDS: "the whole interval lies where the paper claims it",
     FAILS: "the whole interval lies elsewhere",
-    UNDECIDED: "the interval covers both sides, or the effect rests on one seed, one family of languages, or a training that did not learn",
+    UNDECIDED: "the interval covers both sides; or all rests on one seed, one family of languages or a training that did not learn",
     CONTROL_FAILS: "the effect is also there where it must not be",
     NOT_MEASURED: "nothing has been run that decides it",
 }
@@ -81,6 +82,7 @@ def _claim(paper: str, key: str, decision: Decision, about: Mapping[str, Any], f
         "answer": _answer(decision),
         "printed": claim.printed.text if claim.printed else "",
         "reason": decision.reason,
+        "control": "; ".join(f"{control.says}: {interval(part)}" for control, part in decision.controls[:1]),
         "picture": forest(shown, controls, printed, title),
         "small": forest([part for part in few if part], controls[:1] if len(few) < 2 else [], printed, title),
         "more": len(shown) - len(few),

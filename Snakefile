@@ -37,9 +37,9 @@ include: "rules/claims.smk"
 
 JOBS = Jobs()
 if workflow.exec_mode == ExecMode.DEFAULT:
-    if copied := settle_records(writes=not workflow.output_settings.dryrun):
-        logger.warning(copied)
-# What a run shows is the main workflow's: as a module, this changes nothing of it. Snakemake's own log in .snakemake/log stays whole.
+    if message := settle_records(writes=not workflow.output_settings.dryrun):
+        logger.warning(message)
+# Only the main workflow decides what a run shows; as a module, this one changes nothing. Snakemake's log in .snakemake/log stays whole.
 if workflow.modifier.is_main_snakefile():
     logger.addFilter(explain)
     if workflow.exec_mode == ExecMode.DEFAULT:
@@ -55,8 +55,9 @@ if workflow.modifier.is_main_snakefile():
 
 
 onstart:
-    # A second after each round of Snakemake's scheduler its rate limiter starts another one, and that one another: rounds add up with
-    # each finished job, to half a core after some hundred. Its default, 100 jobs a second, limits nothing; one's own limit stays.
+    # A second after each round of Snakemake's scheduler its rate limiter starts another round, which starts another: rounds add up
+    # with each finished job, to half a core after some hundred jobs. Its default, 100 jobs a second, limits nothing and is removed; a
+    # limit that the user sets stays.
     limiter = workflow.scheduler.job_rate_limiter
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
@@ -81,14 +82,14 @@ rule all:
 
 
 rule demo:
-    """The same, and its random search: what `make demo` builds."""
+    """Tables and figures of the headline paper, and its random search: what `make demo` builds."""
     input:
         targets("tanti2021"),
         targets("tanti2021", searched=True),
 
 
 rule demo_all:
-    """Tables and figures of all papers implemented so far, and every corpus: what `make demo-all` builds."""
+    """Tables and figures of all papers, and the inventory of corpora: what `make demo-all` builds."""
     input:
         rules.demo.input,
         f"{RESULTS}/corpora.csv",

@@ -35,7 +35,8 @@ from crosslens.storage.adoption import Records
 
 try:
     if workflow.exec_mode == ExecMode.DEFAULT:
-        for file in workflow.configfiles:  # Snakemake has read them: of a key that is there twice the last, aliases unexpanded
+        # Snakemake has read them, but takes the last of two equal keys, and does not expand aliases.
+        for file in workflow.configfiles:
             if Path(file).suffix != ".json":
                 read_yaml(Path(os.path.relpath(file)))
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
@@ -43,13 +44,13 @@ except DataError as error:
     raise WorkflowError(str(error))
 
 RESULTS = CONFIG.results
-folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # other modules' results are among them
+folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow
 os.environ[SEALED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # seals say what they seal
 LOGS = f"{RESULTS}/logs"
 fingerprint = Fingerprints(ROOT)
 STUDIES = Studies(CONFIG, papers())
 PAPERS, RECIPES, TRIALS, DRAWS, ITEMS = STUDIES.papers, STUDIES.recipes, STUDIES.trials, STUDIES.draws, STUDIES.items
-# Snakemake matches recipe patterns against every file, so they are short; `asked` reports unknown names.
+# Snakemake matches recipe patterns against every file, so they are short; `recipe_of` reports unknown names.
 ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
 KEPT = "|".join(name for name, (_, recipe) in RECIPES.items() if recipe.keeps_weights) or "none"
 
@@ -72,13 +73,13 @@ wildcard_constraints:
 
 
 def code(script, *modules):
-    """Fingerprint of a script and of the library modules that it imports by name: changes rerun its rule, comments do not."""
+    """Fingerprint of a script and of library modules that it imports by name: a change reruns its rule, a comment does not."""
     files = [f"workflow/scripts/{script}.py", *(f"workflow/crosslens/{module}.py" for module in modules)]
     return " ".join(fingerprint(file) for file in files)
 
 
-def asked(name):
-    """The recipe of a name; of trials that share a job, the first."""
+def recipe_of(name):
+    """Recipe of a name; of trials that share a job, the first. Raises WorkflowError for an unknown name."""
     try:
         return STUDIES.recipe(name)[1]
     except DataError as error:
@@ -86,12 +87,12 @@ def asked(name):
 
 
 def environment(name):
-    """The pinned packages of an environment: the same with conda on or off."""
+    """Digest of the pinned packages of an environment, with conda on or off."""
     return pins(ROOT / "envs" / f"{name}.yaml")
 
 
 def corpora_that(condition):
-    """Pattern of the corpora that fulfil a condition."""
+    """Pattern of the names of corpora that fulfil a condition."""
     return "|".join(name for name, corpus in CONFIG.corpora.items() if condition(corpus)) or "none"
 
 

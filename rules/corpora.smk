@@ -59,7 +59,7 @@ rule paragraphs:
 
 
 rule typology:
-    """Extract the configured languages from WALS."""
+    """Extract the features of the configured languages from WALS."""
     input:
         lambda wildcards: OFFICIAL.of_corpus(CONFIG.corpora[wildcards.corpus]),
     output:

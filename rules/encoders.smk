@@ -2,7 +2,7 @@
 
 
 rule tokenizer:
-    """Store what of an encoder needs no weights: its tokenizer, trimmed to texts or learnt from them, and its configuration."""
+    """Store an encoder without its weights: its tokenizer, trimmed to texts or learnt from them, and its configuration."""
     input:
         hub=lambda wildcards: OFFICIAL.of_encoder(CONFIG.encoders[wildcards.encoder], "DESCRIPTION"),
         shared=lambda wildcards: shared_tokenizer(CONFIG.encoders[wildcards.encoder]),

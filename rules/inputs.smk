@@ -14,8 +14,8 @@ PINS = cache(digests)
 def content(file, name=None):
     """Param for a file outside the results: its name and a digest of its content, "" where there is no such file.
 
-    Of YAML the keys and values count, not the comments. File times alone miss a file that was moved or unpacked there with an older
-    one, and rerun all after one that was touched.
+    In YAML the keys and values count, comments do not. Times of files are not enough: they miss a file that was moved or unpacked
+    there with an older time, and rerun everything after a file that was touched.
     """
     read = (keys_digest, "keys of ") if Path(file).suffix == ".yaml" else ()
     try:
@@ -27,12 +27,12 @@ def content(file, name=None):
 
 
 def resource_params(files):
-    """A param for each of the repository's files that a rule reads; one for all would not show which of them has changed."""
+    """A param for each file of the repository that a rule reads; a single param would not show which file has changed."""
     return {f"content{number}": lambda wildcards, file=file: content(ROOT / file, file) for number, file in enumerate(files)}
 
 
 def own_encoder_params(kind):
-    """A param for each file, of the DESCRIPTION or the WEIGHTS, that is read of an encoder of one's own."""
+    """A param for each file of a user's own encoder that is read. kind: DESCRIPTION or WEIGHTS, the attribute that lists the files."""
 
     def param(wildcards, name):
         encoder = CONFIG.encoders[wildcards.encoder]
@@ -44,7 +44,7 @@ def own_encoder_params(kind):
 
 @cache
 def fetched_since(target):
-    """Why the official file that a job fetches to `target`, whole or as a sample, is fetched again, and an error line; "" for none."""
+    """Reason to fetch the official file of `target`, whole or as a sample, again, and an error line; "" for none."""
     source, path = OFFICIAL.place(target)
     published = SOURCES[source].published(path)
     file, mirrors = f"{source}/{path}", SOURCES[source].mirrors(CONFIG.mirror)
@@ -55,7 +55,7 @@ def fetched_since(target):
 
 
 def changed(target):
-    """Which file has changed since an official file was fetched.
+    """The file that has changed since an official file was fetched.
 
     Raises WorkflowError where planning finds mirrors' copies that are not what was published or pinned, a line for each of the source.
     """
@@ -75,7 +75,7 @@ def corpus_files(corpus):
 
 
 def corpus_outputs(corpus):
-    """What rules make of a corpus: the folder of its files, or the files where each takes a job."""
+    """Outputs of the rules for a corpus: the folder of its files, or the files where each takes a job."""
     whole = isinstance(CONFIG.corpora[corpus], OfficialCorpus)
     return [f"{RESULTS}/corpora/{corpus}"] if whole else corpus_files(corpus)
 
@@ -95,7 +95,7 @@ def all_official_files():
 
 
 def check_start(dag):
-    """Stop before the first job where no job can be submitted, or files are to be fetched and cannot be."""
+    """Stop before the first job where no job can be submitted, or where files cannot be fetched."""
     from crosslens.sources.offline import by_hand, out_of_reach  # not at the top: only a run asks, planning does not
 
     executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
@@ -111,13 +111,13 @@ def check_start(dag):
 
 
 def settle_records(writes):
-    """Have Snakemake's records and the seals of artefacts agree; returns what to say of that. A database keeps its records."""
+    """Make Snakemake's records and the seals of artefacts agree; returns a message. Records in a database are left as they are."""
     in_files = str(getattr(workflow.workflow_settings, "persistence_backend", "file")) == "file"
     return Records(RESULTS, RECORD_FORMAT_VERSION).settle(TOP, writes=writes) if in_files else ""
 
 
 def explain(record):
-    """Say more where Snakemake finds no rule for a target or tells how to forget a change, and just the reason where inputs cannot be had."""
+    """Add to Snakemake's messages on unknown targets and on forgetting changes; keep just the reason where inputs cannot be found."""
     if getattr(record, "exception", "") == "MissingRuleException":
         files = [f"{RESULTS}/{place}{SHOWN[item.form]}" for place, (_, _, item) in ITEMS.items()]
         known = [*(rule.name for rule in workflow.rules), *files]
@@ -130,13 +130,13 @@ def explain(record):
 
 
 def corpus_settings(corpus):
-    """What determines a corpus's rows, apart from its files and its reader's code."""
+    """Settings that determine the rows of a corpus, beside its files and the code of its reader."""
     reading = corpus.model_dump(include=corpus.READS)
     return {"limits": corpus.limits, "seed": corpus.seed, "texts": OFFICIAL.texts(corpus), **reading}
 
 
 def sample_settings(corpus, language):
-    """What determines a language's paragraphs, apart from its file."""
+    """Settings that determine the paragraphs of a language, beside its file."""
     read = {"form", "paragraphs", "minimum_characters", "shares", "per_page", "candidates", "seed"}
     settings = corpus.model_dump(include=read)
     if corpus.disjoint:
@@ -145,7 +145,7 @@ def sample_settings(corpus, language):
 
 
 def token_settings(wildcards):
-    """How a corpus is tokenised, and for which languages validation is a share of train."""
+    """Settings with which a corpus is tokenised, and languages in which validation is a share of train."""
     corpus = CONFIG.corpora[wildcards.corpus]
     languages = sorted(set(corpus.parts()) - set(corpus.stored()))
     shared = {"languages": [language for language, _ in languages]}
@@ -161,7 +161,7 @@ def token_settings(wildcards):
 
 
 def looked_up(wildcards):
-    """What a corpus's reader looks up in resources/languages.csv."""
+    """Rows of resources/languages.csv that the reader of a corpus looks up."""
     corpus = CONFIG.corpora[wildcards.corpus]
     looks_up = corpus.kind in ("entities", "documents", "typology")
     return {code: languages_table()[code] for code in corpus.languages} if looks_up else {}
@@ -173,7 +173,7 @@ def encoder_settings(wildcards):
 
 
 def shared_tokenizer(encoder):
-    """The tokenizer that an encoder takes from another."""
+    """Folder of the tokenizer that an encoder shares with another, in a list."""
     return [f"{RESULTS}/tokenizers/{encoder.shares()}"] if encoder.shares() else []
 
 
@@ -194,15 +194,15 @@ def recipe_tokens(recipe):
 
 
 def recipe_artefact(recipe):
-    """The measure of another recipe's states that a training reads, if it does."""
-    found = recipe.artefact
-    return [f"{RESULTS}/measures/{found.kind}/{found.recipe}/seed{found.seed}.parquet"] if found else []
+    """The measure of another recipe's states that a training reads, in a list; [] for none."""
+    artefact = recipe.artefact
+    return [f"{RESULTS}/measures/{artefact.kind}/{artefact.recipe}/seed{artefact.seed}.parquet"] if artefact else []
 
 
 def recipe_pretrained(recipe, seed):
-    """The weights of the model that a training starts from, if it does not start from those of its encoder's folder."""
-    found = recipe.pretrained
-    return [f"{RESULTS}/models/{found.recipe}/seed{found.seed(int(seed))}/model.safetensors"] if found else []
+    """Weights of the model from which a training starts, in a list; [] where it starts from those of its encoder's folder."""
+    model = recipe.pretrained
+    return [f"{RESULTS}/models/{model.recipe}/seed{model.seed(int(seed))}/model.safetensors"] if model else []
 
 
 def drawn_tokens(draws):
@@ -212,24 +212,23 @@ def drawn_tokens(draws):
 
 def recipe_draws(name):
     """Name of the draws whose states are stored for a recipe's model."""
-    asked(name)
-    if (drawn := STUDIES.drawn(name)) is None:
+    recipe_of(name)
+    if (draws := STUDIES.drawn(name)) is None:
         raise WorkflowError(f"states/{name}: expected a recipe for which its paper draws words or texts (Paper.drawn)")
-    return drawn
+    return draws
 
 
 def recipe_models(name, seed):
-    """The weights of a training and of the model that it started from, the first to be loaded first; none for an encoder as it
-    was pretrained."""
-    recipe = asked(name)
-    own = [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if recipe.trains() else []
-    return recipe_pretrained(recipe, seed) + own
+    """Weights of the model from which a training started, then its own, in the order of loading; [] for a pretrained encoder."""
+    recipe = recipe_of(name)
+    weights = [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if recipe.trains() else []
+    return recipe_pretrained(recipe, seed) + weights
 
 
 @cache
 def recipe_leaves(name):
     """Settings of a recipe, one by one."""
-    return asked(name).leaves()
+    return recipe_of(name).leaves()
 
 
 def recipe_params():
@@ -242,7 +241,7 @@ def recipe_params():
         f"setting{number}": lambda wildcards, place=place: recipe_leaves(wildcards.recipe).get(place, "")
         for number, place in enumerate(places)
     }
-    return params | {"unset": ""}  # always among the values, so that a setting that only other recipes have changes nothing
+    return params | {"unset": ""}  # always among the values: a setting that only other recipes have changes nothing
 
 
 def measure_settings(wildcards):
@@ -257,7 +256,7 @@ def measure_settings(wildcards):
 
 
 def measured_seeds(wildcards):
-    """Seeds that a measure is of; what is drawn is the same for all."""
+    """Seeds of the trainings that a measure reads; the first alone for draws, which are the same for all."""
     source, seeds = STUDIES.kind(wildcards.kind).source, STUDIES.seeds(wildcards.recipe)
     if source in BY_SEED:
         return [int(wildcards.seed)]
@@ -265,15 +264,15 @@ def measured_seeds(wildcards):
 
 
 def measured(wildcards):
-    """What a measure reads, by its kind."""
-    settings = measure_settings(wildcards)["measure"]  # first: rejects a measure that nobody asks for
+    """Inputs of a measure, by its kind."""
+    settings = measure_settings(wildcards)["measure"]  # first, since it refuses a measure that is not asked for
     name, kind = wildcards.recipe, STUDIES.kind(wildcards.kind)
-    beside = {"tokens": recipe_tokens(asked(name))} if kind.tokens else {}
+    beside = {"tokens": recipe_tokens(recipe_of(name))} if kind.tokens else {}
     beside |= {"typology": corpus_files(settings["typology"])} if kind.typology else {}
     if kind.source == "states":
         return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | beside
     if kind.source == "encoder":
-        encoder = asked(name).encoder
+        encoder = recipe_of(name).encoder
         read = [tokens_of(encoder, reading, [corpus])[0] for corpus, reading in settings.get("corpora", {}).items()]
         dictionaries = [corpus_outputs(corpus)[0] for corpus in settings.get("dictionaries", [])]
         folder = {"encoder": f"{RESULTS}/encoders/{encoder}", "weights": recipe_models(name, wildcards.seed)}
@@ -314,7 +313,7 @@ def item_inputs(wildcards):
     """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
     encoder = item.encoder or CONFIG.paper(paper.key).encoder
-    trained = [need for need in item.needs if asked(need.recipe).trains()]
+    trained = [need for need in item.needs if recipe_of(need.recipe).trains()]
     records = dict.fromkeys(file for need in trained for file in model_files(need.recipe, "record", need.seeds))
     return {
         "needs": [file for need in item.needs for file in need_files(paper, need)],
@@ -329,7 +328,7 @@ def item_inputs(wildcards):
 
 
 def item_settings(wildcards):
-    """Settings that determine an item beside its files; of a table also why its numbers are not comparable with the paper's."""
+    """Settings that determine an item beside its files; for a table also the reasons why it cannot be compared with the paper's."""
     paper, name, item = ITEMS[wildcards.item]
     comparison = {"apart": about().apart(paper, about().uses(paper, item))} if item.form == "table" else {}
     return {
@@ -348,7 +347,7 @@ def item_settings(wildcards):
 
 
 def published_file(paper):
-    """The table of a paper's published values, in a list: empty without a paper, or for one that printed nothing."""
+    """The table of a paper's published values, in a list; [] without a paper, or for a paper that printed nothing."""
     file = ROOT / f"resources/published/{paper}.csv"
     return [str(file)] if paper and file.is_file() else []
 
@@ -372,29 +371,29 @@ def paper_measures(paper):
 
 
 def regular_items(paper):
-    """Items of a paper by name, without those that show searches."""
+    """Items of a paper by name, without searches."""
     return {name: item for other, name, item in ITEMS.values() if other is paper and not item.searched}
 
 
 def page_items(wildcards):
-    """Tables and figures on a page."""
+    """Files of the tables and figures on a page."""
     paper, items = PAGES[wildcards.page]
     return [f"{RESULTS}/{paper.path(name)}{SHOWN[item.form]}" for name, item in items.items()]
 
 
 @cache
 def about():
-    """The facts of this scale that pages and tables give, next to the published study."""
+    """Facts of this scale and of the published study, for pages and tables."""
     return About(STUDIES, Studies(load(read_yaml(ROOT / "config.yaml")), papers()), SOURCES)
 
 
 def page_settings(wildcards):
-    """What a page says of its items."""
+    """Settings of a page: facts and captions of its items."""
     return about().page(*PAGES[wildcards.page], report=wildcards.page not in ITEMS)
 
 
 def targets(*keys, searched=False):
-    """Files of the items of papers: the regular ones and their reports, or those that show searches."""
+    """Files of the items of papers with their reports, or, searched, of their searches."""
     files = [
         f"{RESULTS}/{place}{ending}"
         for place, (paper, _, item) in ITEMS.items()
@@ -407,5 +406,5 @@ def targets(*keys, searched=False):
 
 
 def kinds_that_read(*sources):
-    """Pattern of the kinds that read predictions, states or draws."""
+    """Pattern of the kinds of measures with one of these sources: predictions, states, encoder or draws."""
     return kinds_pattern(name for name, kind in STUDIES.kinds.items() if kind.source in sources)

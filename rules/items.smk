@@ -60,7 +60,7 @@ rule figure:
 
 
 rule page:
-    """Write a page to read, in one file: of a table or figure, or of all those of a paper, its report."""
+    """Write a page in one file: of a table or figure, or the report, of all items of a paper."""
     input:
         shown=lambda wildcards: page_items(wildcards),
         records=lambda wildcards: [f"{file}.json" for file in page_items(wildcards)],

@@ -2,7 +2,7 @@
 
 
 rule measure:
-    """Measure what a recipe's trainings predict, all seeds, or what was drawn for its states."""
+    """Make a measure of the predictions of a recipe's trainings, all seeds, or of the draws for its states."""
     input:
         unpack(measured),
     output:

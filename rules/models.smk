@@ -4,10 +4,10 @@
 rule train:
     """Train a recipe with one seed and predict on all its test data."""
     input:
-        encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe).encoder}",
-        tokens=lambda wildcards: recipe_tokens(asked(wildcards.recipe)),
-        artefact=lambda wildcards: recipe_artefact(asked(wildcards.recipe)),
-        pretrained=lambda wildcards: recipe_pretrained(asked(wildcards.recipe), wildcards.seed),
+        encoder=lambda wildcards: f"{RESULTS}/encoders/{recipe_of(wildcards.recipe).encoder}",
+        tokens=lambda wildcards: recipe_tokens(recipe_of(wildcards.recipe)),
+        artefact=lambda wildcards: recipe_artefact(recipe_of(wildcards.recipe)),
+        pretrained=lambda wildcards: recipe_pretrained(recipe_of(wildcards.recipe), wildcards.seed),
     output:
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
         predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",
@@ -24,13 +24,13 @@ rule train:
         "../envs/encoders.yaml"
     threads: CONFIG.threads
     resources:
-        gpu=lambda wildcards: asked(wildcards.recipe).parts,
+        gpu=lambda wildcards: recipe_of(wildcards.recipe).parts,
         mem_mb=lambda wildcards, attempt: 48000 * attempt,
         runtime=lambda wildcards, attempt: 720 * attempt,
     params:
         **recipe_params(),
         code=code("train"),
-        settings=lambda wildcards, output: asked(wildcards.recipe).settings(),  # not tracked, since it takes the output
+        settings=lambda wildcards, output: recipe_of(wildcards.recipe).settings(),  # not tracked: params that take the output are not
         environment=environment("encoders"),
     message:
         "Train {wildcards.recipe}, seed {wildcards.seed}"
@@ -50,8 +50,8 @@ use rule train as train_without_weights with:
 rule train_trials:
     """Train the trials of a search that share a job, each as `train_without_weights` does; all in one folder."""
     input:
-        encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe).encoder}",
-        tokens=lambda wildcards: recipe_tokens(asked(wildcards.recipe)),
+        encoder=lambda wildcards: f"{RESULTS}/encoders/{recipe_of(wildcards.recipe).encoder}",
+        tokens=lambda wildcards: recipe_tokens(recipe_of(wildcards.recipe)),
     output:
         directory(f"{RESULTS}/models/{{recipe}}/seed{{seed}}"),
     log:

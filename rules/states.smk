@@ -4,7 +4,7 @@
 rule states:
     """Store the hidden states of drawn words from an encoder, trained or as it was pretrained."""
     input:
-        encoder=lambda wildcards: f"{RESULTS}/encoders/{asked(wildcards.recipe).encoder}",
+        encoder=lambda wildcards: f"{RESULTS}/encoders/{recipe_of(wildcards.recipe).encoder}",
         model=lambda wildcards: recipe_models(wildcards.recipe, wildcards.seed),
         draws=lambda wildcards: f"{RESULTS}/draws/{recipe_draws(wildcards.recipe)}",
         tokens=lambda wildcards: drawn_tokens(DRAWS[recipe_draws(wildcards.recipe)]),
@@ -25,7 +25,7 @@ rule states:
         code=code("states"),
         settings=lambda wildcards: {
             "draws": DRAWS[recipe_draws(wildcards.recipe)].model_dump(mode="json"),
-            "units": asked(wildcards.recipe).units.model_dump(),
+            "units": recipe_of(wildcards.recipe).units.model_dump(),
             **CONFIG.states.model_dump(),
         },
         environment=environment("encoders"),

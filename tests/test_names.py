@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "workflow"
 ROOMS = (
     "crosslens/config",
+    "crosslens/corpora",
     "crosslens/encoders",
     "crosslens/encoding",
     "crosslens/measures",
@@ -19,7 +20,9 @@ ROOMS = (
     "crosslens/storage",
     "crosslens/tokens",
     "crosslens/training",
+    "documents",
     "phrasebook",
+    "scripts",
 )
 """Folders and modules to which the rules apply; a folder is added once its names are nouns."""
 UNFINISHED = ("checkpoint.py", "glove.py", "static.py", "word2vec.py")

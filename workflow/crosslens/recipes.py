@@ -259,6 +259,12 @@ class Recipe(Section):
     # several GPUs, are added.
     parts: Annotated[int, Field(ge=1)] = 1
 
+    @classmethod
+    def without_training(cls, name: str, *, paper: str, encoder: str, reading: str, edit: Edit | None = None) -> Self:
+        """An encoder that is not trained: as it was pretrained, or with an edit such as random weights."""
+        empty: dict[str, Any] = {"heads": {}, "stages": (), "scores": (), "init_sd": None, "dropout": 0.0}
+        return cls(name=name, paper=paper, encoder=encoder, reading=reading, edit=edit or Edit(), **empty)
+
     @model_validator(mode="after")
     def _penalties_reach_the_encoder(self) -> Self:
         for phase in (phase for stage in self.stages for phase in stage.phases):

@@ -1,1 +1,1 @@
-"""Documents that are generated: `make docs`, or python -m documents. They tell of crosslens, which knows nothing of them."""
+"""Generation of documents: `make docs`, or python -m documents. crosslens knows nothing of this package."""

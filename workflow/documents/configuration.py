@@ -98,14 +98,14 @@ class _Pages:
         return f"{path}.NAME", models if all("properties" in model for model in models) else []
 
     def either(self, node: Node) -> list[Node]:
-        """What a value may be, null apart."""
+        """Alternatives for a value, without null."""
         union = node.get("oneOf") or node.get("anyOf")
         if union is None:
             return [] if node.get("type") == "null" else [self.resolve(node)]
         return [model for member in union for model in self.either(member)]
 
     def values(self, node: Node) -> Node:
-        """What a mapping maps to."""
+        """Schema of the values of a mapping."""
         patterns = node.get("patternProperties") or {"": node.get("additionalProperties") or {}}
         first = next(iter(patterns.values()))
         return {} if first is True else first  # true: anything

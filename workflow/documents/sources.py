@@ -78,7 +78,7 @@ def _table(sources: dict[str, Source]) -> Iterator[str]:
 
 
 def _known(source: Source) -> str:
-    sizes = [known.bytes for known in source.files.values() if known.bytes is not None]
+    sizes = [file.bytes for file in source.files.values() if file.bytes is not None]
     files = f"{len(source.files)} file{'s' * (len(source.files) != 1)}"
     return "-" if not source.files else f"{files}, {readable(sum(sizes))}" if sizes else files
 

@@ -11,7 +11,7 @@ of other columns:
     {{ rows("demo/table1", {"definition": "definition", "before": "UDPOS Init."}, row="Target task") }}   a table in Markdown
 
 rows() takes lists too: several columns in one, rows in the order of the values that are named. meanings(PART) lists terms of
-resources/terms.yaml: "definitions", or the names in the tables of a paper; faults() what became of the faults that tests try.
+resources/terms.yaml: "definitions", or the names in the tables of a paper; faults() has the outcomes of the tested faults.
 
 Values are exact decimals, so that a difference is rounded once, where it is printed: to one place, or `| places(2)`.
 """
@@ -41,7 +41,7 @@ INSIDE = ("low", "high", "published", "difference", "sd", "seeds", "n")  # of a 
 REMARK = "remark"
 
 Rows = list[dict[str, str]]
-Where = Mapping[str, str | Sequence[str]]  # column -> what stands there, or each of these in turn
+Where = Mapping[str, str | Sequence[str]]  # column -> its value, or each of several values in turn
 
 
 class Tables:
@@ -52,7 +52,7 @@ class Tables:
         self._read = cache(self._read_file)
 
     def _read_file(self, name: str) -> tuple[list[str], Rows]:
-        """A table that matches its record: the only place that knows how tables are written."""
+        """Columns and rows of a table, which must match its record."""
         path = self.folder / f"{name}.csv"
         record = path.with_name(f"{path.name}.json")
         for file in (path, record):
@@ -65,12 +65,15 @@ class Tables:
         return _read(path)
 
     def _rows(self, table: str, columns: Sequence[str], where: Where) -> Rows:
-        """Rows in which each column of `where` has its value, or each of its values in turn; all columns that are named exist."""
-        known, rows = self._read(table)
+        """Rows in which each column of `where` has its value, or each of its values in turn.
+
+        Raises DataError for unknown columns.
+        """
+        columns_of_table, rows = self._read(table)
         for name in (*columns, *where):
-            _expect(table, "column", name, known)
-        for name, wanted in where.items():
-            values = [wanted] if isinstance(wanted, str) else wanted
+            _expect(table, "column", name, columns_of_table)
+        for name, chosen in where.items():
+            values = [chosen] if isinstance(chosen, str) else chosen
             for value in values:
                 _expect(table, name, value, list(dict.fromkeys(row[name] for row in rows)))
             rows = [row for value in values for row in rows if row[name] == value]
@@ -98,9 +101,9 @@ class Tables:
         value, low, high = (self.value(table, name, **where) for name in (column, f"{column} low", f"{column} high"))
         return f"{printed(value)} [{printed(low)}, {printed(high)}]"
 
-    def rows(self, table: str, shown: Where, **where: str | Sequence[str]) -> str:
-        """Rows in Markdown; shown: head -> the column below it, or several in one. Rows without a number are left out."""
-        columns = {head: [names] if isinstance(names, str) else list(names) for head, names in shown.items()}
+    def rows(self, table: str, columns_by_head: Where, **where: str | Sequence[str]) -> str:
+        """Rows in Markdown, without those that have no number. columns_by_head: head -> its column, or several in one."""
+        columns = {head: [names] if isinstance(names, str) else list(names) for head, names in columns_by_head.items()}
         lines = ["|" + "".join(f" {_escaped(head)} |" for head in columns), "|" + "---|" * len(columns)]
         for row in self._rows(table, [name for names in columns.values() for name in names], where):
             if any(_is_number(row[name]) for names in columns.values() for name in names):
@@ -138,19 +141,19 @@ def meanings(root: Path, part: str) -> str:
 
 
 def faults(root: Path) -> str:
-    """What became of the faults that `make test-faults` tries, in Markdown."""
+    """Outcomes of the faults that `make test-faults` tries, in Markdown."""
     with open(root / FAULTS, newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     columns = ("fault", "tried", "survived", "refused", "rerun", "silent")
     lines = [f"| {' | '.join(columns)} | what the user sees, for example |", f"|{'---|' * (len(columns) + 1)}"]
     for row in rows:
-        seen = f"`{_escaped(row['seen'])}`" if row["seen"] else ""
-        lines.append("| " + " | ".join([*(row[name] for name in columns), seen]) + " |")
+        example = f"`{_escaped(row['seen'])}`" if row["seen"] else ""
+        lines.append("| " + " | ".join([*(row[name] for name in columns), example]) + " |")
     return "\n".join(lines)
 
 
 def printed(value: object, places: int = 1) -> object:
-    """A number to so many places, a whole number as it is; anything else unchanged. places: of templates' filter `places`."""
+    """A number to so many decimals, a whole number as it is; anything else unchanged."""
     if not isinstance(value, Decimal):
         return value
     # + 0: no minus before 0.0.
@@ -159,12 +162,12 @@ def printed(value: object, places: int = 1) -> object:
 
 def _expect(table: str, kind: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
-        known = ", ".join(f"'{known_name}'" for known_name in names)
-        raise DataError(f"{TABLES}/{table}.csv: {kind}: expected one of {known}, found '{name}'{nearest(name, names)}")
+        expected = ", ".join(f"'{known_name}'" for known_name in names)
+        raise DataError(f"{TABLES}/{table}.csv: {kind}: expected one of {expected}, found '{name}'{nearest(name, names)}")
 
 
 def _conditions(where: Where) -> str:
-    return ", ".join(f"{name}='{wanted}'" for name, wanted in where.items()) or "a table of several rows"
+    return ", ".join(f"{name}='{value}'" for name, value in where.items()) or "a table of several rows"
 
 
 def _cell(row: Mapping[str, str], name: str) -> str:
@@ -200,18 +203,18 @@ def documents(root: Path) -> dict[str, str]:
         "meanings": partial(meanings, root),
         "faults": partial(faults, root),
     }
-    found = {}
+    texts = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             text = jinja.get_template(path.name).render()
         except (DataError, TemplateError, TypeError) as error:
             raise DataError(f"{TEMPLATES}/{path.name}:{_line(error, path)}: {error}") from error
-        found[f"docs/{path.name.removesuffix(SUFFIX)}"] = HEAD.format(name=path.name) + text
-    return found
+        texts[f"docs/{path.name.removesuffix(SUFFIX)}"] = HEAD.format(name=path.name) + text
+    return texts
 
 
 def _line(error: Exception, template: Path) -> Any:
-    """Where in the template an error arose."""
+    """Line of the template in which an error arose; 0 where none is known."""
     if isinstance(error, TemplateSyntaxError):
         return error.lineno
     return [0, *(frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == template)][-1]

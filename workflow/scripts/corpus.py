@@ -12,7 +12,7 @@ settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
 for path in snakemake.input:
     verified(Path(path))
-# Not an import at the top: the reader is one of several, and the rule's fingerprint takes in just this one.
+# Not imported at the top: the reader is one of several, and the fingerprint of the rule covers this one alone.
 reader = import_module(f"crosslens.corpora.{snakemake.params.reader}")
 with reading(snakemake.input):
     write_corpus(reader, snakemake.params.parts, Path(snakemake.output[0]), log, **settings)

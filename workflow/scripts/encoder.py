@@ -1,4 +1,4 @@
-"""Put an encoder into a Hugging Face folder: the weights to a tokenizer."""
+"""Put the weights of an encoder into a Hugging Face folder, beside its tokenizer."""
 
 from pathlib import Path
 

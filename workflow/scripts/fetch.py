@@ -10,7 +10,7 @@ from crosslens.storage.seals import seal
 wildcards = snakemake.wildcards
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = dict(snakemake.params.settings)
-# Where a copy is looked for is no setting: the bytes are verified, and another mirror must not rerun everything.
+# The mirrors are no settings: bytes are verified, and another mirror must not rerun everything.
 mirror = in_mirrors(snakemake.config.get("mirror", []), settings.pop("mirror"))
 file, target = f"{wildcards.source}/{wildcards.path}", Path(snakemake.output[0])
 published = settings["sha256"] or settings.get("git_blob")

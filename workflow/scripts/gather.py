@@ -1,4 +1,4 @@
-"""Put all records that a paper needs into one file."""
+"""Gather all records of a paper in one file."""
 
 from pathlib import Path
 

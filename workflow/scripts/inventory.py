@@ -1,4 +1,4 @@
-"""List what every corpus has."""
+"""Write the inventory of all corpora."""
 
 from pathlib import Path
 

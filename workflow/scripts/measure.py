@@ -1,4 +1,4 @@
-"""Measure what a recipe's trainings left, or hidden states: one kind of measure."""
+"""Make one kind of measure of a recipe: of what its trainings predicted, of hidden states, of draws, or with its encoder."""
 
 from importlib import import_module
 from pathlib import Path
@@ -13,21 +13,21 @@ from crosslens.storage.trainings import seen, trainings
 kind, params = snakemake.wildcards.kind.partition("@")[0], snakemake.params
 log = logs.start(snakemake.log[0], snakemake.output[0])
 gpus.take(snakemake.resources.get("gpu", 0), log)
-# Not an import at the top: the kind is one of several, and the rule's fingerprint takes in just this one.
+# Not imported at the top: the kind is one of several, and the fingerprint of the rule covers this one alone.
 module = import_module(f"crosslens.measures.{kind}")
 tokens, dictionaries = (
     {Path(folder).name: Path(folder) for folder in snakemake.input.get(name, [])} for name in ("tokens", "dictionaries")
 )
 recipe, inputs = snakemake.wildcards.recipe, snakemake.input
-given = [[(recipe, Path(inputs[name]))] for name in ("states", "draws", "encoder") if name in inputs.keys()]
-given += [trainings(Path(path), recipe) for path in inputs.get("predictions", [])]
+folders_by_seed = [[(recipe, Path(inputs[name]))] for name in ("states", "draws", "encoder") if name in inputs.keys()]
+folders_by_seed += [trainings(Path(path), recipe) for path in inputs.get("predictions", [])]
 weights = [verified(Path(path)) for path in inputs.get("weights", [])]
 if "encoder" in inputs.keys():
     verified(Path(inputs["encoder"]))
 typology = next(map(Path, inputs.get("typology", [])), None)
 rows = [
     {"recipe": name, "seed": seed} | row
-    for seed, folders in zip(params.seeds, given, strict=True)
+    for seed, folders in zip(params.seeds, folders_by_seed, strict=True)
     for name, folder in folders
     for row in module.measure(
         Subject(folder, seed, tokens, typology, snakemake.threads, weights, dictionaries), **params.settings["measure"]

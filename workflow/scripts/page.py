@@ -1,4 +1,4 @@
-"""Write a page to read."""
+"""Write a page of one or several items."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from crosslens.runs import logs
 from crosslens.runs.call import command
 from crosslens.storage.seals import sealed
 
-made, given = snakemake.output[0], snakemake.input
-logs.start(snakemake.log[0], made)
-terms = read_terms(Path(given.terms))
-with sealed(made) as temporary:
-    text = page(snakemake.params.settings, map(Path, given.shown), terms, command(made), Path(given.template))
+output, inputs = snakemake.output[0], snakemake.input
+logs.start(snakemake.log[0], output)
+terms = read_terms(Path(inputs.terms))
+with sealed(output) as temporary:
+    text = page(snakemake.params.settings, map(Path, inputs.shown), terms, command(output), Path(inputs.template))
     temporary.write_text(text, encoding="utf-8")

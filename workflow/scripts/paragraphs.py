@@ -15,8 +15,8 @@ def main(snakemake):
     outputs = {split: Path(path) for split, path in snakemake.output.items()}
     dump = verified(Path(snakemake.input[0]))
     with reading(snakemake.input):
-        found = write_paragraphs(dump, outputs, language=wildcards.language, processes=snakemake.threads, **settings)
-    log.info("%s", found)
+        metadata = write_paragraphs(dump, outputs, language=wildcards.language, processes=snakemake.threads, **settings)
+    log.info("%s", metadata)
 
 
 if __name__ == "__main__":  # its processes import this file where they are not forked

@@ -1,4 +1,4 @@
-"""Store the hidden states that are needed of a trained encoder."""
+"""Store hidden states of drawn words, from an encoder as it was trained or pretrained."""
 
 from pathlib import Path
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
 hub, shared = ([verified(Path(path)) for path in paths] for paths in (snakemake.input.hub, snakemake.input.shared))
-given = [*(path.parent for path in hub), *shared]
+folders = [*(path.parent for path in hub), *shared]
 texts, folder = [Path(path) for path in snakemake.params.texts], Path(snakemake.output[0])
 with reading(hub):
-    describe(settings, texts, folder, log, next(iter(given), None), snakemake.params.package)
+    describe(settings, texts, folder, log, next(iter(folders), None), snakemake.params.package)

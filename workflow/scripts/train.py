@@ -8,7 +8,7 @@ seed = int(snakemake.wildcards.seed)
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=seed)
 gpus.take(snakemake.resources.get("gpu", 0), log)
 
-# Only now, since these take seconds, in which a signal is to end the job as it does later.
+# Imported only here: these imports take seconds, in which a signal must end the job as it does later.
 from crosslens.recipes import Recipe  # noqa: E402
 from crosslens.training.run import train  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""Take the configured languages from WALS and write their features as typed rows."""
+"""Write the features that WALS has for the configured languages as typed rows."""
 
 from pathlib import Path
 

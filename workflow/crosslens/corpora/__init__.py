@@ -1,1 +1,1 @@
-"""From official files to typed rows: treebanks and running text, one Parquet schema for each kind of corpus."""
+"""Readers of official files: treebanks, running text and others become typed rows, with one Parquet schema for each kind."""

@@ -1,4 +1,4 @@
-"""Files out of an archive, without trusting it."""
+"""Extraction of files from archives that are not trusted."""
 
 import fnmatch
 import lzma
@@ -31,16 +31,16 @@ Member = tuple[str, Callable[[], IO[bytes]]]
 
 
 class Archive:
-    """A tar or .zip archive that is read: a file, or one inside another."""
+    """A tar or .zip archive: a file, or one inside another archive."""
 
     def __init__(self, path: Path, name: str = "", budget: Budget | None = None) -> None:
-        """name: for messages, e.g. panx.zip/de.tar.gz; budget: what the outer archive may still unpack to."""
+        """name: for messages, e.g. panx.zip/de.tar.gz; budget: bytes to which the outer archive may still unpack."""
         self.path, self.name, self.budget = path, name or str(path), budget or Budget(path)
         self.member = ""  # the one that was reached
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """Raises DataError where what is read in the block turns out to be damaged."""
+        """Raise DataError where the content that is read in the block turns out to be damaged."""
         try:
             yield
         except DataError:
@@ -55,7 +55,7 @@ class Archive:
             ) from error
 
     def members(self) -> Iterator[Member]:
-        """Name and opener of each regular file; each is to be read at most once and before the next one is asked for.
+        """Name and opener of each regular file; each is read at most once, and before the next one.
 
         Raises DataError for a member that no honest archive has, and where the archive unpacks to too much.
         """
@@ -92,9 +92,9 @@ class Archive:
         if not plain:
             raise self.wrong(name, "is a link, a device or a sparse file")
 
-    def wrong(self, name: str, what: str) -> DataError:
-        """The error of a member that no honest archive has."""
-        return DataError(f"{self.name}: member '{shown(name)}' {what}: do not use this file; fetch it from its source")
+    def wrong(self, name: str, fault: str) -> DataError:
+        """The error for a member that no honest archive has. fault: end of the sentence on the member."""
+        return DataError(f"{self.name}: member '{shown(name)}' {fault}: do not use this file; fetch it from its source")
 
 
 class _Header(tarfile.TarInfo):
@@ -128,29 +128,30 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
 
 @contextmanager
 def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[dict[str, list[Path]]]:
-    """Members of a tar or .zip archive whose names match glob patterns, by split, in a folder that goes when the block ends.
+    """Members of an archive whose names match glob patterns, by split, in a folder that is removed when the block ends.
 
     A pattern may go on inside an archive that the archive holds: `*/de.tar.gz/train` is the member `train` of `de.tar.gz`.
-    Members are written under names of our own. An archive that has a member outside it, a link or a device, or that
-    unpacks to more than a hundred times its size, is refused whole, even where that member is not asked for. So is one that
-    holds such an archive, where that is opened; its content counts as the outer one's.
+    Members are written under names of our own. An archive that has a member outside it, a link or a device, or that unpacks to
+    more than a hundred times its size, is refused whole, even where no pattern matches that member; so is an archive that holds
+    such an archive, where that is opened; its content counts towards the outer one's.
+
     Raises DataError for such an archive, naming the member, for one that is damaged, and for one in which no member matches the
-    patterns of a split, naming what it has. One that is raised in the block about a member names it as `ARCHIVE/MEMBER`.
+    patterns of a split, naming its members. An error that is raised in the block about a member names it as `ARCHIVE/MEMBER`.
     """
     with tempfile.TemporaryDirectory() as folder:
-        found: dict[str, list[Path]] = {split: [] for split in patterns}
+        paths_by_split: dict[str, list[Path]] = {split: [] for split in patterns}
         names: dict[Path, str] = {}
         members: list[str] = []
-        _extract(Archive(archive), patterns, Path(folder), found, names, members)
+        _extract(Archive(archive), patterns, Path(folder), paths_by_split, names, members)
         for split, globs in patterns.items():
-            if globs and not found[split]:
+            if globs and not paths_by_split[split]:
                 first, more = ", ".join(map(shown, members[:NAMED])), len(members) - NAMED
                 raise DataError(
                     f"{archive}: expected {' or '.join(globs)} for {split}, found {first or 'no file'}"
                     f"{f' and {more} more' if more > 0 else ''}; correct the pattern or name another archive"
                 )
         try:
-            yield {split: sorted(paths, key=lambda path: path.name) for split, paths in found.items() if paths}
+            yield {split: sorted(paths, key=lambda path: path.name) for split, paths in paths_by_split.items() if paths}
         except DataError as error:
             message = str(error)
             for path, name in names.items():  # a reader names the file, which is gone when one reads the message
@@ -159,32 +160,32 @@ def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[
 
 
 def _extract(
-    archive: Archive, patterns: Mapping[str, Sequence[str]], folder: Path, found: Mapping[str, list[Path]],
+    archive: Archive, patterns: Mapping[str, Sequence[str]], folder: Path, paths_by_split: Mapping[str, list[Path]],
     names: dict[Path, str], members: list[str],
 ) -> None:  # fmt: skip
-    """Write the members that match into the folder; list them by split, what they are called for messages, and all members."""
+    """Write the members that match into the folder; note their paths by split, their names in messages, and all members."""
     with archive.whole():
-        seen: set[str] = set()
+        matched_names: set[str] = set()
         for number, (name, opened) in enumerate(archive.members()):
             members.append(name)
-            asked = [split for split, globs in patterns.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
+            splits = [split for split, globs in patterns.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
             inside = {split: [rest for glob in globs for rest in _inside(name, glob)] for split, globs in patterns.items()}
-            if not asked and not any(inside.values()):
+            if not splits and not any(inside.values()):
                 continue
-            if name in seen:
+            if name in matched_names:
                 raise archive.wrong(name, "is there a second time")
-            seen.add(name)
+            matched_names.add(name)
             path = folder / str(number) / PurePosixPath(name).name
             path.parent.mkdir()
             with opened() as content, open(path, "wb") as stream:
                 shutil.copyfileobj(content, stream)
             names[path] = f"{archive.name}/{shown(name)}"
-            for split in asked:
-                found[split].append(path)
+            for split in splits:
+                paths_by_split[split].append(path)
             if any(inside.values()):
-                _extract(Archive(path, names[path], archive.budget), inside, path.parent, found, names, members)
+                _extract(Archive(path, names[path], archive.budget), inside, path.parent, paths_by_split, names, members)
 
 
 def _inside(name: str, glob: str) -> list[str]:
-    """What a pattern asks for in the archive `name`."""
+    """Rests of a pattern that apply to the members of the archive `name`."""
     return [glob[end.end() :] for end in NESTED.finditer(glob) if fnmatch.fnmatchcase(name, glob[: end.end() - 1])]

@@ -81,9 +81,9 @@ class _Reader:
         self.empty_nodes = 0
         self.first_line = 0
 
-    def fail(self, what: str, expected: str, line: int | None = None) -> NoReturn:
-        """Report a fault at a line, by default the current one."""
-        refuse(self.path, line or self.line, what, expected)
+    def fail(self, fault: str, expected: str, line: int | None = None) -> NoReturn:
+        """Raise DataError for a fault at a line; line: None, the current one."""
+        refuse(self.path, line or self.line, fault, expected)
 
     def take(self, number: int, line: str) -> Sentence | None:
         """Read one line; a blank one ends the sentence and gives it."""

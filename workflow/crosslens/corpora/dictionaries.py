@@ -1,4 +1,4 @@
-"""Bilingual dictionaries: MUSE, from its files to rows."""
+"""Bilingual dictionaries, MUSE: official files as rows."""
 
 import re
 from collections.abc import Sequence
@@ -15,15 +15,16 @@ DIRECTION = re.compile(r"([a-z]{2,3})-([a-z]{2,3})\.")  # en-fr.0-5000.txt
 
 
 def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all entries of some files, in order; how many were left out since they come twice: `repeated`.
+    """Rows of all entries of some files, in order, and the number of entries that occur twice and are left out: `repeated`.
 
-    An entry is a line: source word, a tab or a blank, target word. A word may have blanks where a tab parts the two, else
-    it is one word, as in all official files. The name of a file says which languages it has, en-fr.0-5000.txt from English to
-    French; `language` is either of them.
-    Raises DataError, `path:line: expected, found, remedy`, for any other line or name, and for a file of few entries.
+    An entry is a line: source word, a tab or a blank, target word. A word may contain blanks where a tab separates the two, else
+    it is one word, as in all official files. The name of a file gives its languages, en-fr.0-5000.txt from English to French;
+    `language` is either of them.
+
+    Raises DataError, `path:line: expected, found, remedy`, for any other line or name, and for a file with few entries.
     """
     rows = []
-    seen: set[tuple[str, ...]] = set()
+    entries: set[tuple[str, ...]] = set()
     repeated = 0
     for path in paths:
         match = DIRECTION.match(path.name)
@@ -38,10 +39,10 @@ def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], di
             parts = [part.strip() for part in line.split("\t" if "\t" in line else " ") if part.strip()]
             if len(parts) != 2:
                 refuse(path, number, f"{len(parts)} parts", "a source and a target word separated by a tab or a space")
-            if (source, *parts) in seen:
+            if (source, *parts) in entries:
                 repeated += 1
                 continue
-            seen.add((source, *parts))
+            entries.add((source, *parts))
             rows.append(
                 {
                     "id": f"{stem(path)}/{number}",

@@ -1,5 +1,5 @@
 """Texts with a label: WiLI-2018 and tanti2021's paragraphs (languages), MLDoc over Reuters RCV1 and RCV2, and SIB-200 (topics):
-official files to rows.
+official files as rows.
 """
 
 import csv
@@ -34,7 +34,7 @@ SEPARATORS = {",": "commas", "\t": "tabs"}
 def read(
     paths: Sequence[Path], language: str, *, texts: Path | str | None = None, labels: Sequence[str] = ()
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of a language's documents of some files, in order; why -> how many were dropped.
+    """Rows of a language's documents in some files, in order, and the number of dropped documents by reason.
 
     With `texts`, MLDoc: files of ids, see `_mldoc`. texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or a folder with its
     documents, each in the folder that the id names.
@@ -54,14 +54,17 @@ def read(
 
 
 def wili_label(language: str) -> str:
-    """How WiLI-2018 names a language. Raises DataError for another way of writing one, such as hi_rom, which it does not part."""
+    """WiLI-2018's label of a language.
+
+    Raises DataError for a language in another script, such as hi_rom, which WiLI-2018 does not distinguish.
+    """
     if "_" in language:
         raise DataError(f"WiLI-2018: expected a language code without _, found '{language}'; remove the language")
     return WILI.get(language, languages_table()[language]["iso639_3"])
 
 
 def _wili(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
-    """Rows whose label is the language's, WiLI's own or, as in other files of this layout, our code."""
+    """Rows whose label is the language's: WiLI's own or, as in other files of this layout, our code."""
     texts, labels = ({stem(path)[2:]: path for path in paths if path.name.startswith(part)} for part in ("x_", "y_"))
     if len(labels) + len(texts) != len(paths) or labels.keys() != texts.keys():
         raise DataError(
@@ -90,7 +93,7 @@ def _wili(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
 # MLDoc (Schwenk and Li 2018)
 
 
-class _Asked(NamedTuple):
+class _Id(NamedTuple):
     """A line of an index."""
 
     id: str
@@ -102,54 +105,54 @@ def _mldoc(paths: Sequence[Path], language: str, texts: Path) -> tuple[list[dict
     """Rows of the documents that the files of ids choose, as MLDoc's generate_documents.py makes them.
 
     An id names a document's folder and file: FDG46-381033 is FDG46/381033.xml.
-    Dropped, as there: `unreadable`, not XML; `topics`, without exactly one of the four main topics; `text`, a paragraph
-    without text. Here also a document without paragraphs, of which that script prints an empty line.
+    Documents are dropped as there: `unreadable`, not XML; `topics`, without exactly one of the four main topics; `text`, with a
+    paragraph without text. A document without paragraphs, for which that script prints an empty line, is dropped here as well.
     """
-    asked = list(_index(paths))
-    wanted = {each.id for each in asked}
+    ids = list(_index(paths))
+    names = {line.id for line in ids}
     documents: dict[str, _Document | str] = {}
-    for id, place, content in _contents(texts, wanted):
+    for id, place, content in _contents(texts, names):
         document = _document(content, place)
         if documents.setdefault(id, document) != document:
             raise DataError(
                 f"{place}: expected a document of Reuters once, found {id} a second time, unlike the first; name the corpus alone"
             )
-    missing = [each for each in asked if each.id not in documents]
+    missing = [line for line in ids if line.id not in documents]
     if missing:
         first = missing[0]
         raise DataError(
-            f"{first.path}:{first.line}: expected a document for each of the {len(asked)} ids in {texts}, found none for "
+            f"{first.path}:{first.line}: expected a document for each of the {len(ids)} ids in {texts}, found none for "
             f"{first.id} and {len(missing) - 1} others; name the complete corpus of this language"
         )
     rows = []
     dropped = {"unreadable": 0, "topics": 0, "text": 0}
-    for each in asked:
-        document = documents[each.id]
+    for line in ids:
+        document = documents[line.id]
         if isinstance(document, str):
             dropped[document] += 1
         else:
-            rows.append({"id": each.id, "language": language, "text": document.text, "label": document.label})
+            rows.append({"id": line.id, "language": language, "text": document.text, "label": document.label})
     return rows, dropped
 
 
-def _index(paths: Iterable[Path]) -> Iterator[_Asked]:
+def _index(paths: Iterable[Path]) -> Iterator[_Id]:
     """Ids of some files, one a line."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for path in paths:
         for number, line in read_lines(path):
             id = line.strip()
             if not INDEX.fullmatch(id):
                 refuse(path, number, f"'{id:.40}'", "an id like FDG46-381033")
-            if id in seen:
+            if id in ids:
                 refuse(path, number, f"{id} a second time", "a new id")
-            seen.add(id)
-            yield _Asked(id, path, number)
+            ids.add(id)
+            yield _Id(id, path, number)
 
 
-def _contents(texts: Path, wanted: set[str]) -> Iterator[tuple[str, str, bytes]]:
-    """(id, place, content) of the wanted documents that exist; the 800,000 members of an archive are read in one pass."""
+def _contents(texts: Path, ids: set[str]) -> Iterator[tuple[str, str, bytes]]:
+    """(id, place, content) of the documents that exist; the 800,000 members of an archive are read in one pass."""
     if texts.is_dir():
-        for id in wanted:
+        for id in ids:
             path = texts / f"{id.replace('-', '/')}.xml"
             if path.is_file():
                 with open(path, "rb") as content:
@@ -160,29 +163,29 @@ def _contents(texts: Path, wanted: set[str]) -> Iterator[tuple[str, str, bytes]]
         for name, opened in archive.members():
             place = PurePosixPath(name)
             id = f"{place.parent.name}-{place.stem}"
-            if place.suffix == ".xml" and id in wanted:
+            if place.suffix == ".xml" and id in ids:
                 file = f"{archive.name}/{shown(name)}"
                 with opened() as content:
                     yield id, file, _whole(content, file)
 
 
 def _whole(content: IO[bytes], place: str) -> bytes:
-    """All of a document. Raises DataError for one that is longer than any of Reuters."""
-    found = content.read(LONGEST + 1)
-    if len(found) > LONGEST:
+    """Content of a document. Raises DataError for one that is longer than any of Reuters."""
+    content_read = content.read(LONGEST + 1)
+    if len(content_read) > LONGEST:
         raise DataError(f"{place}: expected a document of Reuters, found more than {LONGEST // 10**6} MB: fetch it again")
-    return found
+    return content_read
 
 
 class _Document(NamedTuple):
-    """What a document of Reuters says."""
+    """Topic and text of a document of Reuters."""
 
     label: str
     text: str
 
 
 def _document(content: bytes, place: str) -> _Document | str:
-    """Topic and text of a document, or why it has none. Raises DataError where it declares entities."""
+    """Topic and text of a document, or the reason why it is dropped. Raises DataError where it declares entities."""
 
     def doctype(*_: object) -> None:
         raise DataError(
@@ -212,17 +215,17 @@ def _document(content: bytes, place: str) -> _Document | str:
 
 
 def _tables(paths: Sequence[Path], language: str, labels: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows of tables with COLUMNS, tab-separated."""
-    rows, seen = [], set()
+    """Rows of tables with COLUMNS, separated by tabs."""
+    rows, ids = [], set()
     for path in paths:
         for number, (id, label, text) in _cells(path, COLUMNS, "\t"):
             if label not in labels:
                 refuse(path, number, f"'{label}'", f"a category among {', '.join(labels)}")
-            if not id or id in seen:
+            if not id or id in ids:
                 refuse(path, number, f"{id} a second time" if id else "an empty cell", "a new index_id")
             if not text.strip():
                 refuse(path, number, "an empty cell", "a text")
-            seen.add(id)
+            ids.add(id)
             rows.append({"id": id, "language": language, "text": text, "label": label})
     return rows
 

@@ -7,7 +7,6 @@ compressed block of a multistream dump, cut out as it is, or a stretch of about 
 import io
 import logging
 import lzma
-import os
 import re
 import zlib
 from collections import deque
@@ -76,23 +75,18 @@ def articles(path: Path) -> Iterator[Page]:
     return (page for page in pages(path) if page.is_article)
 
 
-def cores() -> int:
-    """How many processes can run at a time: the processors that this one may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int) -> Iterator[T]:
-    """What `work` makes of the pages of each part of a dump, in the dump's order. A few parts are in memory at a time.
+    """Results of `work` on the pages of each part of a dump, in the dump's order. Few parts are in memory at a time.
 
-    path: XML, plain or compressed (.bz2 of one or many streams, .xz, .gz). A line in the log every ten seconds says how
-    much of the file is read and how long the rest takes.
-    work: called in `processes` other processes where that is more than one; it, and what it returns, must be picklable. It
-    is sent with each part, so that what changes in it meanwhile reaches later parts.
-    Raises DataError, with the byte of the file and the page after which it happened, where the file is cut short,
-    damaged, not UTF-8 or not a MediaWiki export.
+    path: XML, plain or compressed (.bz2 of one or many streams, .xz, .gz). A line in the log every ten seconds says how much of
+    the file has been read and how long the rest will take. work: called in `processes` other processes where that is more than
+    one; it, and its result, must be picklable. It is sent with each part, so that a change to it reaches later parts.
+
+    Raises DataError, with the byte of the file and the page after which it happened, where the file is cut short, damaged, not
+    UTF-8 or not a MediaWiki export.
     """
     size, budget = path.stat().st_size, Budget(path)
-    last, whole = "", False
+    last, is_whole = "", False
     with open(path, "rb") as raw, Progress(size // MEGABYTE, f"MB of {path.name}", logger) as progress:
         try:
             for done in _ordered(partial(_work, work), _parts(path, raw), processes):
@@ -100,13 +94,13 @@ def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int)
                 budget.take(done.size if path.suffix in OPENERS else 0)
                 if done.failure:
                     raise _damaged(path, done.start, last, done.failure)
-                whole = done.ends
+                is_whole = done.ends
                 progress.advance(done.start // MEGABYTE - progress.done)
                 yield cast(T, done.result)
         except BrokenProcessPool:
             remedy = "allow it more memory, or fewer processes"
             raise DataError(f"{path}: after page '{shown(last)}': a process that was reading it was killed; {remedy}") from None
-        if not whole:
+        if not is_whole:
             raise _damaged(path, size, last, "the end of the file without </mediawiki>")
 
 
@@ -141,10 +135,10 @@ def _parts(path: Path, raw: BinaryIO) -> Iterator[_Part]:
 
 
 def _is_multistream(raw: BinaryIO) -> bool:
-    """If a bz2 file has a stream for the head and short ones for the pages, as Wikipedia's multistream dumps.
+    """Whether a bz2 file has a stream for the head and short ones for the pages, as Wikipedia's multistream dumps do.
 
-    Others may have several streams too: where pbzip2 wrote them they end anywhere, where a wiki's parts were joined to one
-    file they are as long as those.
+    Other files may have several streams too: those of pbzip2 end anywhere, and where the parts of a wiki were joined to one
+    file, streams are as long as the parts.
     """
     opening = raw.read(FIRST)
     at_end = not raw.read(1)
@@ -166,7 +160,7 @@ def _blocks(path: Path, raw: BinaryIO) -> Iterator[_Part]:
 
 
 def _streams(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The bz2 streams of a file and the bytes they begin at. That each ends where it is cut is for the reader to check."""
+    """The bz2 streams of a file, each with the byte where it begins. The reader checks that each ends where it is cut."""
     start, rest = 0, bytearray()
     while data := raw.read(MEGABYTE):
         if len(rest) > LONGEST_BLOCK:
@@ -213,15 +207,15 @@ def _check_head(path: Path, head: bytes | bytearray) -> None:
     """Raise DataError unless a file begins like a MediaWiki export in UTF-8."""
     if HEAD.match(head):
         return
-    found = "UTF-16" if head.startswith(UTF16) else f"{head[:30]!r}" if head else "an empty file"
-    remedy = "convert it to UTF-8" if found == "UTF-16" else "name a pages-articles dump"
-    raise DataError(f"{path}: byte 0: expected a MediaWiki export in UTF-8, found {found}; {remedy}")
+    form = "UTF-16" if head.startswith(UTF16) else f"{head[:30]!r}" if head else "an empty file"
+    remedy = "convert it to UTF-8" if form == "UTF-16" else "name a pages-articles dump"
+    raise DataError(f"{path}: byte 0: expected a MediaWiki export in UTF-8, found {form}; {remedy}")
 
 
 def _after_head(content: bytes) -> bytes:
-    """The beginning of a dump without what comes before its pages.
+    """The beginning of a dump without the head before its pages.
 
-    Raises ParseError where that is not well-formed, ValueError where it has a page whose tag is not <page>.
+    Raises ParseError where the head is not well-formed, ValueError where it has a page whose tag is not <page>.
     """
     end = min(place for place in (content.find(b"<page>"), content.find(END), len(content)) if place >= 0)
     if fromstring(content[:end] + END).find("{*}page") is not None:
@@ -233,7 +227,10 @@ def _after_head(content: bytes) -> bytes:
 
 
 class _Done(NamedTuple, Generic[T]):
-    """What came of a part. last: title of its last whole page; size: its bytes, unpacked; ends: whether the dump ends with it."""
+    """The result of a part.
+
+    last: title of its last whole page; size: its bytes, unpacked; ends: whether the dump ends with it.
+    """
 
     start: int
     result: T | None
@@ -245,30 +242,30 @@ class _Done(NamedTuple, Generic[T]):
 
 def _work(work: Callable[[Sequence[Page]], T], part: _Part) -> _Done[T]:
     """Read a part, and give its pages to `work`."""
-    found: list[Page] = []
+    pages_read: list[Page] = []
     try:
-        size, ends = _read(part, found)
+        size, ends = _read(part, pages_read)
     except UNREADABLE as error:
-        return _Done(part.start, None, found[-1].title if found else "", failure=_reason(error))
-    return _Done(part.start, work(found), found[-1].title if found else "", size, ends)
+        return _Done(part.start, None, pages_read[-1].title if pages_read else "", failure=_reason(error))
+    return _Done(part.start, work(pages_read), pages_read[-1].title if pages_read else "", size, ends)
 
 
 class _OnePiece(io.BytesIO):
     """Bytes that are read at once: expat reads a long tag or comment anew with each piece that it is given."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """All that is left, whatever is asked for."""
+        """All bytes that are left, whatever the size."""
         return super().read()
 
 
-def _read(part: _Part, found: list[Page]) -> tuple[int, bool]:
+def _read(part: _Part, pages_read: list[Page]) -> tuple[int, bool]:
     """Append the pages of a part; returns its bytes, unpacked, and whether the dump ends with it."""
     if part.failure:
         raise ValueError(part.failure)
     content = (part.data if part.block is None else decompress(part.data)).rstrip()
     for _, element in iterparse(_OnePiece(b"<mediawiki>" + content.removesuffix(END) + END)):
         if element.tag == "page":
-            found.append(_page(element, part.block))
+            pages_read.append(_page(element, part.block))
             element.clear()
     return len(content), content.endswith(END)
 
@@ -287,12 +284,12 @@ def _page(element: Element, block: int | None) -> Page:
 
 
 def _reason(error: Exception) -> str:
-    """One line, without the place in the part that a parser names."""
+    """The message of an error in one line, without the place in the part that a parser names."""
     return " ".join(str(error).split()).partition(": line ")[0][:200]
 
 
 def _ordered(function: Callable[[S], T], items: Iterable[S], processes: int) -> Iterator[T]:
-    """`function` of each item, in order, computed in other processes, of not many more items than are asked for."""
+    """Results of `function` for each item, in order, computed in other processes; few items are read ahead."""
     if processes == 1:
         yield from map(function, items)
         return

@@ -24,7 +24,7 @@ Word = tuple[str, str]  # form, tag
 
 
 def read(paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8") -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all sentences of some files, in order, with tags of IOB2; what was changed or dropped on the way.
+    """Rows of all sentences of some files, in order, with tags of IOB2, and counts of changed and dropped words.
 
     Files have one word a line with its tag in the last column and a blank line after each sentence: WikiANN as Rahimi et al.
     (2019) split it (de:Wort, a tab, B-LOC) or as XTREME prints it (without de:), CoNLL-2002 and 2003 (blanks, and columns
@@ -37,31 +37,31 @@ def read(paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8") 
     counts = {"opened": 0, "wordless": 0, "empty": 0}
     for path in paths:
         for number, words in enumerate(_sentences(path, language, encoding), start=1):
-            given = [tag for _, tag in words]
-            tags = iob2(given)
-            counts["opened"] += sum(tag != before for tag, before in zip(tags, given, strict=True))
-            kept = _with_form(words, tags)
-            counts["wordless"] += len(words) - len(kept)
-            if kept:
-                rows.append(_row(f"{stem(path)}/{number}", language, kept))
+            tags_of_file = [tag for _, tag in words]
+            tags = iob2(tags_of_file)
+            counts["opened"] += sum(tag != before for tag, before in zip(tags, tags_of_file, strict=True))
+            words_kept = _with_form(words, tags)
+            counts["wordless"] += len(words) - len(words_kept)
+            if words_kept:
+                rows.append(_row(f"{stem(path)}/{number}", language, words_kept))
             else:
                 counts["empty"] += 1
     return rows, counts
 
 
 def iob2(tags: Sequence[str]) -> list[str]:
-    """Tags of a sentence of which every span begins with B-: an I- that does not continue a span of its own type opens one.
+    """Tags of a sentence in IOB2, where every span begins with B-: an I- that does not continue a span of its type begins one.
 
-    The spans are those that conlleval and wu2019's metric.py find: this both converts IOB1 (CoNLL-2003), where B- only parts
-    two neighbours of a type, and mends broken IOB2 (WikiANN).
+    The spans are those that conlleval and wu2019's metric.py find: this converts IOB1 (CoNLL-2003), where B- only separates two
+    neighbours of a type, and repairs broken IOB2 (WikiANN).
     """
     return [f"B{tag[1:]}" if tag[0] == "I" and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
 
 
 def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[Word]]:
-    """The words of each sentence of a file. A new document ends a sentence like a blank line (ned.train has none there).
+    """Words of each sentence of a file. A new document ends a sentence like a blank line (ned.train has none there).
 
-    They come without what WikiANN writes before each word, the code of its Wikipedia and a colon.
+    Words have no prefix of WikiANN, the code of its Wikipedia and a colon before each word.
     """
     words: list[Word] = []
     marks = _marks(language)
@@ -102,7 +102,7 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
 
 
 def _prefix(path: Path, line: int, language: str, first: str) -> str:
-    """What WikiANN writes before each word, by the first word of a file; '' for a file of another layout."""
+    """WikiANN's prefix of the words of a file, from its first word; '' for a file of another layout."""
     match = PREFIX.match(first)
     if not match:
         return ""
@@ -113,14 +113,14 @@ def _prefix(path: Path, line: int, language: str, first: str) -> str:
 
 
 def _marks(language: str) -> tuple[str, str]:
-    """What WikiANN may write before a word of a language: our code for it, or that of its Wikipedia."""
+    """Prefixes that WikiANN may have for words of a language: our code, or that of its Wikipedia, each with a colon."""
     wikipedia = languages_table().get(language, {}).get("wikipedia", "").removesuffix("wiki").replace("_", "-")
     return f"{language}:", f"{wikipedia or language}:"
 
 
 def _with_form(words: Sequence[Word], tags: Sequence[str]) -> list[Word]:
     """(form, tag) of the words that have a form; a span that loses its first word begins with the next."""
-    kept: list[Word] = []
+    words_with_form: list[Word] = []
     opens = False
     for (form, _), tag in zip(words, tags, strict=True):
         if opens and tag[0] == "I":
@@ -128,8 +128,8 @@ def _with_form(words: Sequence[Word], tags: Sequence[str]) -> list[Word]:
         form = form.strip()
         opens = not form and tag[0] == "B"
         if form:
-            kept.append((form, tag))
-    return kept
+            words_with_form.append((form, tag))
+    return words_with_form
 
 
 def _row(id: str, language: str, words: Sequence[Word]) -> dict[str, Any]:

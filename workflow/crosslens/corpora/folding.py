@@ -1,4 +1,4 @@
-"""The long paragraphs of a page's wikitext: what `wikitext.paragraphs` gives, several times as fast.
+"""The long paragraphs of a page's wikitext, those of `wikitext.paragraphs`, several times as fast.
 
 Most of a page cannot be a paragraph, and most of what can is text with simple links. What is balanced and shows nothing is
 folded to one character of private use, from the inside out. The rest is cut into lines, or into rows of lines where something
@@ -73,7 +73,10 @@ class _Entangled(ValueError):
 
 
 def long_paragraphs(markup: str, minimum: int) -> list[str]:
-    """Those of `paragraphs` that have `minimum` characters or more: the same, several times as fast. Raises ValueError as it."""
+    """Paragraphs of at least `minimum` characters, as `wikitext.paragraphs` gives them, several times as fast.
+
+    Raises ValueError where `wikitext.paragraphs` does.
+    """
     check_closed(markup)
     try:
         folded = _Folded(markup)
@@ -84,7 +87,7 @@ def long_paragraphs(markup: str, minimum: int) -> list[str]:
 
 
 class _Folded:
-    """Wikitext in which what shows nothing is one character, for which `unfold` gives the wikitext back."""
+    """Wikitext in which each part that shows nothing is one character; `unfold` gives the wikitext back."""
 
     def __init__(self, markup: str) -> None:
         """Raises ValueError where that cannot be."""
@@ -171,9 +174,9 @@ def _nest(line: str, open: list[str], start: int, ends: Mapping[str, int]) -> No
                     raise _Entangled("braces or brackets that may be read in several ways")
                 open.append(token)
             else:
-                opening, left = "{" if token[0] == "}" else "[", len(token)
-                while open and open[-1] in (opening, 2 * opening) and left >= len(open[-1]):
-                    left -= len(open.pop())
+                opening, remaining = "{" if token[0] == "}" else "[", len(token)
+                while open and open[-1] in (opening, 2 * opening) and remaining >= len(open[-1]):
+                    remaining -= len(open.pop())
         elif kind == "odd":
             raise _Entangled("a tag of another shape")
         else:
@@ -213,16 +216,16 @@ def _of_lines(lines: list[str], folded: _Folded, minimum: int) -> list[str]:
 
 
 def _is_short(text: str, minimum: int) -> bool:
-    """If text of less than `minimum` characters is left of some wikitext; composition (NFC) may make three of one."""
+    """Whether fewer than `minimum` characters are left of some wikitext; composition (NFC) may make one character of three."""
     return len(text) < minimum and (3 * len(text) < minimum or unicodedata.is_normalized("NFC", text))
 
 
 def _is_row(line: str, minimum: int) -> bool:
-    """If a line gives no paragraph, whether it is in a table or in something that the parser does not take for one."""
-    shown = IS_FOLDED.sub("", line).strip()
-    if not PLAIN_LINE.fullmatch(INLINE.sub("", shown.removeprefix("{|"))):
+    """Whether a line gives no paragraph, be it in a table or in something that the parser does not take for one."""
+    visible = IS_FOLDED.sub("", line).strip()
+    if not PLAIN_LINE.fullmatch(INLINE.sub("", visible.removeprefix("{|"))):
         return False
-    hidden = shown.startswith(TABLE_ROW) and not shown.startswith("|}") or line.startswith(LIST_MARKERS)
+    hidden = visible.startswith(TABLE_ROW) and not visible.startswith("|}") or line.startswith(LIST_MARKERS)
     return hidden or _is_short(line, minimum)
 
 
@@ -230,10 +233,10 @@ def _of_plain_line(line: str) -> list[str]:
     """The paragraph of a line with simple links and without other markup. Raises _Entangled where there may be some."""
     if line[0] in "=-" or "&" in line:
         raise _Entangled("other markup")
-    shown = PLAIN_LINK.sub(_of_plain_link, line)
-    if "[" in shown:
+    label_text = PLAIN_LINK.sub(_of_plain_link, line)
+    if "[" in label_text:
         raise _Entangled("an external link")
-    text = visible_line(IS_FOLDED.sub(NOTHING, shown))
+    text = visible_line(IS_FOLDED.sub(NOTHING, label_text))
     return [text] if text else []
 
 

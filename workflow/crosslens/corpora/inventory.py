@@ -1,4 +1,4 @@
-"""What there is: a line for each file of each corpus."""
+"""The inventory of all corpora: a line for each file."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ COLUMNS = pa.schema(
 
 
 def inventory(files: Iterable[Path], corpora: Mapping[str, Mapping[str, Any]]) -> pa.Table:
-    """The lines, in the order of the files CORPUS/LANGUAGE.SPLIT.parquet or CORPUS/typology.parquet.
+    """Lines of the inventory, in the order of the files CORPUS/LANGUAGE.SPLIT.parquet or CORPUS/typology.parquet.
 
     corpora: kind and source of each.
     """
@@ -36,12 +36,12 @@ def inventory(files: Iterable[Path], corpora: Mapping[str, Mapping[str, Any]]) -
 
 def _line(path: Path, corpus: Mapping[str, Any]) -> dict[str, Any]:
     language, _, split = path.name.removesuffix(".parquet").partition(".")
-    told = metadata(path)
+    details = metadata(path)
     words = None
     if "forms" in parquet.schema(path).names:
         words = int(pc.sum(pc.list_value_length(parquet.read(path, columns=["forms"])["forms"])).as_py())
     also = ("pages_unparsable", "twice_in_page", "zero_bytes")
-    counts = told.get("dropped") or {name: told[name] for name in also if name in told}
+    counts = details.get("dropped") or {name: details[name] for name in also if name in details}
     return {
         "corpus": path.parent.name,
         "kind": corpus["kind"],
@@ -50,7 +50,7 @@ def _line(path: Path, corpus: Mapping[str, Any]) -> dict[str, Any]:
         "split": split,
         "rows": parquet.rows(path),
         "words": words,
-        "available": told.get("available", told.get("found")),
+        "available": details.get("available", details.get("found")),
         "dropped": ", ".join(f"{name} {count}" for name, count in counts.items() if count),
-        "files": " ".join(told.get("files", [told["source"]] if "source" in told else [])),
+        "files": " ".join(details.get("files", [details["source"]] if "source" in details else [])),
     }

@@ -1,4 +1,4 @@
-"""Lines of official text files and the one way to refuse one; how their rows are named and joined."""
+"""Lines of official text files, their refusal, and the names of their rows."""
 
 import codecs
 import lzma
@@ -18,10 +18,10 @@ DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)  # what re
 UNSPACED = ("ja", "lzh", "th", "zh", "zh_hant")  # languages whose words and sentences follow each other without a space
 
 
-def refuse(path: Path, line: int, what: str, expected: str) -> NoReturn:
-    """Report what was found in place of what was expected, in one readable line."""
+def refuse(path: Path, line: int, content: str, expected: str) -> NoReturn:
+    """Raise DataError with the content that was found and the content that was expected, in one readable line."""
     raise DataError(
-        f"{path}:{line}: expected {expected}, found {shown(what)}; fetch the file again or correct the line"
+        f"{path}:{line}: expected {expected}, found {shown(content)}; fetch the file again or correct the line"
     ) from None
 
 
@@ -50,8 +50,8 @@ def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = Fals
                 refuse(path, number, "a longer one", f"a line of at most {LONGEST // 10**6} MB")
             blank = blank and raw.isspace()
             if number == 1 and (raw.startswith(codecs.BOM_UTF8) or b"\0" in raw):  # both would pass for text
-                found = "a byte order mark or the zero bytes of UTF-16 or UTF-32"
-                refuse(path, 1, found, f"{encoding.upper()} without a byte order mark")
+                mark = "a byte order mark or the zero bytes of UTF-16 or UTF-32"
+                refuse(path, 1, mark, f"{encoding.upper()} without a byte order mark")
             if not crawled and b"\0" in raw:
                 refuse(path, number, f"a zero byte, number {raw.index(0) + 1} of the line", "text")
             try:
@@ -62,10 +62,10 @@ def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = Fals
 
 
 def is_language(code: str) -> bool:
-    """Whether a cell may be the code of a language, by whatever standard: rows of another one are passed over."""
+    """Whether a cell may be the code of a language, by whatever standard; rows of other languages are skipped."""
     return LANGUAGE.fullmatch(code) is not None
 
 
 def stem(path: Path) -> str:
-    """A file's name without .txt, .tsv and compression: what comes before the number in the ids of its rows."""
+    """Name of a file without .txt, .tsv and compression, which stands before the number in the ids of its rows."""
     return re.sub(r"(\.txt|\.tsv)?(\.xz|\.gz|\.bz2)?$", "", path.name)

@@ -1,4 +1,4 @@
-"""All languages and splits of a corpus that has official files."""
+"""Writing of all languages and splits of a corpus that has official files."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -30,17 +30,19 @@ def write_corpus(
     Raises DataError where a part has no files or no rows, or the reader finds a fault.
     """
     with sealed(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
-        for archive, asked in parts.items():
-            with extracted(Path(archive), asked) if archive else _plain(asked) as found:
-                for part in asked:
+        for archive, patterns_by_part in parts.items():
+            with extracted(Path(archive), patterns_by_part) if archive else _plain(patterns_by_part) as paths_by_part:
+                for part in patterns_by_part:
                     language, split = part.split(".")
-                    own = {**settings, "texts": Path(texts[language])} if language in texts else settings
-                    files, output = found.get(part, []), temporary / f"{part}.parquet"
-                    rows = write_split(reader, files, output, language=language, split=split, limit=limits.get(split), **own)
+                    own_settings = {**settings, "texts": Path(texts[language])} if language in texts else settings
+                    files, output = paths_by_part.get(part, []), temporary / f"{part}.parquet"
+                    rows = write_split(
+                        reader, files, output, language=language, split=split, limit=limits.get(split), **own_settings
+                    )
                     log.info("%s: %d rows", part, rows)
                     progress.advance()
 
 
-def _plain(asked: Mapping[str, Sequence[str]]) -> AbstractContextManager[Mapping[str, Sequence[Path]]]:
-    """Files as `extracted` gives them."""
-    return nullcontext({part: [Path(file) for file in files] for part, files in asked.items()})
+def _plain(files_by_part: Mapping[str, Sequence[str]]) -> AbstractContextManager[Mapping[str, Sequence[Path]]]:
+    """Paths of files that lie in no archive, by part, in the form of `extracted`."""
+    return nullcontext({part: [Path(file) for file in files] for part, files in files_by_part.items()})

@@ -1,4 +1,4 @@
-"""Sentence pairs of natural language inference: XNLI and MultiNLI, from their official files to rows."""
+"""Sentence pairs of natural language inference, XNLI and MultiNLI: official files as rows."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ class Pair(NamedTuple):
 
 
 class _Keys(NamedTuple):
-    """Where a layout has what."""
+    """Names of the columns or keys of a layout."""
 
     id: str | None  # None: the number of the line
     premise: str
@@ -40,21 +40,21 @@ BARE = _Keys(None, "premise", "hypothesis", "label")
 TRANSLATED = _Keys(None, "premise", "hypo", "label")
 
 
-def read_pairs(path: Path, language: str, seen: set[str] | None = None) -> Iterator[Pair]:
+def read_pairs(path: Path, language: str, ids: set[str] | None = None) -> Iterator[Pair]:
     """Pairs of one language of a file, plain or compressed (.xz, .gz, .bz2), in order.
 
-    Four layouts, told apart by their keys: the table of XNLI 1.0 (a header; tab-separated, quotes are literal; all
-    languages in one file), those of XNLI-MT 1.0 (premise, hypo, label: MultiNLI's train in another language), the JSON lines
-    of MultiNLI 1.0 (gold_label, sentence1, sentence2, pairID) and JSON lines with premise, hypothesis and label, a name or a
-    number in the order of NLI. All but the first have one language, the asked one.
-    A sentence that is `n/a` stays: the official files have some. seen: official ids of other files; this one's are added.
-    Raises DataError, `path:line: expected, found, remedy`, for anything else.
+    Four layouts, told apart by their keys: the table of XNLI 1.0 (a header; tab-separated, quotes are literal; all languages in
+    one file), those of XNLI-MT 1.0 (premise, hypo, label: MultiNLI's train in another language), the JSON lines of MultiNLI 1.0
+    (gold_label, sentence1, sentence2, pairID) and JSON lines with premise, hypothesis and label, a name or a number in the order
+    of NLI. All but the first have one language, `language`. A sentence that is `n/a` stays: the official files have some. ids:
+    official ids of other files, to which those of this file are added. Raises DataError, `path:line: expected, found, remedy`,
+    for anything else.
     """
-    seen = set() if seen is None else seen
+    ids = set() if ids is None else ids
     lines = read_lines(path)
     first = next(lines, (1, ""))
     if not first[1].startswith("{"):
-        yield from _table(path, language, first[1].split("\t"), lines, seen)
+        yield from _table(path, language, first[1].split("\t"), lines, ids)
         return
     keys = None
     for number, line in chain([first], lines):
@@ -65,25 +65,25 @@ def read_pairs(path: Path, language: str, seen: set[str] | None = None) -> Itera
         if not isinstance(row, dict):
             refuse(path, number, f"JSON of type {type(row).__name__}", "a JSON object")
         keys = keys or (BARE if BARE.premise in row else OFFICIAL)
-        yield _pair(path, number, row, keys, seen)
+        yield _pair(path, number, row, keys, ids)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. Raises ValueError for a key that comes twice, of which one would be lost."""
+    """An object of JSON. Raises ValueError for a key that occurs twice, since one of its values would be lost."""
     row = dict(pairs)
     if len(row) < len(pairs):
         raise ValueError("a key a second time")
     return row
 
 
-def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tuple[int, str]], seen: set[str]) -> Iterator[Pair]:
-    """Rows of one language of XNLI's table, or all of XNLI-MT's."""
+def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tuple[int, str]], ids: set[str]) -> Iterator[Pair]:
+    """Rows of one language of XNLI's table, or all rows of XNLI-MT's."""
     keys = TRANSLATED if TRANSLATED.hypothesis in header else OFFICIAL
     expected = [name for name in ("language" if keys is OFFICIAL else None, *keys) if name]
     missing = [name for name in expected if name not in header]
     if missing or len({*header}) < len(header):
-        what = f"no column {', '.join(missing)}" if missing else "a column a second time"
-        refuse(path, 1, what, "the header of XNLI 1.0 or XNLI-MT 1.0, or JSON lines")
+        fault = f"no column {', '.join(missing)}" if missing else "a column a second time"
+        refuse(path, 1, fault, "the header of XNLI 1.0 or XNLI-MT 1.0, or JSON lines")
     place = header.index("language") if keys is OFFICIAL else None
     languages: set[str] = set()
     for number, line in lines:
@@ -95,7 +95,7 @@ def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tup
             refuse(path, number, f"language '{row_language}'", "the code of a language")
         languages.add(row_language)
         if row_language == language:
-            yield _pair(path, number, dict(zip(header, line.split("\t"), strict=True)), keys, seen)
+            yield _pair(path, number, dict(zip(header, line.split("\t"), strict=True)), keys, ids)
     if language not in languages:
         raise DataError(
             f"{path}:1: expected rows in '{language}', found only {shown(', '.join(sorted(languages))) or 'a header'}; "
@@ -103,11 +103,11 @@ def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tup
         )
 
 
-def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, seen: set[str]) -> Pair:
-    """One checked pair."""
+def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, ids: set[str]) -> Pair:
+    """A pair, checked."""
 
-    def fail(what: str, expected: str) -> NoReturn:
-        refuse(path, number, what, expected)
+    def fail(fault: str, expected: str) -> NoReturn:
+        refuse(path, number, fault, expected)
 
     missing = [key for key in keys if key is not None and key not in row]
     if missing:
@@ -123,15 +123,15 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, seen: se
             fail("half of a surrogate pair", f"valid Unicode in {key}")
         if "\0" in text:
             fail("a zero byte", f"text in {key}")
-    if keys.id is not None and identity in seen:
+    if keys.id is not None and identity in ids:
         fail(f"{keys.id} {identity:.40} a second time", f"a new {keys.id}")
-    seen.add(identity)
+    ids.add(identity)
     return Pair(identity, row[keys.premise], row[keys.hypothesis], label)
 
 
 def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all pairs of some files whose annotators agreed, in order; how many were dropped."""
-    seen: set[str] = set()
-    pairs = [pair for path in paths for pair in read_pairs(path, language, seen)]
+    """Rows of all pairs of some files whose annotators agreed, in order, and the number of dropped pairs."""
+    ids: set[str] = set()
+    pairs = [pair for path in paths for pair in read_pairs(path, language, ids)]
     rows = [{"language": language, **pair._asdict()} for pair in pairs if pair.label != NO_AGREEMENT]
     return rows, {"no_agreement": len(pairs) - len(rows)}

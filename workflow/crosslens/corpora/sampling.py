@@ -1,4 +1,4 @@
-"""Samples of running text by page: the paragraphs that the language head of tanti2021 learns from (appendix A)."""
+"""Samples of running text by page: the paragraphs from which the language head of tanti2021 learns (appendix A)."""
 
 import hashlib
 import heapq
@@ -104,47 +104,47 @@ def write_paragraphs(
             f"{language}.{starved[0]}: expected a share of the {paragraphs} paragraphs, found none; increase its share"
         )
     sieve = _Sieve(f"{seed}/{language}", minimum_characters, per_page, disjoint)
-    drawn = _Drawn(sieve, round(paragraphs * candidates))
-    read: Iterable[Part]
+    sample = _Sample(sieve, round(paragraphs * candidates))
+    parts: Iterable[Part]
     if form == "dump":
-        read = in_parts(source, sieve, processes=processes)
+        parts = in_parts(source, sieve, processes=processes)
     else:
-        read = _lines(source, sieve) if form == "lines" else [_treebank(source, language, sieve)]
-    drawn.draw(read)
-    splits = drawn.split({split: number for split, number in nominal.items() if number})
-    found = sum(map(len, splits.values()))
+        parts = _lines(source, sieve) if form == "lines" else [_treebank(source, language, sieve)]
+    sample.draw(parts)
+    splits = sample.split({split: number for split, number in nominal.items() if number})
+    size = sum(map(len, splits.values()))
     for split in outputs:
         if not splits[split]:
             raise DataError(
                 f"{source}: no paragraph for {language}.{split}: expected {paragraphs} of at least {minimum_characters} "
-                f"characters, found {found} in {drawn.counts['pages']} pages; name a larger file or a lower minimum"
+                f"characters, found {size} in {sample.counts['pages']} pages; name a larger file or a lower minimum"
             )
     metadata: dict[str, Any] = {
         "source": source.name,
         "asked": paragraphs,
-        "found": found,
+        "found": size,
         "rows": {split: len(rows) for split, rows in splits.items()},
         "nominal": nominal,
         "shares": dict(shares),
         "minimum_characters": minimum_characters,
         "per_page": per_page,
         "seed": seed,
-        **drawn.counts,
+        **sample.counts,
     }
     for split, path in outputs.items():
         rows = [{"id": row.id, "language": language, "page": page, "text": row.text} for page, row in splits[split]]
         write(rows, path, PARAGRAPHS, metadata)
-    if found < paragraphs:
-        logger.warning("%s: %d paragraphs requested, %d available", source, paragraphs, found)
+    if size < paragraphs:
+        logger.warning("%s: %d paragraphs requested, %d available", source, paragraphs, size)
     return metadata
 
 
 @dataclass
 class _Sieve:
-    """What is left of the pages of a part: candidates, without those that are known to come too late.
+    """Candidates among the pages of a part, without those that certainly come too late.
 
-    salt: seed and language. bound: keys above it come too late. It only falls, so that a process with an earlier bound
-    finds too many candidates and never too few.
+    salt: seed and language. bound: keys above it come too late. It only falls, so that a process with an earlier bound finds too
+    many candidates and never too few.
     """
 
     salt: str
@@ -154,7 +154,7 @@ class _Sieve:
     bound: Key = (math.inf, math.inf, 0)
 
     def __call__(self, pages: Sequence[Page]) -> Part:
-        """The candidates of a part of a dump; a paragraph is named TITLE#NUMBER, short ones not counted."""
+        """The candidates of a part of a dump; the name of a paragraph is TITLE#NUMBER, where short ones do not count."""
         candidates = []
         articles = [page for page in pages if page.is_article]
         for page in articles:
@@ -165,19 +165,19 @@ class _Sieve:
             except ValueError as error:
                 candidates.append(Candidate(self.digest(page.title), page.title, [], str(error)))
                 continue
-            found = [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
-            candidates.append(self.candidate(page.title, found))
+            long = [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
+            candidates.append(self.candidate(page.title, long))
         return Part(candidates, len(articles), int(any(page.block is not None for page in pages)))
 
     def has(self, page: str) -> bool:
-        """If the page serves this language, not another one: the same for all languages in which it has this name."""
+        """Whether a page is for this language; the answer is the same for all languages that have a page of this name."""
         if self.disjoint is None:
             return True
         number, languages = self.disjoint
         return int.from_bytes(hashlib.blake2b(page.encode(), digest_size=8).digest()) % languages == number
 
     def is_late(self, page: str) -> bool:
-        """If even the first key that a page can have comes too late."""
+        """Whether even the first key that a page can have comes too late."""
         return self.per_page is not None and (0, self.digest(page), 0) > self.bound
 
     def digest(self, name: str) -> int:
@@ -223,7 +223,7 @@ def _key(entry: Entry) -> Key:
     return -entry[0], -entry[1], -entry[2]
 
 
-class _Drawn:
+class _Sample:
     """The `number` different paragraphs with the smallest keys."""
 
     def __init__(self, sieve: _Sieve, number: int) -> None:
@@ -261,7 +261,7 @@ class _Drawn:
             self.sieve.bound = _key(self.heap[0])
 
     def _is_void(self, entry: Entry) -> bool:
-        """If another page has the text with a smaller key."""
+        """Whether another page has the text with a smaller key."""
         return self.keys.get(entry[-1].text) != _key(entry)
 
     def split(self, targets: Mapping[str, int]) -> dict[str, list[tuple[str, Paragraph]]]:
@@ -271,13 +271,16 @@ class _Drawn:
             *_, page, paragraph = entry
             pages.setdefault(page, []).append((_key(entry), page, paragraph))
         splits: dict[str, list[tuple[Key, str, Paragraph]]] = {split: [] for split in targets}
-        for found in pages.values():
-            splits[min(targets, key=lambda split: len(splits[split]) / targets[split])] += found
-        return {split: [(page, paragraph) for _, page, paragraph in sorted(found)] for split, found in splits.items()}
+        for entries in pages.values():
+            splits[min(targets, key=lambda split: len(splits[split]) / targets[split])] += entries
+        return {split: [(page, paragraph) for _, page, paragraph in sorted(entries)] for split, entries in splits.items()}
 
 
 def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
-    """Documents of CC-100, by their number; a paragraph is named NUMBER#LINE. Of those that come too late no text is held."""
+    """Documents of CC-100, by their number; the name of a paragraph is NUMBER#LINE.
+
+    No text of late documents is held in memory.
+    """
     opening = "\n".join(text for _, text in islice(read_lines(source, crawled=True), OPENING))
     if page := answer(opening.encode()):
         refuse(source, 1, page, "lines of text")
@@ -313,7 +316,7 @@ def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:
         if not sentence.text_fits:
             refuse(source, sentence.line, f"another text in {sentence.id}", "the text of the sentence's words")
         paragraphs = documents.setdefault(document(sentence.id), [[]])
-        if sum(len(each.text) for each in paragraphs[-1]) >= PARAGRAPH:
+        if sum(len(part.text) for part in paragraphs[-1]) >= PARAGRAPH:
             paragraphs.append([])
         paragraphs[-1].append(sentence)
     candidates = []

@@ -1,4 +1,4 @@
-"""Splits of a corpus that has official files: what they hold, samples, and validation as a share of train."""
+"""Splits of a corpus that has official files: their rows, samples, and validation as a share of train."""
 
 import math
 import random
@@ -22,7 +22,7 @@ class Reader(Protocol):
     SCHEMA: pa.Schema
 
     def read(self, paths: Sequence[Path], language: str, /, **settings: Any) -> tuple[list[Row], dict[str, int]]:
-        """Rows of the schema, in the order of the files; why -> how many the files have that were dropped."""
+        """Rows of the schema, in the order of the files, and the number of dropped rows of the files by reason."""
 
 
 def write_split(
@@ -36,7 +36,7 @@ def write_split(
     seed: int,
     **settings: Any,
 ) -> int:
-    """Write a split of a language's corpus; returns how many rows it has.
+    """Write a split of a language's corpus; returns its number of rows.
 
     files: the split's official files; settings: the reader's own. limit: at most so many rows, drawn at random.
     Samples keep the order of the files; they depend on the seed, the language and the split alone; translations (`parallel`
@@ -59,19 +59,19 @@ def write_split(
     metadata = {"files": [path.name for path in files], "dropped": dropped, "available": len(rows), "seed": seed}
     metadata |= {name: str(value) for name, value in settings.items()}
     if limit is not None and limit < len(rows):
-        who = "parallel" if settings.get("parallel") else language
-        sample = sorted(random.Random(f"{seed}/{who}/{split}/limit").sample(range(len(rows)), limit))
+        stream = "parallel" if settings.get("parallel") else language
+        sample = sorted(random.Random(f"{seed}/{stream}/{split}/limit").sample(range(len(rows)), limit))
         rows = [rows[i] for i in sample]
     write(rows, output, reader.SCHEMA, metadata)
     return len(rows)
 
 
 def validation(groups: Sequence[Hashable], share: float, seed: int, language: str) -> set[int]:
-    """Which texts of train become validation: their places among `groups`.
+    """Places, among `groups`, of the texts of train that become validation.
 
-    groups: of each text what it must not be parted from (its premise); without such things, its own place. Drawn are
-    int(share x n) of n groups, the rest stays (tanti2021's code, common/dataset/dataset.py:391-460: 2,100 of 21,006 and 39,037
-    of 390,377).
+    groups: key of each text's group, such as its premise, whose texts stay together; without groups, its own place. int(share x
+    n) of n groups are drawn, the rest stays (tanti2021's code, common/dataset/dataset.py:391-460: 2,100 of 21,006 and 39,037 of
+    390,377).
     """
     names = list(dict.fromkeys(groups))
     random.Random(f"{seed}/{language}/validation").shuffle(names)
@@ -80,7 +80,7 @@ def validation(groups: Sequence[Hashable], share: float, seed: int, language: st
 
 
 def apportion(number: int, shares: Mapping[Name, float]) -> dict[Name, int]:
-    """Whole parts of a number by shares, by largest remainder."""
+    """Whole parts of a number in proportion to shares, by largest remainder."""
     exact = {split: number * share / sum(shares.values()) for split, share in shares.items()}
     # The rounding keeps 0.1 * 30 at 3.
     parts = {split: math.floor(round(value, 9)) for split, value in exact.items()}

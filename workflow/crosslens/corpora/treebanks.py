@@ -1,4 +1,4 @@
-"""Sentences of Universal Dependencies treebanks as rows: which are dropped, what their words are, and their documents."""
+"""Sentences of Universal Dependencies treebanks as rows: rules for dropping them, their words, and their documents."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def withheld(sentence: Sentence) -> bool:
 
 
 def reason_to_drop(sentence: Sentence, rule: Literal["paper", "clean", "xtreme"]) -> str | None:
-    """Why a sentence is left out: 'withheld', 'untagged' or None.
+    """Reason for which a sentence is dropped: 'withheld', 'untagged' or None.
 
     paper: dropped where all forms are `_` and no UPOS is, so that untagged words survive with the label `_` (tanti2021, the
     authors' udpos/preprocess.py 77-81, where `or` is likely meant as `and not`).
@@ -84,7 +84,7 @@ def fused(sentence: Sentence, language: str) -> Sentence:
 
 
 def _depths(heads: Sequence[int]) -> list[int]:
-    """How many arcs lie between each word and the root. heads: a tree, 1-based."""
+    """Number of arcs between each word and the root, (n_words,). heads: a tree, 1-based."""
     depths = [0] * (len(heads) + 1)
     for word in range(1, len(heads) + 1):
         path: list[int] = []  # each arc is walked once, so that a chain takes no longer than a bush
@@ -104,8 +104,8 @@ def read(
     words: Literal["syntactic", "fused"] = "syntactic",
     parallel: bool = False,
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all kept sentences of some files, in order; how many were dropped, and `other_text`, how many have a text that is
-    not that of their words.
+    """Rows of the sentences of some files, in order, and counts: of dropped sentences by reason, and of `other_text`, sentences
+    whose text is not that of their words.
 
     withheld: see `reason_to_drop`; words: fused, see `fused`.
     A row's id is TREEBANK/SENT_ID. parallel: it is the id that translations share, the sent_id without the treebank's name
@@ -114,7 +114,7 @@ def read(
     in two files.
     """
     rows: list[dict[str, Any]] = []
-    seen: dict[str, list[str]] = {}
+    forms_by_id: dict[str, list[str]] = {}
     counts = {"withheld": 0, "untagged": 0, "other_text": 0}
     for path in paths:
         treebank = path.name.split(".")[0].split("-ud-")[0]
@@ -128,14 +128,14 @@ def read(
             counts["other_text"] += not sentence.text_fits
             id = _shared_id(sentence) if parallel else f"{treebank}/{sentence.id}"
             # Files of a treebank may number alike. A number without a sent_id, or equal to it, is that of a place, not a name.
-            named = parallel or sentence.id != str(number)
-            if named and id in seen and (parallel or seen[id] == sentence.forms):
+            has_name = parallel or sentence.id != str(number)
+            if has_name and id in forms_by_id and (parallel or forms_by_id[id] == sentence.forms):
                 raise DataError(
                     f"{path}:{sentence.line}: expected each sentence once, found {shown(id)} a second time among "
                     f"{', '.join(map(str, paths))}; name each treebank once"
                 )
-            if named:
-                seen[id] = sentence.forms
+            if has_name:
+                forms_by_id[id] = sentence.forms
             rows.append(_row(id, sentence, language))
     return sorted(rows, key=lambda row: str(row["id"])) if parallel else rows, counts
 

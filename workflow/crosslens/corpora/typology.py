@@ -1,4 +1,4 @@
-"""What WALS says of languages: its tables in CLDF, from their files to rows."""
+"""Features of languages in WALS: its tables in CLDF as rows."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ Row = dict[str, str]
 
 
 def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Values of all features for some languages, in the order of the values' file; what there is none of.
+    """Values of all features for some languages, in the order of the values' file, and counts of what is missing.
 
     paths: languages.csv, parameters.csv, codes.csv and values.csv of a release (Dryer and Haspelmath 2013; CLDF). languages:
     codes of resources/languages.csv, which has their codes of WALS. Genus and family are the release's own, empty where it
@@ -40,7 +40,7 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
     for language in languages:
         wals.setdefault(languages_table()[language]["wals"], []).append(language)
     without_code = wals.pop("", [])
-    known = {row["ID"]: row for _, row in _table(tables["languages"], "languages")}
+    wals_languages = {row["ID"]: row for _, row in _table(tables["languages"], "languages")}
     features = {row["ID"]: row["Name"] for _, row in _table(tables["parameters"], "parameters")}
     codes: dict[str, Row] = {}
     for line, row in _table(tables["codes"], "codes"):
@@ -49,28 +49,28 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
             refuse(tables["codes"], line, f"number '{row['Number']:.40}'", "a whole number")
         codes[row["ID"]] = row
     rows: list[dict[str, Any]] = []
-    seen: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for line, row in _table(tables["values"], "values"):
         path = tables["values"]
-        _check(path, line, "language", row["Language_ID"], known)
+        _check(path, line, "language", row["Language_ID"], wals_languages)
         _check(path, line, "parameter", row["Parameter_ID"], features)
         _check(path, line, "code", row["Code_ID"], codes)
         code = codes[row["Code_ID"]]
         if (code["Parameter_ID"], code["Number"]) != (row["Parameter_ID"], row["Value"]):
-            what = f"code {row['Code_ID']} for value {row['Value']:.40} of {row['Parameter_ID']}"
-            refuse(path, line, what, f"the code of value {code['Number']} of {code['Parameter_ID']:.40}")
-        if (row["Language_ID"], row["Parameter_ID"]) in seen:
+            fault = f"code {row['Code_ID']} for value {row['Value']:.40} of {row['Parameter_ID']}"
+            refuse(path, line, fault, f"the code of value {code['Number']} of {code['Parameter_ID']:.40}")
+        if (row["Language_ID"], row["Parameter_ID"]) in pairs:
             refuse(
                 path, line, f"{row['Parameter_ID']} of {row['Language_ID']} a second time", "one value per language and feature"
             )
-        seen.add((row["Language_ID"], row["Parameter_ID"]))
+        pairs.add((row["Language_ID"], row["Parameter_ID"]))
         for language in wals.get(row["Language_ID"], []):
             rows.append(
                 {
                     "language": language,
                     "wals": row["Language_ID"],
-                    "genus": known[row["Language_ID"]]["Genus"],
-                    "family": known[row["Language_ID"]]["Family"],
+                    "genus": wals_languages[row["Language_ID"]]["Genus"],
+                    "family": wals_languages[row["Language_ID"]]["Family"],
                     "feature": row["Parameter_ID"],
                     "name": features[row["Parameter_ID"]],
                     "value": int(code["Number"]),
@@ -81,18 +81,18 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
         raise DataError(
             f"{tables['values']}:1: expected values of {', '.join(languages)}, found none; name others, or the whole table"
         )
-    found = {column: {row[column] for row in rows} for column in ("language", "feature")}
+    values = {column: {row[column] for row in rows} for column in ("language", "feature")}
     return rows, {
         "languages_without_code": len(without_code),
-        "languages_without_value": len(languages) - len(without_code) - len(found["language"]),
-        "features_without_value": len(features) - len(found["feature"]),
+        "languages_without_value": len(languages) - len(without_code) - len(values["language"]),
+        "features_without_value": len(features) - len(values["feature"]),
     }
 
 
-def _check(path: Path, line: int, what: str, name: str, known: dict[str, Any]) -> None:
+def _check(path: Path, line: int, kind: str, name: str, names: dict[str, Any]) -> None:
     """Raise DataError for an unknown reference."""
-    if name not in known:
-        refuse(path, line, f"unknown {what} '{name:.40}'", f"a {what} of the table of {what}s")
+    if name not in names:
+        refuse(path, line, f"unknown {kind} '{name:.40}'", f"a {kind} of the table of {kind}s")
 
 
 def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
@@ -105,8 +105,8 @@ def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
             names = reader.fieldnames or ()
             missing = [column for column in COLUMNS[table] if column not in names]
             if missing or len({*names}) < len(names):
-                what = f"no column {', '.join(missing)}" if missing else "a column a second time"
-                refuse(path, 1, what, f"the header of {table}.csv in CLDF")
+                fault = f"no column {', '.join(missing)}" if missing else "a column a second time"
+                refuse(path, 1, fault, f"the header of {table}.csv in CLDF")
             ids: set[str] = set()
             for row in reader:
                 number = reader.line_num

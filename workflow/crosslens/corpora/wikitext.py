@@ -1,6 +1,6 @@
-"""From wikitext to the paragraphs that a reader sees: running text only, one line of wikitext a paragraph.
+"""Paragraphs of wikitext as a reader sees them: running text only, one line of wikitext a paragraph.
 
-What counts as a paragraph follows wikiextractor, which tanti2021 used: a line of an article that is not a heading, a
+Paragraphs are those of wikiextractor, which tanti2021 used: a line of an article that is not a heading, a
 list item or part of a template, table or reference. mwparserfromhell parses; what it cannot parse, and would leave as
 markup in the text, is left out.
 """
@@ -136,9 +136,9 @@ def check_closed(markup: str) -> None:
             for size in [2] * (len(token) // 2) + [1] * (len(token) % 2):
                 things.begin(size * token[0], start)
         elif token[0] in "]}":
-            left = len(token)
-            while left and (thing := things.end(*(size * BEGINNINGS[token[0]] for size in (1, 2)[:left]))):
-                left -= len(thing)
+            remaining = len(token)
+            while remaining and (thing := things.end(*(size * BEGINNINGS[token[0]] for size in (1, 2)[:remaining]))):
+                remaining -= len(thing)
         else:
             things.end(BEGINNINGS[token])
     if things.unclosed() > limit * len(markup):
@@ -146,7 +146,7 @@ def check_closed(markup: str) -> None:
 
 
 class _Things:
-    """What has begun in a page and not ended yet, and how much the parser reads in vain of it."""
+    """Beginnings in a page that have not ended yet, and the number of characters that the parser reads in vain for them."""
 
     def __init__(self, length: int) -> None:
         self.length, self.vain, self.comments = length, 0, 1
@@ -154,12 +154,12 @@ class _Things:
         self.numbers = Counter[str]()  # of the open ones, by their beginning
 
     def begin(self, thing: str, start: int) -> None:
-        """Something that begins at a place."""
+        """Note a beginning at a place."""
         self.open.append((thing, start))
         self.numbers[thing] += 1
 
     def end(self, *things: str) -> str:
-        """The innermost open one of some things, which ends here; '' if there is none. What has begun in it is never closed."""
+        """The innermost of some things that is open, which ends here; '' if there is none. Whatever began in it never ends."""
         if not any(self.numbers[thing] for thing in things):
             return ""
         while True:
@@ -218,7 +218,7 @@ def _visible(code: Wikicode) -> Iterator[str]:
 
 
 def _link(link: Wikilink) -> Iterator[str]:
-    """What a link shows: its label or its title; nothing for files, categories and interlanguage links."""
+    """Text of a link: its label or its title; nothing for files, categories and interlanguage links."""
     title = link_title(str(link.title))
     if title is None:
         yield NOTHING
@@ -229,7 +229,7 @@ def _link(link: Wikilink) -> Iterator[str]:
 
 
 def link_title(title: str) -> str | None:
-    """What a link without a label shows; None for links that show nothing."""
+    """Text of a link without a label; None for links that show nothing."""
     title = title.strip()
     if title.startswith(":"):
         return title[1:].lstrip()
@@ -241,7 +241,7 @@ def link_title(title: str) -> str | None:
 
 
 def visible_line(line: str) -> str:
-    """One line as a reader sees it; '' where that is nothing, no text, or text in which markup is left."""
+    """One line as a reader sees it; '' where nothing, no running text, or text with markup in it is left."""
     if not line.strip():
         return ""
     line = _unquote(line).replace(NOTHING, "")

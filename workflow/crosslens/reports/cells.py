@@ -60,6 +60,24 @@ def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2, *, score: bo
     return numbers | ({"remark": EQUAL} if len(runs) > 1 and math.isnan(low) else {})
 
 
+def mean_by_seed(scores: pd.DataFrame, languages: int) -> pd.DataFrame:
+    """Mean over languages of the scores of each seed that has all of them: columns seed, value and n, the sum over languages.
+
+    scores: records of one definition, a row a seed and language; languages: their number.
+    """
+    by_seed = scores.groupby("seed")
+    return by_seed.agg(value=("value", "mean"), n=("n", "sum"))[by_seed.size() == languages].reset_index()
+
+
+def count_remark(shares: pd.DataFrame, text: str) -> str:
+    """Remark on how many units of some texts a share counts; '' where it counts none.
+
+    shares: records of a share, a row a text; text: with {:,} for the units that are counted, and for all units.
+    """
+    count = round(float((shares["value"] * shares["n"]).sum()))
+    return text.format(count, int(shares["n"].sum())) if count else ""
+
+
 def difference(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
     """Numbers of a cell that is after less before, in points, with the interval of the pairs where both have the same seeds.
 

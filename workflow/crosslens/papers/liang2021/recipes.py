@@ -23,12 +23,9 @@ def recipes(config: Config) -> dict[str, Recipe]:
     untouched = {pretrained(encoder): (encoder, Edit()) for encoder in paper.texts}
     untouched[untrained(paper.encoder)] = (paper.encoder, Edit(layers="all", embeddings=True))
     all_recipes = [
-        Recipe(
-            name=name, paper=PAPER, encoder=encoder, reading=paper.reading, heads={}, stages=(), scores=(), edit=edit,
-            init_sd=paper.training.init_sd, dropout=paper.training.dropout,
-        )
+        Recipe.without_training(name, paper=PAPER, encoder=encoder, reading=paper.reading, edit=edit)
         for name, (encoder, edit) in untouched.items()
-    ]  # fmt: skip
+    ]
     for task in paper.tasks:
         for sources in paper.sources:
             all_recipes += [_model(name, task, sources, model, config) for name, model in paper.models.items()]

@@ -220,16 +220,13 @@ class _Scores:
         chosen = scored[scored["language"].isin(place.languages)]
         if len(place.languages) == 1:
             return chosen[["seed", "value", "n", "low", "high"]].reset_index(drop=True)
-        by_seed = chosen.groupby("seed")
-        complete = by_seed.size() == chosen["language"].nunique()
-        return by_seed.agg(value=("value", "mean"), n=("n", "sum"))[complete].reset_index()
+        return cells.mean_by_seed(chosen, chosen["language"].nunique())
 
     def _lost(self, place: Place, model: str) -> str:
         """Remark on how many words of the texts were cut away, where any were."""
         recipe = self.study.recipe(place.task, place.mixed, model)
-        here = self.cut[(self.cut["recipe"] == recipe) & self.cut["language"].isin(place.languages)].drop_duplicates("language")
-        words = round((here["value"] * here["n"]).sum())
-        return f"{words:,} of {here['n'].sum():,} words cut away, not scored" if words else ""
+        shares = self.cut[(self.cut["recipe"] == recipe) & self.cut["language"].isin(place.languages)].drop_duplicates("language")
+        return cells.count_remark(shares, "{:,} of {:,} words cut away, not scored")
 
     def _subset(self, place: Place) -> str:
         """Remark on how many languages a mean is over, where the printed one is over others."""

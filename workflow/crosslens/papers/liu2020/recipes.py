@@ -19,9 +19,10 @@ def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name, and the encoders with which they are compared."""
     paper = section(config)
     pretraining_settings = paper.pretraining
+    shared: dict[str, Any] = {"paper": PAPER, "reading": paper.reading}
     all_recipes = [
-        _untouched(RELEASED, paper.encoder, config),
-        _untouched(UNTRAINED, pretraining_settings.bert.encoder, config, blank=True),
+        Recipe.without_training(RELEASED, encoder=paper.encoder, **shared),
+        Recipe.without_training(UNTRAINED, encoder=pretraining_settings.bert.encoder, edit=_blank(config), **shared),
     ]
     for size, sentences in pretraining_settings.sizes.items():
         data = Data(corpus=pretraining_settings.corpus, split="train", languages=_languages(config), texts=sentences)
@@ -74,23 +75,6 @@ def _languages(config: Config) -> tuple[str, ...]:
 def _encoder(model: str, paper: Liu2020) -> str:
     """Key of the untrained encoder of a pretrained model."""
     return paper.pretraining.bert.encoder if model.startswith("bert") else paper.pretraining.static
-
-
-def _untouched(name: str, encoder: str, config: Config, *, blank: bool = False) -> Recipe:
-    edit = _blank(config) if blank else Edit()
-    reading = section(config).reading
-    return Recipe(
-        name=name,
-        paper=PAPER,
-        encoder=encoder,
-        reading=reading,
-        heads={},
-        stages=(),
-        scores=(),
-        init_sd=0.02,
-        dropout=0.0,
-        edit=edit,
-    )
 
 
 def _blank(config: Config) -> Edit:

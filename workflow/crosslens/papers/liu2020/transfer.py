@@ -69,7 +69,7 @@ def _cell(
     """A line: of one language, or the mean over several, by seed."""
     runs = scored[scored["language"].isin(languages)]
     if len(languages) > 1:
-        runs = runs.groupby("seed", as_index=False).agg({"value": "mean", "n": "sum"}) if len(runs) else runs
+        runs = cells.mean_by_seed(runs, runs["language"].nunique())
     printed = published.value("table4", row, column, "accuracy") if published else None
     gain = metric == shifts.GAIN
     numbers = cells.cell(runs, score=not gain)

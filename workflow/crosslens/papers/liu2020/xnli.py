@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS
@@ -101,11 +100,8 @@ def tested(scored: pd.DataFrame, study: Study) -> list[str]:
 
 def mean_by_seed(rows: pd.DataFrame, languages: Sequence[str]) -> pd.DataFrame:
     """Mean over languages of each seed that has all of them: columns seed and value; n: number of languages."""
-    by_seed = rows[rows["language"].isin(languages)].groupby("seed")["value"].agg(["mean", "size"])
-    complete = by_seed[by_seed["size"] == len(languages)] if languages else by_seed.iloc[:0]
-    return pd.DataFrame(
-        {"seed": complete.index, "value": complete["mean"].to_numpy(), "low": np.nan, "high": np.nan, "n": len(languages)}
-    )
+    means = cells.mean_by_seed(rows[rows["language"].isin(languages)], len(languages))
+    return means.assign(n=len(languages))
 
 
 def loss(scored: pd.DataFrame, long: str, short: str, languages: Sequence[str]) -> pd.DataFrame:
@@ -113,4 +109,4 @@ def loss(scored: pd.DataFrame, long: str, short: str, languages: Sequence[str]) 
     before, after = (mean_by_seed(cells.where(scored, recipe=recipe), languages) for recipe in (long, short))
     pairs = pd.merge(before, after, on="seed")
     value = 100 * (1 - pairs["value_y"] / pairs["value_x"])
-    return pd.DataFrame({"seed": pairs["seed"], "value": value, "low": np.nan, "high": np.nan})
+    return pd.DataFrame({"seed": pairs["seed"], "value": value})

@@ -61,12 +61,8 @@ def recipes(config: Config) -> dict[str, Recipe]:
     edits_by_set, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
     with_states = {name for item in COMPARED for name in item_recipes(item, paper.source_languages, compared)}
     untrained = {PRETRAINED: Edit(), UNTRAINED: Edit(layers="all", embeddings=True)}
-    all_recipes = [
-        Recipe(
-            name=name, paper=PAPER, encoder=paper.encoder, reading=paper.reading, edit=edit, heads={}, stages=(), scores=(),
-            init_sd=paper.training.init_sd, dropout=paper.training.dropout,
-        ) for name, edit in untrained.items()
-    ]  # fmt: skip
+    shared = {"paper": PAPER, "encoder": paper.encoder, "reading": paper.reading}
+    all_recipes = [Recipe.without_training(name, edit=edit, **shared) for name, edit in untrained.items()]
     for source in sources(paper):
         pairs = [REF, *map(set_name, paper.pairs)]
         for layers in edits_by_set if source.name == paper.source_languages[0] else pairs:

@@ -139,9 +139,7 @@ class _Scores:
         records = cells.where(self.shares, definition=definition, recipe=recipe, split=row.split)
         texts = {text for text in row.texts if text[1] in languages}
         in_texts = np.array([text in texts for text in zip(records["corpus"], records["language"], strict=True)], bool)
-        here = records[in_texts].drop_duplicates(["corpus", "language"])
-        words = round((here["value"] * here["n"]).sum())
-        return SHARES[definition].format(words, int(here["n"].sum())) if words else ""
+        return cells.count_remark(records[in_texts].drop_duplicates(["corpus", "language"]), SHARES[definition])
 
     def _texts(self, row: Row, layer_set: str, column: str) -> pd.DataFrame:
         """A column of the records, (n_seeds, n_texts); empty where there are none."""

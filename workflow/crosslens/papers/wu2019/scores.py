@@ -14,9 +14,9 @@ from crosslens.reports.cells import Published
 ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"
 """Row of zero-shot transfer in tables 2 to 5."""
 LOST = {
-    CUT_TEXTS: "texts truncated",
-    CUT_WORDS: "words cut away, not scored",
-    ACROSS_WINDOWS: "entities cross the edge of a window",
+    CUT_TEXTS: "{:,} of {:,} texts truncated",
+    CUT_WORDS: "{:,} of {:,} words cut away, not scored",
+    ACROSS_WINDOWS: "{:,} of {:,} entities cross the edge of a window",
 }
 
 
@@ -47,19 +47,16 @@ class Scores:
         parts = {language: part for language, part in parts.items() if len(part)}
         if len(recipes) == 1 or not parts:
             return next(iter(parts.values()), pd.DataFrame()), list(parts)
-        by_seed = pd.concat(parts.values()).groupby("seed")
-        complete = by_seed.size() == len(parts)
-        return by_seed.agg(value=("value", "mean"), n=("n", "sum"))[complete].reset_index(), list(parts)
+        return cells.mean_by_seed(pd.concat(parts.values()), len(parts)), list(parts)
 
     def lost(self, recipes: Mapping[str, str]) -> list[str]:
         """Remarks on how many texts and words were cut and how many entities cross the edge of a window, where any do."""
         remarks = []
         for definition, text in LOST.items():
-            shares = [part for code, recipe in recipes.items() if len(part := self._of(recipe, definition, code, self._lost))]
-            total = sum(int(part["n"].iloc[0]) for part in shares)  # the same for each seed
-            count = round(sum(float(part["value"].iloc[0] * part["n"].iloc[0]) for part in shares))
-            remarks += [f"{count:,} of {total:,} {text}"] if count else []
-        return remarks
+            shares = [self._of(recipe, definition, code, self._lost).iloc[:1] for code, recipe in recipes.items()]  # of any seed
+            shares = [share for share in shares if len(share)]
+            remarks.append(cells.count_remark(pd.concat(shares), text) if shares else "")
+        return list(filter(None, remarks))
 
     @staticmethod
     def _of(recipe: str, definition: str, language: str, records: Mapping[Any, pd.DataFrame]) -> pd.DataFrame:

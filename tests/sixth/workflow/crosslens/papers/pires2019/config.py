@@ -1,4 +1,4 @@
-"""pires2019: what is trained, and how."""
+"""pires2019: settings of the trainings, each with its source in the paper."""
 
 from pydantic import Field
 
@@ -17,14 +17,14 @@ class Pires2019(PaperSection):
     rate: Rate = Field(3e-5, description="learning rate (appendix A)")
 
     def check(self, config: Config) -> None:
-        """See PaperSection."""
+        """Raise ValueError where keys contradict each other, or the corpora that they name."""
         here = "papers.pires2019"
         for key in ("corpus", "parallel"):
             config.expect_corpus(f"{here}.{key}", getattr(self, key), "treebank")
-        trained = {language for language, split in config.corpora[self.corpus].parts() if split == "train"}
-        missing = [language for language in self.source_languages if language not in trained]
+        training_languages = {language for language, split in config.corpora[self.corpus].parts() if split == "train"}
+        missing = [language for language in self.source_languages if language not in training_languages]
         if missing:
-            raise ValueError(f"{here}.source_languages: corpora.{self.corpus} has no training data of {', '.join(missing)}")
+            raise ValueError(f"{here}.source_languages: corpora.{self.corpus} has no training data for {', '.join(missing)}")
 
 
 PAPER_SECTION = Pires2019

@@ -1,4 +1,4 @@
-"""pires2019: its table and its figure, each with what it needs and how the report tells of it."""
+"""pires2019: the table and the figures, each with its needs and the settings of its module."""
 
 from crosslens.config.whole import Config, once
 from crosslens.papers import captions
@@ -14,7 +14,7 @@ TUNED = "muller2021/pos/en/ref"
 def items(config: Config) -> dict[str, Item]:
     """Items by name."""
     sources = {recipe_name(source): source.upper() for source in section(config).source_languages}
-    made = {
+    items_by_name = {
         "table2": captions.captioned(
             PAPER,
             "table2",
@@ -29,12 +29,12 @@ def items(config: Config) -> dict[str, Item]:
             needs=(Need("nearest_translation", PRETRAINED, tuple(config.seeds[:1])),),
         ),
     }
-    if other := config.paper("muller2021"):  # of a recipe of another paper, which does not ask for this kind
-        asked = {"corpus": other.parallel, "reference": "en"}  # type: ignore[attr-defined]
-        made["figure3_tuned"] = captions.captioned(
+    if muller := config.paper("muller2021"):  # of a recipe of another paper, which does not ask for this kind
+        settings = {"corpus": muller.parallel, "reference": "en"}  # type: ignore[attr-defined]
+        items_by_name["figure3_tuned"] = captions.captioned(
             PAPER,
             "figure3_tuned",
             "figures",
-            needs=(Need("nearest_translation", TUNED, tuple(config.seeds[:1]), settings=asked),),
+            needs=(Need("nearest_translation", TUNED, tuple(config.seeds[:1]), settings=settings),),
         )
-    return made
+    return items_by_name

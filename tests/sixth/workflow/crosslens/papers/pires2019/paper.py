@@ -1,4 +1,4 @@
-"""pires2019: what it trains, measures and shows. See crosslens.reports.paper."""
+"""pires2019: the trainings, measures, table and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,13 +18,13 @@ PARALLEL = "pires2019/parallel"
 
 @once
 def draws(config: Config) -> dict[str, Draws]:
-    """The parallel sentences, whose states are averaged, at all layers."""
+    """Draws of the parallel sentences, whose states are averaged, at all layers."""
     paper = section(config)
     return {PARALLEL: Draws.averaged_texts(paper, paper.parallel, config.corpora[paper.parallel].languages)}
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """See Paper."""
+    """Settings of the measures of a recipe, by kind."""
     paper = section(config)
     if not recipe.stages:
         return {"nearest_translation": {"corpus": paper.parallel, "reference": "en"}}

@@ -1,4 +1,4 @@
-"""The trainings of pires2019: a tagger for each source language, and the encoder as it was pretrained."""
+"""pires2019: the trainings, a tagger for each source language, and the encoder as it was pretrained."""
 
 from typing import Any
 
@@ -12,24 +12,21 @@ PRETRAINED = "pires2019/pretrained"
 
 
 def recipe_name(source: str) -> str:
-    """Name of a training, which its records carry."""
+    """Name of a training, which stands in its records."""
     return f"pires2019/pos/{source}"
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name."""
-    shared = {
-        "paper": "pires2019", "encoder": section(config).encoder, "reading": section(config).reading,
-        "init_sd": 0.02,  # BERT's own
-        "dropout": 0.1, "warmup": 0.1, "decay": "linear",  # appendix A
-    }  # fmt: skip
-    made = [Recipe(name=PRETRAINED, heads={}, stages=(), scores=(), **shared)]
-    made += [_tagger(source, config, shared) for source in section(config).source_languages]
-    return {recipe.name: recipe for recipe in made}
+    paper = section(config)
+    shared = {"paper": "pires2019", "encoder": paper.encoder, "reading": paper.reading}
+    taggers = [_tagger(source, config, shared) for source in paper.source_languages]
+    return {recipe.name: recipe for recipe in [Recipe.without_training(PRETRAINED, **shared), *taggers]}
 
 
 def _tagger(source: str, config: Config, shared: dict[str, Any]) -> Recipe:
+    """A tagger that is trained on one language and tested on all."""
     paper = section(config)
     train, validation = (Data(corpus=paper.corpus, split=split, languages=(source,)) for split in ("train", "validation"))
     test = Data(corpus=paper.corpus, split="test", languages=tuple(config.corpora[paper.corpus].languages))
@@ -47,5 +44,8 @@ def _tagger(source: str, config: Config, shared: dict[str, Any]) -> Recipe:
     )
     return Recipe(
         name=recipe_name(source), task="pos", source=source, heads={TASK: LinearHead(labels=UPOS)}, stages=(stage,),
-        scores=(Score(head=TASK, data=test),), keeps_weights=False, **shared,  # nothing reads its hidden states
+        scores=(Score(head=TASK, data=test),), keeps_weights=False,  # nothing reads its hidden states
+        init_sd=0.02,  # BERT's own
+        dropout=0.1, warmup=0.1, decay="linear",  # appendix A
+        **shared,
     )  # fmt: skip

@@ -85,6 +85,8 @@ class About:
 
     def apart(self, paper: Paper, used: Uses) -> list[str]:
         """Why numbers are not comparable with the paper's: another encoder or other corpora than in the published study."""
+        if self.here is self.there:
+            return []
         section = self.published.paper(paper.key)
         if section is None:
             return ["config.yaml does not have this study"]

@@ -15,6 +15,7 @@ ROOMS = (
     "crosslens/numerics",
     "crosslens/recipes.py",
     "crosslens/runs",
+    "crosslens/sources",
     "crosslens/storage",
     "crosslens/tokens",
     "crosslens/training",

@@ -12,6 +12,7 @@ ROOMS = (
     "crosslens/encoders",
     "crosslens/encoding",
     "crosslens/measures",
+    "crosslens/monitoring",
     "crosslens/numerics",
     "crosslens/recipes.py",
     "crosslens/runs",

@@ -18,6 +18,8 @@ from crosslens.config.heads import Head, LanguageModelHead, Layer
 from crosslens.config.units import Units
 
 ENCODER: Final = "encoder"
+STATES_BYTES: Final = 2**34  # largest size of the states of labelled units that are computed once
+BOTTOM_BYTES: Final = 2**32  # largest size of the outputs of frozen blocks that are computed once; constants, whatever the memory
 
 
 class Data(Frozen):
@@ -314,6 +316,22 @@ class Recipe(Frozen):
     def trains_encoder(self) -> bool:
         """Whether any stage updates the encoder."""
         return any(stage.trains_encoder() for stage in self.stages)
+
+    def keeps_states(self, stage: Stage) -> bool:
+        """Whether states of labelled units are computed once for a stage: nothing trains the encoder, and its dropout is off."""
+        return not (stage.trains_encoder() or self.encoder_dropout_when_frozen)
+
+    def frozen_bottom(self, stage: Stage) -> int | None:
+        """Number of the encoder's lowest blocks whose outputs are computed once for a stage; None if all run in each step.
+
+        They run in each step if their dropout is on, or if a head or penalty reads a layer other than the last.
+        """
+        numbers = {phase.frozen_blocks for phase in stage.phases if ENCODER in phase.update}
+        terms = [term for phase in stage.phases for term in phase.terms]
+        reads_other_layers = any(term.penalty or self.reads(term) is not None for term in terms)
+        if len(numbers) != 1 or self.encoder_dropout_when_frozen or reads_other_layers or self.units.state == "mean":
+            return None
+        return numbers.pop()
 
     def leaves(self) -> dict[str, str]:
         """The settings one by one, place -> "place: value", such as stages.0.phases.0.terms.1.reversal -> its text."""

@@ -136,7 +136,7 @@ class Loop:
 
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
         """Initialise heads and score the initial weights, which may remain the best; or restore a checkpoint."""
-        self.cached = not stage.trains_encoder() and not self.recipe.encoder_dropout_when_frozen
+        self.cached = self.recipe.keeps_states(stage)
         self.cached &= self._fits([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
         if stage.trains_encoder():
             self.features.clear()

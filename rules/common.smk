@@ -1,5 +1,6 @@
 # The configuration, checked and typed; fingerprints; file names. No import of torch or pandas: it would slow down every call.
 
+import gc
 import os
 import sys
 from functools import cache
@@ -7,6 +8,9 @@ from functools import cache
 from snakemake.logging import logger
 from snakemake.persistence import RECORD_FORMAT_VERSION
 from snakemake_interface_executor_plugins.settings import ExecMode
+
+# Planning makes a million objects and drops few of them. With Python's 700, a fifth of its time goes to searching them for cycles.
+gc.set_threshold(100_000)
 
 # Scripts import the library from workflow/; in a conda environment only sys.path reaches them.
 LIBRARY = str(ROOT.resolve() / "workflow")
@@ -52,6 +56,7 @@ STUDIES = Studies(CONFIG, papers())
 PAPERS, RECIPES, TRIALS, DRAWS, ITEMS = STUDIES.papers, STUDIES.recipes, STUDIES.trials, STUDIES.draws, STUDIES.items
 # Snakemake matches recipe patterns against every file, so they are short; `recipe_of` reports unknown names.
 ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
+TRIAL_JOBS = "|".join(sorted({f"{name.rstrip('0123456789')}[0-9]*" for name in TRIALS})) or "none"
 KEPT = "|".join(name for name, (_, recipe) in RECIPES.items() if recipe.keeps_weights) or "none"
 
 

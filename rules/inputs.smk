@@ -225,10 +225,15 @@ def recipe_models(name, seed):
     return recipe_pretrained(recipe, seed) + weights
 
 
+PARAMS = 64  # of the settings of a recipe: Snakemake takes long over each
+
+
 @cache
 def recipe_leaves(name):
-    """Settings of a recipe, one by one."""
-    return recipe_of(name).leaves()
+    """Settings of a recipe one by one, "place: value", filled up with "" to PARAMS; the last one holds all that are left."""
+    leaves = sorted(recipe_of(name).leaves().values())
+    leaves += [""] * (PARAMS - len(leaves))
+    return [*leaves[: PARAMS - 1], "; ".join(leaves[PARAMS - 1 :])]
 
 
 def recipe_params():
@@ -236,12 +241,9 @@ def recipe_params():
 
     Snakemake compares the values of params without their names, hence the place in each value.
     """
-    places = sorted({place for recipe in RECIPES for place in recipe_leaves(recipe)})
-    params = {
-        f"setting{number}": lambda wildcards, place=place: recipe_leaves(wildcards.recipe).get(place, "")
-        for number, place in enumerate(places)
+    return {
+        f"setting{number}": lambda wildcards, number=number: recipe_leaves(wildcards.recipe)[number] for number in range(PARAMS)
     }
-    return params | {"unset": ""}  # always among the values: a setting that only other recipes have changes nothing
 
 
 def measure_settings(wildcards):
@@ -384,7 +386,9 @@ def page_items(wildcards):
 @cache
 def about():
     """Facts of this scale and of the published study, for pages and tables."""
-    return About(STUDIES, Studies(load(read_yaml(ROOT / "config.yaml")), papers()), SOURCES)
+    published_values = read_yaml(ROOT / "config.yaml")
+    published_studies = STUDIES if published_values == config else Studies(load(published_values), papers())
+    return About(STUDIES, published_studies, SOURCES)
 
 
 def page_settings(wildcards):

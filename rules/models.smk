@@ -59,7 +59,7 @@ rule train_trials:
     benchmark:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
     wildcard_constraints:
-        recipe="|".join(TRIALS) or "none",
+        recipe=TRIAL_JOBS,
     priority: 1
     conda:
         "../envs/encoders.yaml"

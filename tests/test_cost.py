@@ -15,11 +15,11 @@ from crosslens.config.whole import Config
 from crosslens.encoding.blocks import blocks
 from crosslens.monitoring.cost import work
 from crosslens.monitoring.cost.__main__ import main
-from crosslens.monitoring.cost.bill import Biller, way
+from crosslens.monitoring.cost.bill import Biller, setup
 from crosslens.monitoring.cost.probe import probe
 from crosslens.monitoring.cost.sizes import Shape, Size, Sizes
 from crosslens.monitoring.cost.speed import BEGIN, Card, Measured
-from crosslens.monitoring.cost.work import Way
+from crosslens.monitoring.cost.work import Setup
 from crosslens.monitoring.plan import plan
 from crosslens.recipes import Data, Recipe
 from crosslens.runs.errors import DataError
@@ -121,7 +121,7 @@ def test_predicted_time_of_a_training_is_within_a_quarter(bench, tmp_path):
         Loop(of, texts, built(SHAPE), seed=0, log=logging.getLogger("crosslens.tests"), device=torch.device("cpu")).run()
         actual = time.process_time() - began
         measured = Measured(tmp_path / f"{number}.json")
-        shares.append((measured.seconds(done, SHAPE, way(of, 1)) - BEGIN) / actual)
+        shares.append((measured.seconds(done, SHAPE, setup(of, 1)) - BEGIN) / actual)
         if 0.8 < shares[-1] < 1.25:
             break
     assert 0.8 < shares[-1] < 1.25, f"predicted over actual: {shares}"
@@ -129,32 +129,32 @@ def test_predicted_time_of_a_training_is_within_a_quarter(bench, tmp_path):
 
 def test_what_was_measured_once_is_read(tmp_path, monkeypatch):
     done = work.Work(trained={(4, 16): 1e9}, steps={(4, 16): 10.0})
-    first = Measured(tmp_path / "speed/here.json").seconds(done, SHAPE, Way())
+    first = Measured(tmp_path / "speed/here.json").seconds(done, SHAPE, Setup())
     monkeypatch.setattr("crosslens.monitoring.cost.probe.probe", lambda *_: pytest.fail("measured again"))
-    assert Measured(tmp_path / "speed/here.json").seconds(done, SHAPE, Way()) == first
+    assert Measured(tmp_path / "speed/here.json").seconds(done, SHAPE, Setup()) == first
     over = Measured(tmp_path / "speed/here.json", spent=1000.0)
     other = work.Work(trained={(8, 32): 1e9}, steps={(8, 32): 10.0})
-    assert over.seconds(other, SHAPE, Way()) == first  # the minute is over: the rate of the nearest batches
+    assert over.seconds(other, SHAPE, Setup()) == first  # the minute is over: the rate of the nearest batches
 
 
 def test_a_probe_measures_both_ways():
     """Of an encoder whose states no heads of 64 numbers divide, too."""
-    rates = probe(Shape(1, 200, 128, 300), Way(dropout=False), 4, 16)
+    rates = probe(Shape(1, 200, 128, 300), Setup(dropout=False), 4, 16)
     assert rates["passed"] > 0 and rates["trained"] > 0 and rates["pieces"] == 64
 
 
 def test_an_encoder_without_blocks_is_measured(tmp_path):
     done = work.Work(trained={(4, 16): 0.0}, steps={(4, 16): 10.0}, passed=1e6)
-    assert Measured(tmp_path / "here.json").seconds(done, Shape(0, 64, 128, 300), Way()) == pytest.approx(BEGIN)
+    assert Measured(tmp_path / "here.json").seconds(done, Shape(0, 64, 128, 300), Setup()) == pytest.approx(BEGIN)
 
 
 def test_a_card_is_known_by_name():
     done = work.Work(trained={(32, 40): 1e18}, steps={(32, 40): 1e4}, passed=1e15)
     mbert = Shape(12, 768, 3072, 119_547)
-    times = [Card(name).seconds(done, mbert, Way("bfloat16")) for name in ("t4", "a100", "h100")]
+    times = [Card(name).seconds(done, mbert, Setup("bfloat16")) for name in ("t4", "a100", "h100")]
     assert times == sorted(times, reverse=True)
-    assert Card("a100").seconds(done, mbert, Way()) > Card("a100").seconds(done, mbert, Way("bfloat16"))
-    assert Card("a100").seconds(done, mbert, Way(gpus=4)) < Card("a100").seconds(done, mbert, Way()) / 3.5
+    assert Card("a100").seconds(done, mbert, Setup()) > Card("a100").seconds(done, mbert, Setup("bfloat16"))
+    assert Card("a100").seconds(done, mbert, Setup(gpus=4)) < Card("a100").seconds(done, mbert, Setup()) / 3.5
     for name in ("t4", "v100"):  # as `auto` trains there: crosslens.training.cpu.resolve_precision
         assert Card(name).rate("auto") == Card(name).rate("bfloat16") == Card(name).rate("float32") < Card(name).rate("float16")
     assert Card("a100").rate("auto") == Card("a100").rate("bfloat16")
@@ -287,8 +287,8 @@ def test_the_demos_trainings_take_what_is_predicted():
         if of.trial or not of.stages or record["seconds"] < 10:
             continue
         name, shape = f"{of.name} seed {record['seed']}", sizes.shape(of.encoder)
-        done = work.of(of, shape, lambda data, of=of: sizes.known(data, of.encoder, of.reading))
-        actual[name], predicted[name] = record["seconds"], speed.seconds(done, shape, way(of, record["threads"]))
+        done = work.of(of, shape, lambda data, of=of: sizes.of(data, of.encoder, of.reading))
+        actual[name], predicted[name] = record["seconds"], speed.seconds(done, shape, setup(of, record["threads"]))
     off = {name: predicted[name] / seconds for name, seconds in actual.items() if not 0.75 < predicted[name] / seconds < 1.25}
     assert actual and len(off) <= len(actual) / 10, off
     assert sum(predicted.values()) == pytest.approx(sum(actual.values()), rel=0.15)

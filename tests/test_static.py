@@ -27,7 +27,7 @@ from crosslens.numerics.streams import stream
 from crosslens.runs import signals
 from crosslens.runs.errors import DataError
 from crosslens.training import glove, static, word2vec
-from crosslens.training.checkpoint import Kept
+from crosslens.training.checkpoint import CheckpointFile
 from crosslens.training.cooccurrence import Cooccurrence, count
 from crosslens.training.glove import Model, loss_and_gradients
 from mittens.np_mittens import AdaGradOptimizer
@@ -282,8 +282,8 @@ def test_a_training_that_is_stopped_goes_on(settings, stop, tmp_path, monkeypatc
             os.kill(os.getpid(), signal.SIGTERM)
         return original(self, *arguments)
 
-    def train(kept=None):
-        found, history = static.train(settings, texts, 50, 16, seed=3, threads=1, log=log, kept=kept)
+    def train(checkpoint_file=None):
+        found, history = static.train(settings, texts, 50, 16, seed=3, threads=1, log=log, checkpoint_file=checkpoint_file)
         return found.tobytes(), [row["loss"] for row in history]
 
     monkeypatch.setattr(*counted, step)
@@ -292,10 +292,10 @@ def test_a_training_that_is_stopped_goes_on(settings, stop, tmp_path, monkeypatc
     calls.clear()
     caplog.clear()
     with pytest.raises(signals.Stopped):
-        train(Kept(tmp_path / "kept", "key", log))
+        train(CheckpointFile(tmp_path / "checkpoint_file", "key", log))
     armed[0] = False
     signals.handle()
-    assert train(Kept(tmp_path / "kept", "key", log)) == whole
+    assert train(CheckpointFile(tmp_path / "checkpoint_file", "key", log)) == whole
     if isinstance(settings, GloVe):
         assert len(calls) == steps
     done = [record.getMessage().partition(":")[0] for record in caplog.records if record.getMessage().startswith("epoch ")]

@@ -664,7 +664,7 @@ def interrupted(bench, of, path, stop, **options):
 
     with pytest.raises(Killed):
         loop(bench, of, checkpoints=path, checkpoint_seconds=0, after_step=after, **options).run()
-    assert checkpoint.load(loop(bench, of, checkpoints=path, **options).kept) is not None
+    assert checkpoint.load(loop(bench, of, checkpoints=path, **options).checkpoint_file) is not None
 
 
 def steps_in_all(bench, of):

@@ -53,13 +53,13 @@ def test_bits_that_flipped(stored, often, tally, tmp_path, caplog, part):
     found, draw = tally(f"a flipped bit in the {part} of a checkpoint"), random.Random(part)
     path = tmp_path / "checkpoint"
     path.write_bytes(content)
-    whole = checkpoint.load(checkpoint.Kept(path, key, LOG))
+    whole = checkpoint.load(checkpoint.CheckpointFile(path, key, LOG))
     assert whole is not None
     for _ in range(often(200, 25)):
         place = draw.randrange(size) if part == "header" else draw.randrange(size, len(content))
         path.write_bytes(flipped(content, place, draw.randrange(8)))
         caplog.clear()
-        read = checkpoint.load(checkpoint.Kept(path, key, LOG))
+        read = checkpoint.load(checkpoint.CheckpointFile(path, key, LOG))
         warnings = [record.getMessage() for record in caplog.records]
         if read is not None:
             assert alike(read, whole) and part == "header" and not warnings
@@ -80,8 +80,8 @@ def test_one_that_cannot_be_read_now_stays(stored, tmp_path, monkeypatch, error)
     path.write_bytes(content)
     with monkeypatch.context() as patched, pytest.raises(type(error)):
         patched.setattr(checkpoint, "safe_open", fails)
-        checkpoint.load(checkpoint.Kept(path, key, LOG))
-    assert checkpoint.load(checkpoint.Kept(path, key, LOG)) is not None
+        checkpoint.load(checkpoint.CheckpointFile(path, key, LOG))
+    assert checkpoint.load(checkpoint.CheckpointFile(path, key, LOG)) is not None
 
 
 def test_of_other_code_none_is_resumed(bench, tmp_path, monkeypatch):
@@ -128,5 +128,5 @@ def test_the_scale_of_float16_is_part_of_it(bench, tmp_path):
     assert scales[-1] == 256.0  # it grew twice
     resumed = scaled(loop(bench, recipe(), checkpoints=path))
     assert_same(resumed.run(), scaled(loop(bench, recipe())).run())
-    kept = checkpoint.load(checkpoint.Kept(path, resumed.key, LOG))
+    kept = checkpoint.load(checkpoint.CheckpointFile(path, resumed.key, LOG))
     assert kept is not None and kept.scaler["scale"] == resumed.scaler.get_scale() and TASK in recipe().heads

@@ -13,14 +13,16 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from crosslens.config import static
-from crosslens.config.base import Section, Split
+from crosslens.config.base import Frozen, Split
 from crosslens.config.heads import Head, LanguageModelHead, Layer
 from crosslens.config.units import Units
 
 ENCODER: Final = "encoder"
+STATES_BYTES: Final = 2**34  # largest size of the states of labelled units that are computed once
+BOTTOM_BYTES: Final = 2**32  # largest size of the outputs of frozen blocks that are computed once; constants, whatever the memory
 
 
-class Data(Section):
+class Data(Frozen):
     """Texts that are read by a term, a selection or a score."""
 
     corpus: str
@@ -38,7 +40,7 @@ class Data(Section):
         return [(self.corpus, language, self.split) for language in self.languages]
 
 
-class Artefact(Section):
+class Artefact(Frozen):
     """A measure of another recipe's states that a training reads, such as `subspaces`, whose rows are not records."""
 
     kind: str
@@ -46,7 +48,7 @@ class Artefact(Section):
     seed: int
 
 
-class Penalty(Section):
+class Penalty(Frozen):
     """Keeps hidden states near those of a frozen anchor within the subspaces of an artefact: L-DAR (liang2021).
 
     Added to a term's loss: weight times the sum over layers of the mean over labelled units of |(E - F) Q w|, where E are the
@@ -61,7 +63,7 @@ class Penalty(Section):
     anchor: Literal["pretrained", "released"] = "pretrained"
 
 
-class Term(Section):
+class Term(Frozen):
     """One summand of a loss, a mean over labelled units."""
 
     head: str
@@ -74,14 +76,14 @@ class Term(Section):
     divided_twice: bool = False  # the mean is divided by the number of labelled units once more (muller2021's sibling code)
 
 
-class Score(Section):
+class Score(Frozen):
     """Predictions of a head on some texts."""
 
     head: str
     data: Data
 
 
-class Drift(Section):
+class Drift(Frozen):
     """A measurement of the distances of labelled units' states from an anchor's, by layer, as in a penalty.
 
     It is made with or without a penalty in the training, so that both can be compared (liang2021).
@@ -92,13 +94,13 @@ class Drift(Section):
     penalty: Penalty
 
 
-class Halving(Section):
+class Halving(Frozen):
     """Halving of the rates after each epoch whose score does not exceed the best one before it (wu2019, section 4.1)."""
 
     floor: float  # the stage ends once a head's rate would be below it
 
 
-class Phase(Section):
+class Phase(Frozen):
     """One pass over the first term's data: the terms' sum is minimised in the updated modules.
 
     The other terms' data are recycled in new shuffles to as many texts, or cut to them (tanti2021's code:
@@ -123,7 +125,7 @@ class Phase(Section):
         return self.updates or -(-self.items(sizes) // batch)
 
 
-class Stage(Section):
+class Stage(Frozen):
     """Epochs of phases, of which the best is kept, the untrained one included (tanti2021's code: training_process.py 320-342).
 
     Weights are scored after each pass: an epoch or, in a stage of one phase, `interval` updates. The history has a row a pass.
@@ -181,7 +183,7 @@ class Stage(Section):
         ]
 
 
-class Edit(Section):
+class Edit(Frozen):
     """A change of an encoder before it is trained: RANDOM-INIT (muller2021, section 2.1)."""
 
     layers: tuple[int, ...] | Literal["all"] = ()  # re-initialised blocks, 1 to L
@@ -194,7 +196,7 @@ class Edit(Section):
         return bool(self.layers) or self.embeddings
 
 
-class Masking(Section):
+class Masking(Frozen):
     """Random choice of the pieces that a masked language model predicts (Devlin et al. 2019, section 3.1)."""
 
     share: float = 0.15  # share of predicted pieces among all but special ones
@@ -202,14 +204,14 @@ class Masking(Section):
     random: float = 0.1  # share that a random piece of the vocabulary replaces; the rest stays
 
 
-class Static(Section):
+class Static(Frozen):
     """Word embeddings learnt from running text; see crosslens.training.static."""
 
     data: Data
     embeddings: static.Static
 
 
-class Model(Section):
+class Model(Frozen):
     """Weights of another recipe's trainings; a training with seed s starts from those at index s modulo their number."""
 
     recipe: str
@@ -220,7 +222,7 @@ class Model(Section):
         return self.seeds[training % len(self.seeds)]
 
 
-class Recipe(Section):
+class Recipe(Frozen):
     """One training, from an encoder to predictions on all its targets. Without stages the encoder is only edited."""
 
     name: str
@@ -320,6 +322,22 @@ class Recipe(Section):
     def trains_encoder(self) -> bool:
         """Whether any stage updates the encoder."""
         return any(stage.trains_encoder() for stage in self.stages)
+
+    def keeps_states(self, stage: Stage) -> bool:
+        """Whether states of labelled units are computed once for a stage: nothing trains the encoder, and its dropout is off."""
+        return not (stage.trains_encoder() or self.encoder_dropout_when_frozen)
+
+    def frozen_bottom(self, stage: Stage) -> int | None:
+        """Number of the encoder's lowest blocks whose outputs are computed once for a stage; None if all run in each step.
+
+        They run in each step if their dropout is on, or if a head or penalty reads a layer other than the last.
+        """
+        numbers = {phase.frozen_blocks for phase in stage.phases if ENCODER in phase.update}
+        terms = [term for phase in stage.phases for term in phase.terms]
+        reads_other_layers = any(term.penalty or self.reads(term) is not None for term in terms)
+        if len(numbers) != 1 or self.encoder_dropout_when_frozen or reads_other_layers or self.units.state == "mean":
+            return None
+        return numbers.pop()
 
     def leaves(self) -> dict[str, str]:
         """The settings one by one, place -> "place: value", such as stages.0.phases.0.terms.1.reversal -> its text."""

@@ -106,15 +106,19 @@ def flores(language: str) -> str:
     return FLORES.get(language, f"{row['iso639_3']}_{row['script']}")
 
 
-class Section(BaseModel):
-    """A part of the configuration, which rejects unknown keys and does not change after reading.
+class Frozen(BaseModel):
+    """Typed fields that do not change once they are set; unknown names are rejected."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Section(Frozen):
+    """A part of the configuration as a user writes it.
 
     It rejects truth values in the place of numbers and the reverse, lists that have an entry twice, and numbers beyond LARGEST.
     """
 
     LARGEST: ClassVar[int] = 10**9  # seeds of NumPy end at 2^32, and no other setting comes near it
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod

@@ -1,6 +1,7 @@
 """Corpora by kind: treebanks, named entities, sentence pairs, documents, dictionaries; paragraphs; typology."""
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -75,16 +76,22 @@ class OfficialCorpus(Section):
             )
         return self
 
-    def parts(self) -> Iterator[tuple[str, str]]:
+    def parts(self) -> Iterable[tuple[str, str]]:
         """(language, split) of all texts, as they are tokenised."""
+        return self._parts
+
+    @cached_property  # recipes ask for them thousands of times
+    def _parts(self) -> list[tuple[str, str]]:
+        parts = []
         for language in self.languages:
             if language in self.source_languages:
-                yield language, "train"
+                parts.append((language, "train"))
                 if self.validation_share or self.files_of(language, "validation"):
-                    yield language, "validation"
+                    parts.append((language, "validation"))
             if self.files_of(language, "dev"):
-                yield language, "dev"
-            yield language, "test"
+                parts.append((language, "dev"))
+            parts.append((language, "test"))
+        return parts
 
     def _held_out(self, language: str) -> list[str]:
         return self.files_of(language, "validation") or self.files_of(language, "dev")

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Literal, Self
 
-from crosslens.config.base import Count, Section, Split
+from crosslens.config.base import Count, Frozen, Split
 from crosslens.config.whole import PaperSection
 
 
-class Draw(Section):
+class Draw(Frozen):
     """Words of a corpus, or whole texts, that are drawn of each language and split."""
 
     languages: tuple[str, ...]
@@ -25,7 +25,7 @@ class Draw(Section):
         return list(dict.fromkeys([*self.random_words, *sampled]))
 
 
-class Draws(Section):
+class Draws(Frozen):
     """The draws from several corpora, which do not depend on a model and so are the same for all."""
 
     encoder: str  # whose tokenizer leaves out texts with unknown subwords, and words without any

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from crosslens.config.base import Section
+from crosslens.config.base import Frozen
 
 
-class Units(Section):
+class Units(Frozen):
     """The unit that has a label, and the state of the encoder that a head reads of it."""
 
     unit: Literal["word", "text"] = "word"

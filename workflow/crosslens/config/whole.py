@@ -25,7 +25,7 @@ class PaperSection(Section):
     @classmethod
     def of(cls, config: "Config") -> Self:
         """The section of this paper in a configuration in which it is not null."""
-        return next(section for _, section in config.papers if isinstance(section, cls))
+        return next(section for section in vars(config.papers).values() if isinstance(section, cls))
 
     def check(self, config: "Config") -> None:
         """Raise ValueError, with the key, if the section does not fit the rest of the configuration."""

@@ -15,17 +15,17 @@ SCHEMA = pa.schema([
     ("layer", pa.int64()),  # 0 is the embedding output
     ("method", pa.string()),  # a key of measures.subspaces.METHODS
     ("languages", pa.list_(pa.string())), ("n", pa.list_(pa.int64())),  # languages, and the number of states of each
-    ("eigenvalues", pa.list_(pa.float64())), ("explained", pa.list_(pa.float64())),  # one for each direction up to the rank
+    ("eigenvalues", pa.list_(pa.float64())),  # one for each direction up to the rank
     ("centre", pa.list_(pa.float32())),
-    ("basis", COLUMNS), ("filters", COLUMNS), ("patterns", COLUMNS),
+    ("basis", COLUMNS), ("filters", COLUMNS),
 ])  # fmt: skip
-"""The fields of a Subspace, and its shares of explained variance."""
+"""The fields of a Subspace; files of earlier versions have two columns more."""
 
 
 def row(subspace: Subspace) -> dict[str, Any]:
     """A subspace as columns of SCHEMA."""
-    matrices = {name: list(getattr(subspace, name).T) for name in ("basis", "filters", "patterns")}
-    vectors = {name: getattr(subspace, name) for name in ("eigenvalues", "explained", "centre")}
+    matrices = {name: list(getattr(subspace, name).T) for name in ("basis", "filters")}
+    vectors = {name: getattr(subspace, name) for name in ("eigenvalues", "centre")}
     return {"languages": list(subspace.languages)} | vectors | matrices
 
 
@@ -35,7 +35,7 @@ def read(path: Path) -> dict[tuple[str, int], Subspace]:
     for batch in parquet.read(path).to_batches(max_chunksize=1):
         method, layer = batch["method"][0].as_py(), batch["layer"][0].as_py()
         vectors = {name: np.array(batch[name].flatten()) for name in ("eigenvalues", "centre")}
-        matrices = {name: _matrix(batch[name].flatten(), len(vectors["centre"])) for name in ("basis", "filters", "patterns")}
+        matrices = {name: _matrix(batch[name].flatten(), len(vectors["centre"])) for name in ("basis", "filters")}
         subspaces[method, layer] = Subspace(method=method, languages=tuple(batch["languages"][0].as_py()), **vectors, **matrices)
     return subspaces
 

@@ -32,17 +32,13 @@ def named_corpora(settings: Mapping[str, Any]) -> list[str]:
 
 
 def kinds() -> dict[str, Kind]:
-    """Return the kinds by name. Modules are parsed, not imported, since numerics are slow to import."""
+    """Return the kinds by name. The lines of modules are read, not imported, since numerics are slow to import."""
     kinds_by_name = {}
     for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        lines = {
-            target.id: node.value
-            for node in ast.parse(path.read_bytes()).body
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        if "READS" in lines:
-            source, *inputs = ast.literal_eval(lines["READS"])
-            kinds_by_name[path.stem] = Kind(source, "tokens" in inputs, "typology" in inputs, "SCHEMA" not in lines)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        reads = [line.removeprefix("READS = ") for line in lines if line.startswith("READS = ")]
+        if reads:
+            source, *inputs = ast.literal_eval(reads[0])
+            records = not any(line.startswith("SCHEMA = ") for line in lines)
+            kinds_by_name[path.stem] = Kind(source, "tokens" in inputs, "typology" in inputs, records)
     return kinds_by_name

@@ -1,4 +1,4 @@
-"""What Snakemake's own messages leave out: unknown targets, and what a run lacks, said before its first job."""
+"""Messages beside those of Snakemake: on unknown targets, and on what a run lacks, before its first job."""
 
 import re
 import shutil
@@ -14,32 +14,32 @@ KEPT_IN_SPITE = (
     "Some jobs run because of changes to settings, code or the set of inputs: see their reasons. To keep results all the same: "
     "the same command with --touch instead of -n."
 )
-SHOWN = {"table": ".csv", "figure": ".svg"}  # what a table and a figure make first: the file to ask for
+SHOWN = {"table": ".csv", "figure": ".svg"}  # first output of a table and of a figure: the file to ask for
 
 
-def unknown_target(said: str, known: Sequence[str], results: str, scales: Iterable[Scale]) -> str:
-    """What helps where Snakemake has said "No rule to produce TARGET ...".
+def unknown_target(message: str, targets: Sequence[str], results: str, scales: Iterable[Scale]) -> str:
+    """Advice where Snakemake's message is "No rule to produce TARGET ...".
 
-    known: rules, and files of tables and figures; results: the folder of this call's.
+    targets: rules, and files of tables and figures; results: folder of the results of this call.
     """
-    target = said.partition("No rule to produce ")[2].partition(" (")[0]
+    target = message.partition("No rule to produce ")[2].partition(" (")[0]
     longest_first = sorted(scales, key=lambda scale: -len(scale.results))
-    of = next((scale for scale in longest_first if target.startswith(f"{scale.results}/")), None)
-    here = f"{results}/{target.removeprefix(f'{of.results}/')}" if of else ""
-    if of and of.results != results and (here in known or of.results != "results"):
-        other = f", or ask for {here}, which this profile makes" if here in known else ""
-        return f"It belongs to the {of.name} scale: add --profile {of.profile}{other}."
-    names = {Path(file).name: file for file in reversed(known)} | {Path(file).stem: file for file in reversed(known)}
+    scale_of_target = next((scale for scale in longest_first if target.startswith(f"{scale.results}/")), None)
+    here = f"{results}/{target.removeprefix(f'{scale_of_target.results}/')}" if scale_of_target else ""
+    if scale_of_target and scale_of_target.results != results and (here in targets or scale_of_target.results != "results"):
+        alternative = f", or ask for {here}, which this profile makes" if here in targets else ""
+        return f"It belongs to the {scale_of_target.name} scale: add --profile {scale_of_target.profile}{alternative}."
+    names = {Path(file).name: file for file in reversed(targets)} | {Path(file).stem: file for file in reversed(targets)}
     if target in names:
         return f"Give the whole path: {names[target]}"
-    near = get_close_matches(target, known, n=3)
+    near = get_close_matches(target, targets, n=3)
     return f"Did you mean {' or '.join(near)}?" if near else "`make status` lists all tables and figures."
 
 
-def reason(said: str) -> str:
-    """Our own lines in what Snakemake says of a function that raised WorkflowError; all of it where another error was raised."""
-    ours = re.search(r"^Error:\n  WorkflowError:\n(.*?)\nWildcards:$", said, re.DOTALL | re.MULTILINE)
-    return "\n".join(line.strip() for line in ours[1].split("\n")) if ours else said
+def reason(message: str) -> str:
+    """Text of the WorkflowError in Snakemake's message on a function that raised it; the whole message for another error."""
+    match = re.search(r"^Error:\n  WorkflowError:\n(.*?)\nWildcards:$", message, re.DOTALL | re.MULTILINE)
+    return "\n".join(line.strip() for line in match[1].split("\n")) if match else message
 
 
 def missing_command(executor: str | None) -> str | None:
@@ -63,11 +63,11 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
     )
 
 
-def warnings(written: Mapping[str, Any], config: Config) -> list[str]:
-    """What to say of a configuration before anything runs. written: as it stands in the files.
+def warnings(values: Mapping[str, Any], config: Config) -> list[str]:
+    """Warnings on a configuration before anything runs. values: the configuration as it stands in its files.
 
-    Mirrors and encoders' folders that do not exist, and encoders that are fetched because their package has no wheel for this
-    platform.
+    They name mirrors and encoders' folders that do not exist, and encoders that are fetched because their package has no wheel
+    for this platform.
     """
     missing = [
         f"mirror: expected a folder, found none at {mirror}; files are downloaded where no other mirror has them"
@@ -78,7 +78,7 @@ def warnings(written: Mapping[str, Any], config: Config) -> list[str]:
         f"encoders.{name}: no package for this platform, so {encoder.id} is fetched from the hub; its weights are not quantised, "
         "and results differ slightly from those in the documentation"
         for name, encoder in config.encoders.items()
-        if encoder.source == "hub" and written["encoders"][name]["source"] != "hub"
+        if encoder.source == "hub" and values["encoders"][name]["source"] != "hub"
     ]
     absent = [
         f"encoders.{name}.path: expected a folder with config.json, found none at {encoder.path}; correct it before it is needed"

@@ -1,4 +1,4 @@
-"""What a run of the workflow shows: a line for each finished job with the time left, and in the end what failed and why.
+"""Messages of a run of the workflow: a line for each finished job with the time left, and in the end what failed and why.
 
 The whole output of Snakemake stays in its own log, .snakemake/log/.
 """
@@ -41,11 +41,11 @@ class Jobs(logging.Handler):
         self.stream, self.began = stream or sys.stderr, time.monotonic()
         self.left: Counter[str] = Counter()  # jobs by rule
         self.share = 0.0  # of the work that is done, as shown last
-        self.names: dict[int, tuple[str, str]] = {}  # job -> rule, what it does
+        self.names: dict[int, tuple[str, str]] = {}  # job -> rule, title
         self.outputs: dict[int, list[str]] = {}  # of trainings
         self.running: dict[int, float] = {}  # job -> when it began
         self.took: dict[str, list[float]] = defaultdict(list)  # rule -> seconds of its finished jobs
-        self.failed: dict[str, list[str]] = {}  # what the job does -> logs, once however often it was tried
+        self.failed: dict[str, list[str]] = {}  # title of the job -> logs, once however often it was tried
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take note of an event, and print a line where a job has ended."""
@@ -53,7 +53,7 @@ class Jobs(logging.Handler):
             case "run_info" if not self.left:
                 self.left.update({rule: count for rule, count in record.stats.items() if rule != "total"})  # type: ignore[attr-defined]
             case "job_info":
-                self.names[record.jobid] = record.rule_name, _what(record)  # type: ignore[attr-defined]
+                self.names[record.jobid] = record.rule_name, _title(record)  # type: ignore[attr-defined]
                 if record.rule_name.startswith("train"):  # type: ignore[attr-defined]
                     self.outputs[record.jobid] = list(getattr(record, "output", []))  # type: ignore[attr-defined]
             case "job_started":
@@ -62,26 +62,26 @@ class Jobs(logging.Handler):
                 seen(self.outputs.pop(record.job_id, []))  # type: ignore[attr-defined]
                 self._finished(record.job_id)  # type: ignore[attr-defined]
             case "job_error":
-                _, what = self.names.get(record.jobid, ("", _what(record)))  # type: ignore[attr-defined]
-                self.failed[what] = [str(log) for log in record.log]  # type: ignore[attr-defined]
-                self._print(f"FAILED: {what}; the reason is repeated at the end")
+                _, title = self.names.get(record.jobid, ("", _title(record)))  # type: ignore[attr-defined]
+                self.failed[title] = [str(log) for log in record.log]  # type: ignore[attr-defined]
+                self._print(f"FAILED: {title}; the reason is repeated at the end")
 
     def _finished(self, job: int) -> None:
         if job not in self.running or job not in self.names:
             return
-        rule, what = self.names[job]
+        rule, title = self.names[job]
         seconds = time.monotonic() - self.running.pop(job)
         self.took[rule].append(seconds)
         self.left[rule] -= 1
-        self._print(f"{self._ahead()}  {what} ({duration(seconds)})")
+        self._print(f"{self._ahead()}  {title} ({duration(seconds)})")
 
     def _ahead(self) -> str:
         """Share of the work that is done, and the time left at the pace so far."""
         now, done = time.monotonic(), sum(map(sum, self.took.values()))
-        named = [(self._expected(self.names[job][0]), start) for job, start in self.running.items() if job in self.names]
-        begun = sum(min(now - start, 0.9 * expected) for expected, start in named)
-        left = sum(self._expected(rule) * count for rule, count in self.left.items()) - begun
-        share = self.share = max(self.share, (done + begun) / (done + begun + left))  # better guesses never set it back
+        expectations = [(self._expected(self.names[job][0]), start) for job, start in self.running.items() if job in self.names]
+        done += sum(min(now - start, 0.9 * expected) for expected, start in expectations)
+        total = sum(map(sum, self.took.values())) + sum(self._expected(rule) * count for rule, count in self.left.items())
+        share = self.share = max(self.share, done / total)  # better guesses never set it back
         pace = duration(max(1, round((now - self.began) * (1 / share - 1))))
         return f"{share:4.0%}, {pace} left" if self.left.total() else "100%"
 
@@ -93,9 +93,9 @@ class Jobs(logging.Handler):
     def summary(self) -> None:
         """Say of each failed job why it failed and where its log is."""
         self._print(f"\n{len(self.failed) or 'No'} job{'s' * (len(self.failed) != 1)} failed.")
-        for what, logs in self.failed.items():
+        for title, logs in self.failed.items():
             reasons = [reason for log in logs if (reason := _reason(Path(log)))]
-            self._print(f"- {what}\n    {reasons[0] if reasons else 'it left no log'}\n    log: {', '.join(logs) or 'none'}")
+            self._print(f"- {title}\n    {reasons[0] if reasons else 'it left no log'}\n    log: {', '.join(logs) or 'none'}")
 
     def _print(self, line: str) -> None:
         print(line, file=self.stream, flush=True)
@@ -110,12 +110,12 @@ def calm(record: logging.LogRecord) -> bool:
     """Whether Snakemake itself shows a record."""
     message = str(record.msg or "")
     # That a script ended with an error: what the error was stands in its log, and in the summary.
-    ended = getattr(record, "exception", None) == "RuleException" and "CalledProcessError" in message
-    return event_of(record) not in HIDDEN and not message.startswith(SAID_ELSEWHERE) and not ended
+    is_script_error = getattr(record, "exception", None) == "RuleException" and "CalledProcessError" in message
+    return event_of(record) not in HIDDEN and not message.startswith(SAID_ELSEWHERE) and not is_script_error
 
 
-def _what(record: Any) -> str:
-    """What a job does: the message of its rule."""
+def _title(record: Any) -> str:
+    """Message of a job's rule, or its name and wildcards."""
     wildcards = ", ".join(f"{name} {value}" for name, value in (getattr(record, "wildcards", None) or {}).items())
     return record.rule_msg or " ".join(filter(None, (record.rule_name, wildcards)))
 

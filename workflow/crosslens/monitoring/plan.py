@@ -33,9 +33,10 @@ class Recorder(logging.Handler):
         """Take note of a job."""
         if event_of(record) == "job_info":
             job: Any = record
-            asked = {name: value for name, value in job.resources.items() if isinstance(value, int)}
-            made = {"rule": job.rule_name, "wildcards": dict(job.wildcards or {}), "threads": job.threads, "asked": asked}
-            self._write(made | {"output": [*map(str, job.output)], "input": [*map(str, job.input)]})
+            resources = {name: value for name, value in job.resources.items() if isinstance(value, int)}
+            files = {"output": [*map(str, job.output)], "input": [*map(str, job.input)]}
+            wildcards = dict(job.wildcards or {})
+            self._write({"rule": job.rule_name, "wildcards": wildcards, "threads": job.threads, "asked": resources, **files})
 
     def _write(self, values: Mapping[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as file:
@@ -44,7 +45,7 @@ class Recorder(logging.Handler):
 
 @dataclass(frozen=True)
 class Job:
-    """A job that would run. asked: resources by name, mem_mb, runtime (minutes) and gpu among them."""
+    """A job that would run. asked: requested resources by name, mem_mb, runtime (minutes) and gpu among them."""
 
     rule: str
     wildcards: Mapping[str, str]
@@ -62,13 +63,12 @@ def plan(options: Sequence[str], root: Path = Path()) -> tuple[Config, list[Job]
         result = subprocess.run(command, capture_output=True, text=True, cwd=root, env=os.environ | {FILE: str(file)})
         if result.returncode or not file.exists():
             raise DataError(f"snakemake -n {' '.join(options)}: expected a plan, found an error:\n{_error(result)}")
-        config, *jobs = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    found = [Job(**{name: job[name] for name in Job.__dataclass_fields__}) for job in jobs]
-    return load(config), found
+        config, *rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return load(config), [Job(**row) for row in rows]
 
 
 def _error(result: subprocess.CompletedProcess[str]) -> str:
-    """What Snakemake said was wrong; with -n it says so on the standard output."""
-    said = f"{result.stderr}\n{result.stdout}"
-    at = max(said.find("Exception"), said.find("Error"), 0)
-    return said[at:].strip()
+    """Error message of Snakemake, which with -n goes to the standard output."""
+    output = f"{result.stderr}\n{result.stdout}"
+    at = max(output.find("Exception"), output.find("Error"), 0)
+    return output[at:].strip()

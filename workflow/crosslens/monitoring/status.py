@@ -1,4 +1,4 @@
-"""What is built, stale (and why) or missing, by table and figure.
+"""State of each table and figure: built, stale (and why) or missing.
 
 `make status`, or python -m crosslens.monitoring.status [SCALE ...]
 """
@@ -52,7 +52,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Status:
-    """Of a scale. jobs: that it would take to build everything, by rule; causes: reasons -> jobs that they concern, by rule."""
+    """State of a scale. jobs: those that would build everything, by rule; causes: reason -> jobs that it concerns, by rule."""
 
     items: list[Item]
     jobs: Counter[str]
@@ -62,7 +62,7 @@ class Status:
 def built(root: Path) -> dict[str, Scale]:
     """Scales by name, of those whose results folder holds anything built."""
     stages = ("sources", "corpora", "models")
-    return {each.name: each for each in scales(root) if any((root / each.results / stage).is_dir() for stage in stages)}
+    return {scale.name: scale for scale in scales(root) if any((root / scale.results / stage).is_dir() for stage in stages)}
 
 
 def status(summary: str, planned: Sequence[Job], results: str) -> Status:
@@ -83,8 +83,8 @@ def status(summary: str, planned: Sequence[Job], results: str) -> Status:
             state = ("missing" if missing else "stale") if pending else "built"
             why = {"built": _day(row["date"]), "missing": ""}.get(state, WHY.get(row["status"], UPSTREAM))
             items.append(Item(name, state, why, jobs.get(name, Counter())))
-    counted = {why: Counter(rule for rule, _ in concerned) for why, concerned in causes.items()}
-    return Status(sorted(items, key=lambda item: item.name), _rules(planned), counted)
+    counts = {why: Counter(rule for rule, _ in concerned) for why, concerned in causes.items()}
+    return Status(sorted(items, key=lambda item: item.name), _rules(planned), counts)
 
 
 def _by_item(planned: Sequence[Job]) -> dict[str, Counter[str]]:
@@ -95,9 +95,9 @@ def _by_item(planned: Sequence[Job]) -> dict[str, Counter[str]]:
     for number, job in enumerate(planned):
         if job.rule in SHOWN:
             reached, fresh = {number}, {number}
-            while fresh := set().union(*(ahead[one] for one in fresh)) - reached:
+            while fresh := set().union(*(ahead[number] for number in fresh)) - reached:
                 reached |= fresh
-            jobs[job.wildcards["item"]] = _rules([planned[one] for one in reached])
+            jobs[job.wildcards["item"]] = _rules([planned[number] for number in reached])
     return jobs
 
 
@@ -118,39 +118,41 @@ def _day(date: str) -> str:
 
 
 def leftovers(results: Path) -> list[Path]:
-    """What kills have left half written, and checkpoints that were altered or of what is finished, below a folder of results."""
-    found = {path for pattern in (*HALF_WRITTEN, "*.damaged") for path in results.rglob(pattern)}
-    return sorted(found | {path for path in results.rglob(CHECKPOINT) if path.with_name("record.json").exists()})
+    """Half-written files of killed runs, and checkpoints, altered or of finished trainings, below a folder of results."""
+    paths = {path for pattern in (*HALF_WRITTEN, "*.damaged") for path in results.rglob(pattern)}
+    return sorted(paths | {path for path in results.rglob(CHECKPOINT) if path.with_name("record.json").exists()})
 
 
-def lying_about(scale: str, found: Sequence[Path]) -> str:
-    """Leftovers in words."""
-    files = [each for path in found for each in ([path] if path.is_file() else path.rglob("*")) if each.is_file()]
-    names = f"{', '.join(map(str, found[:5]))}{', ...' if len(found) > 5 else ''}"
+def unexpected_files(scale: str, paths: Sequence[Path]) -> str:
+    """Sentence on leftovers."""
+    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
+    names = f"{', '.join(map(str, paths[:5]))}{', ...' if len(paths) > 5 else ''}"
     size = readable(sum(file.stat().st_size for file in files))
     return (
-        f"{scale}: {len(found)} left by kills, {size}: {names}. The next run of what made them removes those half written; "
+        f"{scale}: {len(paths)} left by kills, {size}: {names}. The next run of what made them removes those half written; "
         "delete them while nothing runs, if it is not to run again."
     )
 
 
-def table(found: Mapping[str, Status]) -> Table:
+def table(statuses: Mapping[str, Status]) -> Table:
     """One table for all scales."""
-    shown = Table("scale", "table or figure", "state, and what it would take")
-    for scale, its in found.items():
-        for i, item in enumerate(its.items):
-            shown.add_row(scale if i == 0 else "", item.name, str(item))
-        shown.add_section()
-    return shown
+    status_table = Table("scale", "table or figure", "state, and what it would take")
+    for scale, status in statuses.items():
+        for i, item in enumerate(status.items):
+            status_table.add_row(scale if i == 0 else "", item.name, str(item))
+        status_table.add_section()
+    return status_table
 
 
-def outlook(scale: str, its: Status) -> str:
-    """What it would take to build everything of a scale, and what has changed."""
-    if not its.jobs:
+def outlook(scale: str, status: Status) -> str:
+    """Sentence on the jobs that would build everything of a scale, and on what has changed."""
+    if not status.jobs:
         return f"{scale}: everything is built."
-    takes = ", ".join(f"{rule} {number}" for rule, number in its.jobs.most_common())
-    changed = [f"{why} ({', '.join(f'{rule} {n}' for rule, n in rules.most_common())})" for why, rules in its.causes.items()]
-    return f"{scale}: {its.jobs.total()} jobs to build everything: {takes}." + f" Changed: {'; '.join(changed)}." * bool(changed)
+    takes = ", ".join(f"{rule} {number}" for rule, number in status.jobs.most_common())
+    changed = [f"{why} ({', '.join(f'{rule} {n}' for rule, n in rules.most_common())})" for why, rules in status.causes.items()]
+    return f"{scale}: {status.jobs.total()} jobs to build everything: {takes}." + f" Changed: {'; '.join(changed)}." * bool(
+        changed
+    )
 
 
 def unverified(sources: Mapping[str, Source], lock: Path) -> str:
@@ -165,32 +167,32 @@ def unverified(sources: Mapping[str, Source], lock: Path) -> str:
 def main(names: list[str], root: Path = Path()) -> None:
     """Ask Snakemake about each scale and print the table."""
     try:
-        known = built(root)
+        scales_by_name = built(root)
     except DataError as error:
         sys.exit(f"status: {error}")
-    if unknown := set(names) - known.keys():
-        expected = f"one of {', '.join(known)}" if known else "a scale of which anything is built"
+    if unknown := set(names) - scales_by_name.keys():
+        expected = f"one of {', '.join(scales_by_name)}" if scales_by_name else "a scale of which anything is built"
         sys.exit(f"status: expected {expected}, found {', '.join(sorted(unknown))}")
-    if not known:
+    if not scales_by_name:
         sys.exit("status: nothing is built yet; make demo builds the headline tables and figures of the demo")
-    found: dict[str, Status] = {}
+    statuses: dict[str, Status] = {}
     failed = False
-    for name in names or known:
-        options = ["--profile", known[name].profile, ALL]
+    for name in names or scales_by_name:
+        options = ["--profile", scales_by_name[name].profile, ALL]
         try:
             _, jobs = plan(options, root)
             command = [sys.executable, "-m", "snakemake", *options, "--summary"]
             summary = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True).stdout
-            found[name] = status(summary, jobs, known[name].results)
+            statuses[name] = status(summary, jobs, scales_by_name[name].results)
         except (DataError, subprocess.CalledProcessError) as error:
             failed = True
             print(f"status: {name}: {getattr(error, 'stderr', error)}", file=sys.stderr)
     console = Console()
-    console.print(table(found))
-    for name, its in found.items():
-        console.print(outlook(name, its), soft_wrap=True)
-        if left := leftovers(root / known[name].results):
-            console.print(lying_about(name, left), soft_wrap=True)
+    console.print(table(statuses))
+    for name in statuses:
+        console.print(outlook(name, statuses[name]), soft_wrap=True)
+        if paths := leftovers(root / scales_by_name[name].results):
+            console.print(unexpected_files(name, paths), soft_wrap=True)
     try:
         if line := unverified(load(), root / LOCK):
             console.print(line, soft_wrap=True)

@@ -11,7 +11,7 @@ from crosslens.numerics.definitions import CUT_TEXTS, CUT_WORDS
 
 @dataclass(frozen=True)
 class Counts:
-    """What a score needs, by sentence (rows, n) and class (columns, k); each (n, k) float64."""
+    """Numbers of items that a score needs, by sentence (rows, n) and class (columns, k); each (n, k) float64."""
 
     true: np.ndarray
     predicted: np.ndarray
@@ -56,10 +56,10 @@ def flattened(gold: Sequence[np.ndarray], predicted: Sequence[np.ndarray]) -> tu
 
     gold, predicted: an array of classes for each sentence; a gold class below 0 is no label.
     """
-    sentences = np.repeat(np.arange(len(gold)), [len(each) for each in gold])
+    sentences = np.repeat(np.arange(len(gold)), [len(classes) for classes in gold])
     flat_gold, flat_predicted = (np.concatenate(classes).astype(np.int64) for classes in (gold, predicted))
-    known = flat_gold >= 0
-    return flat_gold[known], flat_predicted[known], sentences[known]
+    labelled = flat_gold >= 0
+    return flat_gold[labelled], flat_predicted[labelled], sentences[labelled]
 
 
 def token_counts(gold: np.ndarray, predicted: np.ndarray, sentences: np.ndarray, n: int, k: int) -> Counts:
@@ -103,14 +103,14 @@ def chunk_counts(gold: np.ndarray, predicted: np.ndarray, sentences: np.ndarray,
     def count(classes: np.ndarray) -> np.ndarray:
         return np.bincount(classes, minlength=n * len(types)).reshape(n, len(types)).astype(np.float64)
 
-    found = []
+    chunks_of_both = []
     for tags in (gold, predicted):
         joined = np.full(len(gold) + n, outside)
         joined[places] = tags
-        found.append(_chunks(prefixes[joined], type_of[joined], type_of[outside]))
-    truth, guess = found
+        chunks_of_both.append(_chunks(prefixes[joined], type_of[joined], type_of[outside]))
+    truth, guess = chunks_of_both
     length = len(gold) + n
-    keys = [(chunks.types * length + chunks.begins) * length + chunks.ends for chunks in found]
+    keys = [(chunks.types * length + chunks.begins) * length + chunks.ends for chunks in chunks_of_both]
     right = np.isin(keys[0], keys[1])
     cells = [rows[chunks.ends] * len(types) + chunks.types for chunks in (truth, guess)]
     return Counts(count(cells[0]), count(cells[1]), count(cells[0][right]))
@@ -141,8 +141,8 @@ def macro_f1(counts: Counts, classes: Literal["true", "union"]) -> np.ndarray:
     total = counts.true + counts.predicted
     with np.errstate(invalid="ignore", divide="ignore"):
         f1 = np.where(total > 0, 2 * counts.correct / total, 0.0)
-    counted = counts.true > 0 if classes == "true" else total > 0
-    mean: np.ndarray = (f1 * counted).sum(-1) / np.maximum(counted.sum(-1), 1)
+    occurring = counts.true > 0 if classes == "true" else total > 0
+    mean: np.ndarray = (f1 * occurring).sum(-1) / np.maximum(occurring.sum(-1), 1)
     return mean
 
 

@@ -26,15 +26,15 @@ def inlp(states: Mapping[str, np.ndarray], rounds: int) -> Subspace:
     classes = np.repeat(np.arange(len(languages)), [len(states[language]) for language in languages])
     basis, eigenvalues = np.zeros((vectors.shape[1], 0)), np.zeros(0)
     for _ in range(rounds):
-        left = vectors - (vectors @ basis) @ basis.T
-        probe = fit(left[None], classes[None, None], penalties=PENALTY, tolerance=TOLERANCE)
+        remainder = vectors - (vectors @ basis) @ basis.T
+        probe = fit(remainder[None], classes[None, None], penalties=PENALTY, tolerance=TOLERANCE)
         weights = probe.weights[0, 0, 0].numpy()
         values, directions = np.linalg.svd(weights - (weights @ basis) @ basis.T, full_matrices=False)[1:]
         room = min(len(languages) - 1, len(basis) - basis.shape[1])
-        kept = (values > values[0] * max(weights.shape) * np.finfo(float).eps) & (np.arange(len(values)) < room)
-        if not kept.any():
+        usable = (values > values[0] * max(weights.shape) * np.finfo(float).eps) & (np.arange(len(values)) < room)
+        if not usable.any():
             break
-        added = directions[kept].T
+        added = directions[usable].T
         basis = np.hstack([basis, added - basis @ (basis.T @ added)])
-        eigenvalues = np.append(eigenvalues, values[kept] ** 2)
+        eigenvalues = np.append(eigenvalues, values[usable] ** 2)
     return Subspace.orthogonal("inlp", languages, eigenvalues, basis, vectors.mean(0))

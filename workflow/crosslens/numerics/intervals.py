@@ -49,9 +49,9 @@ def score_interval(counts: Counts, score: Callable[[Counts], np.ndarray], sample
     if sample:
         counts = counts.together(sample.numbers)
     total = overall(counts)
-    left = score(Counts(total.true - counts.true, total.predicted - counts.predicted, total.correct - counts.correct))
+    leave_one_out = score(Counts(total.true - counts.true, total.predicted - counts.predicted, total.correct - counts.correct))
     number = int((counts.true + counts.predicted).any(axis=1).sum())
-    low, high = jackknife(score(total), left, number, sample.strata if sample else None)
+    low, high = jackknife(score(total), leave_one_out, number, sample.strata if sample else None)
     return Interval(float(score(total)), float(low), float(high))
 
 
@@ -64,8 +64,8 @@ def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tup
     member = np.array([[name in pair for pair in pairs] for name in names], dtype=float)
     mean = values.mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):  # no pair is left without a language that is in all
-        left = (values.sum(axis=0) - member @ values) / (len(pairs) - member.sum(axis=1))[:, None]
-    return mean, *jackknife(mean, left, len(names))
+        leave_one_out = (values.sum(axis=0) - member @ values) / (len(pairs) - member.sum(axis=1))[:, None]
+    return mean, *jackknife(mean, leave_one_out, len(names))
 
 
 def standard_error(low: np.ndarray, high: np.ndarray, number: np.ndarray) -> np.ndarray:
@@ -92,7 +92,7 @@ def families_interval(values: np.ndarray, families: Sequence[str] | np.ndarray, 
 
 
 def jackknife(
-    value: float | np.ndarray, left: np.ndarray, number: int, strata: np.ndarray | None = None, *, score: bool = True
+    value: float | np.ndarray, leave_one_out: np.ndarray, number: int, strata: np.ndarray | None = None, *, score: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Ends of the intervals of values (...) by those without each of m items, (m, ...).
 
@@ -100,13 +100,13 @@ def jackknife(
     `mean_interval`. The standard error is that of the delete-one jackknife (Efron and Stein 1981), the degrees of freedom are m
     less the number of strata.
     """
-    strata = np.zeros(len(left), int) if strata is None else strata
+    strata = np.zeros(len(leave_one_out), int) if strata is None else strata
     sizes = np.bincount(strata)
-    square = np.zeros(left.shape[1:])
+    square = np.zeros(leave_one_out.shape[1:])
     for stratum, size in enumerate(sizes):
-        inside = left[strata == stratum]
+        inside = leave_one_out[strata == stratum]
         square += (size - 1) / size * ((inside - inside.mean(axis=0)) ** 2).sum(axis=0)
-    freedom = len(left) - len(sizes)
+    freedom = len(leave_one_out) - len(sizes)
     return bounded(value, np.sqrt(square), freedom, number) if score else _unbounded(value, np.sqrt(square), freedom)
 
 

@@ -37,11 +37,11 @@ class Deletions:
         sums = [self._sums(side.matrix) for side in sides]
         squares = []
         for side, side_sums in zip(sides, sums, strict=True):
-            left = self._products(side.matrix, side_sums, side.matrix, side_sums)
-            squares.append(np.where(left > CANCELLED * side.squares, left, np.nan))
-        for row, side, side_sums, left in zip(values, sides[1:], sums[1:], squares[1:], strict=True):
+            leave_one_out = self._products(side.matrix, side_sums, side.matrix, side_sums)
+            squares.append(np.where(leave_one_out > CANCELLED * side.squares, leave_one_out, np.nan))
+        for row, side, side_sums, leave_one_out in zip(values, sides[1:], sums[1:], squares[1:], strict=True):
             products = self._products(sides[0].matrix, sums[0], side.matrix, side_sums)
-            row[self.first : self.first + len(self.starts)] = cosine(products, squares[0], left)
+            row[self.first : self.first + len(self.starts)] = cosine(products, squares[0], leave_one_out)
         return values
 
     def _sums(self, matrix: np.ndarray) -> BlockSums:
@@ -66,7 +66,7 @@ class Deletions:
         return np.where(self.rest < LEAST[self.centring], np.nan, products)
 
 
-def half_width(value: float, left: np.ndarray, sizes: np.ndarray) -> float:
+def half_width(value: float, leave_one_out: np.ndarray, sizes: np.ndarray) -> float:
     """Half the 95 % interval of a value from those without each of G blocks (G,) of unequal sizes (G,): Busing et al. 1999.
 
     nan for a single block.
@@ -75,6 +75,6 @@ def half_width(value: float, left: np.ndarray, sizes: np.ndarray) -> float:
     if blocks < 2:
         return float("nan")
     ratio = sizes.sum() / sizes
-    centre = blocks * value - ((1 - 1 / ratio) * left).sum()
-    pseudo = ratio * value - (ratio - 1) * left
+    centre = blocks * value - ((1 - 1 / ratio) * leave_one_out).sum()
+    pseudo = ratio * value - (ratio - 1) * leave_one_out
     return float(stdtrit(blocks - 1, 0.975) * np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))

@@ -52,7 +52,7 @@ class Gram:
 
     @classmethod
     def from_states(cls, states: np.ndarray) -> "Gram":
-        """Of states (n, d)."""
+        """Inner products of states (n, d)."""
         mean, centred = deviations(states)
         return cls(centred @ centred.T, centred @ mean + mean @ mean / 2)
 

@@ -26,36 +26,35 @@ def lda(statistics: Statistics) -> Subspace:
     deviations = np.sqrt(np.diag(covariance))
     deviations[deviations == 0] = 1
     variances, axes = np.linalg.eigh(covariance / deviations / deviations[:, None])
-    kept = variances > TOLERANCE**2
-    whitening = axes[:, kept] / deviations[:, None] / np.sqrt(variances[kept])
+    varying = variances > TOLERANCE**2
+    whitening = axes[:, varying] / deviations[:, None] / np.sqrt(variances[varying])
     spread = np.sqrt(sizes / (len(sizes) - 1))[:, None] * (means - centre) @ whitening
     values, rotation = np.linalg.svd(spread, full_matrices=False)[1:]
     rank = min(len(sizes) - 1, int((values > TOLERANCE * values[0]).sum()))
     filters = whitening @ rotation[:rank].T
-    return Subspace.oblique("lda", statistics.languages, values[:rank] ** 2, filters, covariance @ filters, centre)
+    return Subspace.oblique("lda", statistics.languages, values[:rank] ** 2, filters, centre)
 
 
 def leace(statistics: Statistics) -> Subspace:
     """Least-squares concept erasure of the language (Belrose et al. 2023, theorem 4.3): https://arxiv.org/abs/2306.03819.
 
-    To take from centred states what filters read, along patterns, is the smallest change, in mean squared distance, after which
-    states and language are uncorrelated, so that no linear probe that minimises a convex loss beats the shares of languages.
-    With W the root of the inverse covariance of all states, filters W U and patterns W^+ U, U the left singular vectors of
-    W Cov(x, language); eigenvalues are squared singular values. Unlike the defaults of concept-erasure 0.2.4, the covariance is
-    not shrunk, the trace not constrained, and singular values are cut where they are rounding, not at 0.01.
+    To take from centred states what filters read, along the covariance of all states times the filters, is the smallest change,
+    in mean squared distance, after which states and language are uncorrelated, so that no linear probe that minimises a convex
+    loss beats the shares of languages. With W the root of the inverse covariance of all states, filters are W U, U the left
+    singular vectors of W Cov(x, language); eigenvalues are squared singular values. Unlike the defaults of concept-erasure 0.2.4,
+    the covariance is not shrunk, the trace not constrained, and singular values are cut where they are rounding, not at 0.01.
     """
     sizes, means = statistics.sizes, statistics.means
     shares = statistics.shares(sizes)
     centre = shares @ means
     variances, axes = np.linalg.eigh(statistics.total / sizes.sum())
-    kept = variances > variances[-1] * len(axes) * np.finfo(float).eps
-    roots, axes = np.sqrt(variances[kept]), axes[:, kept]
+    varying = variances > variances[-1] * len(axes) * np.finfo(float).eps
+    roots, axes = np.sqrt(variances[varying]), axes[:, varying]
     joint = axes.T @ (shares[:, None] * (means - centre)).T  # (rank of the covariance, n)
-    left, values, _ = np.linalg.svd(joint / roots[:, None], full_matrices=False)
+    singular_vectors, values, _ = np.linalg.svd(joint / roots[:, None], full_matrices=False)
     rank = min(len(sizes) - 1, int((values > values[0] * max(joint.shape) * np.finfo(float).eps).sum()))
-    left = left[:, :rank]
-    filters, patterns = axes @ (left / roots[:, None]), axes @ (left * roots[:, None])
-    return Subspace.oblique("leace", statistics.languages, values[:rank] ** 2, filters, patterns, centre)
+    filters = axes @ (singular_vectors[:, :rank] / roots[:, None])
+    return Subspace.oblique("leace", statistics.languages, values[:rank] ** 2, filters, centre)
 
 
 def lsar(statistics: Statistics, rank: int) -> Subspace:

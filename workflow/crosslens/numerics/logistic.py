@@ -37,7 +37,7 @@ class Regressions:
     gradients: np.ndarray  # (G, V, T) largest component, in absolute value, where the fit ended
 
     def logits(self, states: np.ndarray | Tensor) -> Tensor:
-        """Of states (G, m, d): (G, V, T, c, m); minus infinity for classes that a target does not have."""
+        """Logits of states (G, m, d): (G, V, T, c, m); minus infinity for classes that a target does not have."""
         items = torch.as_tensor(states).to(self.weights)
         return _products(self.weights, items) + self.intercepts[..., None]
 
@@ -81,12 +81,12 @@ def fit(
     axes = [(range(groups), groups_at_once), (order, sets_at_once), (range(count), targets_at_once)]
     for parts in product(*([axis[i : i + size] for i in range(0, len(axis), size)] for axis, size in axes)):
         g, v, t = (torch.tensor(part) for part in parts)
-        left, length = ITERATIONS, ROUND
-        while len(g) and left > 0:
+        budget, length = ITERATIONS, ROUND
+        while len(g) and budget > 0:
             batch = _Batch(items[_run(g)], targets[g][:, t], present[g][:, t], [sets[number] for number in v], strength[t])
             place = np.ix_(g.numpy(), v.numpy(), t.numpy())
-            weights[place], gradients[place], done = batch.descend(weights[place], tolerance, min(length, left))
-            left, length = left - done, 2 * length
+            weights[place], gradients[place], done = batch.descend(weights[place], tolerance, min(length, budget))
+            budget, length = budget - done, 2 * length
             late = gradients[place] > tolerance
             g, v, t = g[late.any(2).any(1)], v[late.any(2).any(0)], t[late.any(1).any(0)]
     intercepts = weights[..., 0].clone()
@@ -114,7 +114,7 @@ def _run(rising: Tensor) -> Tensor | slice:
 
 
 def _products(weights: Tensor, items: Tensor) -> Tensor:
-    """Of weights (G, V, T, c, d) with items (G, n, d): (G, V, T, c, n)."""
+    """Inner products of weights (G, V, T, c, d) with items (G, n, d): (G, V, T, c, n)."""
     return torch.bmm(weights.flatten(1, 3), items.mT).view(*weights.shape[:4], -1)
 
 
@@ -132,9 +132,9 @@ class _Batch:
         self.union, self.sets = union, [torch.searchsorted(union, part) for part in sets]
         self.items = items if len(union) == items.shape[-1] else items[..., _run(union)].contiguous()  # (G, n, d)
         dtype, k = items.dtype, present.shape[-1]
-        used = targets != LEFT_OUT
-        self.used = None if used.all() else used.to(dtype)[:, None, :, None]  # (G, 1, T, 1, n)
-        self.sizes = used.sum(-1).to(dtype)[:, None]  # (G, 1, T)
+        mask = targets != LEFT_OUT
+        self.used = None if mask.all() else mask.to(dtype)[:, None, :, None]  # (G, 1, T, 1, n)
+        self.sizes = mask.sum(-1).to(dtype)[:, None]  # (G, 1, T)
         inside = torch.stack([torch.zeros(len(union)).index_fill(0, part, 1.0) for part in self.sets])
         self.inside = inside.to(items)[:, None, None]  # (V, 1, 1, d)
         ridge = (self.inside / strength[:, None, None]).expand(len(items), -1, -1, -1, -1).clone()
@@ -151,7 +151,7 @@ class _Batch:
         self.errors, self.change, self.products = (items.new_empty(shape) for _ in range(3))  # (G, V, T, c, n), written over
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """Of the second class, or of each, in the place of the errors."""
+        """Probabilities of the second class, or of each, written in the place of the errors."""
         if logits.shape[-2] == 1:
             return torch.sigmoid(logits, out=self.errors)
         logits = logits if self.absent is None else logits.masked_fill(self.absent, -torch.inf)
@@ -163,7 +163,7 @@ class _Batch:
         return errors if self.used is None else errors.mul_(self.used)
 
     def gradient(self, errors: Tensor, weights: Tensor) -> Tensor:
-        """Of n times the objective by the weights."""
+        """Gradient of n times the objective by the weights."""
         gradient = torch.bmm(errors.flatten(1, 3), self.items).view(weights.shape)
         return gradient.mul_(self.inside).addcmul_(self.ridge, weights)
 

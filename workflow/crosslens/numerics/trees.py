@@ -22,7 +22,7 @@ def decode(scores: np.ndarray) -> np.ndarray:
 
 
 def decode_batch(scores: np.ndarray, words: np.ndarray, *, one_root: bool = True) -> np.ndarray:
-    """The same of b sentences at once: scores (b, w, w + 1), words (b,) in each -> heads (b, w) int64, 0 beyond its words.
+    """Heads of b sentences at once: scores (b, w, w + 1), words (b,) in each -> heads (b, w) int64, 0 beyond its words.
 
     one_root: otherwise as many words as score best hang on the root. Each sentence may cost as much as the longest: give
     sentences of like length.
@@ -35,18 +35,18 @@ def decode_batch(scores: np.ndarray, words: np.ndarray, *, one_root: bool = True
         several: np.ndarray = np.maximum(decode_batch(wide, np.where(words > 0, words + 1, 0))[:, 1:] - 1, 0)
         return several
     scores = scores.astype(np.float64)
-    own = np.arange(scores.shape[1])
-    real = own < words[:, None]
-    read = real[:, :, None] & np.pad(real, ((0, 0), (1, 0)), constant_values=True)[:, None]
-    read[:, own, own + 1] = False
-    wrong = ~(np.isfinite(scores) | ~read).all((1, 2))
+    positions = np.arange(scores.shape[1])
+    real = positions < words[:, None]
+    readable = real[:, :, None] & np.pad(real, ((0, 0), (1, 0)), constant_values=True)[:, None]
+    readable[:, positions, positions + 1] = False
+    wrong = ~(np.isfinite(scores) | ~readable).all((1, 2))
     if wrong.any():
         raise ValueError(f"scores of sentence {wrong.argmax()}: expected finite numbers")
-    scores[~read] = -np.inf
+    scores[~readable] = -np.inf
     heads: np.ndarray = scores.argmax(2)  # of most sentences a tree already, under a trained parser
-    left = np.flatnonzero(~_are_trees(heads, words))
-    if len(left):
-        heads[left] = _edmonds(scores[left], words[left])
+    unsolved = np.flatnonzero(~_are_trees(heads, words))
+    if len(unsolved):
+        heads[unsolved] = _edmonds(scores[unsolved], words[unsolved])
     return heads
 
 
@@ -73,7 +73,7 @@ def _edmonds(worth: np.ndarray, words: np.ndarray) -> np.ndarray:
     real = np.arange(n) < words[:, None]
     place = np.where(np.arange(n) == 0, 0, -np.ones((b, 1), np.int64))  # place on the path of each word's group, -1 for none
     top = np.zeros(b, np.int64)  # of the newest group
-    taken = []  # sentences, dependents, heads, groups; one of each a step
+    arcs_taken = []  # sentences, dependents, heads, groups; one of each a step
     at = np.flatnonzero(words > 1)
     while len(at):
         group = place[at] == top[at, None]
@@ -81,16 +81,16 @@ def _edmonds(worth: np.ndarray, words: np.ndarray) -> np.ndarray:
         best = arcs.argmax(1)
         dependent, head = divmod(best, n)
         worth[at] -= np.where(group, arcs[np.arange(len(at)), best][:, None], 0)[:, :, None]
-        taken.append((at, dependent, head, group))
-        found = place[at, head]
-        new = found < 0
-        top[at] = np.where(new, top[at] + 1, found)
-        place[at] = np.where(new[:, None], place[at], np.minimum(place[at], found[:, None]))
+        arcs_taken.append((at, dependent, head, group))
+        place_of_head = place[at, head]
+        new = place_of_head < 0
+        top[at] = np.where(new, top[at] + 1, place_of_head)
+        place[at] = np.where(new[:, None], place[at], np.minimum(place[at], place_of_head[:, None]))
         place[at[new], head[new]] = top[at[new]]
         at = at[(real[at] & (place[at] != 0)).any(1)]
     heads = np.full((b, n), -1)
     heads[np.arange(b), worth[:, :, 0].argmax(1)] = 0
-    for sentences, dependent, head, group in reversed(taken):
+    for sentences, dependent, head, group in reversed(arcs_taken):
         free = ~(group & (heads[sentences] >= 0)).any(1)  # no arc of a larger group enters this one
         heads[sentences[free], dependent[free]] = head[free] + 1
     return np.where(real, heads, 0)

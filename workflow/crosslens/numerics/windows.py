@@ -65,7 +65,7 @@ def of_layer(
     last: bool, *, dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, width: int, rank: int, size: int,
     draws: int, seed: int,
 ) -> list[Window]:  # fmt: skip
-    """What the figures of liang2021 show of a layer: windows of all kinds at the last one, else the first few and random ones."""
+    """Windows that the figures of liang2021 show of a layer: of all kinds at the last one, else the first few and random ones."""
     if not last:
         return windows((FIRST, SCATTERED), [layer_dimension], width, rank, size=size, draws=draws, seed=seed)
     kinds, xs = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED), sorted({*dimensions, layer_dimension, size})

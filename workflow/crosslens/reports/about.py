@@ -92,6 +92,8 @@ class About:
 
     def apart(self, paper: Paper, uses: Uses) -> list[str]:
         """Reasons why numbers are not comparable with the paper's: other encoders or corpora than in the published study."""
+        if self.here is self.there:
+            return []
         section = self.published.paper(paper.key)
         if section is None:
             return ["config.yaml does not have this study"]

@@ -204,8 +204,8 @@ def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None, settl
 
 def _stamp(path: Path) -> tuple[int, float]:
     """Size of a file and when it was last changed."""
-    found = path.stat()
-    return found.st_size, found.st_mtime
+    status = path.stat()
+    return status.st_size, status.st_mtime
 
 
 def _git_blob(path: Path) -> str:

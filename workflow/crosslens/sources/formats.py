@@ -1,4 +1,4 @@
-"""What a file begins with, by format, and what servers send in its place with status 200."""
+"""First bytes of files, by format, and of what servers send in their place with status 200."""
 
 import codecs
 import json
@@ -71,13 +71,13 @@ def fault(file: Path, path: PurePosixPath) -> str:
 
 
 def answer(opening: bytes) -> str:
-    """What a server answers where it does not send a text, by its beginning: a web page, an error or a pointer; or ""."""
+    """Name of the answer of a server that does not send a text, by its beginning: a web page, an error or a pointer; or ""."""
     kind = _intruder(opening, ".txt")
     return "" if kind in (XML, JSON) else kind  # a text may begin so
 
 
 def _intruder(opening: bytes, suffix: str) -> str:
-    """What a server, a proxy or a repository sent in the place of a file, "" where that is not seen."""
+    """Name of what a server, a proxy or a repository sent in the place of a file, "" where that is not seen."""
     text = _text(opening)
     if POINTERS.match(text):
         return POINTER

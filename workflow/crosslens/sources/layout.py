@@ -24,12 +24,12 @@ class Layout(NamedTuple):
         return source, path
 
     def facts(self, source: str, path: str) -> dict[str, Any]:
-        """Addresses of an official file, and what is known about it: arguments of `fetch`."""
-        known = self.sources[source]
-        facts: dict[str, Any] = {"urls": known.urls_of(path), "sha256": known.sha256_of(path), "size": known.bytes_of(path)}
-        facts |= {"git_blob": blob} if (blob := known.git_blob_of(path)) else {}  # few files have one: settings of others stay
-        facts |= {"smallest": known.smallest} if known.smallest else {}
-        return facts | {"manual": known.manual, "mirror": known.mirror}
+        """Addresses of an official file, with its digest and size: arguments of `fetch`."""
+        entry = self.sources[source]
+        facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": entry.sha256_of(path), "size": entry.bytes_of(path)}
+        facts |= {"git_blob": blob} if (blob := entry.git_blob_of(path)) else {}  # few files have one: settings of others stay
+        facts |= {"smallest": entry.smallest} if entry.smallest else {}
+        return facts | {"manual": entry.manual, "mirror": entry.mirror}
 
     def parts(self, corpus: OfficialCorpus) -> dict[str, dict[str, list[str]]]:
         """Archive -> LANG.SPLIT -> patterns of its members; under "", official files that lie in no archive."""
@@ -48,7 +48,7 @@ class Layout(NamedTuple):
         return {language: f"{self.folder}/{'/'.join(archive)}" for language, archive in archives.items() if archive}
 
     def of_corpus(self, corpus: Corpus) -> list[str]:
-        """What a corpus is made of: its official files, each once, the tables of WALS, or dumps and their indices."""
+        """Files that a corpus is made of: its official files, each once, the tables of WALS, or dumps and their indices."""
         if isinstance(corpus, OfficialCorpus):
             parts = self.parts(corpus)
             unarchived = chain.from_iterable(parts.get("", {}).values())

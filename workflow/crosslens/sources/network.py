@@ -128,15 +128,15 @@ class _Pace:
 class Remote:
     """A file on a server, of which any part can be read.
 
-    url: its address. name: what messages call it. known: its size, where the table of sources tells it; a server may not
+    url: its address. name: its name in messages. expected_size: bytes, where the table of sources tells them; a server may not
     send more. size: bytes, None until an answer has told it. version: what tells one version of the file from another (its
     ETag, or else its date); modified: its date. By them, and by the bytes where two parts meet, parts of two versions are told
     apart. pace: how fast it comes. origin: the address, and where that redirected to.
     """
 
-    def __init__(self, url: str, name: str, known: int | None = None) -> None:
+    def __init__(self, url: str, name: str, expected_size: int | None = None) -> None:
         """Nothing is asked for yet."""
-        self.url, self.name, self.known = url, name, known
+        self.url, self.name, self.expected_size = url, name, expected_size
         self.size: int | None = None
         self.version: str | None = None
         self.modified: str | None = None
@@ -177,12 +177,12 @@ class Remote:
             try:
                 return self._request(sink, start, stop, about, deadline)
             except (_Interrupted, RequestException, HTTPError, ValueError) as error:
-                reason, asked = shown(" ".join(str(error).split()), 300), getattr(error, "wait", 0.0)
+                reason, requested_wait = shown(" ".join(str(error).split()), 300), getattr(error, "wait", 0.0)
                 if isinstance(error, ValueError):  # an address that is none
                     raise Unavailable(f"{self.url}: {reason}") from None
             sink.flush()  # the wait may be long, and the process killed
             have = 0 if self.foreign else sink.seek(0, io.SEEK_END)
-            end = (self.size if stop is None else stop - start) or self.known
+            end = (self.size if stop is None else stop - start) or self.expected_size
             enough = max(1.0, min(MEGABYTE, LITTLE * (end - most))) if end else MEGABYTE
             fails = 0 if have - most >= enough else fails + 1
             most = max(most, have)
@@ -190,9 +190,9 @@ class Remote:
                 raise Unavailable(f"{self.url}: {crawling}; {have} bytes are here")
             if fails == ATTEMPTS:
                 raise Unavailable(f"{self.url}: {reason}")
-            if asked > PATIENCE:
-                raise Unavailable(f"{self.url}: {reason}; the server asks to wait {duration(asked)}")
-            wait = max(asked, PAUSE * 2 ** max(fails - 1, 0) * random.uniform(0.75, 1.25))
+            if requested_wait > PATIENCE:
+                raise Unavailable(f"{self.url}: {reason}; the server asks to wait {duration(requested_wait)}")
+            wait = max(requested_wait, PAUSE * 2 ** max(fails - 1, 0) * random.uniform(0.75, 1.25))
             if time.monotonic() + wait > deadline:
                 raise Unavailable(f"{self.url}: {reason}; not complete after {duration(LONGEST)}, {have} bytes are here")
             logger.info("%s: %s; trying again in %s", self.name, reason, duration(wait))
@@ -240,7 +240,7 @@ class Remote:
             end = self.size if stop is None else stop - start
             # Whoever reads parts shows how far it is.
             progress = Progress(((end or have) - have) // MEGABYTE, f"MB of {self.name}", logger) if stop is None else None
-            began, most = have, next((limit for limit in (end, self.known) if limit is not None), UNMEASURED)
+            began, most = have, next((limit for limit in (end, self.expected_size) if limit is not None), UNMEASURED)
             with progress or nullcontext(), self.pace.watched(answer, deadline):
                 while chunk := answer.raw.read1(MEGABYTE):  # what has come, not so many: nothing is lost when it breaks off
                     self.pace.add(len(chunk))
@@ -277,8 +277,8 @@ class Remote:
             raise Unavailable(f"{self.url}: expected a file, received several parts ({shown(form, 40)})")
         if form in HTML and not path.endswith((".html", ".htm")):
             raise Unavailable(f"{self.url}: expected a file, received a web page ({form})")
-        if None not in (self.known, self.size) and self.size > self.known:  # type: ignore[operator]
-            raise Unavailable(f"{self.url}: expected {self.known} bytes, the server announces {self.size}")
+        if None not in (self.expected_size, self.size) and self.size > self.expected_size:  # type: ignore[operator]
+            raise Unavailable(f"{self.url}: expected {self.expected_size} bytes, the server announces {self.size}")
         final = urlsplit(answer.url)._replace(query="", fragment="").geturl()  # in the query: keys that expire
         self.origin = self.url if not answer.history else f"{self.url} by way of {shown(final, 500)}"
 
@@ -311,23 +311,23 @@ def _asked(
     session: requests.Session, method: str, url: str, headers: Mapping[str, str], timeout: float | tuple[float, float] = TIMEOUT
 ) -> Iterator[requests.Response]:
     """The answer of a server, its body still to be read. Raises _Interrupted where even its head does not come to an end."""
-    found: list[requests.Response | Exception] = []
+    answers: list[requests.Response | Exception] = []
 
     def ask() -> None:
         try:
-            found.append(_followed(session, method, url, headers=headers, stream=True, timeout=timeout))
+            answers.append(_followed(session, method, url, headers=headers, stream=True, timeout=timeout))
         except Exception as error:  # raised where it is waited for
-            found.append(error)
+            answers.append(error)
 
     # In a thread that may be left behind: a timeout of the connection begins anew with every byte of a head.
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(ANSWER)
-    if not found:
+    if not answers:
         raise _Interrupted(f"no answer within {duration(ANSWER)}")
-    if isinstance(found[0], Exception):
-        raise found[0]
-    with found[0] as answer:
+    if isinstance(answers[0], Exception):
+        raise answers[0]
+    with answers[0] as answer:
         yield answer
 
 
@@ -376,7 +376,7 @@ def _alone(host: str) -> Iterator[None]:
 
 
 def _version(answer: requests.Response) -> str | None:
-    """What If-Range takes: a strong ETag, or the date of the last change."""
+    """Value for If-Range: a strong ETag, or the date of the last change."""
     tag = answer.headers.get("ETag", "")
     return tag if tag.startswith('"') else answer.headers.get("Last-Modified")
 

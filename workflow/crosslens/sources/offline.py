@@ -50,24 +50,24 @@ def by_hand(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequen
 
 def _lacking(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequence[str]) -> dict[str, list[str]]:
     """Where each file can be downloaded that no mirror has, [] if it cannot."""
-    found = {}
+    urls_by_file = {}
     for file in files:
         source, _, path = file.partition("/")
         if source not in sources:
             source, path = source.removesuffix("-sample"), path.partition("/")[2]
         if not found_in(PurePosixPath(path), sources[source].mirrors(list(mirrors))):
-            found[f"{source}/{path}"] = sources[source].urls_of(path)
-    return found
+            urls_by_file[f"{source}/{path}"] = sources[source].urls_of(path)
+    return urls_by_file
 
 
 def _by_source(files: Sequence[str]) -> dict[str, str]:
     """Source -> some of its files, and how many more there are."""
-    named = defaultdict(list)
+    files_by_source = defaultdict(list)
     for file in files:
-        named[file.partition("/")[0]].append(file)
+        files_by_source[file.partition("/")[0]].append(file)
     return {
         source: f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
-        for source, names in named.items()
+        for source, names in files_by_source.items()
     }
 
 

@@ -28,9 +28,9 @@ Ranges = Sequence[tuple[int, int]]  # (first byte, how many) of each part that w
 
 
 class Origin(NamedTuple):
-    """What was fetched, and why."""
+    """Record of a fetched file: its content, its copy in a mirror, and the reason to fetch it."""
 
-    sha256: str  # of the file, or of the parts that were read
+    sha256: str  # digest of the file, or of the parts that were read
     copy: list[int] | None  # stamp of a mirror's file, None of a download
     published: str | None  # digest of the file, or its id in a git repository
     reason: str  # as `reason_to_fetch` told it
@@ -78,14 +78,13 @@ def reason_to_fetch(
     *,
     published: str | None,
     pin: str | None,
-    lock: Path = LOCK,
 ) -> str:
     """Which file has changed since a file was fetched, and its digest now; the reason that was true then as long as none has.
 
     Used as a rule's param, it has fetched again, once, what has changed: "" the first time, a pin that somebody set to another
     digest, or a mirror's copy with other content than was fetched of a file that is not pinned.
     file: SOURCE/PATH. mirror: folders of its source. contents: digests that are known. published: its digest or git id. pin: its
-    digest in `lock`. Nothing is compared with a download, nor where no mirror has the file any longer.
+    digest in the table of pins. Nothing is compared with a download, nor where no mirror has the file any longer.
     Raises DataError, one line with both digests, where a mirror's copy is no longer what is published, or pinned.
     """
     record, path, partly = _beside(target), _path(file), ""
@@ -98,7 +97,7 @@ def reason_to_fetch(
     if origin.parts is not None:
         partly = " of the parts that were read of it"
     elif not published and pin not in (None, origin.sha256):
-        return f"{lock}: {file} {pin:.80}"
+        return f"{LOCK}: {file} {pin:.80}"
     copy = found_in(path, mirror)
     if origin.copy is None or copy is None or stamp(copy) == origin.copy:
         return origin.reason
@@ -111,8 +110,8 @@ def reason_to_fetch(
     if pin and not partly:
         line = shlex.quote(f"/^{ESCAPED.sub(ESCAPE, file)}[[:space:]]/d")
         raise DataError(
-            f"{expected}, pinned in {lock} when it was fetched, found {content}; restore that copy or, if the change is "
-            f"intended, delete its line there, and what follows from it is made anew: sed -i.old {line} {shlex.quote(str(lock))}"
+            f"{expected}, pinned in {LOCK} when it was fetched, found {content}; restore that copy or, if the change is "
+            f"intended, delete its line there, and what follows from it is made anew: sed -i.old {line} {LOCK}"
         )
     return f"{copy} {content}"
 
@@ -134,7 +133,7 @@ def _content(copy: Path, path: PurePosixPath, parts: Ranges | None) -> str:
 
 
 def _part(origin: Origin) -> str:
-    """Of what the digest is, in the cache."""
+    """Name of the digested part in the cache."""
     if origin.parts is None:
         return "unpacked "
     return f"parts {hashlib.sha256(json.dumps(origin.parts).encode()).hexdigest()[:16]} of "

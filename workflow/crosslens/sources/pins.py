@@ -83,10 +83,10 @@ def _pin(path: Path, row: Row, lock: Path) -> None:
     """Add a file's row to the lock; several jobs may do so at a time. Raises DataError where it has another digest there."""
     with FileLock(lock.with_name(f".{lock.name}.busy"), timeout=PATIENCE):
         rows = _read(lock)
-        expected, found = rows.setdefault(row["file"], row)["sha256"], digest(path)
-        if not expected == row["sha256"] == found:
+        expected, actual = rows.setdefault(row["file"], row)["sha256"], digest(path)
+        if not expected == row["sha256"] == actual:
             raise DataError(
-                f"{path}: expected sha256 {expected}, that of the first time, found {found}; rm {shlex.quote(str(path))} to "
+                f"{path}: expected sha256 {expected}, that of the first time, found {actual}; rm {shlex.quote(str(path))} to "
                 f"fetch it again, or, if the change of the file is intended, delete the line of {row['file']} in {lock}"
             )
         with written(lock) as temporary:

@@ -18,7 +18,7 @@ def announcement(files: Sequence[str], folder: Path, sources: Mapping[str, Sourc
     """
     from crosslens.sources.network import size_of  # slow to import, and only a prefetch asks
 
-    here = samples = mirrored = blocks = known = unknown = downloads = 0
+    here = samples = mirrored = blocks = size_known = unknown = downloads = 0
     answering = True
     for file in files:
         source, _, path = file.partition("/")
@@ -34,12 +34,12 @@ def announcement(files: Sequence[str], folder: Path, sources: Mapping[str, Sourc
             size = sources[source].bytes_of(path)
             if size is None and answering:
                 size, answering = size_of(sources[source].urls_of(path))
-            known, unknown = known + (size or 0), unknown + (size is None)
+            size_known, unknown = size_known + (size or 0), unknown + (size is None)
     parts = [
         f"{len(files)} files",
         f"{here} already present",
         f"{mirrored} in a mirror",
-        f"{downloads} to download: {readable(known)}",
+        f"{downloads} to download: {readable(size_known)}",
     ]
     if unknown:
         parts.append(f"and {unknown} of unknown size")

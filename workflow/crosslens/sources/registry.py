@@ -23,7 +23,7 @@ Url = Annotated[str, Field(pattern=r"^https://")]
 
 
 class OfficialFile(Section):
-    """What is known of an official file."""
+    """Digest, git id and size of an official file, as far as they are known."""
 
     LARGEST: ClassVar = 2**60
 
@@ -102,7 +102,7 @@ class Source(Section):
         return self.files[path].git_blob if path in self.files else None
 
     def published(self, path: str) -> str | None:
-        """What is published of an official file's content: digest or, where that is not known, id in a git repository."""
+        """Published digest of an official file or, where that is not known, its id in a git repository; None without either."""
         return self.sha256_of(path) or self.git_blob_of(path)
 
     def bytes_of(self, path: str) -> int | None:
@@ -116,10 +116,10 @@ class Source(Section):
         """
         if "*" not in pattern:
             return [pattern]
-        found = sorted(fnmatch.filter(self.files, pattern))
-        if not found:
+        names = sorted(fnmatch.filter(self.files, pattern))
+        if not names:
             raise DataError(f"{pattern}: no matching file in the table of '{self.title}'; correct the pattern, or name the files")
-        return found
+        return names
 
     def mirrors(self, folders: list[str] | list[Path]) -> list[Path]:
         """This source's folders in mirrors, in order."""

@@ -33,11 +33,11 @@ class Ranges(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
 
     @property
     def size(self) -> int:
-        """Bytes of the whole."""
+        """Size in bytes."""
 
     def read(self, start: int, length: int) -> bytes:
         """`length` bytes from `start` on."""
@@ -62,7 +62,7 @@ def sample(index: Path, ranges: Ranges, target: Path, *, blocks: int, seed: int)
     Raises DataError where index and dump do not belong together or a block is damaged; then nothing is written.
     """
     every = read_index(index, ranges.size)
-    drawn = every if blocks >= len(every) else sorted(random.Random(seed).sample(every, blocks))
+    sampled = every if blocks >= len(every) else sorted(random.Random(seed).sample(every, blocks))
     fetched = index.stat().st_size
     with sealed(target) as temporary, open(temporary, "wb") as sink:
         header = _read(ranges, 0, every[0].start)
@@ -70,18 +70,18 @@ def sample(index: Path, ranges: Ranges, target: Path, *, blocks: int, seed: int)
         content = _content(ranges, 0, header)
         if b"<mediawiki" not in content or b"<page>" in content:
             raise _wrong(ranges, 0, "the header of a multistream dump", repr(content[:30]))
-        with Progress(len(drawn), f"blocks of {ranges.name}", logger) as progress:
-            for neighbours in _joined(drawn):
+        with Progress(len(sampled), f"blocks of {ranges.name}", logger) as progress:
+            for neighbours in _joined(sampled):
                 start = neighbours[0].start
                 data = _read(ranges, start, neighbours[-1].end - start)
                 for block in neighbours:
                     _check(ranges, block, data[block.start - start : block.end - start])
                     progress.advance()
                 fetched += sink.write(data)
-        if drawn[-1] is not every[-1]:  # the dump's own footer comes with its last block
+        if sampled[-1] is not every[-1]:  # the dump's own footer comes with its last block
             sink.write(bz2.compress(FOOTER))
-    pages = sum(block.pages for block in drawn)
-    return {"blocks": len(every), "bytes": ranges.size, "drawn": len(drawn), "pages": pages, "fetched": fetched, "seed": seed}
+    pages = sum(block.pages for block in sampled)
+    return {"blocks": len(every), "bytes": ranges.size, "drawn": len(sampled), "pages": pages, "fetched": fetched, "seed": seed}
 
 
 def read_index(index: Path, size: int) -> list[Block]:
@@ -107,10 +107,10 @@ def read_index(index: Path, size: int) -> list[Block]:
     except DataError:
         raise
     except (EOFError, OSError, ValueError) as error:
-        found = shown(str(error))
+        problem = shown(str(error))
         raise DataError(
-            f"{index}: line {number}: expected lines like offset:page id:title in the order of offsets, found: {found}; fetch it "
-            "again"
+            f"{index}: line {number}: expected lines like offset:page id:title in the order of offsets, found: {problem}; fetch "
+            "it again"
         ) from None
     if not starts:
         raise DataError(f"{index}: expected a line per page, found none; fetch it again")
@@ -160,6 +160,6 @@ def _check(ranges: Ranges, block: Block, data: bytes) -> None:
         raise _wrong(ranges, block.start, f"the {block.pages} pages of the index", f"{len(page_ids)} pages with other ids")
 
 
-def _wrong(ranges: Ranges, start: int, expected: str, found: str) -> DataError:
+def _wrong(ranges: Ranges, start: int, expected: str, actual: str) -> DataError:
     remedy = "fetch index and dump of the same date again"
-    return DataError(f"{ranges.name}: byte {start} of {ranges.size}: expected {expected}, found {found}; {remedy}")
+    return DataError(f"{ranges.name}: byte {start} of {ranges.size}: expected {expected}, found {actual}; {remedy}")

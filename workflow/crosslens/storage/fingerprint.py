@@ -96,6 +96,7 @@ class Fingerprints:
         self._cache = Cache(self.root / ".snakemake" / "fingerprints.json" if cached else None)
         self._fresh: dict[str, tuple[str, list[str]]] = {}  # path -> digest and imports, of files that this process has read
         self._files: dict[str, list[str]] = {}
+        self._modules = {file.relative_to(root).as_posix() for file in (self.root / FOLDERS[0]).rglob("*.py")}
 
     def __call__(self, script: str) -> str:
         """Sixteen hex digits for a script, whose path is relative to the repository."""
@@ -131,7 +132,7 @@ class Fingerprints:
                 parents.append(parents[-1].rpartition("/")[0])
             candidates = [f"{parents[0]}.py", *(f"{parent}/__init__.py" for parent in parents)]
             paths = [f"{folder}/{candidate}" for folder in FOLDERS for candidate in candidates]
-            self._files[module] = [path for path in paths if (self.root / path).is_file()]
+            self._files[module] = [path for path in paths if path in self._modules]
         return self._files[module]
 
     def _read(self, path: str) -> tuple[str, list[str]]:

@@ -12,11 +12,9 @@ from torch import nn
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.blocks import KNOWN, blocks, handing_on, starting_from
 from crosslens.encoding.texts import Texts
-from crosslens.recipes import ENCODER, Data, Recipe, Stage
+from crosslens.recipes import BOTTOM_BYTES as BYTES
+from crosslens.recipes import Data, Recipe, Stage
 from crosslens.training.model import EncoderWithHeads
-
-BYTES = 2**32
-"""Largest size of the states of a training's texts. A constant, so that results do not depend on the machine's memory."""
 
 
 class Bottom:
@@ -82,23 +80,13 @@ def below(
 ) -> Bottom | None:  # fmt: skip
     """Return the output of a stage's frozen blocks for its texts; None if they must run in each step, or it is too large.
 
-    They must run if their dropout is on, if a head or penalty reads a layer other than the last, or if a layer norm may follow
-    the last block, as in kinds of encoders other than BERT and XLM-R. It is too large above BYTES.
+    They must run where the recipe says so (`frozen_bottom`), or if a layer norm may follow the last block, as in kinds of encoders
+    other than BERT and XLM-R. It is too large above BYTES.
     """
-    numbers = {phase.frozen_blocks for phase in stage.phases if ENCODER in phase.update}
-    terms = [term for phase in stage.phases for term in phase.terms]
-    is_supported = str(model.encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
-    reads_other_layers = [term.penalty or term.layer is not None or recipe.heads[term.head].reads() is not None for term in terms]
-    number = numbers.pop() if len(numbers) == 1 else None
-    if (
-        number is None
-        or not is_supported
-        or recipe.encoder_dropout_when_frozen
-        or any(reads_other_layers)
-        or recipe.units.state == "mean"
-    ):
+    number = recipe.frozen_bottom(stage)
+    if number is None or str(model.encoder.config.model_type) not in KNOWN:  # type: ignore[union-attr]
         return None
-    stage_texts = {term.data: texts[term.data] for term in terms}
+    stage_texts = {term.data: texts[term.data] for phase in stage.phases for term in phase.terms}
     if sum(len(part.pieces) for part in stage_texts.values()) * model.hidden_size * 4 > BYTES:
         return None
     model.eval()

@@ -40,14 +40,14 @@ class Position:
 
 
 def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Tensor]) -> str:
-    """What a checkpoint is known by: settings, ready for JSON, data and the encoder's first weights."""
-    found = hashlib.sha256(json.dumps(settings).encode())
-    for each in texts:
-        for values in (each.pieces, each.piece_offsets, each.positions, each.word_offsets, each.second, *each.labels.values()):
-            found.update(values.tobytes())
+    """Return the digest by which a checkpoint is known: of settings, ready for JSON, data and the encoder's first weights."""
+    digester = hashlib.sha256(json.dumps(settings).encode())
+    for part in texts:
+        for values in (part.pieces, part.piece_offsets, part.positions, part.word_offsets, part.second, *part.labels.values()):
+            digester.update(values.tobytes())
     for value in encoder.values():
-        found.update(value.cpu().contiguous().view(torch.uint8).numpy().data)
-    return found.hexdigest()
+        digester.update(value.cpu().contiguous().view(torch.uint8).numpy().data)
+    return digester.hexdigest()
 
 
 def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
@@ -64,32 +64,32 @@ def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str,
 
 def _content(state: str, tensors: Mapping[str, torch.Tensor]) -> str:
     """Digest of all that a checkpoint says."""
-    found = hashlib.sha256(state.encode())
+    digester = hashlib.sha256(state.encode())
     for name in sorted(tensors):
         value = tensors[name]
-        found.update(f"\n{name} {value.dtype} {list(value.shape)}\n".encode())
-        found.update(value.reshape(-1).view(torch.uint8).numpy().data)
-    return found.hexdigest()
+        digester.update(f"\n{name} {value.dtype} {list(value.shape)}\n".encode())
+        digester.update(value.reshape(-1).view(torch.uint8).numpy().data)
+    return digester.hexdigest()
 
 
 @dataclass
-class Kept:
-    """The checkpoint of a training. key: its settings and data, see `digest`; a checkpoint of others is not resumed."""
+class CheckpointFile:
+    """The file of a training's checkpoint. key: digest of settings and data; a checkpoint of others is not resumed."""
 
     path: Path
     key: str
     log: logging.Logger
-    seconds: float = 300.0  # between two
-    at: float = field(default_factory=time.monotonic)
+    seconds: float = 300.0  # between two checkpoints
+    at: float = field(default_factory=time.monotonic)  # time of the last one
 
     def read(self) -> tuple[Any, dict[str, torch.Tensor]] | None:
-        """Values and tensors of the checkpoint, or None.
+        """Return the values and tensors of the checkpoint, or None.
 
         One that is not as it was written is set aside under another name; one that cannot be read now (OSError) stays.
         """
         try:
-            with safe_open(self.path, "pt") as stored:
-                header, tensors = stored.metadata(), {name: stored.get_tensor(name) for name in stored.keys()}
+            with safe_open(self.path, "pt") as stream:
+                header, tensors = stream.metadata(), {name: stream.get_tensor(name) for name in stream.keys()}
             if _content(header["state"], tensors) != header["content"]:
                 raise ValueError("its content is not what was written")
         except FileNotFoundError:
@@ -111,10 +111,10 @@ class Kept:
     def write(self, values: Any, tensors: Mapping[str, torch.Tensor]) -> None:
         """Put values, ready for JSON, and tensors in its place, whole or not at all."""
         state = json.dumps({"key": self.key, "values": values})
-        stored = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+        contiguous = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
         # One file, so that a kill at any moment leaves the last checkpoint or this one.
         with written(self.path) as temporary:
-            save_file(stored, temporary, {"state": state, "content": _content(state, stored)})
+            save_file(contiguous, temporary, {"state": state, "content": _content(state, contiguous)})
         self.at = time.monotonic()
 
     @property
@@ -124,21 +124,21 @@ class Kept:
 
 
 def save(
-    kept: Kept,
+    file: CheckpointFile,
     position: Position,
     weights: dict[str, torch.Tensor],
     best: dict[str, torch.Tensor],
     optimiser: dict[str, Any],
     scaler: dict[str, Any],
 ) -> None:
-    """Write where a training of the loop stands."""
+    """Write the state of a training of the loop."""
     tensors, plain = _flat(optimiser)
     tensors |= {f"weights.{name}": value for name, value in weights.items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    kept.write({"position": asdict(position), "optimiser": plain, "scaler": scaler}, tensors)
+    file.write({"position": asdict(position), "optimiser": plain, "scaler": scaler}, tensors)
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Checkpoint:
     weights: dict[str, torch.Tensor]
     best: dict[str, torch.Tensor]
     optimiser: dict[str, Any]
-    scaler: dict[str, Any]  # of float16's losses
+    scaler: dict[str, Any]  # scaler of float16's losses
     random: dict[str, torch.Tensor]
 
     def set_random_state(self) -> None:
@@ -159,11 +159,11 @@ class Checkpoint:
             torch.cuda.set_rng_state(self.random["cuda"])
 
 
-def load(kept: Kept) -> Checkpoint | None:
-    """What `save` has written, or None."""
-    if not (stored := kept.read()):
+def load(file: CheckpointFile) -> Checkpoint | None:
+    """Return what `save` has written, or None."""
+    if not (content := file.read()):
         return None
-    values, tensors = stored
+    values, tensors = content
     parts: dict[str, dict[str, torch.Tensor]] = {"weights": {}, "best": {}, "optimiser": {}, "random": {}}
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")

@@ -5,12 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 
 from crosslens.encoding.texts import Texts
+from crosslens.recipes import STATES_BYTES as BYTES
 from crosslens.recipes import Data
 from crosslens.training.model import EncoderWithHeads, Layer
 from crosslens.training.predict import hidden_states
-
-BYTES = 2**34
-"""Largest size of the states of a stage's texts. A constant, so that results do not depend on the machine's memory."""
 
 
 class Features:

@@ -16,7 +16,7 @@ from crosslens.numerics.streams import stream
 from crosslens.runs import signals
 from crosslens.runs.errors import DataError
 from crosslens.runs.progress import Progress
-from crosslens.training.checkpoint import Kept
+from crosslens.training.checkpoint import CheckpointFile
 from crosslens.training.cooccurrence import Cooccurrence
 
 
@@ -29,26 +29,26 @@ def train(
     seed: int,
     device: torch.device,
     log: Logger,
-    kept: Kept | None = None,
+    checkpoint_file: CheckpointFile | None = None,
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Vectors (vocabulary, size), float32, and of each epoch the mean loss of a pair, before the update that it is part of.
+    """Return vectors (vocabulary, size), float32, and for each epoch the mean loss of a pair before the update with it.
 
     A piece's vector is the sum of those that it has as a word and as a context (src/glove.c:315-318); a piece of no pair has
-    zeros. kept: where a training that is stopped goes on from. Raises DataError where nothing stands near anything, or where the
-    loss is not finite.
+    zeros. checkpoint_file: from which a stopped training goes on. Raises DataError where nothing stands near anything, or where
+    the loss is not finite.
     """
     if not len(pairs.first):
         raise DataError("GloVe: expected texts of at least two pieces, found none: name other texts")
-    used, rows = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
+    pieces, rows = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
     first, second = (torch.from_numpy(part).to(device) for part in rows.astype(np.int64).reshape(2, -1))
     counts = torch.from_numpy(pairs.counts).to(device, torch.float32)
-    model = Model(len(used), size, settings, seed=seed, device=device)
+    model = Model(len(pieces), size, settings, seed=seed, device=device)
     n = len(counts)
-    values, tensors = (kept and kept.read()) or ({"epoch": 1, "start": 0, "history": []}, {})
+    values, tensors = (checkpoint_file and checkpoint_file.read()) or ({"epoch": 1, "start": 0, "history": []}, {})
     model.restore(tensors)
     history: list[dict[str, Any]] = values["history"]
-    both = n + int((first != second).sum())  # in both orders; a piece with itself has one
-    log.info("%d pairs of %d pieces", both, len(used))
+    ordered_pairs = n + int((first != second).sum())  # in both orders; a piece with itself has one
+    log.info("%d pairs of %d pieces", ordered_pairs, len(pieces))
     with Progress(settings.epochs * n, "pairs", log) as progress, signals.held():
         progress.advance((values["epoch"] - 1) * n + values["start"])
         for epoch in range(values["epoch"], settings.epochs + 1):
@@ -56,21 +56,21 @@ def train(
             loss = tensors.pop("loss", torch.zeros((), dtype=torch.float64)).to(device)
             order = torch.randperm(n, generator=generator, device=device)
             for start in range(values["start"] if epoch == values["epoch"] else 0, n, settings.batch):
-                if kept and (signals.asked() or kept.due):
-                    kept.write({"epoch": epoch, "start": start, "history": history}, {"loss": loss, **model.state()})
+                if checkpoint_file and (signals.asked() or checkpoint_file.due):
+                    checkpoint_file.write({"epoch": epoch, "start": start, "history": history}, {"loss": loss, **model.state()})
                 signals.check_now()
                 chosen = order[start : start + settings.batch]
                 loss += model.step(first[chosen], second[chosen], counts[chosen])
                 progress.advance(len(chosen))
-            mean = float(loss) / both
+            mean = float(loss) / ordered_pairs
             if not np.isfinite(mean):
                 raise DataError(f"GloVe: epoch {epoch}: expected a finite loss, found {mean}: lower the rate or the batch")
-            history.append({"epoch": epoch, "loss": mean, "pairs": both})
+            history.append({"epoch": epoch, "loss": mean, "pairs": ordered_pairs})
             log.info("epoch %d: loss %.5f a pair", epoch, mean)
-        if kept:
-            kept.write({"epoch": settings.epochs + 1, "start": 0, "history": history}, model.state())
+        if checkpoint_file:
+            checkpoint_file.write({"epoch": settings.epochs + 1, "start": 0, "history": history}, model.state())
     vectors = np.zeros((vocabulary, size), np.float32)
-    vectors[used] = model.vectors().cpu().numpy()
+    vectors[pieces] = model.vectors().cpu().numpy()
     return vectors, history
 
 
@@ -80,9 +80,9 @@ class Model:
     def __init__(self, m: int, size: int, settings: GloVe, *, seed: int, device: torch.device) -> None:
         """Uniform within 1/2 of 0, divided by the size, biases too (src/glove.c:125)."""
         generator = torch.Generator().manual_seed(stream(seed, "glove", "vectors"))
-        drawn = ((torch.rand(2, m, size + 1, generator=generator) - 0.5) / size).to(device)
+        initial = ((torch.rand(2, m, size + 1, generator=generator) - 0.5) / size).to(device)
         self.settings = settings
-        self.parameters: list[torch.Tensor] = [*drawn[:, :, :size].contiguous(), *drawn[:, :, size].contiguous()]
+        self.parameters: list[torch.Tensor] = [*initial[:, :, :size].contiguous(), *initial[:, :, size].contiguous()]
         self.squares = [torch.ones_like(values) for values in self.parameters]
 
     def state(self) -> dict[str, torch.Tensor]:
@@ -90,7 +90,7 @@ class Model:
         return {f"{i}": values for i, values in enumerate([*self.parameters, *self.squares])}
 
     def restore(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Put it back, or as much of it as there is."""
+        """Set what `state` returned, or as much of it as there is."""
         for name, values in self.state().items():
             values.copy_(state.get(name, values))
 
@@ -100,33 +100,33 @@ class Model:
         return words + contexts
 
     def step(self, first: torch.Tensor, second: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-        """Update the rows of B different pairs, both orders of each; returns the sum of their losses before.
+        """Update the rows of B different pairs, both orders of each, and return the sum of their losses before.
 
         first, second: (B,) rows. counts: (B,).
         """
-        used, rows = torch.unique(torch.cat([first, second]), return_inverse=True)
+        pieces, rows = torch.unique(torch.cat([first, second]), return_inverse=True)
         first, second = rows.view(2, -1)
-        others = first != second
-        words, order = torch.sort(torch.cat([first, second[others]]), stable=True)
-        contexts = torch.cat([second, first[others]])[order]
-        counts = torch.cat([counts, counts[others]])[order]
-        before = [values.index_select(0, used) for values in self.parameters]
+        distinct = first != second
+        words, order = torch.sort(torch.cat([first, second[distinct]]), stable=True)
+        contexts = torch.cat([second, first[distinct]])[order]
+        counts = torch.cat([counts, counts[distinct]])[order]
+        before = [values.index_select(0, pieces) for values in self.parameters]
         loss, gradients = loss_and_gradients(words, contexts, counts, before, self.settings)
-        for values, squares, own, gradient in zip(self.parameters, self.squares, before, gradients, strict=True):
+        for values, squares, old_values, gradient in zip(self.parameters, self.squares, before, gradients, strict=True):
             # The gradient is multiplied by the rate before it is squared, as released (src/glove.c:209-217): AdaGrad with rate 1
             # and sums from 1 / rate^2. Departure: biases too, as in the code before 2019, and a step counts its own gradient,
             # without which the summed gradients of a batch would overshoot at first.
             gradient *= self.settings.rate
-            sums = squares.index_select(0, used).addcmul_(gradient, gradient)
-            squares.index_copy_(0, used, sums)
-            values.index_copy_(0, used, own.addcdiv_(gradient, sums.sqrt_(), value=-1))
+            sums = squares.index_select(0, pieces).addcmul_(gradient, gradient)
+            squares.index_copy_(0, pieces, sums)
+            values.index_copy_(0, pieces, old_values.addcdiv_(gradient, sums.sqrt_(), value=-1))
         return loss
 
 
 def loss_and_gradients(
     words: torch.Tensor, contexts: torch.Tensor, counts: torch.Tensor, parameters: Sequence[torch.Tensor], settings: GloVe
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Sum of the losses of pairs, f(X) (w c + b + b' - log X)^2 / 2 of each, and its gradients.
+    """Return the sum of the losses of pairs, f(X) (w c + b + b' - log X)^2 / 2 of each, and its gradients.
 
     words, contexts: (P,) rows of the pairs, sorted by word, each pair in both orders; every row is in a pair. counts: (P,), X.
     parameters: vectors (u, d) as words and as contexts, biases (u,) as either.
@@ -139,6 +139,6 @@ def loss_and_gradients(
     lengths = torch.bincount(words, minlength=len(word_vectors))
     starts, order = lengths.cumsum(0) - lengths, torch.argsort(contexts, stable=True)
     sides = ((contexts, weighted, context_vectors), (words[order], weighted[order], word_vectors))
-    by_vector = [embedding_bag(rows, other, starts, mode="sum", per_sample_weights=g) for rows, g, other in sides]
+    by_vector = [embedding_bag(rows, vectors, starts, mode="sum", per_sample_weights=g) for rows, g, vectors in sides]
     by_bias = [torch.segment_reduce(g, "sum", lengths=lengths) for _, g, _ in sides]
     return (weighted * errors).sum(dtype=torch.float64) / 2, by_vector + by_bias

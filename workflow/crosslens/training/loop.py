@@ -25,7 +25,7 @@ from crosslens.training import bottom, checkpoint, cpu, edit, optimiser, paralle
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import phase_batches
 from crosslens.training.bottom import Bottom
-from crosslens.training.checkpoint import Checkpoint, Kept, Position
+from crosslens.training.checkpoint import Checkpoint, CheckpointFile, Position
 from crosslens.training.features import Features
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.model import EncoderWithHeads, Layer, Trained
@@ -98,7 +98,7 @@ class Loop:
         """
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
-        resumed = checkpoint.load(self.kept) if self.kept else None
+        resumed = checkpoint.load(self.checkpoint_file) if self.checkpoint_file else None
         resumed = None if parallel.agreed(resumed is None, self.device) else resumed  # all processes resume, or none
         for number in range(resumed.position.stage if resumed else 0, len(self.recipe.stages)):
             with signals.held():
@@ -136,7 +136,7 @@ class Loop:
 
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
         """Initialise heads and score the initial weights, which may remain the best; or restore a checkpoint."""
-        self.cached = not stage.trains_encoder() and not self.recipe.encoder_dropout_when_frozen
+        self.cached = self.recipe.keeps_states(stage)
         self.cached &= self._fits([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
         if stage.trains_encoder():
             self.features.clear()
@@ -346,19 +346,19 @@ class Loop:
         """Write a checkpoint if one is due. Raises Stopped, whose handler writes one, after a signal to any of the processes."""
         if parallel.agreed(signals.asked() is not None, self.device):
             raise signals.Stopped(signals.asked() or signal.SIGTERM)
-        if self.kept and self.kept.due:
+        if self.checkpoint_file and self.checkpoint_file.due:
             self._save()
 
     def _save(self, *, moments: bool = True) -> None:
-        if self.kept and parallel.rank() == 0:
+        if self.checkpoint_file and parallel.rank() == 0:
             weights = self.model.weights(with_encoder=self.recipe.trains_encoder())
             state = self.optimiser.state_dict() | ({} if moments else {"state": {}})
-            checkpoint.save(self.kept, self.position, weights, self.best, state, self.scaler.state_dict())
+            checkpoint.save(self.checkpoint_file, self.position, weights, self.best, state, self.scaler.state_dict())
 
     @cached_property
-    def kept(self) -> Kept | None:
+    def checkpoint_file(self) -> CheckpointFile | None:
         """Its checkpoint, where one is asked for."""
-        return Kept(self.checkpoints, self.key, self.log, self.checkpoint_seconds) if self.checkpoints else None
+        return CheckpointFile(self.checkpoints, self.key, self.log, self.checkpoint_seconds) if self.checkpoints else None
 
     @cached_property
     def key(self) -> str:

@@ -177,8 +177,8 @@ def run(
     if recipe.static:
         data_texts = texts[recipe.static.data]
         key = checkpoint.digest([recipe.static.model_dump(mode="json"), seed, list(version)], [data_texts], starts.state_dict())
-        checkpoints = checkpoint.Kept(folder / CHECKPOINT, key, log)
-        trained = _static(recipe.static, data_texts, starts, seed=seed, threads=threads, log=log, kept=checkpoints)
+        checkpoint_file = checkpoint.CheckpointFile(folder / CHECKPOINT, key, log)
+        trained = _static(recipe.static, data_texts, starts, seed=seed, threads=threads, log=log, checkpoint_file=checkpoint_file)
     else:
         masks = any(isinstance(head, LanguageModelHead) for head in recipe.heads.values())
         loop = Loop(

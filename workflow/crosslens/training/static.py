@@ -9,7 +9,7 @@ import torch
 from crosslens.config.static import GloVe, Word2Vec
 from crosslens.encoding.texts import Texts
 from crosslens.training import cooccurrence, glove
-from crosslens.training.checkpoint import Kept
+from crosslens.training.checkpoint import CheckpointFile
 
 
 def train(
@@ -21,17 +21,18 @@ def train(
     seed: int,
     threads: int,
     log: Logger,
-    kept: Kept | None = None,
+    checkpoint_file: CheckpointFile | None = None,
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Vectors (vocabulary, size), float32, zeros for pieces that the texts do not have, and a row of the history an epoch.
+    """Return vectors (vocabulary, size), float32, zeros for pieces that the texts lack, and a row of the history an epoch.
 
-    kept: the checkpoint that a training goes on from. Raises DataError where the texts are too short to learn from.
+    checkpoint_file: from which a stopped training goes on; None: there are no checkpoints. Raises DataError where the texts are
+    too short to learn from.
     """
     torch.set_num_threads(threads)
     if isinstance(settings, Word2Vec):
         from crosslens.training import word2vec  # gensim takes a second, for which no other training has to wait
 
-        return word2vec.train(settings, texts, vocabulary, size, seed=seed, log=log, kept=kept)
+        return word2vec.train(settings, texts, vocabulary, size, seed=seed, log=log, checkpoint_file=checkpoint_file)
     pairs = cooccurrence.count(texts, vocabulary, settings.window, log)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return glove.train(settings, pairs, vocabulary, size, seed=seed, device=device, log=log, kept=kept)
+    return glove.train(settings, pairs, vocabulary, size, seed=seed, device=device, log=log, checkpoint_file=checkpoint_file)

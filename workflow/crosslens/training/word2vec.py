@@ -16,24 +16,31 @@ from crosslens.numerics.streams import stream
 from crosslens.runs import signals
 from crosslens.runs.errors import DataError
 from crosslens.runs.progress import Progress
-from crosslens.training.checkpoint import Kept
+from crosslens.training.checkpoint import CheckpointFile
 
 LONGEST = 10_000  # pieces of a sentence that gensim reads (gensim.models.word2vec.MAX_WORDS_IN_BATCH)
 
 
 def train(
-    settings: Word2Vec, texts: Texts, vocabulary: int, size: int, *, seed: int, log: Logger, kept: Kept | None = None
+    settings: Word2Vec,
+    texts: Texts,
+    vocabulary: int,
+    size: int,
+    *,
+    seed: int,
+    log: Logger,
+    checkpoint_file: CheckpointFile | None = None,
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Vectors (vocabulary, size), float32, and of each epoch the loss of a piece and pieces a second.
+    """Return vectors (vocabulary, size), float32, and for each epoch the loss of a piece and pieces a second.
 
     Special pieces at the ends of texts are left out; texts come in another order in each epoch. A piece that occurs less than
-    minimum_count times has zeros. Two runs with one worker are equal, bit for bit. kept: where a training that is stopped goes on
-    from, after its last whole epoch. Raises DataError where no piece is left.
+    minimum_count times has zeros. Two runs with one worker are equal, bit for bit. checkpoint_file: from which a stopped
+    training goes on after its last whole epoch. Raises DataError where no piece is left.
     """
     chosen = Sentences(texts, seed)
     pieces = len(texts.pieces) - 2 * len(texts)
     with Progress(settings.epochs * pieces, "pieces", log) as progress:
-        history = History(pieces, log, kept)
+        history = History(pieces, log, checkpoint_file)
         model = Counting(
             vector_size=size, window=settings.window, min_count=settings.minimum_count, sg=1, hs=0, negative=settings.negatives,
             sample=settings.sample, alpha=settings.rate, workers=settings.workers, seed=stream(seed, "word2vec") % (1 << 32),
@@ -43,8 +50,8 @@ def train(
         if not len(model.wv):
             raise DataError(f"Word2Vec: expected pieces that occur {settings.minimum_count} times, found none: add text")
         model.progress = progress
-        if kept and (found := kept.read()):
-            history.rows, state = found
+        if checkpoint_file and (counts := checkpoint_file.read()):
+            history.rows, state = counts
             model.restore(state, len(history.rows))
             chosen.passes += model.before
             progress.advance(model.before * pieces)
@@ -97,8 +104,8 @@ class Counting(Gensim):  # type: ignore[misc]
         self.epoch = cur_epoch + 1
         if self.epoch <= self.before:
             return 0, 0, 0
-        found: tuple[int, int, int] = super()._train_epoch(*arguments, cur_epoch=cur_epoch, **options)
-        return found
+        counts: tuple[int, int, int] = super()._train_epoch(*arguments, cur_epoch=cur_epoch, **options)
+        return counts
 
     def _do_train_job(self, sentences: list[list[str]], alpha: float, inits: Any) -> tuple[int, int]:
         self.running_training_loss = 0.0
@@ -111,9 +118,9 @@ class Counting(Gensim):  # type: ignore[misc]
 class History(CallbackAny2Vec):  # type: ignore[misc]
     """A row an epoch."""
 
-    def __init__(self, pieces: int, log: Logger, kept: Kept | None) -> None:
+    def __init__(self, pieces: int, log: Logger, checkpoint_file: CheckpointFile | None) -> None:
         """pieces: of all texts."""
-        self.pieces, self.log, self.kept = pieces, log, kept
+        self.pieces, self.log, self.checkpoint_file = pieces, log, checkpoint_file
         self.rows: list[dict[str, Any]] = []
 
     def on_epoch_begin(self, model: Counting) -> None:
@@ -127,6 +134,6 @@ class History(CallbackAny2Vec):  # type: ignore[misc]
         mean, speed = model.loss / self.pieces, self.pieces / (perf_counter() - self.began)
         self.rows.append({"epoch": len(self.rows) + 1, "loss": mean, "pieces": self.pieces, "pieces_per_second": round(speed)})
         self.log.info("epoch %d: loss %.4f a piece, %.0f pieces a second", len(self.rows), mean, speed)
-        if self.kept:
+        if self.checkpoint_file:
             with signals.held():
-                self.kept.write(self.rows, model.state())
+                self.checkpoint_file.write(self.rows, model.state())

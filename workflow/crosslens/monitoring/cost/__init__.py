@@ -1,1 +1,1 @@
-"""What a run will take, before it starts: `make cost`, or python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME]."""
+"""Cost of a run, before it starts: `make cost`, or python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME]."""

@@ -1,4 +1,4 @@
-"""Print what a run will take.
+"""Print the cost of a run.
 
 python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [--card NAME] [options of snakemake]
 """
@@ -23,24 +23,24 @@ ASSUMED = "a100"  # card of a cluster, where none is named: its login node says 
 
 
 def spent(seconds: list[float]) -> str:
-    """Likely time, and between which it lies: 17 h (5.5 to 50)."""
+    """Likely time, and the range in which it lies: 17 h (5.5 to 50)."""
     if not seconds[1]:
         return ""
     unit, size = ("h", 3600) if seconds[1] >= 3600 else ("min", 60)
-    low, likely, high = (f"{each / size:,.0f}" if each >= 10 * size else f"{each / size:.2g}" for each in seconds)
+    low, likely, high = (f"{time / size:,.0f}" if time >= 10 * size else f"{time / size:.2g}" for time in seconds)
     return f"{likely} {unit} ({low} to {high})"
 
 
 def table(bill: Bill, machine: str) -> Table:
-    """A line a rule, and all together."""
-    shown = Table("rule", title=f"What would run, and what it takes on {machine}", title_justify="left")
+    """Table with a row for each rule, and one for all."""
+    bill_table = Table("rule", title=f"What would run, and what it takes on {machine}", title_justify="left")
     for column in ("jobs", "trainings", "with an encoder", "the longest", "others", "memory", "disk"):
-        shown.add_column(column, justify="right")
+        bill_table.add_column(column, justify="right")
     for line in [*bill.lines, bill.total]:
         if line is bill.total:
-            shown.add_section()
-        shown.add_row(line.rule, *_cells(line))
-    return shown
+            bill_table.add_section()
+        bill_table.add_row(line.rule, *_cells(line))
+    return bill_table
 
 
 def _cells(line: Line) -> list[str]:
@@ -55,24 +55,24 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="crosslens.monitoring.cost", description=__doc__)
     parser.add_argument("--profile")
     parser.add_argument("--card", help=f"a GPU: {', '.join(Card.PEAKS)}; otherwise this machine is measured, for a minute")
-    known, options = parser.parse_known_args(arguments)
-    profile = Path(known.profile or "profiles/default", "config.yaml")
+    named_options, options = parser.parse_known_args(arguments)
+    profile = Path(named_options.profile or "profiles/default", "config.yaml")
     cluster = profile.is_file() and "executor" in read_yaml(profile)
     try:
         # As many cores as here: with fewer than a job's threads Snakemake would plan, and the probe measure, fewer threads.
-        where = ["--profile", known.profile] if known.profile else ["--cores", str(os.cpu_count() or 1)]
+        where = ["--profile", named_options.profile] if named_options.profile else ["--cores", str(os.cpu_count() or 1)]
         config, jobs = plan([*where, *options])
         if not jobs:
             print("cost: everything is built; nothing would run")
             return
         console = Console(width=None if sys.stdout.isatty() else 140)
-        card = known.card or (ASSUMED if cluster else None)
+        card = named_options.card or (ASSUMED if cluster else None)
         bill = Biller(config, speed(card), load()).bill(jobs)
     except DataError as error:
         sys.exit(f"cost: {error}")
     console.print(table(bill, card or "this machine"))
     assumptions = list(bill.assumptions)
-    if card and not known.card:
+    if card and not named_options.card:
         assumptions.insert(0, f"Card: none was named, so {ASSUMED} is assumed; CARD=h100 (or --card) names another.")
     if bill.total.checkpoint:
         weights, checkpoint = (readable(int(size)) for size in (bill.total.weights, bill.total.checkpoint))

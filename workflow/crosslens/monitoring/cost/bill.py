@@ -1,4 +1,4 @@
-"""The bill: what the jobs of a plan take, rule by rule."""
+"""The bill: the cost of the jobs of a plan, rule by rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from crosslens.config.whole import Config
 from crosslens.monitoring.cost import work
 from crosslens.monitoring.cost.sizes import SHAPES, Shape, Size, Sizes
 from crosslens.monitoring.cost.speed import Speed
-from crosslens.monitoring.cost.work import Way, Work
+from crosslens.monitoring.cost.work import Setup, Work
 from crosslens.monitoring.plan import Job
 from crosslens.papers import papers
 from crosslens.recipes import Data, Recipe
@@ -29,7 +29,7 @@ UNCOUNTED = 1.5  # of sizes that are estimated
 
 @dataclass
 class Line:
-    """What the jobs of a rule take. Seconds: least, likely, most; encoders: of jobs that ask for GPUs, times those held."""
+    """Cost of the jobs of a rule. Seconds: least, likely, most; encoders: of jobs that ask for GPUs, times those held."""
 
     rule: str
     jobs: int = 0
@@ -43,31 +43,31 @@ class Line:
     weights: float = 0.0  # of these, of trained models
     checkpoint: float = 0.0  # bytes, the largest: weights, the best ones and two moments of each
 
-    def add(self, other: "Line") -> None:
-        """Sum up."""
-        self.jobs, self.trainings = self.jobs + other.jobs, self.trainings + other.trainings
-        self.encoders = [a + b for a, b in zip(self.encoders, other.encoders, strict=True)]
-        self.others = [a + b for a, b in zip(self.others, other.others, strict=True)]
-        self.longest, self.memory = max(self.longest, other.longest), max(self.memory, other.memory)
-        self.disk, self.weights = self.disk + other.disk, self.weights + other.weights
-        self.over += other.over
-        self.checkpoint = max(self.checkpoint, other.checkpoint)
+    def add(self, line: "Line") -> None:
+        """Add the cost of other jobs."""
+        self.jobs, self.trainings = self.jobs + line.jobs, self.trainings + line.trainings
+        self.encoders = [a + b for a, b in zip(self.encoders, line.encoders, strict=True)]
+        self.others = [a + b for a, b in zip(self.others, line.others, strict=True)]
+        self.longest, self.memory = max(self.longest, line.longest), max(self.memory, line.memory)
+        self.disk, self.weights = self.disk + line.disk, self.weights + line.weights
+        self.over += line.over
+        self.checkpoint = max(self.checkpoint, line.checkpoint)
 
 
 @dataclass(frozen=True)
 class Bill:
-    """Lines by rule, the sum of all, and what was assumed, in sentences."""
+    """Lines by rule, the sum of all, and the assumptions, in sentences."""
 
     lines: Sequence[Line]
     total: Line
     assumptions: Sequence[str]
 
 
-def way(recipe: Recipe, threads: int, gpus: int = 1) -> Way:
-    """How a recipe computes, its parts on these GPUs."""
+def setup(recipe: Recipe, threads: int, gpus: int = 1) -> Setup:
+    """Setup of a recipe's training, its parts on these GPUs."""
     # As crosslens.training.parallel.processes, which imports torch.
     sharing = max(number for number in range(1, gpus + 1) if recipe.parts % number == 0)
-    return Way(recipe.precision, threads, sharing, recipe.encoder_dropout)
+    return Setup(recipe.precision, threads, sharing, recipe.encoder_dropout)
 
 
 class Biller:
@@ -80,7 +80,7 @@ class Biller:
         self.estimated = False  # whether any size is
 
     def bill(self, jobs: Sequence[Job]) -> Bill:
-        """Of all jobs."""
+        """Bill of all jobs."""
         lines: dict[str, Line] = {}
         for job in jobs:
             lines.setdefault(job.rule, Line(job.rule)).add(self.line(job))
@@ -88,23 +88,23 @@ class Biller:
         for line in lines.values():
             total.add(line)
         ordered = sorted(lines.values(), key=lambda line: (-line.encoders[1], -line.others[1]))
-        said = self._assumptions()
+        sentences = self._assumptions()
         if total.over:
             rules = ", ".join(f"{line.over} of {line.rule}" for line in ordered if line.over)
-            said.append(
+            sentences.append(
                 f"Time limits: {rules} likely take longer than they ask for. Trainings go on where they were cut; for "
                 "others raise it, as in --set-resources tokens:runtime=600 (minutes)."
             )
-        return Bill(ordered, total, said)
+        return Bill(ordered, total, sentences)
 
     def line(self, job: Job) -> Line:
-        """Of a job."""
+        """Cost of a job."""
         line = Line(job.rule, 1, memory=job.asked.get("mem_mb", 0))
         if job.rule in START:
             computed, spread = self._encoder_job(job, line)
             likely = START[job.rule] + computed
-            held = self._held(job)
-            line.encoders = [seconds * held for seconds in (likely / spread, likely, likely * spread)]
+            gpus = self._held(job)
+            line.encoders = [seconds * gpus for seconds in (likely / spread, likely, likely * spread)]
         else:
             likely = self._other_job(job, line)
             line.others = [likely / GUESS, likely, likely * GUESS]
@@ -117,33 +117,33 @@ class Biller:
         return self.speed.gpus(job.asked.get("gpu", 1))
 
     def _encoder_job(self, job: Job, line: Line) -> tuple[float, float]:
-        """Seconds, and the factor that they are uncertain by; what is stored goes into the line."""
+        """Seconds, and the factor that they are uncertain by; the sizes of stored files go into the line."""
         name = job.wildcards["recipe"]
         recipes = self.studies.trials[name][1] if name in self.studies.trials else [self.studies.recipe(name)[1]]
         shape = self.sizes.shape(recipes[0].encoder)
         if job.rule.startswith("train"):
             line.trainings = len(recipes)
-            found, shared = [], set[Data]()
-            for recipe in recipes:
-                computed = None if recipe.trains_encoder() else shared
-                found.append((recipe, work.of(recipe, shape, lambda data, at=recipe: self._size(data, at), computed)))  # type: ignore[misc]
             line.weights = sum(_weights(recipe, shape) for recipe in recipes)
             line.checkpoint = 16.0 * shape.parameters * any(recipe.trains_encoder() for recipe in recipes)
-            line.disk = line.weights + sum(done.words * PREDICTED for _, done in found)
-            seconds = sum(self.speed.seconds(done, shape, way(recipe, job.threads, self._held(job))) for recipe, done in found)
-            return seconds, self._spread(all(done.counted for _, done in found))
+            line.disk, seconds, all_counted, shared = line.weights, 0.0, True, set[Data]()
+            for recipe in recipes:
+                done = self._training(recipe, shape, None if recipe.trains_encoder() else shared)
+                line.disk += done.words * PREDICTED
+                seconds += self.speed.seconds(done, shape, setup(recipe, job.threads, self._held(job)))
+                all_counted &= done.counted
+            return seconds, self._spread(all_counted)
         done, spread = (self._states if job.rule == "states" else self._measured)(job, recipes[0], shape, line)
-        return self.speed.seconds(done, shape, Way(self.config.states.precision, job.threads)), spread
+        return self.speed.seconds(done, shape, Setup(self.config.states.precision, job.threads)), spread
 
-    def _size(self, data: Data, recipe: Recipe) -> Size:
-        return self.sizes.known(data, recipe.encoder, recipe.reading)
+    def _training(self, recipe: Recipe, shape: Shape, computed: set[Data] | None) -> Work:
+        return work.of(recipe, shape, lambda data: self.sizes.of(data, recipe.encoder, recipe.reading), computed)
 
-    def _spread(self, counted: bool) -> float:
-        self.estimated |= not counted
-        return self.speed.factor * (1 if counted else UNCOUNTED)
+    def _spread(self, is_counted: bool) -> float:
+        self.estimated |= not is_counted
+        return self.speed.factor * (1 if is_counted else UNCOUNTED)
 
     def _states(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
-        """Passes over the texts that were drawn from, and the states of what was drawn."""
+        """Passes over the texts that words are drawn from; the size of their states goes into the line."""
         draws = self.studies.draws[str(self.studies.drawn(recipe.name))]
         done, numbers = Work(), 0.0
         for corpus, draw in draws.corpora.items():
@@ -152,19 +152,19 @@ class Biller:
                     size = self.sizes.tokens(draws.encoder, draws.reading, corpus, language, split)
                     units = size.words if draws.unit == "word" else size.texts
                     sampled = split == draw.sample_split
-                    asked = draw.random_words.get(split, 0) + (draw.sample_per_language or 0) * sampled
-                    asked += (draw.sample_per_label or 0) * len(draws.labels) * sampled
-                    drawn = size.texts if draw.means else min(asked, units)
-                    texts = min(size.texts, drawn)
+                    requested = draw.random_words.get(split, 0) + (draw.sample_per_language or 0) * sampled
+                    requested += (draw.sample_per_label or 0) * len(draws.labels) * sampled
+                    number_drawn = size.texts if draw.means else min(requested, units)
+                    texts = min(size.texts, number_drawn)
                     layers = shape.layers + 1 if draw.means or draw.all_layers else 1 + len(self.config.states.layers)
                     done.passed += texts * size.length * shape.products(size.length)
                     done.counted &= size.counted
-                    numbers += drawn * layers * shape.hidden
+                    numbers += number_drawn * layers * shape.hidden
         line.disk = numbers * (2 if self.config.states.stored == "float16" else 4)
         return done, self._spread(done.counted)
 
     def _measured(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
-        """Passes over what a measure reads; over pairs again for each weight that it tries."""
+        """Passes over the texts that a measure reads; over pairs again for each weight that it tries."""
         settings = self.studies.settings(job.wildcards["kind"], recipe.name)
         done = Work()
         for corpus, reading in settings.get("corpora", {}).items():
@@ -179,7 +179,7 @@ class Biller:
         return done, self._spread(False) * GUESS / UNCOUNTED
 
     def _other_job(self, job: Job, line: Line) -> float:
-        """Seconds; what is stored goes into the line."""
+        """Seconds; the sizes of stored files go into the line."""
         likely, at = OTHERS.get(job.rule, OTHER), job.wildcards
         line.disk = 2e5
         if job.rule == "tokens":
@@ -203,25 +203,27 @@ class Biller:
         return likely
 
     def _fetched(self, source: str, path: str) -> float:
-        known = self.sources[source].bytes_of(path) if source in self.sources else None
-        if known is None and path.endswith("model.safetensors"):
+        size = self.sources[source].bytes_of(path) if source in self.sources else None
+        if size is None and path.endswith("model.safetensors"):
             identity = next((name for name in SHAPES if name in path), None)
-            known = 4 * Shape(*SHAPES[identity]).parameters if identity else None
-        self.unknown += known is None
-        return float(known or 0)
+            size = 4 * Shape(*SHAPES[identity]).parameters if identity else None
+        self.unknown += size is None
+        return float(size or 0)
 
     def _assumptions(self) -> list[str]:
-        said = [f"Speed: {self.speed.about}. True hours lie between the likely ones over {self.speed.factor:g} and times that."]
+        sentences = [
+            f"Speed: {self.speed.about}. True hours lie between the likely ones over {self.speed.factor:g} and times that."
+        ]
         if self.estimated:
-            said.append(
+            sentences.append(
                 f"Sizes: some texts are not tokenised yet. Theirs are estimated from the configuration and published sizes, "
                 f"which widens the range {UNCOUNTED:g} times. Ask again once tokens are built."
             )
-        said.append(
+        sentences.append(
             f"Other jobs (no encoder runs) are guesses, true within {GUESS:g} times. Downloads are not timed"
             + (f", and {self.unknown} files of unknown size are not in the sum." if self.unknown else ".")
         )
-        return said
+        return sentences
 
 
 def _weights(recipe: Recipe, shape: Shape) -> float:

@@ -11,7 +11,7 @@ from transformers import BertConfig, BertModel
 from crosslens.config.heads import TASK, LinearHead
 from crosslens.encoding.texts import Texts
 from crosslens.monitoring.cost.sizes import Shape
-from crosslens.monitoring.cost.work import Way
+from crosslens.monitoring.cost.work import Setup
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.training.checkpoint import Position
 from crosslens.training.loop import Loop
@@ -25,12 +25,12 @@ class _Enough(Exception):
     pass
 
 
-def probe(shape: Shape, way: Way, batch: int, length: int) -> dict[str, float]:
+def probe(shape: Shape, setup: Setup, batch: int, length: int) -> dict[str, float]:
     """FLOPs a second of steps that update the encoder, and of passes; pieces: of the batch."""
     before = torch.get_num_threads()
-    torch.set_num_threads(way.threads)
+    torch.set_num_threads(setup.threads)
     try:
-        return _probe(shape, way, batch, length, _clock(way.threads))
+        return _probe(shape, setup, batch, length, _clock(setup.threads))
     finally:
         torch.set_num_threads(before)
 
@@ -47,14 +47,14 @@ def _clock(threads: int) -> Callable[[], float]:
     return synchronised
 
 
-def _probe(shape: Shape, way: Way, batch: int, length: int, clock: Callable[[], float]) -> dict[str, float]:
+def _probe(shape: Shape, setup: Setup, batch: int, length: int, clock: Callable[[], float]) -> dict[str, float]:
     heads = max(number for number in range(1, max(1, shape.hidden // 64) + 1) if shape.hidden % number == 0)
     config = BertConfig(
         vocab_size=max(shape.vocabulary, 200), hidden_size=shape.hidden, num_hidden_layers=shape.layers,
         num_attention_heads=heads, intermediate_size=shape.inner,
     )  # fmt: skip
     texts = _texts(64 * batch, length, config.vocab_size)
-    recipe = _recipe(batch, way)
+    recipe = _recipe(batch, setup)
     train, held_out = recipe.data()
     stamps: list[tuple[float, int]] = []
 
@@ -75,13 +75,13 @@ def _probe(shape: Shape, way: Way, batch: int, length: int, clock: Callable[[], 
     (start, first), (end, last) = stamps[0], stamps[-1]
     products = shape.products(float(length))
     trained = 3 * (last - first) * products / max(end - start, 1e-6)
-    read, passed, began = 0, 0.0, clock()
+    pieces, passed, began = 0, 0.0, clock()
     chosen = np.arange(max(8, min(256, 4096 // length)))
     loop.texts = {**loop.texts, held_out: texts.take(chosen[: len(texts)])}
     while passed < SECONDS / 2:
         loop.predict(held_out, TASK)
-        read, passed = read + len(loop.texts[held_out].pieces), clock() - began
-    return {"trained": trained, "passed": read * products / passed, "pieces": float(batch * length)}
+        pieces, passed = pieces + len(loop.texts[held_out].pieces), clock() - began
+    return {"trained": trained, "passed": pieces * products / passed, "pieces": float(batch * length)}
 
 
 def _texts(count: int, length: int, vocabulary: int) -> Texts:
@@ -102,7 +102,7 @@ def _texts(count: int, length: int, vocabulary: int) -> Texts:
     )  # fmt: skip
 
 
-def _recipe(batch: int, way: Way) -> Recipe:
+def _recipe(batch: int, setup: Setup) -> Recipe:
     """Fine-tuning of the encoder and a tagger."""
     data = Data(corpus="probe", split="train", languages=("xx",))
     held_out = data.model_copy(update={"split": "validation"})
@@ -114,7 +114,7 @@ def _recipe(batch: int, way: Way) -> Recipe:
     return Recipe.model_validate(
         {
             "name": "probe", "encoder": "probe", "reading": "probe", "heads": {TASK: head}, "stages": (stage,), "scores": (),
-            "init_sd": 0.02, "dropout": 0.1, "clip": 1.0, "length_pools": True, "precision": way.precision,
-            "encoder_dropout": way.dropout,
+            "init_sd": 0.02, "dropout": 0.1, "clip": 1.0, "length_pools": True, "precision": setup.precision,
+            "encoder_dropout": setup.dropout,
         }
     )  # fmt: skip

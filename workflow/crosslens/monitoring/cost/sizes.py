@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from crosslens.config.corpora import OfficialCorpus, ParagraphCorpus
@@ -42,7 +42,7 @@ PLACES = {"train": 0, "validation": 1, "dev": 1, "test": 2}
 
 @dataclass(frozen=True)
 class Shape:
-    """Of an encoder."""
+    """Shape of an encoder."""
 
     layers: int
     hidden: int
@@ -51,7 +51,7 @@ class Shape:
 
     @property
     def parameters(self) -> int:
-        """Of the blocks, the word embeddings and the positions."""
+        """Number of parameters of the blocks, the word embeddings and the positions."""
         return self.layers * (4 * self.hidden**2 + 2 * self.hidden * self.inner) + (self.vocabulary + 512) * self.hidden
 
     def products(self, length: float) -> float:
@@ -61,7 +61,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Size:
-    """Of some texts. counted: whether all of it is known."""
+    """Size of some texts. counted: whether all of it is counted, not estimated."""
 
     texts: float = 0
     pieces: float = 0
@@ -74,32 +74,33 @@ class Size:
         return self.pieces / self.texts if self.texts else 1.0
 
     def times(self, factor: float) -> "Size":
-        """A share of the texts, or several times all."""
+        """Size of a share of the texts, or of several times all."""
         return Size(self.texts * factor, self.pieces * factor, self.words * factor, self.counted)
 
     @classmethod
     def total(cls, parts: Iterable["Size"]) -> "Size":
-        """All together."""
-        found = list(parts)
-        sums = {name: sum(getattr(part, name) for part in found) for name in ("texts", "pieces", "words")}
-        return cls(**sums, counted=all(part.counted for part in found))
+        """Sum of sizes."""
+        sizes = list(parts)
+        sums = {name: sum(getattr(part, name) for part in sizes) for name in ("texts", "pieces", "words")}
+        return cls(**sums, counted=all(part.counted for part in sizes))
 
 
 class Sizes:
-    """Of the texts and encoders of a configuration."""
+    """Sizes of the texts and encoders of a configuration."""
 
     def __init__(self, config: Config, root: Path = Path()) -> None:
         self.config, self.results = config, root / config.results
+        self.of = cache(self._of)
 
     def tokens(self, encoder: str, reading: str, corpus: str, language: str, split: str) -> Size:
-        """Of a file of tokens."""
+        """Size of a file of tokens."""
         shared = self.config.encoders[encoder].shares() or encoder
         return _tokens(self.results / f"tokens/{shared}/{reading}/{corpus}/{language}.{split}.parquet") or self._estimate(
             corpus, language, split, reading
         )
 
-    def of(self, data: Data, encoder: str, reading: str) -> Size:
-        """Of a Data of a recipe with an encoder and a reading."""
+    def _of(self, data: Data, encoder: str, reading: str) -> Size:
+        """Size of a Data of a recipe with an encoder and a reading."""
         parts = {language: self.tokens(encoder, reading, data.corpus, language, data.split) for language in data.languages}
         if data.capped_by:
             most = parts[data.capped_by].texts / len(parts)
@@ -116,23 +117,23 @@ class Sizes:
 
     def rows(self, corpus: str, language: str, split: str) -> tuple[float, bool]:
         """Texts of a corpus before they are tokenised, and whether they were counted."""
-        configured, stored = self.config.corpora[corpus], self._rows(corpus, language)
-        if split in stored:
-            return stored[split], True
+        configured, rows_by_split = self.config.corpora[corpus], self._rows(corpus, language)
+        if split in rows_by_split:
+            return rows_by_split[split], True
         if isinstance(configured, ParagraphCorpus):
             parts = apportion(configured.paragraphs, configured.shares)
             return next((number for part, number in parts.items() if part == split), 0), False
         if not isinstance(configured, OfficialCorpus):
             return 0.0, False
         shared = split == "validation" and not configured.files_of(language, "validation")
-        known = (
+        counts = (
             self._generated(configured.kind) if configured.source == "phrasebook" else TEXTS.get(corpus, TEXTS[configured.kind])
         )
-        texts = float(known[PLACES["train" if shared else split]])
-        texts = stored.get("train", texts) if shared else texts
+        texts = float(counts[PLACES["train" if shared else split]])
+        texts = rows_by_split.get("train", texts) if shared else texts
         if (limit := configured.limits.get("train" if shared else split)) is not None:  # type: ignore[call-overload]
             texts = min(texts, limit)
-        return texts * (configured.validation_share if shared else 1.0), shared and "train" in stored
+        return texts * (configured.validation_share if shared else 1.0), shared and "train" in rows_by_split
 
     def _generated(self, kind: str) -> tuple[int, int, int]:
         """Texts a language of the phrasebook: train, dev, test."""
@@ -149,23 +150,23 @@ class Sizes:
 
     def _estimate(self, corpus: str, language: str, split: str, reading: str) -> Size:
         texts, _ = self.rows(corpus, language, split)
-        read, kind = self.config.readings[reading].of(split), self.config.corpora[corpus].kind
+        rule, kind = self.config.readings[reading].of(split), self.config.corpora[corpus].kind
         factor = PHRASEBOOK if self.config.corpora[corpus].source == "phrasebook" else 1.0
-        length = min(read.maximum, PIECES[kind] * factor)
-        if read.each_sentence:
-            texts, length = texts * SENTENCES, min(read.maximum, SENTENCE * factor)
-        elif read.sentences and kind in ("documents", "paragraphs"):
-            length = min(read.maximum, 2 * SENTENCE * factor)
+        length = min(rule.maximum, PIECES[kind] * factor)
+        if rule.each_sentence:
+            texts, length = texts * SENTENCES, min(rule.maximum, SENTENCE * factor)
+        elif rule.sentences and kind in ("documents", "paragraphs"):
+            length = min(rule.maximum, 2 * SENTENCE * factor)
         return Size(texts, texts * length, texts * length * WORDS, False)
 
     def shape(self, encoder: str) -> Shape:
-        """Of an encoder: as its folder says where there is one, else as configured or published."""
+        """Shape of an encoder: as its folder says where there is one, else as configured or published."""
         configured = self.config.encoders[encoder]
         for folder in ("encoders", "tokenizers"):
             file = self.results / folder / encoder / "config.json"
-            if file.is_file() and "hidden_size" in (known := json.loads(file.read_text("utf-8"))):
+            if file.is_file() and "hidden_size" in (settings := json.loads(file.read_text("utf-8"))):
                 names = ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
-                return Shape(*(int(known.get(name) or 0) for name in names))
+                return Shape(*(int(settings.get(name) or 0) for name in names))
         if configured.source == "random":
             vocabulary = self.shape(configured.tokenizer).vocabulary if configured.tokenizer else configured.vocabulary
             return Shape(configured.layers, configured.hidden, 4 * configured.hidden, vocabulary)
@@ -174,18 +175,6 @@ class Sizes:
             generated = all(self.config.corpora[corpus].source == "phrasebook" for corpus in configured.corpora)
             vocabulary = min(vocabulary, TRIMMED[generated])
         return Shape(layers, hidden, inner, vocabulary)
-
-    @cached_property
-    def by_data(self) -> dict[tuple[Data, str, str], Size]:
-        """What `of` has found."""
-        return {}
-
-    def known(self, data: Data, encoder: str, reading: str) -> Size:
-        """`of`, each once."""
-        key = (data, encoder, reading)
-        if key not in self.by_data:
-            self.by_data[key] = self.of(*key)
-        return self.by_data[key]
 
 
 @cache

@@ -1,4 +1,8 @@
-"""How fast encoders run: measured on this machine by a short probe with random weights, or worked out for a named card."""
+"""Speed of encoders: measured on this machine by a short probe with random weights, or worked out for a named card.
+
+A card and this machine have in common: `factor`, true times lie between the likely ones over it and times it; `about`, a
+sentence; `gpus`, how many a job holds that requests some; `seconds` of the work of a training, or of passes alone.
+"""
 
 import json
 import platform
@@ -7,10 +11,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from crosslens.monitoring.cost.sizes import Shape
-from crosslens.monitoring.cost.work import Batch, Way, Work
+from crosslens.monitoring.cost.work import Batch, Setup, Work
 from crosslens.runs.errors import DataError
 
 BEGIN = 1.7  # seconds to read texts and weights, and to write what is left
@@ -20,27 +23,11 @@ STATIC = 6e7  # numbers of vectors a second of a static embedding: pieces times 
 MINUTE = 60.0  # a probe's seconds in all; further kinds of batches then take the rate of the nearest one
 
 
-class Speed(Protocol):
-    """Seconds of what trainings compute. factor: the true ones are between them over it and them times it; about: in words."""
-
-    factor: float
-
-    @property
-    def about(self) -> str:
-        """In words."""
-
-    def gpus(self, asked: int) -> int:
-        """How many a job holds that asks for some."""
-
-    def seconds(self, work: Work, shape: Shape, way: Way) -> float:
-        """Of a training's work, or of passes alone."""
-
-
 @dataclass
 class Card:
     """A GPU by name. A step takes its FLOPs over the peak times the utilisation, and at least its launches.
 
-    Nothing of it was measured here. peaks: dense FLOPs a second, as its data sheet has them; float32 without tensor cores.
+    Nothing was measured on it. PEAKS: dense FLOPs a second of data sheets; float32 without tensor cores.
     """
 
     name: str
@@ -64,7 +51,7 @@ class Card:
 
     @property
     def about(self) -> str:
-        """In words."""
+        """Sentence on the card, or the machine, for the bill."""
         full, tensor, half = (f"{share:.0%}" for share in self.UTILISATION)
         return (
             f"{self.name}: of the data sheet's peak {full} are assumed to be reached in float32, {tensor} in tf32, {half} in "
@@ -72,93 +59,96 @@ class Card:
         )
 
     def rate(self, precision: str) -> float:
-        """FLOPs a second."""
+        """Reached FLOPs a second."""
         slow = self.name in self.FLOAT32 and precision in ("auto", "bfloat16")
         place = self.PRECISIONS["float32" if slow else precision]
         return self.PEAKS[self.name][place] * self.UTILISATION[place]
 
-    def gpus(self, asked: int) -> int:
-        """As many as it asks for, since jobs are priced for such cards; one at least."""
-        return max(1, asked)
+    def gpus(self, requested: int) -> int:
+        """Number of GPUs that a job holds, at least one: as many as it requests, since jobs are priced for such cards."""
+        return max(1, requested)
 
-    def seconds(self, work: Work, shape: Shape, way: Way) -> float:
-        """Of a training's work."""
-        launched, passed = (each * shape.layers for each in self.BLOCK)
-        rate = self.rate(way.precision) * way.gpus
+    def seconds(self, work: Work, shape: Shape, setup: Setup) -> float:
+        """Seconds of a training's work."""
+        launched, passed = (share * shape.layers for share in self.BLOCK)
+        rate = self.rate(setup.precision) * setup.gpus
         steps = sum(max(work.trained[kind] / rate, number * launched) for kind, number in work.steps.items())
         passes = max(work.passed / self.rate("float32"), work.forward_steps * passed)
         return steps + passes + _rest(work, shape)
 
 
 def _rest(work: Work, shape: Shape) -> float:
-    """Seconds of what no card makes faster."""
+    """Seconds of work that no card makes faster."""
     heads = (work.head_steps - work.mixed_steps) * HEAD_STEP + work.mixed_steps * MIXED_STEP
     return BEGIN + heads + work.words / WORDS + work.pieces * shape.hidden / STATIC
 
 
 def _over(amount: float, rate: float) -> float:
-    """Seconds of some FLOPs; none of an encoder without blocks, whose rate is zero."""
+    """Seconds of some FLOPs; 0 for an encoder without blocks, whose rate is zero."""
     return amount / rate if rate else 0.0
 
 
 @dataclass
 class Measured:
-    """This machine, as a probe finds it. file: where it is kept; what was measured once is not measured again."""
+    """This machine, as a probe measures it. file: of its rates, so that nothing is measured twice."""
 
     file: Path
     factor: float = 1.25
     spent: float = 0.0
-    known: dict[str, dict[str, float]] = field(default_factory=dict)
+    rates: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.file.is_file():
-            self.known = json.loads(self.file.read_text("utf-8"))
+            self.rates = json.loads(self.file.read_text("utf-8"))
 
     @classmethod
     def here(cls, root: Path = Path()) -> "Measured":
-        """Of this host: build/speed/HOST.json."""
+        """Rates of this host, in build/speed/HOST.json."""
         return cls(root / "build" / "speed" / f"{socket.gethostname()}.json")
 
     @property
     def about(self) -> str:
-        """In words."""
+        """Sentence on the card, or the machine, for the bill."""
         return (
             f"this machine ({socket.gethostname()}, {platform.processor() or platform.machine()}): steps and passes measured "
             f"with random weights, kept in {self.file}; remove it to measure again"
         )
 
-    def gpus(self, asked: int) -> int:
-        """One device, which the probe measures."""
+    def gpus(self, requested: int) -> int:
+        """Number of GPUs that a job holds: the probe measures one device."""
         return 1
 
-    def seconds(self, work: Work, shape: Shape, way: Way) -> float:
-        """Of a training's work; the parts of a batch run one after the other."""
+    def seconds(self, work: Work, shape: Shape, setup: Setup) -> float:
+        """Seconds of a training's work; the parts of a batch run one after the other."""
         total, length = _rest(work, shape), 32
         for kind, trained in work.trained.items():
-            total += _over(trained, self._rates(shape, way, kind)["trained"])
+            total += _over(trained, self._rates(shape, setup, kind)["trained"])
             length = kind[1]
         nearest = max(work.trained, key=lambda kind: work.trained[kind], default=(16, length))
-        return total + (_over(work.passed, self._rates(shape, way, nearest)["passed"]) if work.passed else 0.0)
+        return total + (_over(work.passed, self._rates(shape, setup, nearest)["passed"]) if work.passed else 0.0)
 
-    def _rates(self, shape: Shape, way: Way, kind: Batch) -> Mapping[str, float]:
-        machine = f"{shape.layers}x{shape.hidden}x{shape.inner}, {shape.vocabulary} subwords, {way}"
+    def _rates(self, shape: Shape, setup: Setup, kind: Batch) -> Mapping[str, float]:
+        machine = f"{shape.layers}x{shape.hidden}x{shape.inner}, {shape.vocabulary} subwords, {setup}"
         kind = max(1, kind[0]), min(max(8, 4 * round(kind[1] / 4)), 510)
         key = f"{machine}, batches of {kind[0]} x {kind[1]}"
-        if key not in self.known:
-            alike = {name: rates for name, rates in self.known.items() if name.startswith(machine)}
+        if key not in self.rates:
+            alike = {name: rates for name, rates in self.rates.items() if name.startswith(machine)}
             if self.spent > MINUTE and alike:
                 pieces = kind[0] * kind[1]
                 return min(alike.values(), key=lambda rates: abs(rates["pieces"] - pieces))
             from crosslens.monitoring.cost.probe import probe  # late: it imports torch
 
             began = time.monotonic()
-            self.known[key] = probe(shape, way, *kind)
+            self.rates[key] = probe(shape, setup, *kind)
             self.spent += time.monotonic() - began
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            self.file.write_text(json.dumps(self.known, indent=1) + "\n", encoding="utf-8")
-        return self.known[key]
+            self.file.write_text(json.dumps(self.rates, indent=1) + "\n", encoding="utf-8")
+        return self.rates[key]
+
+
+Speed = Card | Measured
 
 
 def speed(card: str | None) -> Speed:
-    """Of a card by name; None: of this machine."""
+    """Speed of a card by name; None: of this machine."""
     return Card(card.lower().replace(" ", "").replace("-", "")) if card else Measured.here()

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 import numpy as np
-from documents.errata import Facts
+
+from documents.errata import Facts, Numbers
 
 PAPER = "liu2020"
 ALL, LAST, SHIFTED = "finetune all layers", "finetune last 6 layers", "finetune last 6 layers + MDS"
@@ -16,7 +17,7 @@ def _languages(row: Mapping[str, float]) -> dict[str, float]:
     return {language: value for language, value in row.items() if len(language) == 2 and language != "en"}
 
 
-def shortfall(facts: Facts) -> dict[str, float]:
+def shortfall(facts: Facts) -> Numbers:
     """Table 4 less table 3 of wu2019, the same model and test set."""
     theirs = facts.row("wu2019", "table3", MBERT)
     here = facts.row(PAPER, "table4", ALL)
@@ -24,7 +25,7 @@ def shortfall(facts: Facts) -> dict[str, float]:
     return found | {"n": len(found), "worst": min(found.values()), "mean": float(np.mean(list(_languages(found).values())))}
 
 
-def unknown_counted(facts: Facts) -> dict[str, float]:
+def unknown_counted(facts: Facts) -> Numbers:
     """How many cells of table 3 are one more than the subwords that our run counted, and how many are the count with [UNK]."""
     table = facts.published[PAPER].table
     cells = table[table["item"] == "table3"]
@@ -39,7 +40,7 @@ def unknown_counted(facts: Facts) -> dict[str, float]:
     }
 
 
-def chosen_on_test(facts: Facts) -> dict[str, float]:
+def chosen_on_test(facts: Facts) -> Numbers:
     """Directions whose best weight is the largest that was tried, and means of best and fixed settings."""
     weights = facts.row(PAPER, "table2", "best alpha")
     fixed, best = (list(facts.row(PAPER, "table2", row).values()) for row in (FIXED, BEST))
@@ -52,7 +53,7 @@ def chosen_on_test(facts: Facts) -> dict[str, float]:
     }
 
 
-def best_setting(facts: Facts) -> dict[str, float]:
+def best_setting(facts: Facts) -> Numbers:
     """In how many directions the setting that the text calls best is best."""
     fixed, best = facts.row(PAPER, "table2", FIXED), facts.row(PAPER, "table2", BEST)
     layers = facts.row(PAPER, "table2", "best layer")
@@ -65,53 +66,61 @@ def best_setting(facts: Facts) -> dict[str, float]:
     }
 
 
-def slightly_better(facts: Facts) -> dict[str, float]:
+def slightly_better(facts: Facts) -> Numbers:
     """Fine-tuning the last six layers against all."""
     both, last = facts.row(PAPER, "table4", ALL), facts.row(PAPER, "table4", LAST)
     gains = {language: last[language] - both[language] for language in _languages(both)}
     frozen, full = facts.row("wu2019", "figure1b", "Lay 6"), facts.row("wu2019", "table3", MBERT)
     return {
-        "average": last["avg w/o en"] - both["avg w/o en"], "english": last["en"] - both["en"],
-        "up": sum(gain > 0 for gain in gains.values()), "languages": len(gains),
-        "least": min(gains.values()), "most": max(gains.values()),
+        "average": last["avg w/o en"] - both["avg w/o en"],
+        "english": last["en"] - both["en"],
+        "up": sum(gain > 0 for gain in gains.values()),
+        "languages": len(gains),
+        "least": min(gains.values()),
+        "most": max(gains.values()),
         "elsewhere": float(np.mean([frozen[code] - full[code] for code in _languages(full)])),
-    }  # fmt: skip
+    }
 
 
-def gain_of_the_shift(facts: Facts) -> dict[str, float]:
+def gain_of_the_shift(facts: Facts) -> Numbers:
     """The shift's gain on XNLI by language."""
     last, shifted = _languages(facts.row(PAPER, "table4", LAST)), _languages(facts.row(PAPER, "table4", SHIFTED))
     gains = {language: shifted[language] - last[language] for language in last}
     values = np.array(list(gains.values()))
     return {
-        "up": int((values > 0).sum()), "languages": len(values), "mean": values.mean(), "median": float(np.median(values)),
-        "vietnamese": gains["vi"], "share": 100 * gains["vi"] / values.sum(),
+        "up": int((values > 0).sum()),
+        "languages": len(values),
+        "mean": values.mean(),
+        "median": float(np.median(values)),
+        "vietnamese": gains["vi"],
+        "share": 100 * gains["vi"] / values.sum(),
         "t": values.mean() / (values.std(ddof=1) / np.sqrt(len(values))),
-        "russian_pairs": gains["ru"] / 100 * 5010, "french_pairs": gains["fr"] / 100 * 5010,
-    }  # fmt: skip
+        "russian_pairs": gains["ru"] / 100 * 5010,
+        "french_pairs": gains["fr"] / 100 * 5010,
+    }
 
 
-def overlap_and_gain(facts: Facts) -> dict[str, float]:
+def overlap_and_gain(facts: Facts) -> Numbers:
     """Share of each language's subwords that English has too, and the shift's gain."""
     own, shared = facts.row(PAPER, "table3", "V_lang"), facts.row(PAPER, "table3", "V_en and V_lang")
     last, shifted = facts.row(PAPER, "table4", LAST), facts.row(PAPER, "table4", SHIFTED)
-    found = {}
+    found: Numbers = {}
     for code in ("el", "fr", "de", "zh"):
         found |= {f"{code}_share": 100 * shared[code] / own[code], f"{code}_gain": shifted[code] - last[code]}
     counts = {code: count for code, count in shared.items() if code != "en"}
     return found | {"most": max(counts.values()), "french_first": counts["fr"] == max(counts.values())}
 
 
-def missing_languages(facts: Facts) -> dict[str, float]:
+def missing_languages(facts: Facts) -> Numbers:
     """Languages of table 4, of the 15 of XNLI."""
     columns = set(_languages(facts.row(PAPER, "table4", ALL))) | {"en"}
     theirs = set(_languages(facts.row("wu2019", "table3", MBERT))) | {"en"}
     return {"languages": len(columns), "all": len(theirs), "missing": len(theirs - columns)}
 
 
-def rows_of_table_4(facts: Facts) -> dict[str, float]:
+def rows_of_table_4(facts: Facts) -> Numbers:
     """Means of the rows of table 4, beside the printed averages."""
-    found = {}
+    found: Numbers = {}
     for name, row in (("all", ALL), ("last", LAST), ("shifted", SHIFTED)):
         values = facts.row(PAPER, "table4", row)
         found |= {name: float(np.mean(list(_languages(values).values()))), f"{name}_printed": values["avg w/o en"]}

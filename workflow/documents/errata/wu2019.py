@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from crosslens.runs.errors import DataError
-from documents.errata import Facts
+
+from documents.errata import Facts, Numbers
 
 PAPER = "wu2019"
 ZERO, OWN = "Zero-shot cross-lingual transfer | mBERT", "In language supervised learning | mBERT"
@@ -39,26 +40,34 @@ def _best(gains: Mapping[str, Mapping[str, float]]) -> str:
     return max(gains, key=lambda line: float(np.mean(list(gains[line].values()))))
 
 
-def root_words(facts: Facts) -> dict[str, float]:
+def root_words(facts: Facts) -> Numbers:
     """UAS less LAS in English, and what the released root costs in a run of ours."""
-    uas, las = ({head: facts.value(PAPER, "table6", "en", head, metric) for head in ("mBERT(Z)", "Baseline(Z)")} for metric in ("UAS", "LAS"))
+    uas, las = (
+        {head: facts.value(PAPER, "table6", "en", head, metric) for head in ("mBERT(Z)", "Baseline(Z)")}
+        for metric in ("UAS", "LAS")
+    )
     costs = {}
     for code in ("en", "de", "es", "fr", "hi", "ru", "ar", "zh*"):
         try:
-            las_of = [facts.run("laptop/wu2019/table6", head, row=code, metric="LAS", definition="LAS without punctuation")
-                      for head in ("mBERT(Z)", "mBERT(Z), released root")]  # fmt: skip
+            las_of = [
+                facts.run("laptop/wu2019/table6", head, row=code, metric="LAS", definition="LAS without punctuation")
+                for head in ("mBERT(Z)", "mBERT(Z), released root")
+            ]
         except DataError:
             continue  # not among the run's languages
         costs[code] = las_of[0] - las_of[1]
     return {
-        "mbert": uas["mBERT(Z)"] - las["mBERT(Z)"], "baseline": uas["Baseline(Z)"] - las["Baseline(Z)"],
-        "here_english": costs["en"], "here_mean": float(np.mean(list(costs.values()))), "here_languages": len(costs),
-    }  # fmt: skip
+        "mbert": uas["mBERT(Z)"] - las["mBERT(Z)"],
+        "baseline": uas["Baseline(Z)"] - las["Baseline(Z)"],
+        "here_english": costs["en"],
+        "here_mean": float(np.mean(list(costs.values()))),
+        "here_languages": len(costs),
+    }
 
 
-def averages_with_english(facts: Facts) -> dict[str, float]:
+def averages_with_english(facts: Facts) -> Numbers:
     """Advantages over the cited baselines, with English in the mean and without it."""
-    found = {}
+    found: Numbers = {}
     baselines = {"documents": "Schwenk and Li (2018)", "inference": "Conneau et al. (2018) (X-LSTM) ♠ ♦"}
     for task, baseline in baselines.items():
         rows = ZERO, f"Zero-shot cross-lingual transfer | {baseline}"
@@ -73,7 +82,7 @@ def averages_with_english(facts: Facts) -> dict[str, float]:
     return found | {"las_with": _mean(difference, list(difference)), "las_without": _mean(difference, targets)}
 
 
-def cut_averages(facts: Facts) -> dict[str, float]:
+def cut_averages(facts: Facts) -> Numbers:
     """Means of the printed cells beside two printed averages."""
     supervised = facts.row(PAPER, "table2", "In language supervised learning | Schwenk and Li (2018)")
     entities = facts.row(PAPER, "figure1c", "Lay 3")
@@ -83,14 +92,17 @@ def cut_averages(facts: Facts) -> dict[str, float]:
         return float(np.mean([value for code, value in row.items() if len(code) == 2]))
 
     return {
-        "documents": mean(supervised), "documents_printed": supervised["Average"],
-        "entities": mean(entities), "entities_printed": entities["AVER"], "entities_0": mean(none),
-    }  # fmt: skip
+        "documents": mean(supervised),
+        "documents_printed": supervised["Average"],
+        "entities": mean(entities),
+        "entities_printed": entities["AVER"],
+        "entities_0": mean(none),
+    }
 
 
-def freezing(facts: Facts) -> dict[str, float]:
+def freezing(facts: Facts) -> Numbers:
     """Gains over full fine-tuning of the best number of frozen blocks, by task, over target languages."""
-    found: dict[str, float] = {}
+    found: Numbers = {}
     positive = cells = 0
     for task in PANELS:
         gains = _gains(facts, task)
@@ -98,16 +110,18 @@ def freezing(facts: Facts) -> dict[str, float]:
         best = gains[_best(gains)]
         found |= {task: max(means.values()), f"{task}_up": sum(gain > 1e-9 for gain in best.values()), f"{task}_all": len(best)}
         positive, cells = positive + sum(mean > 1e-9 for mean in means.values()), cells + len(means)
-    entities = {line: float(np.mean(list(_languages(facts.row(PAPER, "figure1c", line)).values()))) for line in ("Lay 0", "Lay 3")}
+    entities = {
+        line: float(np.mean(list(_languages(facts.row(PAPER, "figure1c", line)).values()))) for line in ("Lay 0", "Lay 3")
+    }
     return found | {"positive": positive, "cells": cells, "entities_0": entities["Lay 0"], "entities_3": entities["Lay 3"]}
 
 
-def weak_languages(facts: Facts) -> dict[str, float]:
+def weak_languages(facts: Facts) -> Numbers:
     """Pearson's r over target languages of the full model's score with the gain at the best number of frozen blocks.
 
     Of entities also at 3, which is best where English is in the mean.
     """
-    found = {}
+    found: Numbers = {}
     for task in PANELS:
         gains, full = _gains(facts, task), _full(facts, task)
         lines = {task: _best(gains)} | ({"entities_3": "Lay 3"} if task == "entities" else {})
@@ -116,18 +130,18 @@ def weak_languages(facts: Facts) -> dict[str, float]:
     return found
 
 
-def noise_of_documents(facts: Facts) -> dict[str, float]:
+def noise_of_documents(facts: Facts) -> Numbers:
     """Neighbouring settings in three languages."""
-    found = {}
+    found: Numbers = {}
     for code in ("ja", "ru", "zh"):
         found |= {f"{code}_{line[-1]}": facts.value(PAPER, "figure1a", line, code) for line in ("Lay 0", "Lay 3")}
         found[f"{code}_full"] = facts.value(PAPER, "table2", ZERO, code)
-    return found
+    return found | {"widest": max(abs(found[f"{code}_0"] - found[f"{code}_3"]) for code in ("ja", "ru", "zh"))}
 
 
-def latin_script(facts: Facts) -> dict[str, float]:
+def latin_script(facts: Facts) -> Numbers:
     """Token overlap of treebanks with English in a run of ours, by language."""
-    found = {}
+    found: Numbers = {}
     for code in ("bg", "el", "fa", "hi", "mr", "ru", "ur", "cs"):
         found[f"here_{code}"] = facts.run(
             "laptop/wu2019/overlap", "POS tagging", row=code, metric="token overlap", definition="all subwords"
@@ -135,7 +149,7 @@ def latin_script(facts: Facts) -> dict[str, float]:
     return found
 
 
-def few_points(facts: Facts) -> dict[str, float]:
+def few_points(facts: Facts) -> Numbers:
     """Correlations that are significant with few languages, and what English as a point does to one."""
     from scipy.stats import t
 
@@ -143,29 +157,46 @@ def few_points(facts: Facts) -> dict[str, float]:
         quantile = t.ppf(0.975, n - 2)
         return float(quantile / np.sqrt(n - 2 + quantile**2))
 
-    here = {name: facts.run("laptop/wu2019/overlap", "POS tagging", row="type overlap, accuracy", metric="Pearson's r",
-                            definition=f"all subwords; {name} English") for name in ("with", "without")}  # fmt: skip
+    here = {
+        name: facts.run(
+            "laptop/wu2019/overlap",
+            "POS tagging",
+            row="type overlap, accuracy",
+            metric="Pearson's r",
+            definition=f"all subwords; {name} English",
+        )
+        for name in ("with", "without")
+    }
     documents, entities = (len(_full(facts, task)) for task in ("documents", "entities"))
     return {
-        "documents": documents, "entities": entities, "documents_r": least(documents), "entities_r": least(entities),
-        "here_with": here["with"], "here_without": here["without"],
-    }  # fmt: skip
+        "documents": documents,
+        "entities": entities,
+        "documents_r": least(documents),
+        "entities_r": least(entities),
+        "here_with": here["with"],
+        "here_without": here["without"],
+    }
 
 
-def chinese_entities(facts: Facts) -> dict[str, float]:
+def chinese_entities(facts: Facts) -> Numbers:
     """Entities in Chinese, trained on Chinese and on English."""
     supervised, transfer = (facts.value(PAPER, "table4", row, "zh") for row in (OWN, ZERO))
     return {"supervised": supervised, "transfer": transfer, "gap": supervised - transfer}
 
 
-def vietnamese(facts: Facts) -> dict[str, float]:
+def vietnamese(facts: Facts) -> Numbers:
     """What training on translations gains over transfer."""
-    translated = facts.row(PAPER, "table3", "Pseudo supervision with machine translated training data from English to target "
-                           "language | mBERT")  # fmt: skip
+    translated = facts.row(
+        PAPER, "table3", "Pseudo supervision with machine translated training data from English to target language | mBERT"
+    )
     transfer = facts.row(PAPER, "table3", ZERO)
     gains = {code: translated[code] - transfer[code] for code in _languages(transfer)}
     others = [gain for code, gain in gains.items() if code != "vi"]
     return {
-        "translated": translated["vi"], "transfer": transfer["vi"], "gain": gains["vi"],
-        "others": len(others), "least": min(others), "most": max(others),
-    }  # fmt: skip
+        "translated": translated["vi"],
+        "transfer": transfer["vi"],
+        "gain": gains["vi"],
+        "others": len(others),
+        "least": min(others),
+        "most": max(others),
+    }

@@ -96,7 +96,7 @@ def gain_of_the_shift(facts: Facts) -> Numbers:
         "share": 100 * gains["vi"] / values.sum(),
         "t": values.mean() / (values.std(ddof=1) / np.sqrt(len(values))),
         "russian_pairs": gains["ru"] / 100 * 5010,
-        "french_pairs": gains["fr"] / 100 * 5010,
+        "french_pairs": -gains["fr"] / 100 * 5010,
     }
 
 

@@ -33,6 +33,7 @@ include: "rules/states.smk"
 include: "rules/measures.smk"
 include: "rules/items.smk"
 include: "rules/claims.smk"
+include: "rules/scoreboard.smk"
 
 
 JOBS = Jobs()

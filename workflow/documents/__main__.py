@@ -7,7 +7,7 @@ from pathlib import Path
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import written
 
-from documents import configuration, sources, templates
+from documents import configuration, errata, sources, templates
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if a document is out of date")
     options = parser.parse_args(arguments)
     try:
-        texts = configuration.documents() | sources.documents() | templates.documents(root)
+        texts = configuration.documents() | sources.documents() | templates.documents(root) | errata.documents()
     except DataError as error:
         print(error)
         return 1

@@ -12,6 +12,7 @@ of other columns:
 
 rows() takes lists too: several columns in one, rows in the order of the values that are named. meanings(PART) lists terms of
 resources/terms.yaml: "definitions", or the names in the tables of a paper; faults() has the outcomes of the tested faults.
+scoreboard has the verdicts of the scoreboard, with their meanings.
 
 Values are exact decimals, so that a difference is rounded once, where it is printed: to one place, or `| places(2)`.
 """
@@ -27,6 +28,7 @@ from typing import Any
 
 from crosslens.config.base import nearest
 from crosslens.reports.pages import read_terms
+from crosslens.reports.scoreboard import VERDICTS
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
@@ -202,6 +204,7 @@ def documents(root: Path) -> dict[str, str]:
         "rows": tables.rows,
         "meanings": partial(meanings, root),
         "faults": partial(faults, root),
+        "scoreboard": VERDICTS,
     }
     texts = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):

@@ -134,6 +134,15 @@ def mean_intervals(values: np.ndarray, *, score: bool = True, items: bool = Fals
     return mean, *_unbounded(mean, error, number - 1)
 
 
+def prediction_interval(mean: float, deviation: float, number: int) -> Interval:
+    """The 95 % interval of one new run, from the mean and the standard deviation of so many runs; none where nothing varies.
+
+    Student's t: a new run differs from the mean by its own spread and by the error of the mean.
+    """
+    low, high = _unbounded(mean, np.asarray(deviation * np.sqrt(1 + 1 / max(number, 1))), number - 1)
+    return Interval(mean, float(low), float(high))
+
+
 def bounded(
     value: float | np.ndarray, error: float | np.ndarray, freedom: int | np.ndarray, number: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from crosslens.config.draws import Draws
@@ -26,6 +26,26 @@ class Need:
     recipe: str
     seeds: tuple[int, ...]
     settings: Mapping[str, Any] | None = None
+
+
+class Place(NamedTuple):
+    """Where a number stands in a table, printed or ours.
+
+    Of ours: definition, by which it is computed, "" for the first that has a printed value beside it; settings, by column, that
+    single out one of the rows whose names begin with `row`, such as a trial of a search.
+    """
+
+    item: str
+    row: str
+    column: str
+    metric: str
+    definition: str = ""
+    settings: Mapping[str, float] = {}
+
+
+def same_place(cell: Place) -> Place | None:
+    """A printed cell's own place, since most tables of ours have the names of the printed ones; None of a number in the text."""
+    return None if cell.item.startswith("text") else cell
 
 
 @dataclass(frozen=True)
@@ -68,7 +88,8 @@ class Paper:
     its items lie at the top of the results, and not in a folder of its key; recipes: trainings by name, which begins with the
     key; trials: those of searches by the name of the job that they share; the name of a trial is that and a last part of its
     own; seeds: of a recipe; draws: words or texts by name, which begins with the key; drawn: name of the draws whose hidden
-    states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name.
+    states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name; place: where
+    our tables show a printed cell, None where none does.
     """
 
     key: str
@@ -81,6 +102,7 @@ class Paper:
     drawn: Callable[[Recipe, Config], str | None] = lambda recipe, config: None
     measures: Callable[[Recipe, Config], Mapping[str, Mapping[str, Any]]]
     items: Callable[[Config], Mapping[str, Item]]
+    place: Callable[[Place], Place | None] = same_place
 
     def path(self, item: str) -> str:
         """Path of an item below the results, without its ending: table2, muller2021/table2."""

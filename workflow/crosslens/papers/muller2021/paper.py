@@ -9,6 +9,7 @@ from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import ACCURACY, CUT_WORDS
 from crosslens.papers.muller2021.config import section
 from crosslens.papers.muller2021.items import KINDS, items
+from crosslens.papers.muller2021.printed import place
 from crosslens.papers.muller2021.recipes import recipes, trials
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import Paper
@@ -59,4 +60,5 @@ PAPER = Paper(
     drawn=lambda recipe, config: PARALLEL,
     measures=measures,
     items=items,
+    place=place,
 )

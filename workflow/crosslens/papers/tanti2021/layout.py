@@ -37,6 +37,15 @@ RUNS = {
     "finetuned_dropout": "Fine-T., encoder dropout",
     "spelling": "Spelling alone",
 }
+HYPERPARAMETERS = {
+    "init_sd": "Init. standard deviation",
+    "batch": "Minibatch size",
+    "head_rate": "Classifier learning rate",
+    "encoder_rate": "mBERT learning rate",
+    "reversal": "Gradient reversal lambda",
+    "uniformity": "Entropy max. weighting",
+}
+"""Hyperparameter -> its name in the paper."""
 SEARCHED = {
     "encoder_rate": "encoder_learning_rate",
     "reversal": "grl_lambda",

@@ -9,6 +9,7 @@ from crosslens.numerics import definitions as scores
 from crosslens.papers.tanti2021.config import section
 from crosslens.papers.tanti2021.draws import draws, draws_name
 from crosslens.papers.tanti2021.items import items
+from crosslens.papers.tanti2021.printed import place
 from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import Paper
@@ -73,4 +74,5 @@ PAPER = Paper(
     drawn=lambda recipe, config: draws_name(str(recipe.task)),
     measures=measures,
     items=items,
+    place=place,
 )

@@ -8,22 +8,13 @@ import pandas as pd
 
 from crosslens.numerics.definitions import MACRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import PAPER, SEARCHED, TASKS
+from crosslens.papers.tanti2021.layout import HYPERPARAMETERS, PAPER, SEARCHED, TASKS
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
 
 PLACES = 12  # decimals of differences between hyperparameters, which go down to 1e-6
 
-HYPERPARAMETERS = {
-    "init_sd": "Init. standard deviation",
-    "batch": "Minibatch size",
-    "head_rate": "Classifier learning rate",
-    "encoder_rate": "mBERT learning rate",
-    "reversal": "Gradient reversal lambda",
-    "uniformity": "Entropy max. weighting",
-}
-"""Hyperparameter -> its name in the paper."""
 EXPERIMENTS = {"frozen": "frozen", "finetuned": "fine-tuned", "gradient_reversal": "grad. rev.",
                "entropy_maximisation": "ent. max."}  # fmt: skip
 """Run -> name in table 5."""

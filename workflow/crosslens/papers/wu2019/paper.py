@@ -8,6 +8,7 @@ from crosslens.config.whole import Config
 from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS, CUT_WORDS
 from crosslens.papers.wu2019.config import section
 from crosslens.papers.wu2019.items import MEASURES, items
+from crosslens.papers.wu2019.printed import place
 from crosslens.papers.wu2019.recipes import recipes, trials
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import Paper
@@ -44,4 +45,5 @@ PAPER = Paper(
     seeds=seeds,
     measures=measures,
     items=items,
+    place=place,
 )

@@ -1,0 +1,43 @@
+# The scoreboard: printed cells beside those of the tables that exist. These are no inputs, so that it starts no training; which of
+# them exist, and the identities of their seals, are params, so that a new or changed table is a reason to make it again.
+
+TOP += ["scoreboard.csv", "scoreboard.html"]
+SCORED = "workflow/crosslens/reports/scoreboard.html.j2"
+
+
+def built_tables():
+    """Place of each table that exists and is sealed -> the identity of its seal."""
+    identities = {}
+    for place, (_, _, item) in ITEMS.items():
+        path = Path(RESULTS, f"{place}.csv")
+        if item.form == "table" and path.is_file():
+            try:
+                identities[place] = read_seal(path).identity
+            except (FileNotFoundError, ValueError):
+                continue  # being written, or damaged: made again by its own rule
+    return identities
+
+
+rule scoreboard:
+    """Set each printed cell beside ours, with the tables that exist."""
+    input:
+        published=[ancient(file) for paper in PAPERS for file in published_file(paper.key)],  # their content is among the params
+        template=ancient(str(ROOT / SCORED)),
+    output:
+        table=f"{RESULTS}/scoreboard.csv",
+        page=report(f"{RESULTS}/scoreboard.html", category="scoreboard"),
+    log:
+        f"{LOGS}/scoreboard.log",
+    localrule: True  # it takes seconds
+    conda:
+        "../envs/figures.yaml"
+    params:
+        **resource_params([SCORED, *(f"resources/published/{paper.key}.csv" for paper in PAPERS)]),
+        code=code("scoreboard", *(f"papers/{paper.key}/paper" for paper in PAPERS)),
+        tables=lambda wildcards: built_tables(),
+        heading=f"Scoreboard: {RESULTS}",
+        environment=environment("figures"),
+    message:
+        "Set the printed cells beside ours"
+    script:
+        "../workflow/scripts/scoreboard.py"

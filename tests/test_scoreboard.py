@@ -1,0 +1,249 @@
+"""The scoreboard: each printed cell once, beside the line of ours that has it, and what planted tables give."""
+
+import csv
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from crosslens.numerics.intervals import prediction_interval
+from crosslens.papers import papers
+from crosslens.reports.cells import line, set_apart, table
+from crosslens.reports.paper import Paper, Place
+from crosslens.reports.scoreboard import (
+    CITED,
+    COLUMNS,
+    ILLEGIBLE,
+    NO_TABLE,
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OUTSIDE,
+    UNDECIDED,
+    VERDICTS,
+    WITHIN,
+    page,
+    read_published,
+    read_table,
+    scoreboard,
+)
+from synthetic import Scale
+
+ROOT = Path(__file__).parents[1]
+TEMPLATE = ROOT / "workflow/crosslens/reports/scoreboard.html.j2"
+KEY = ["paper", "item", "row", "column", "metric"]
+PUBLISHED = {paper.key: read_published(ROOT / f"resources/published/{paper.key}.csv") for paper in papers()}
+FILES = sorted((ROOT / "docs/results/laptop").rglob("*.csv"))
+LAPTOP = {path.relative_to(ROOT / "docs/results/laptop").with_suffix("").as_posix(): read_table(path) for path in FILES}
+QUICK = {  # tables whose lines the code writes without records
+    "muller2021": [f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)],
+    "liang2021": [f"table{number}" for number in range(1, 7)],
+    "wu2019": [*(f"table{number}" for number in range(2, 7)), "figure1_cells"],
+    "tanti2021": ["table4", "table5"],
+}
+
+
+@pytest.fixture(scope="module")
+def laptop():
+    return scoreboard(papers(), PUBLISHED, LAPTOP)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    values = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    return Scale(values, values, tmp_path_factory.mktemp("study"))
+
+
+def test_each_printed_cell_stands_there_once(laptop):
+    printed = Counter()
+    for path in (ROOT / "resources/published").glob("*.csv"):
+        with path.open(newline="", encoding="utf-8") as stream:
+            printed.update(tuple(cell[name] for name in KEY) for cell in csv.DictReader(stream))
+    for board in (laptop, scoreboard(papers(), PUBLISHED, {})):
+        assert list(board.columns) == list(COLUMNS)
+        assert Counter(board[KEY].itertuples(index=False, name=None)) == printed
+        assert set(printed.values()) == {1} and set(board["verdict"]) <= VERDICTS.keys()
+
+
+def test_the_printed_sizes_of_token_sets_come_out_exactly(laptop):
+    cells = laptop[(laptop["paper"] == "liu2020") & (laptop["item"] == "table3")]
+    assert list(cells["verdict"]) == [WITHIN] * 14 and (cells["definition"] == "with [UNK]").all()
+    assert (cells["ours"] == cells["published"].astype(float)).all() and (cells["difference"] == 0).all()
+
+
+def test_another_encoder_is_named(laptop):
+    cells = laptop[laptop["verdict"] == NOT_COMPARABLE]
+    assert len(cells) > 300 and cells["reason"].str.contains("the encoder is|corp").all() and cells["difference"].isna().all()
+
+
+def test_every_place_is_in_a_table_that_config_yaml_has(study):
+    places = {
+        paper.path(place.item)
+        for paper in papers()
+        for cell in PUBLISHED[paper.key][["item", "row", "column", "metric"]].itertuples(index=False)
+        if not cell.item.startswith("text") or cell.metric != "value"
+        if (place := paper.place(Place(*cell)))
+    }
+    assert places <= {place for place, (_, _, item) in study.studies.items.items() if item.form == "table"}
+
+
+@pytest.mark.parametrize("key", QUICK)
+def test_every_printed_cell_finds_the_line_that_shows_it(key, study, tmp_path):
+    paper, tables = study.papers[key], {}
+    for name in QUICK[key]:
+        study.table(key, name, cut=0.1, empty=True).to_csv(tmp_path / "table.csv", index=False)
+        tables[paper.path(name)] = read_table(tmp_path / "table.csv").assign(here=1.0, seeds=1)  # all have a value
+    board = scoreboard([paper], PUBLISHED, tables)
+    cells = board[board["table"].isin(tables)]
+    assert len(cells) > 50 and set(cells["verdict"]) == {UNDECIDED}
+    assert {paper.path(name) for name in QUICK[key]} == set(cells["table"])
+
+
+def test_the_line_of_ours_has_the_printed_value_beside_it(laptop):
+    checked = 0
+    for cell in laptop[laptop["ours"].notna()].to_dict("records"):
+        place = next(paper.place for paper in papers() if paper.key == cell["paper"])(Place(*(cell[name] for name in KEY[1:])))
+        lines = LAPTOP[cell["table"]]
+        lines = lines[(lines["row"] == place.row) & (lines["column"] == place.column) & (lines["metric"] == place.metric)]
+        lines = lines[lines["definition"].where(lines["definition"] != "", lines["metric"]) == cell["definition"]]
+        again = 0.01 if cell["item"] == "text section 4.3" else 0  # the text has 0.75, table 4 has 0.74
+        assert list(lines["published"]) == [pytest.approx(float(cell["published"]), abs=again + 1e-9)]
+        assert list(lines["here"]) == [cell["ours"]]
+        checked += 1
+    assert checked > 400
+
+
+def test_one_set_of_hyperparameters_is_found_among_trials():
+    paper = next(paper for paper in papers() if paper.key == "tanti2021")
+    name = "init_stddev=0.01,minibatch_size=32,postencoder_learning_rate=0.1"
+    names = ("Init. standard deviation", "Minibatch size", "Classifier learning rate")
+    lines = []
+    for trial, values, score, beside in (("trial00", (0.01, 16, 0.1), 11, 3.4658), ("trial01", (0.01, 32, 0.1), 12, 3.4658)):
+        lines += [
+            line(f"UDPOS frozen, {trial}", head, "trial", "d", {"here": value}) for head, value in zip(names, values, strict=True)
+        ]
+        lines.append(line(f"UDPOS frozen, {trial}", "score", "trial", "d", {"here": score, "seeds": 1}, beside))
+    board = scoreboard([paper], PUBLISHED, {"table5_search": table(lines, "tanti2021", "table5_search")})
+    (cell,) = board[(board["row"] == "UDPOS frozen") & (board["column"] == name)].to_dict("records")
+    assert (cell["ours"], cell["verdict"]) == (12, UNDECIDED)
+
+
+# Planted tables.
+
+CELLS = [  # column, printed value, unit, note
+    ("inside", "71.0", "percent", ""),
+    ("outside", "71.9", "percent", ""),
+    ("rounding", "70.8", "percent", ""),
+    ("ceiling", "99.9", "percent", ""),
+    ("alone", "71.0", "percent", ""),
+    ("equal", "71.0", "percent", ""),
+    ("count", "1200", "sentences", ""),
+    ("other count", "1200", "sentences", ""),
+    ("size", "0.1", "1", ""),
+    ("empty", "71.0", "percent", ""),
+    ("missing", "71.0", "percent", ""),
+    ("theirs", "71.0", "percent", "cited; footnote"),
+    ("lost", "", "percent", "cannot be read"),
+    ("bounds", "[1,9]", "", ""),
+]
+
+
+def planted(tmp_path, apart=()):
+    numbers = {
+        "inside": {"here": 70.5, "sd": 0.2, "seeds": 3},  # half 4.303 * 0.2 * sqrt(4 / 3) = 0.99
+        "outside": {"here": 70.5, "sd": 0.2, "seeds": 3},
+        "rounding": {"here": 70.0, "sd": 0.155, "seeds": 3},  # half 0.770, and 0.05 of the print
+        "ceiling": {"here": 99.5, "sd": 0.5, "seeds": 3},
+        "alone": {"here": 71.0, "seeds": 1},
+        "equal": {"here": 71.0, "sd": 0.0, "seeds": 3},
+        "count": {"here": 1200},
+        "other count": {"here": 1201},
+        "size": {"here": 0.1},
+        "empty": {"here": None},
+    }
+    printed = {column: float(value) for column, value, _, note in CELLS if column in numbers}
+    lines = [line("r", column, "m", "first", values, printed[column], "no score; other") for column, values in numbers.items()]
+    lines += [line("r", "inside", "m", "second", {"here": 1.0, "sd": 0.1, "seeds": 3}, 71.0)]
+    set_apart(table(lines, "p", "table1"), apart).to_csv(tmp_path / "table1.csv", index=False)
+    nothing = dict.fromkeys(("recipes", "measures", "items"), lambda *_: {})
+    common = {"paper": "p", "item": "table1", "row": "r", "metric": "m"}
+    cells = [common | dict(zip(("column", "value", "unit", "note"), cell, strict=True)) for cell in [*CELLS, ("a", "5", "", "")]]
+    cells[-1]["item"] = "text"
+    tables = {"p/table1": read_table(tmp_path / "table1.csv")}
+    board = scoreboard([Paper(key="p", about="", **nothing)], {"p": pd.DataFrame(cells)}, tables)
+    return board.set_index("column")
+
+
+def test_verdicts_on_planted_tables(tmp_path):
+    board = planted(tmp_path)
+    assert board["verdict"].to_dict() == {
+        "inside": WITHIN, "outside": OUTSIDE, "rounding": WITHIN, "ceiling": WITHIN, "alone": UNDECIDED, "equal": UNDECIDED,
+        "count": WITHIN, "other count": OUTSIDE, "size": WITHIN, "empty": NOT_RUN, "missing": NOT_RUN, "theirs": CITED,
+        "lost": ILLEGIBLE, "bounds": NO_TABLE, "a": NO_TABLE,
+    }  # fmt: skip
+    inside = board.loc["inside"]
+    half = 4.302653 * 0.2 * np.sqrt(4 / 3) + 0.05
+    assert (inside["low"], inside["high"]) == (pytest.approx(70.5 - half, abs=1e-3), pytest.approx(70.5 + half, abs=1e-3))
+    assert inside["definition"] == "first" and inside["difference"] == -0.5
+    assert board.loc["ceiling", "high"] == 100  # a score stays inside its bounds
+    assert board.loc["alone", ["low", "high"]].isna().all() and board.loc["alone", "reason"] == "one seed"
+    assert board.loc["empty", "reason"] == "no score" and board.loc["missing", "reason"] == "the table has no line for this cell"
+    assert board.loc[["theirs", "lost", "bounds", "empty"], "ours"].isna().all()
+    assert board.loc["other count", "difference"] == 1
+
+
+def test_verdicts_where_the_encoder_is_another(tmp_path):
+    board = planted(tmp_path, ["the encoder is x, not y"])
+    counts = board["verdict"].value_counts().to_dict()
+    assert counts == {NOT_COMPARABLE: 7, WITHIN: 2, NOT_RUN: 2, CITED: 1, ILLEGIBLE: 1, NO_TABLE: 2}
+    assert set(board.index[board["verdict"] == WITHIN]) == {"count", "size"}  # the same count is no chance
+    apart = board[board["verdict"] == NOT_COMPARABLE]
+    assert (apart["reason"] == "the encoder is x, not y").all() and apart["difference"].isna().all()
+
+
+def test_a_table_that_is_not_there_is_named():
+    (paper,) = (paper for paper in papers() if paper.key == "wu2019")
+    board = scoreboard([paper], PUBLISHED, {})
+    assert set(board["verdict"]) == {NOT_RUN, NO_TABLE, CITED}
+    assert (board.loc[board["item"] == "figure1a", "reason"] == "wu2019/figure1_cells.csv is not built").all()
+
+
+@pytest.mark.parametrize("number", [2, 3, 5])
+def test_a_new_run_is_inside_as_often_as_it_should_be(number):
+    random = np.random.default_rng(number)
+    runs, new = random.normal(70, 2, (4000, number)), random.normal(70, 2, 4000)
+    ends = [
+        prediction_interval(float(mean), float(sd), number) for mean, sd in zip(runs.mean(1), runs.std(1, ddof=1), strict=True)
+    ]
+    inside = np.mean([low <= value <= high for (_, low, high), value in zip(ends, new, strict=True)])
+    assert inside == pytest.approx(0.95, abs=0.012)  # three and a half standard errors of 4,000 draws
+
+
+def test_no_interval_from_one_run_or_from_equal_ones():
+    assert np.isnan(prediction_interval(70, 0.0, 3)[1:]).all() and np.isnan(prediction_interval(70, 1.0, 1)[1:]).all()
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.counts, self.open = Counter(), []
+
+    def handle_starttag(self, tag, attributes):
+        self.counts[tag] += 1
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_counts_verdicts_and_folds_cells(laptop):
+    text, tags = page(laptop, "Scoreboard", "snakemake scoreboard", TEMPLATE), Tags()
+    tags.feed(text)
+    assert not tags.open and tags.counts["details"] == laptop.groupby(["paper", "item"]).ngroups
+    assert tags.counts["tr"] == len(laptop) + tags.counts["details"] + 1 + len(papers())  # cells, heads, counts by paper
+    within = (laptop["paper"] == "liu2020") & (laptop["item"] == "table3")
+    assert f"<summary>table3 <small>{within.sum()} within</small></summary>" in text and "<details open" not in text
+    assert "http" not in text and ">nan<" not in text

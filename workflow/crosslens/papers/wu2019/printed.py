@@ -1,0 +1,13 @@
+"""wu2019: where our tables show the printed cells."""
+
+from crosslens.numerics.definitions import F1_BY_WINDOW
+from crosslens.papers.wu2019.layout import CELLS, TABLES, TASKS
+from crosslens.reports.paper import Place, same_place
+
+
+def place(cell: Place) -> Place | None:
+    """Where a printed cell stands: of figure 1 in figure1_cells; entities as the released code counts them, by window."""
+    if cell.item in CELLS.values():
+        task = next(task for task, panel in CELLS.items() if panel == cell.item)
+        return cell._replace(item="figure1_cells", row=f"{TASKS[task]}: {cell.row}")
+    return cell._replace(definition=F1_BY_WINDOW) if cell.item == TABLES["ner"] else same_place(cell)

@@ -1,0 +1,192 @@
+"""The scoreboard: each printed cell of every paper once, beside ours, and whether one new run of ours would give it.
+
+It tells of the tables that exist, under the definition that the paper's code used, and makes none.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, StrictUndefined
+
+from crosslens.numerics.intervals import prediction_interval
+from crosslens.reports.cells import rounded
+from crosslens.reports.paper import Paper, Place
+
+COLUMNS = (
+    "paper", "item", "row", "column", "metric", "published", "ours", "low", "high", "seeds", "difference", "definition",
+    "verdict", "reason", "table", "note",
+)  # fmt: skip
+"""published: as printed; ours: the mean over seeds; low, high: the 95 % prediction interval of one new run, widened by the
+rounding of the print; seeds: trainings that it is from; reason: why there is no other verdict; table: of ours, below the results,
+that has the cell; note: on the printed number."""
+WITHIN, OUTSIDE, UNDECIDED = "within", "outside", "undecided"
+NOT_COMPARABLE, NOT_RUN, NO_TABLE, CITED, ILLEGIBLE = "not comparable", "not run", "no table", "cited", "illegible"
+VERDICTS = {
+    WITHIN: "the printed value lies in the prediction interval of one new run or, a count or setting, is ours after rounding",
+    OUTSIDE: "it does not, with the paper's encoder and corpora",
+    UNDECIDED: "no interval with the paper's encoder and corpora, since fewer than two seeds differ",
+    NOT_COMPARABLE: "ours is of another encoder or other corpora",
+    NOT_RUN: "no table that exists has a value of ours",
+    NO_TABLE: "a number of the text, or no number: no table here has a line for it",
+    CITED: "a number of another paper, which nothing here computes",
+    ILLEGIBLE: "cannot be read in our copy of the paper",
+}
+Line = dict[Hashable, Any]  # of a table of ours, by column
+BOUNDS = {"percent": 100.0, "fraction": 1.0}  # unit -> the highest score, the lowest is 0
+
+
+def scoreboard(
+    papers: Sequence[Paper], published: Mapping[str, pd.DataFrame], tables: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:  # fmt: skip
+    """A line of COLUMNS for each printed cell.
+
+    published: by key of the paper, as text (`read_published`). tables: that exist (crosslens.reports.cells), by their place below
+    the results, such as muller2021/table2.
+    """
+    by_place = {place: _Table(lines) for place, lines in tables.items()}
+    lines = [line for paper in papers if paper.key in published for line in _paper(paper, published[paper.key], by_place)]
+    return pd.DataFrame(lines, columns=list(COLUMNS)).astype({"seeds": "Int64"})
+
+
+def read_published(path: str | Path) -> pd.DataFrame:
+    """The published cells of a paper as text, which keeps the decimals that are printed."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """A table of ours."""
+    texts = ("row", "column", "metric", "definition", "reason", "remark")
+    return pd.read_csv(path, dtype=dict.fromkeys(texts, str)).fillna(dict.fromkeys(texts, ""))
+
+
+def _paper(paper: Paper, cells: pd.DataFrame, tables: Mapping[str, "_Table"]) -> Iterator[dict[str, Any]]:
+    decimals = cells.assign(places=cells["value"].map(_places)).groupby(["item", "metric"])["places"].max().to_dict()
+    for cell in cells.to_dict("records"):
+        yield _line(paper, cell, decimals[cell["item"], cell["metric"]], tables)
+
+
+class _Table:
+    """Lines of a table of ours, to be found by place."""
+
+    def __init__(self, lines: pd.DataFrame) -> None:
+        self.beside: dict[tuple[str, str, str], list[Line]] = {}  # lines with a printed value beside them
+        self.values: dict[str, dict[str, float]] = {}  # row -> column -> ours
+        for line in lines.to_dict("records"):
+            if not pd.isna(line["published"]):
+                self.beside.setdefault((line["row"], line["column"], line["metric"]), []).append(line)
+            if not pd.isna(line["here"]):
+                self.values.setdefault(line["row"], {})[line["column"]] = float(line["here"])
+
+    def line(self, place: Place) -> Line | None:
+        """The line at a place, the first with a printed value beside it; None where there is none."""
+        rows = [place.row]
+        if place.settings:
+            chosen = place.settings.items()
+            rows = [row for row, values in self.values.items() if row.startswith(place.row) and chosen <= values.items()]
+        lines = [line for row in rows for line in self.beside.get((row, place.column, place.metric), ())]
+        return next((line for line in lines if line["definition"] == place.definition), next(iter(lines), None))
+
+
+def _line(paper: Paper, cell: Mapping[Any, str], decimals: int, tables: Mapping[str, _Table]) -> dict[str, Any]:
+    """The line of a printed cell. decimals: of the print."""
+    number, place = _number(cell["value"]), paper.place(Place(cell["item"], cell["row"], cell["column"], cell["metric"]))
+    line = {name: cell[name] for name in ("paper", "item", "row", "column", "metric", "note")} | {"published": cell["value"]}
+    if cell["note"].startswith(CITED):
+        return line | {"verdict": CITED}
+    if not cell["value"]:
+        return line | {"verdict": ILLEGIBLE}
+    if place is None or math.isnan(number):
+        return line | {"verdict": NO_TABLE}
+    name = paper.path(place.item)
+    line["table"] = name
+    if name not in tables:
+        return line | {"verdict": NOT_RUN, "reason": f"{name}.csv is not built"}
+    ours = tables[name].line(place)
+    if ours is None:
+        return line | {"verdict": NOT_RUN, "reason": "the table has no line for this cell"}
+    line["definition"] = ours["definition"] or ours["metric"]
+    if pd.isna(ours["here"]):
+        return line | {"verdict": NOT_RUN, "reason": ours["remark"].partition("; ")[0] or "the table has no value for this cell"}
+    return line | _judged(number, ours, decimals, BOUNDS.get(cell["unit"]))
+
+
+def _judged(number: float, ours: Line, decimals: int, bound: float | None) -> dict[str, Any]:
+    """Ours, its interval and difference, and the verdict. bound: the highest score, None of what has no bounds.
+
+    What rests on no seed, as counts and settings do, is the same in every run: it is within where it is the same after rounding,
+    whatever it was made of, since no other corpus would have the same counts.
+    """
+    here, seeds, rounding = float(ours["here"]), ours["seeds"], 0.5 * 10.0**-decimals
+    line = {"ours": here, "seeds": seeds}
+    difference = {"difference": rounded(here - number, 12)}
+    if pd.isna(seeds) and round(here, decimals) == round(number, decimals):
+        return line | difference | {"verdict": WITHIN}
+    if not pd.isna(seeds) and seeds > 1 and not pd.isna(ours["sd"]):
+        _, low, high = prediction_interval(here, float(ours["sd"]), int(seeds))
+        ends = (low - rounding, high + rounding) if bound is None else (max(low - rounding, 0), min(high + rounding, bound))
+        line |= {"low": rounded(ends[0], decimals + 2), "high": rounded(ends[1], decimals + 2)}
+    if not ours["comparable"]:
+        return line | {"verdict": NOT_COMPARABLE, "reason": ours["reason"]}
+    line |= difference
+    if pd.isna(seeds):
+        return line | {"verdict": OUTSIDE}
+    if line.get("low") is None or line.get("high") is None:
+        return line | {"verdict": UNDECIDED, "reason": "one seed" if seeds == 1 else "no spread over seeds"}
+    return line | {"verdict": WITHIN if line["low"] <= number <= line["high"] else OUTSIDE}
+
+
+def page(board: pd.DataFrame, heading: str, command: str | None, template: Path) -> str:
+    """The page of the scoreboard: how many cells have each verdict, by paper and item, and behind a click the cells."""
+    verdicts = {verdict: meaning for verdict, meaning in VERDICTS.items() if (board["verdict"] == verdict).any()}
+    papers = {
+        key: {"counts": _counts(cells, verdicts), "items": _items(cells, verdicts)}
+        for key, cells in board.groupby("paper", sort=False)
+    }
+    jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    text = jinja.from_string(template.read_text("utf-8"))
+    return text.render(heading=heading, command=command, verdicts=verdicts, papers=papers, number=len(board))
+
+
+def _counts(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, int]:
+    """How many cells have each verdict."""
+    return {verdict: int((cells["verdict"] == verdict).sum()) for verdict in verdicts}
+
+
+def _items(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, Any]:
+    """The cells of a paper by item, and how many have each verdict."""
+    return {
+        str(item): {"counts": _counts(of_item, verdicts), "cells": _shown(of_item)}
+        for item, of_item in cells.groupby("item", sort=False)
+    }
+
+
+def _shown(cells: pd.DataFrame) -> list[dict[str, str]]:
+    """Cells of an item as text."""
+    return [{str(name): _text(value) for name, value in cell.items()} for cell in cells.to_dict("records")]
+
+
+def _text(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _number(text: str) -> float:
+    """A printed number, nan where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _places(text: str) -> int:
+    """Decimals of a printed number, 0 of what is none."""
+    try:
+        exponent = Decimal(text).as_tuple().exponent
+    except InvalidOperation:
+        return 0
+    return max(0, -exponent) if isinstance(exponent, int) else 0

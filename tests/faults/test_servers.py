@@ -32,6 +32,7 @@ from crosslens.sources import network
 from crosslens.sources.fetch import fetch, parts
 from crosslens.sources.pins import pinned, reading
 from safetensors.numpy import load_file, save
+from study import edit
 from test_corpora_mutations import Format, formats
 
 CONTENT = bytes(range(256)) * 400
@@ -611,8 +612,7 @@ def test_a_server_that_takes_two_days_is_left_before(tmp_path, clock, pace) -> N
         send(answer(b"", "403 Forbidden"))
 
     with serving(refuse) as other, pytest.raises(DataError, match="403"):
-        about = came.with_name("file.part.of")
-        about.write_text(about.read_text().replace(url, other))
+        edit(came.with_name("file.part.of"), (url, other))
         fetch("source/file", came.with_suffix(""), urls=[other], mirror=[], lock=tmp_path / "lock.tsv")
     assert asked[-1] == have - network.SEAM
 

@@ -467,7 +467,7 @@ def kill(root: Path, target: str, script: str, when: Callable[[], object], secon
         stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not when():
             assert run.poll() is None and time.monotonic() < deadline, run.communicate()[0]
             time.sleep(0.01)
@@ -475,7 +475,7 @@ def kill(root: Path, target: str, script: str, when: Callable[[], object], secon
         victim = script_of(run, script)
         assert victim
         victim.send_signal(signal.SIGKILL)
-        said = run.communicate(timeout=120)[0]
+        said = run.communicate(timeout=600)[0]
     finally:
         if run.poll() is None:
             run.kill()

@@ -36,7 +36,7 @@ from study import edit
 from test_corpora_mutations import Format, formats
 
 CONTENT = bytes(range(256)) * 400
-SECONDS = 15.0  # that a refusal may take; with the constants below none takes half of it
+SECONDS = 100.0  # that a refusal may take; with the constants below none takes a tenth of it
 Headers = dict[str, str]
 Send = Callable[[bytes], None]
 Server = Callable[[Headers, Send], None]

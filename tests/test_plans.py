@@ -12,7 +12,12 @@ from pathlib import Path
 
 import pytest
 from crosslens.monitoring.plan import Job
+from crosslens.papers import papers
+from crosslens.papers.configuration import load
+from crosslens.reports.studies import Studies
+from crosslens.runs.errors import DataError
 from study import OVERLAY, REPOSITORY, SEARCHES, changed, copy_repository, counts, plan, snakemake, tiny
+from test_config import merged
 from test_environments import rules
 
 PLANS = REPOSITORY / "tests/workflow/plans.json"
@@ -71,15 +76,17 @@ def test_prefetch_says_how_much_there_is(root):
     assert jobs.keys() == {"fetch", "dump_sample", "prefetch", "total"}
 
 
-def test_a_measure_that_a_paper_does_not_ask_for_is_refused(root):
-    of_another = "results/demo/measures/probes/muller2021/parsing/en/ref/seed0.parquet"
-    said = snakemake(root, "--profile", "demo", "-n", of_another, works=False)
-    expected = "expected a measure whose settings the paper of the recipe states (similarity, attachment)"
-    assert f"measures/probes/muller2021/parsing/en/ref: {expected}" in said
-    said = snakemake(
-        root, "--profile", "demo", "-n", "results/demo/measures/probes/tanti2021/pos/frozn/seed0.parquet", works=False
+def test_a_measure_that_a_paper_does_not_ask_for_is_refused():
+    studies = Studies(load(merged("demo")), papers())
+    expected = (
+        "muller2021/parsing/en/ref: expected a measure whose settings the paper of the recipe states (similarity, attachment)"
     )
-    assert "tanti2021/pos/frozn: expected the name of a configured recipe; did you mean 'tanti2021/pos/frozen'?" in said
+    for kind in ("classification", "probes"):
+        with pytest.raises(DataError, match=re.escape(f"measures/{kind}/{expected}")):
+            studies.settings(kind, "muller2021/parsing/en/ref")
+    expected = "tanti2021/pos/frozn: expected the name of a configured recipe; did you mean 'tanti2021/pos/frozen'?"
+    with pytest.raises(DataError, match=re.escape(expected)):
+        studies.settings("probes", "tanti2021/pos/frozn")
 
 
 def test_a_misspelt_key_is_named(root):
@@ -96,11 +103,12 @@ def test_an_unknown_source_is_named(root):
 
 
 def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_vocabulary(root):
-    line = "inference: { corpus: xnli_all, reading: subwords }"
-    with changed(root / "config.yaml", (line, line.replace("subwords", "without_accents"))):
-        said = snakemake(root, "--profile", "slurm", "-n", "results/liu2020/table4.csv")
-        assert "Tokenise xnli_all for mbert, reading without_accents" in said and "reading subwords" not in said
-        said = snakemake(root, "--profile", "laptop", "-n", "results/laptop/liu2020/table4.csv", works=False)
+    values = merged("published")
+    values["papers"]["liu2020"]["inference"]["reading"] = "without_accents"
+    recipes = Studies(load(values), papers()).recipes
+    assert {of.reading for name, (_, of) in recipes.items() if name.startswith("liu2020/inference/")} == {"without_accents"}
+    target = "results/laptop/tokens/e5-small-pairs/without_accents/xnli_all"
+    said = snakemake(root, "--profile", "laptop", "-n", target, works=False)
     expected = "expected an encoder with its whole vocabulary, since texts are altered, found e5-small-pairs"
     assert f"readings.without_accents: {expected}" in said
 

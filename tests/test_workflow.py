@@ -530,6 +530,7 @@ def test_a_killed_search_goes_on_after_its_finished_trials(own):
     assert predicted() == undisturbed and [path.name for path in folder.parent.iterdir()] == ["seed0"]
 
 
+@pytest.mark.long
 def test_a_damaged_file_is_noticed_and_made_again_as_the_error_says(own):
     """A byte changes on disk, and Snakemake sees nothing of it."""
     file = sorted((own / RESULTS / "states" / RECIPE / "seed0").rglob("*.parquet"))[0]

@@ -30,6 +30,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.long
 def test_every_command_plans(root):
     assert len(BLOCKS) == 6 and len(COMMANDS) == 6
     for command in COMMANDS:

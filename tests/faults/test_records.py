@@ -203,6 +203,7 @@ def test_what_was_made_of_another_artefact_is_planned(own, tmp_path):
     assert f"made from another {TOKENS}" in said, said
 
 
+@pytest.mark.long
 def test_nobody_knows(own):
     """Seals of earlier versions, or no seals, and no records: planned again; --touch says that they fit."""
     for name in artefacts(own):
@@ -220,6 +221,7 @@ def test_nobody_knows(own):
     assert plan(own)[0] == ["Lay out dataset_sizes"]  # the one without a seal
 
 
+@pytest.mark.long
 def test_after_a_kill_seals_get_their_records(own):
     """In the next run that is no dry run, whatever that has to do."""
     for name in artefacts(own):
@@ -230,6 +232,7 @@ def test_after_a_kill_seals_get_their_records(own):
     assert plan(own)[0] == []
 
 
+@pytest.mark.long
 def test_a_file_that_was_sealed_by_hand_is_taken_as_it_is(own):
     """What reads it runs again; one that is older than what Snakemake knows of is nobody's, and is built again."""
     path = own / f"{MODEL}/predictions.parquet"
@@ -240,6 +243,7 @@ def test_a_file_that_was_sealed_by_hand_is_taken_as_it_is(own):
     assert plan(own)[0] == [f"Measure classification of {RECIPE}", f"Train {RECIPE}, seed 0"]
 
 
+@pytest.mark.long
 def test_another_name_for_the_results(own):
     """Records in seals do not depend on what the folder is called."""
     os.rename(own / RESULTS, own / "results/renamed")

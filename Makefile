@@ -5,7 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all provenance test test-demo test-slurm test-faults test-registry lint format docs lock site status cost clean
+.PHONY: help install demo demo-all provenance test test-long test-demo test-slurm test-faults test-registry lint format docs lock site status cost clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,11 +37,14 @@ provenance: install ## Show how the demo was made, job by job, in Snakemake's ow
 test: install ## Run the test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
+test-long: install ## Test runs of the workflow from one end to the other that take minutes (10 min)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
+
 test-demo: install ## Test the findings that hold on the demo, over three seeds (15 min)
 	$(BIN)/python -m pytest -m demo tests/demo
 
 test-slurm: install ## Run a slice of the study on a real SLURM started on this machine, and break it (Debian, root; 10 min)
-	timeout -k 10 1800 $(BIN)/python -m pytest -m slurm tests/cluster
+	timeout -k 10 3600 $(BIN)/python -m pytest -m slurm tests/cluster
 
 test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (10 min)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --faults tests/faults

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import study
 import torch
 import yaml
 from crosslens.config.encoders import Encoder, RandomEncoder
@@ -31,11 +32,13 @@ from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
 from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import write_tokens
+from forked import READS
 from phrasebook.generate import treebank
 from phrasebook.grammar import read_grammar
 from tally import often, tally  # noqa: F401, fixtures of tests/faults
 from tokenizers import Tokenizer
 from transformers import BertModel
+from xdist.scheduler import LoadFileScheduling
 
 LANGUAGES = ("de", "en", "zh")
 UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
@@ -43,7 +46,8 @@ NLI = ("entailment", "neutral", "contradiction")
 OFFICIAL = Layout("sources", load_sources())
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
-LONGEST = ("test_workflow", "test_training", "test_wikipedia", "test_new_paper", "test_your_own", "test_phrasebook")
+STUDY = ("test_workflow", "test_new_paper")  # files whose tests start from the tiny study
+LONGEST = (*STUDY, "test_training", "test_wikipedia", "test_your_own", "test_phrasebook")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,6 +57,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files whose tests take longest come first, so that no worker is left with one alone in the end."""
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
+class Together(LoadFileScheduling):
+    """Each file goes to one worker, and all that start from the tiny study go to the same one, which builds it once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "study" if Path(file).stem in STUDY else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | None:
+    """As pytest-xdist asks for it, with --dist loadfile."""
+    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def as_texts(rows: list[list[int]]) -> Texts:
@@ -134,6 +151,20 @@ def pair_rows(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
         found.append({"id": str(number), "language": one["language"], "premise": one["text"], "hypothesis": hypothesis,
                       "label": NLI[number % 3]})  # fmt: skip
     return found
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository in which the tiny study is built. Tests leave it as they find it."""
+    root = study.copy_repository(tmp_path_factory.mktemp("built"))
+    study.tiny(root, **{READS: str(root / "reads.tsv")})
+    return root
+
+
+@pytest.fixture
+def own(built: Path, tmp_path: Path) -> Path:
+    """A built copy that the test may spoil."""
+    return Path(shutil.copytree(built, tmp_path / "own"))
 
 
 @pytest.fixture(scope="session")

@@ -68,6 +68,7 @@ def python_of(root: Path) -> str:
     return (root / "table.txt").read_text()
 
 
+@pytest.mark.long
 def test_switching_conda_on_and_off_reruns_nothing_but_a_pin_does(project):
     with_conda = ("--software-deployment-method", "conda")
     snakemake(project, "-c1")

@@ -44,7 +44,7 @@ from phrasebook.inference import prompts
 from phrasebook.pairs import multinli, xnli
 from phrasebook.treebanks import conllu
 
-SECONDS = 10  # that a case may take; the slowest takes one on an idle core
+SECONDS = 60  # that a case may take; the slowest takes one on an idle core
 Row = dict[str, object]
 Change = Callable[[Random, Any, int], Any]  # of bytes, or of a list of lines or of cells, at a place
 PLACE = r":\d+: |: byte \d+|: member '|: expected a document of Reuters"  # the last is at the beginning

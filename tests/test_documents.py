@@ -9,6 +9,7 @@ from crosslens.reports.cells import line, table
 from crosslens.reports.provenance import write_table
 from documents.__main__ import ROOT, main
 from documents.templates import Tables
+from study import edit
 
 PAPER, ACCURACY = ("Target task", "macro F1", "paper"), ("Target task", "accuracy", "accuracy")
 TABLE = table(
@@ -89,13 +90,13 @@ def test_a_document_that_differs_from_its_tables_is_stale(root, capsys):
     written(root, f'{{{{ value({TASK}, definition="accuracy") }}}}\n')
     assert main(["--check"], root) == 0
     page, path = root / "docs" / "page.md", root / "docs" / "results" / "demo" / "table1.csv"
-    page.write_text(page.read_text().replace("58.8", "59.8"))
+    edit(page, ("58.8", "59.8"))
     assert main(["--check"], root) == 1
     assert "docs/page.md" in capsys.readouterr().out and "59.8" in page.read_text()
     assert main([], root) == 0 and main(["--check"], root) == 0
     write_table(TABLE.replace(58.84, 60.04), path, {}, {})  # the run again
     assert main(["--check"], root) == 1
-    path.write_text(path.read_text().replace("60.04", "58.84"))  # a number changed by hand
+    edit(path, ("60.04", "58.84"))  # a number changed by hand
     capsys.readouterr()
     assert main(["--check"], root) == 1
     assert "table1.csv: expected the table of table1.csv.json, found another" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from crosslens.storage.fingerprint import Fingerprints
 from snakemake.api import SnakemakeApi
 from snakemake.rules import Rule
 from snakemake.settings.types import OutputSettings, Quietness, ResourceSettings
+from study import edit
 
 REPOSITORY = Path(__file__).parents[1]
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib"}  # where conda-forge and the Python index differ
@@ -188,8 +189,7 @@ def test_a_missing_package_and_a_missing_environment_are_reported(project):
         f"rule {name}: envs/measures.yaml lacks sklearn, imported by workflow/crosslens/probes.py"
         for name in ("table", "other_table")
     ]
-    rule = project / "rules/papers/p.smk"
-    rule.write_text(rule.read_text().replace('    conda:\n        "../../envs/measures.yaml"\n', ""))
+    edit(project / "rules/papers/p.smk", ('    conda:\n        "../../envs/measures.yaml"\n', ""))
     assert missing_packages(project) == [
         f"rule {name}: workflow/scripts/table.py without a conda environment" for name in ("table", "other_table")
     ]

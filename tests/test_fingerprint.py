@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.storage.fingerprint import Fingerprints, pins
+from study import edit
 
 SCRIPT = "workflow/scripts/measure.py"
 FILES = {
@@ -29,12 +30,6 @@ def root(tmp_path: Path) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
-
-
-def edit(root: Path, name: str, old: str, new: str) -> None:
-    text = (root / name).read_text()
-    assert old in text
-    (root / name).write_text(text.replace(old, new))
 
 
 def fingerprint(root: Path, script: str = SCRIPT) -> str:
@@ -67,7 +62,7 @@ def test_does_not_depend_on_where_the_repository_lies(root, tmp_path_factory):
 )
 def test_blind_to_comments_docstrings_layout_and_other_modules(root, name, old, new):
     before = fingerprint(root)
-    edit(root, name, old, new)
+    edit(root / name, (old, new))
     assert fingerprint(root) == before
 
 
@@ -83,7 +78,7 @@ def test_blind_to_comments_docstrings_layout_and_other_modules(root, name, old, 
 )
 def test_sees_code_that_the_script_reaches_and_forgets_a_change_undone(root, name, old, new):
     before, text = fingerprint(root), (root / name).read_text()
-    edit(root, name, old, new)
+    edit(root / name, (old, new))
     assert fingerprint(root) != before
     (root / name).write_text(text)
     assert fingerprint(root) == before
@@ -91,16 +86,16 @@ def test_sees_code_that_the_script_reaches_and_forgets_a_change_undone(root, nam
 
 def test_blind_to_descriptions_of_fields_but_not_to_their_bounds(root):
     text = 'from pydantic import Field\nx = Field(3, ge=1, description="sentences")\n'
-    edit(root, "workflow/crosslens/measures/gram.py", "def of", text + "def of")
+    edit(root / "workflow/crosslens/measures/gram.py", ("def of", text + "def of"))
     before = fingerprint(root)
-    edit(root, "workflow/crosslens/measures/gram.py", "sentences", "sentences of a treebank")
+    edit(root / "workflow/crosslens/measures/gram.py", ("sentences", "sentences of a treebank"))
     assert fingerprint(root) == before
-    edit(root, "workflow/crosslens/measures/gram.py", "ge=1", "ge=2")
+    edit(root / "workflow/crosslens/measures/gram.py", ("ge=1", "ge=2"))
     assert fingerprint(root) != before
 
 
 def test_blind_to_how_a_rule_reports(root):
-    edit(root, SCRIPT, "cka.run()", "from crosslens.runs import logs")
+    edit(root / SCRIPT, ("cka.run()", "from crosslens.runs import logs"))
     (root / "workflow/crosslens/runs").mkdir()
     (root / "workflow/crosslens/runs/logs.py").write_text("EVERY = 10\n")
     before = fingerprint(root)
@@ -109,7 +104,7 @@ def test_blind_to_how_a_rule_reports(root):
 
 
 def test_sees_a_module_beside_the_script(root):
-    edit(root, SCRIPT, "cka.run()", "import sibling")
+    edit(root / SCRIPT, ("cka.run()", "import sibling"))
     (root / "workflow/scripts/sibling.py").write_text("x = 1\n")
     before = fingerprint(root)
     (root / "workflow/scripts/sibling.py").write_text("x = 22\n")
@@ -138,7 +133,7 @@ def test_cache_spares_parsing_and_is_dropped_when_a_file_or_the_cache_changes(ro
 def test_errors_name_the_file(root):
     with pytest.raises(FileNotFoundError, match="absent.py"):
         fingerprint(root, "workflow/scripts/absent.py")
-    edit(root, "workflow/crosslens/linear.py", "return", "retrun")
+    edit(root / "workflow/crosslens/linear.py", ("return", "retrun"))
     with pytest.raises(SyntaxError) as error:
         fingerprint(root)
     assert error.value.filename == "workflow/crosslens/linear.py"

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 from phrasebook.write import Sizes, write_sources
-from test_workflow import copy_repository, snakemake
+from study import copy_repository, snakemake
 
 WRITTEN = ["de", "en", "zh"]  # by the phrasebook
 SMALL = """
@@ -97,6 +97,7 @@ def with_greek(archive: Path) -> None:
             stream.writestr(name, "\n".join([*text.splitlines(), *(f"el{line[2:]}" for line in english)]) + "\n")
 
 
+@pytest.mark.long
 def test_official_archives_are_read_with_limits(root):
     """What tanti2021's trainings read, of real shape: single treebanks, XNLI and MultiNLI as archives, WikiANN, WALS."""
     snakemake(root, "--profile", "laptop", "--configfile", "config.yaml", "laptop/overlay.yaml", "small.yaml", "--", *ASKED)

@@ -5,10 +5,11 @@ import subprocess
 import sys
 from unittest import mock
 
+import pytest
 import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import OutputSettings, Quietness, ResourceSettings
-from test_workflow import REPOSITORY, copy_repository, counts, snakemake
+from study import REPOSITORY, copy_repository, counts, snakemake
 
 OVERLAY = REPOSITORY / "tests/workflow/overlay.yaml"
 PROFILE = ("--cores", "1", "--workflow-profile", str(REPOSITORY / "profiles/default"))
@@ -42,6 +43,7 @@ use rule * from crosslens
 """
 
 
+@pytest.mark.long
 def test_a_module_of_ones_own_snakefile_plans_and_runs(tmp_path):
     (tmp_path / "Snakefile").write_text(OWN)
     plan = counts(snakemake(tmp_path, "-n", *PROFILE, "own.csv"))
@@ -69,6 +71,7 @@ def test_a_module_fetches_where_snakemake_runs(tmp_path, monkeypatch):
         assert workflow._localrules == {"crosslens_fetch", "crosslens_dump_sample", "crosslens_page"}
 
 
+@pytest.mark.long
 def test_the_workflow_catalogue_can_deploy_it(tmp_path):
     source, user = copy_repository(tmp_path / "source"), tmp_path / "user"
     settings = yaml.safe_load((source / ".snakemake-workflow-catalog.yml").read_text())

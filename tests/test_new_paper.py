@@ -12,7 +12,7 @@ from crosslens.papers.inputs import inputs
 from crosslens.reports.figures.style import dark
 from crosslens.storage.parquet import metadata
 from sklearn.neighbors import NearestNeighbors
-from test_workflow import ALL, OVERLAY, REPOSITORY, RESULTS, copy_repository, planned, tiny
+from study import OVERLAY, REPOSITORY, RESULTS, copy_repository, edit, planned, tiny
 
 SIXTH = REPOSITORY / "tests/sixth"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -21,19 +21,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 def add_paper(root: Path) -> None:
     for folder in ("workflow", "resources"):
         shutil.copytree(SIXTH / folder, root / folder, dirs_exist_ok=True)
-    papers, overlay = root / "workflow/crosslens/papers/__init__.py", root / OVERLAY
-    papers.write_text(papers.read_text().replace('")\n', '", "pires2019")\n'))
+    edit(root / "workflow/crosslens/papers/__init__.py", ('")\n', '", "pires2019")\n'))
+    overlay = root / OVERLAY
     overlay.write_text(overlay.read_text() + (SIXTH / "section.yaml").read_text())
-
-
-def pretend_built(root: Path) -> None:
-    """Put an empty file or folder in the place of everything that the tiny study builds, and have Snakemake take it for built."""
-    said = tiny(root, *ALL, "--summary").partition("output_file\t")[2]
-    for name in (line.partition("\t")[0] for line in said.splitlines()[1:] if "\t" in line):
-        output = root / name
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.touch() if output.suffix else output.mkdir(exist_ok=True)
-    tiny(root, *ALL, "--touch", "--forceall")
 
 
 def curves(figure: Path) -> dict[str, list[float]]:
@@ -54,26 +44,19 @@ def curves(figure: Path) -> dict[str, list[float]]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sixth paper's table and figure, and what they are made of."""
     root = copy_repository(tmp_path_factory.mktemp("sixth"))
     add_paper(root)
-    overlay = root / OVERLAY  # of two sentences, each would have the right neighbour or both the wrong one
-    assert "  parallel: 6\n" in overlay.read_text()
-    overlay.write_text(overlay.read_text().replace("  parallel: 6\n", "  parallel: 12\n"))
-    tiny(
-        root,
-        *(f"{RESULTS}/pires2019/{name}" for name in ("table2.csv", "figure3.svg", "figure3_tuned.svg", "figure3_tuned.html")),
-    )
+    edit(root / OVERLAY, ("  parallel: 6\n", "  parallel: 12\n"))  # of two sentences, both would have the right neighbour or none
+    names = ("table2.csv", "figure3.svg", "figure3_tuned.svg", "figure3_tuned.html")
+    tiny(root, *(f"{RESULTS}/pires2019/{name}" for name in names))
     return root / RESULTS
 
 
-def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(tmp_path):
-    root = copy_repository(tmp_path)
-    pretend_built(root)
-    assert planned(root) == []
-    add_paper(root)
-    assert planned(root) == sorted([
+def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(own):
+    add_paper(own)
+    assert planned(own) == sorted([
         "Train pires2019/pos/en, seed 0",
         "Draw pires2019/parallel",
         "Store hidden states of pires2019/pretrained, seed 0",
@@ -89,14 +72,15 @@ def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(tmp_path):
         "Lay out pires2019/report",
         "Gather the records of pires2019",
     ])  # fmt: skip
-    said = tiny(root, "-n", f"{RESULTS}/measures/clusters/pires2019/pos/en/seed0.parquet", works=False)
+    said = tiny(own, "-n", f"{RESULTS}/measures/clusters/pires2019/pos/en/seed0.parquet", works=False)
     assert "measures/clusters/pires2019/pos/en: expected a measure whose settings the paper of the recipe states" in said
 
 
-def test_the_table_of_a_new_paper(built):
-    words = pd.read_parquet(built / "models/pires2019/pos/en/seed0/predictions.parquet").explode(["gold", "predicted"])
+@pytest.mark.long
+def test_the_table_of_a_new_paper(results):
+    words = pd.read_parquet(results / "models/pires2019/pos/en/seed0/predictions.parquet").explode(["gold", "predicted"])
     accuracy = 100 * (words["gold"] == words["predicted"]).groupby(words["language"].str.upper()).mean()
-    table = pd.read_csv(built / "pires2019/table2.csv").set_index("column")
+    table = pd.read_csv(results / "pires2019/table2.csv").set_index("column")
     assert list(table.index) == ["DE", "EN", "TR"] and set(table["row"]) == {"EN"} and accuracy["EN"] > 30
     np.testing.assert_allclose(table["here"], accuracy[table.index], atol=0.005)
     np.testing.assert_array_equal(table["published"], [89.40, 96.82, np.nan])
@@ -104,29 +88,29 @@ def test_the_table_of_a_new_paper(built):
     assert set(table["reason"]) == {"config.yaml does not have this study"}
 
 
-def test_the_figure_of_a_new_paper(built):
-    check_figure(curves(built / "pires2019/figure3.svg"), built / "states/pires2019/pretrained/seed0/pud")
+@pytest.mark.long
+def test_the_figure_of_a_new_paper(results):
+    check_figure(curves(results / "pires2019/figure3.svg"), results / "states/pires2019/pretrained/seed0/pud")
 
 
-def test_a_figure_over_the_recipe_of_another_paper(built):
+@pytest.mark.long
+def test_a_figure_over_the_recipe_of_another_paper(results):
     """Its kind is one that the other paper does not ask for."""
-    check_figure(curves(built / "pires2019/figure3_tuned.svg"), built / "states/muller2021/pos/en/ref/seed0/pud")
-    page = (built / "pires2019/figure3_tuned.html").read_text(encoding="utf-8")
+    check_figure(curves(results / "pires2019/figure3_tuned.svg"), results / "states/muller2021/pos/en/ref/seed0/pud")
+    page = (results / "pires2019/figure3_tuned.html").read_text(encoding="utf-8")
     assert "in a tagger of muller2021" in page and "muller2021_ud" in page  # on which that tagger was trained
-    record = metadata(built / "measures/nearest_translation@pires2019/muller2021/pos/en/ref/seed0.parquet")
+    record = metadata(results / "measures/nearest_translation@pires2019/muller2021/pos/en/ref/seed0.parquet")
     assert record["settings"] == {"corpus": "pud", "reference": "en"}
 
 
-def test_the_configuration_asks_for_a_measure_of_any_recipe(tmp_path):
-    root = copy_repository(tmp_path)
-    overlay = root / OVERLAY
+def test_the_configuration_asks_for_a_measure_of_any_recipe(own):
     settings = "{ corpus: udpos, reference: en, draws: 9 }"
-    asked = f"measures:\n  mine: {{ kind: similarity, recipe: tanti2021/pos/finetuned, settings: {settings} }}\n"
-    overlay.write_text(overlay.read_text() + asked)
+    with open(own / OVERLAY, "a", encoding="utf-8") as overlay:
+        overlay.write(f"measures:\n  mine: {{ kind: similarity, recipe: tanti2021/pos/finetuned, settings: {settings} }}\n")
     target = f"{RESULTS}/measures/similarity@mine/tanti2021/pos/finetuned/seed0.parquet"
-    assert "Measure similarity@mine of tanti2021/pos/finetuned, seed 0" in tiny(root, "-n", target)
-    overlay.write_text(overlay.read_text().replace("kind: similarity", "kind: similarly"))
-    assert "measures.mine.kind: expected one of adversary, " in tiny(root, "-n", target, works=False)
+    assert planned(own, target) == ["Measure similarity@mine of tanti2021/pos/finetuned, seed 0"]
+    edit(own / OVERLAY, ("kind: similarity", "kind: similarly"))
+    assert "measures.mine.kind: expected one of adversary, " in tiny(own, "-n", target, works=False)
 
 
 def check_figure(drawn: dict[str, list[float]], states: Path) -> None:

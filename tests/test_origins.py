@@ -13,6 +13,7 @@ from crosslens.sources.fetch import fetch, parts
 from crosslens.sources.origins import Origin, Recorded, copy_stamp, reason_to_fetch, remember
 from crosslens.sources.pins import digests, reading
 from crosslens.storage.contents import Contents
+from study import edit
 
 FILE = "treebanks/de/test.conllu"
 PATH = FILE.partition("/")[2]
@@ -96,8 +97,7 @@ def test_a_copy_of_other_content_that_is_not_pinned_is_fetched_again_and_then_no
 
 
 def test_another_pin_has_the_file_fetched_again(target, mirror, tmp_path):
-    lock = Path("sources.lock.tsv")
-    lock.write_text(lock.read_text().replace(sha256(OLD), sha256(NEW)))
+    edit(Path("sources.lock.tsv"), (sha256(OLD), sha256(NEW)))
     assert reason(target, mirror) == f"sources.lock.tsv: {FILE} {sha256(NEW)}"
 
 

@@ -245,7 +245,7 @@ run(recipe(parts=2), 0, Path({str(bench.encoder_folder)!r}), {{"sentences": Path
         assert child.stdout.readline() == "step\n"
     time.sleep(generator.random() * 0.2)
     child.send_signal(signal.SIGKILL)
-    assert child.wait(timeout=60) == -9
+    assert child.wait(timeout=300) == -9
     child.stdout.close()
     run(*arguments(bench, tokens, tmp_path / "killed", made), threads=1, log=log)
     one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))

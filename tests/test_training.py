@@ -836,7 +836,7 @@ def test_a_killed_process_resumes_exactly(bench, tokens, tmp_path, number, secon
     assert child.stdout.readline() == "on the way\n"
     time.sleep(0.3)  # anywhere within a step
     child.send_signal(number)
-    assert child.wait(timeout=60) == status
+    assert child.wait(timeout=300) == status
     child.stdout.close()
     of = recipe("entropy")
     steps = []

@@ -22,6 +22,7 @@ from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.trained import load_language_model
 from safetensors.torch import save_file
+from study import edit
 
 MEAN = {"corpus": "pairs", "split": "dev", "weighting": "tokens", "specials": False}
 OTHER = {"corpus": "sentences", "split": "test", "weighting": "texts", "specials": True}
@@ -165,9 +166,8 @@ def test_masked_subwords(measured, folder, dev_tokens):
 
 def test_an_encoder_without_a_mask_fails_before_its_work(folder, dev_tokens, tmp_path, monkeypatch):
     shutil.copytree(folder, tmp_path / "encoder")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        file = tmp_path / "encoder" / name
-        file.write_text(file.read_text("utf-8").replace("[MASK]", "[HIDE]").replace("mask_token", "hiding"), "utf-8")
+    edit(tmp_path / "encoder/tokenizer.json", ("[MASK]", "[HIDE]"))
+    edit(tmp_path / "encoder/tokenizer_config.json", ("[MASK]", "[HIDE]"), ("mask_token", "hiding"))
     monkeypatch.setattr(translation, "mean_states", None)
     with pytest.raises(DataError, match="expected a tokenizer with a mask"):
         list(translation.measure(

@@ -254,6 +254,7 @@ def test_streams_that_are_no_blocks(tmp_path: Path) -> None:
     assert list(pages(path)) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["x.xml.bz2", "x.xml"])
 def test_memory_is_constant(tmp_path: Path, name: str) -> None:
     """A dump of 30 MB is read with a few parts of it in memory."""

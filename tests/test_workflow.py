@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -23,14 +23,24 @@ from browser import CHROMIUM, browser, leads_nowhere
 from crosslens.reports.claims.ledger import read_ledger
 from crosslens.reports.paper import MODEL_FILES
 from crosslens.storage.seals import seal
-from forked import READS
-from forked import snakemake as forked
 from safetensors.numpy import load_file
+from study import (
+    ALL,
+    OVERLAY,
+    RECIPE,
+    REPOSITORY,
+    RESULTS,
+    SEARCHES,
+    changed,
+    counts,
+    edit,
+    environment,
+    jobs_of,
+    planned,
+    snakemake,
+    tiny,
+)
 
-REPOSITORY = Path(__file__).parents[1]
-OVERLAY = "tests/workflow/overlay.yaml"
-RESULTS = "results/tiny"
-SEARCHES = ("table5_search", "muller2021/table3_search", "wu2019/search")
 TABLES = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "languages", "epochs",
           "findings")  # fmt: skip
 FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
@@ -69,51 +79,8 @@ COLUMNS = (
 )  # fmt: skip
 CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
 ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2
-RECIPE = "tanti2021/pos/gradient_reversal"
 TRIALS = "tanti2021/pos/frozen/trials00"
 LANGUAGES = ("de", "en", "tr")
-ALL = ("demo_all", *(f"{RESULTS}/{name}.html" for name in SEARCHES))
-
-
-def copy_repository(root: Path) -> Path:
-    """The files of the repository, committed or not, without anything that is built."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-coz", "--exclude-standard"], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    ).stdout
-    for name in filter(None, listed.split("\0")):
-        if not name.startswith("results/") and (REPOSITORY / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(REPOSITORY / name, root / name)
-    return root
-
-
-def command(*options: str) -> list[str]:
-    return ["timeout", "-k", "5", "900", sys.executable, "-m", "snakemake", *options]
-
-
-def environment() -> dict[str, str]:
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return os.environ | {"PATH": path, "OMP_NUM_THREADS": "1", "PYTHONPATH": "", "COLUMNS": "200"}
-
-
-def snakemake(root: Path, *options: str, works: bool = True) -> str:
-    """Run Snakemake and return what it said."""
-    status, said = forked(options, root, environment())
-    assert (status == 0) == works, said
-    return said
-
-
-def tiny(root: Path, *options: str, works: bool = True) -> str:
-    """Run the tiny study, by default all of it."""
-    return snakemake(root, *(options or ALL), "--profile", "tests/workflow", works=works)
-
-
-def planned(root: Path, *targets: str) -> list[str]:
-    """What would run, by default of everything: the messages of the rules."""
-    said = tiny(root, *(targets or ALL), "-n")
-    jobs = re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE)
-    assert jobs or "Nothing to be done" in said, said
-    return sorted(set(jobs))
 
 
 def training(task: str, run: str) -> list[str]:
@@ -136,43 +103,6 @@ def pages(*items: str) -> list[str]:
     """Jobs of the pages of items, and of the reports that show those that are no searches."""
     reports = {f"{name.rpartition('/')[0]}/report".lstrip("/") for name in items if name not in SEARCHES}
     return [f"Lay out {page}" for page in [*items, *reports]]
-
-
-def counts(said: str) -> dict[str, int]:
-    """Jobs by rule of what a dry run said."""
-    table = said[said.index("Job stats:") :]
-    return {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", table.split("\n\n")[0], re.MULTILINE)}
-
-
-@contextlib.contextmanager
-def changed(path: Path, *edits: tuple[str, str]) -> Iterator[None]:
-    """A file with other text, put back as it was afterwards, its time included."""
-    text, status = path.read_bytes(), path.stat()
-    edited = text.decode()
-    for old, new in edits:
-        assert edited.count(old) >= 1, f"{old!r} is not in {path}"
-        edited = edited.replace(old, new)
-    path.write_text(edited)
-    try:
-        yield
-    finally:
-        path.write_bytes(text)
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository in which the tiny study is built. Tests leave it as they find it."""
-    root = copy_repository(tmp_path_factory.mktemp("built"))
-    status, said = forked((*ALL, "--profile", "tests/workflow"), root, environment() | {READS: str(root / "reads.tsv")})
-    assert status == 0, said
-    return root
-
-
-@pytest.fixture
-def own(built: Path, tmp_path: Path) -> Path:
-    """A built copy that the test may spoil."""
-    return Path(shutil.copytree(built, tmp_path / "own"))
 
 
 # --- what it builds -------------------------------------------------------------------------------------------------------
@@ -207,7 +137,6 @@ def test_builds_every_table_and_figure_and_is_done(built):
     assert {"cka", "score"} <= set(other["measure"]) and {"LAS", "accuracy", "F1"} <= set(other["definition"])
     assert not list(built.glob("results/**/*.part-*"))
     assert not list(built.glob("results/**/checkpoint*"))
-    assert "Nothing to be done" in tiny(built)
 
 
 def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built):
@@ -303,13 +232,12 @@ def test_a_bad_page_is_noticed(tmp_path):
     assert len(leads_nowhere(page, shown)) == 2 and shown.folds == (1, 1)
 
 
-def test_every_kind_of_corpus_is_read(own):
+def test_every_kind_of_corpus_is_read(built):
     """The phrasebook's files in the official layouts, through the rules; corpora.csv lists them all."""
-    tiny(own, f"{RESULTS}/corpora.csv")
-    table = pd.read_csv(own / RESULTS / "corpora.csv")
+    table = pd.read_csv(built / RESULTS / "corpora.csv")
     assert set(table["kind"]) == {"treebank", "entities", "pairs", "documents", "dictionary", "paragraphs", "typology"}
     assert (table["rows"] > 0).all() and set(table["source"]) == {"phrasebook"}
-    german, english = (pd.read_parquet(own / RESULTS / f"corpora/pud/{language}.test.parquet") for language in ("de", "en"))
+    german, english = (pd.read_parquet(built / RESULTS / f"corpora/pud/{language}.test.parquet") for language in ("de", "en"))
     assert german["id"].tolist() == english["id"].tolist()
 
 
@@ -340,35 +268,34 @@ def test_records_tell_how_each_measure_was_made_and_what_trainings_read(built):
 # --- what reruns after a change ---------------------------------------------------------------------------------------------
 
 
-def test_words_and_file_times_rerun_nothing(built):
-    library = built / "workflow/crosslens"
-    with (
-        changed(library / "storage/files.py", ("def sha256(", "# a comment\n\n\ndef sha256(")),
-        changed(library / "measures/projection.py", ('"""Projection of hidden states', '"""Another docstring of hidden states')),
-        changed(library / "training/loop.py", ('"""The training loop', '"""A training loop')),
-        changed(library / "runs/progress.py", ("EVERY = 10.0", "EVERY = 20.0")),
-        changed(library / "papers/tanti2021/config.py", ('"texts per step"', '"texts in a step"')),
-        changed(
-            library / "config/readings.py", ('128, description="maximum leng', '128, description="in other words, maximum leng')
-        ),
-        changed(library / "corpora/pairs.py", ('"""Sentence pairs of natural', '"""Pairs of sentences of natural')),
-        changed(library / "reports/pages.py", ("def _decimals", "# a comment\n\n\ndef _decimals")),
-    ):
-        for file in (*built.glob("workflow/scripts/*.py"), *built.glob("resources/**/*.csv")):
-            os.utime(file)
-        assert planned(built) == []
-
-
-def test_another_place_reruns_nothing(own):
-    assert planned(own) == []
-
-
-def test_switching_conda_on_reruns_nothing(built, tmp_path):
+def test_a_run_that_is_done_reruns_nothing(own, tmp_path):
+    """In another place, with other words and file times, with a measure that nothing asks for, and with conda switched on."""
+    library = own / "workflow/crosslens"
+    for file, words in {
+        "storage/files.py": ("def sha256(", "# a comment\n\n\ndef sha256("),
+        "measures/projection.py": ('"""Projection of hidden states', '"""Another docstring of hidden states'),
+        "training/loop.py": ('"""The training loop', '"""A training loop'),
+        "runs/progress.py": ("EVERY = 10.0", "EVERY = 20.0"),
+        "papers/tanti2021/config.py": ('"texts per step"', '"texts in a step"'),
+        "config/readings.py": ('128, description="maximum leng', '128, description="in other words, maximum leng'),
+        "corpora/pairs.py": ('"""Sentence pairs of natural', '"""Pairs of sentences of natural'),
+        "reports/pages.py": ("def _decimals", "# a comment\n\n\ndef _decimals"),
+    }.items():
+        edit(library / file, words)
+    for file in (*own.glob("workflow/scripts/*.py"), *own.glob("resources/**/*.csv")):
+        os.utime(file)
+    (library / "measures/loudness.py").write_text('READS = ("states",)\n\n\ndef measure(given):\n    return []\n')
     subprocess.run([sys.executable, REPOSITORY / "tests/condashim", "install", tmp_path / "conda"], check=True)
-    environment_ = environment()
-    environment_["PATH"] = f"{tmp_path / 'conda/bin'}:{environment_['PATH']}"
-    status, said = forked(("--profile", "tests/workflow", "-n", "--sdm", "conda"), built, environment_)
-    assert status == 0 and "Nothing to be done" in said, said
+    path = f"{tmp_path / 'conda/bin'}:{environment()['PATH']}"
+    assert jobs_of(tiny(own, *ALL, "-n", "--sdm", "conda", PATH=path)) == []
+
+
+def test_names_of_languages_rerun_the_figures_that_show_them(built):
+    languages, legend = built / "resources/languages.csv", f"{RESULTS}/figure2.svg"
+    with changed(languages, ("Afrikaans", "Afrikaner")):  # is not of the study
+        assert planned(built, legend) == []
+    with changed(languages, ("tr,Turkish", "tr,Türkçe")):
+        assert "Draw figure2" in planned(built, legend)
 
 
 def test_another_mirror_reruns_nothing(own, tmp_path):
@@ -382,6 +309,7 @@ def test_another_mirror_reruns_nothing(own, tmp_path):
     assert "Nothing to be done" in said
 
 
+@pytest.mark.long
 def test_a_sample_of_all_blocks_is_the_dump(own, tmp_path):
     """Fetching through the workflow: the index, then blocks of a dump, from a mirror; what has no known digest is pinned."""
     mirror, target = tmp_path / "mirror", f"{RESULTS}/corpora/wikipedia/de.train.parquet"
@@ -426,6 +354,7 @@ PROJECTIONS = sorted(
 
 
 REVERSAL, FOLLOWING = "gradient_reversal", ("languages", "epochs", "findings", "scores")
+CONTROL = training("pos", "no_adversary") + training("nli", "no_adversary") + made("table2", "findings", "scores")
 
 
 def trials(job: str, *items: str) -> list[str]:
@@ -433,49 +362,36 @@ def trials(job: str, *items: str) -> list[str]:
     return [f"Train the trials of {job}, seed 0", f"Measure classification of {job}", *made(*items)]
 
 
-def reversal(batch: int) -> tuple[str, str]:
-    """Another weight of gradient reversal, in the run of this batch."""
-    return f"{REVERSAL}: {{ batch: {batch} }}", f"{REVERSAL}: {{ batch: {batch}, reversal: 0.2 }}"
-
-
 LIBRARY = "workflow/crosslens"
-REVERSED = {"pos": ("table2", "table3", "table5", "figure5"), "nli": ("table2", "table3", "table5", "figure6")}
 MULLER_TABLES = [table for table in OTHER_TABLES if table.startswith("muller2021") and "table3" not in table]
+PAGES = pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)
+REWEIGHTED = "gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 16, reversal: 0.2 }"
+NLI = "gradient_reversal: { batch: 8 }", "gradient_reversal: { batch: 8, reversal: 0.2 }"
 EDITS = {  # independent changes of one dry run: a file, what is edited, and the jobs that rerun
-    "numerics of t-SNE, a trial more, tables of another paper": [
+    "code of t-SNE, a trial more, a caption, a control more": [
         (f"{LIBRARY}/measures/projection.py", ("init=start", 'init="random"'), PROJECTIONS),
         (OVERLAY, ("trials: 2,", "trials: 3,"), trials("tanti2021/pos/frozen/trials02", "table5_search")),
-        (f"{LIBRARY}/papers/muller2021/tables.py", ('"muller2021", name', '"muller2021", str(name)'), made(*MULLER_TABLES)),
+        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("how far does", "how much does"), pages("table1")),
+        (OVERLAY, ("no_adversary: null", "no_adversary: {}"), CONTROL),
     ],
-    "settings of t-SNE, values of the trials, sizes": [
+    "settings of t-SNE, values of the trials, code of sizes and of findings, tables of another paper": [
         (OVERLAY, ("iterations: 250", "iterations: 260"), PROJECTIONS),
         (OVERLAY, ("trials: 2,", "trials: 2, head_rate: [1.0e-3],"), trials(TRIALS, "table4", "table5_search")),
         (f"{LIBRARY}/papers/tanti2021/sizes.py", ('"equal"', '"the same"'), made("dataset_sizes")),
+        (f"{LIBRARY}/papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
+        (f"{LIBRARY}/papers/muller2021/tables.py", ('"muller2021", name', '"muller2021", str(name)'), made(*MULLER_TABLES)),
     ],
-    "a hyperparameter of tagging, a caption": [
-        (OVERLAY, reversal(16), training("pos", REVERSAL) + made(*REVERSED["pos"], *FOLLOWING)),
-        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("how far does", "how much does"), pages("table1")),
-    ],
-    "a hyperparameter of inference, a title": [
-        (OVERLAY, reversal(8), training("nli", REVERSAL) + made(*REVERSED["nli"], *FOLLOWING)),
+    "a hyperparameter of tagging, a title": [
+        (OVERLAY, REWEIGHTED, training("pos", REVERSAL) + made("table2", "table3", "table5", "figure5", *FOLLOWING)),
         (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("title: Table 1\n", "title: Table I\n"), pages("table1")),
     ],
-    "how figures look, findings": [
+    "a hyperparameter of inference, how figures look, code of pages": [
         (f"{LIBRARY}/reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
-        (f"{LIBRARY}/papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
-    ],
-    "code of pages": [
-        (
-            f"{LIBRARY}/reports/pages.py",
-            ('"notes": list', '"remarks": list'),
-            pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES),
-        ),
-    ],
-    "template of pages": [
-        (f"{LIBRARY}/reports/page.html.j2", ("<h1>", "<h1 >"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
+        (f"{LIBRARY}/reports/pages.py", ('"notes": list', '"remarks": list'), PAGES),
+        (OVERLAY, NLI, training("nli", REVERSAL) + made("table2", "table3", "table5", "figure6", *FOLLOWING)),
     ],
     "style of pages": [
-        (f"{LIBRARY}/reports/page.css", ("76rem", "77rem"), pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)),
+        (f"{LIBRARY}/reports/page.css", ("76rem", "77rem"), PAGES),
     ],
 }
 
@@ -483,35 +399,19 @@ EDITS = {  # independent changes of one dry run: a file, what is edited, and the
 @pytest.mark.parametrize("group", EDITS)
 def test_a_change_reruns_what_follows_from_it_and_nothing_else(built, group):
     with contextlib.ExitStack() as stack:
-        for file, edit, _ in EDITS[group]:
-            stack.enter_context(changed(built / file, edit))
-        assert planned(built) == sorted({job for _, _, jobs in EDITS[group] for job in jobs})
+        for file, edits, _ in EDITS[group]:
+            stack.enter_context(changed(built / file, edits))
+        said = tiny(built, *ALL, "-n")
+    assert jobs_of(said) == sorted({job for _, _, jobs in EDITS[group] for job in jobs})
+    if REWEIGHTED in (edits for _, edits, _ in EDITS[group]):
+        (reason,) = re.findall(rf"^Job \d+: Train {RECIPE}, .*\nReason: Params have changed.*: (.*)", said, re.MULTILINE)
+        assert "reversal: 0.1" in reason and "reversal: 0.2" in reason and len(reason) < 200, reason
 
 
-def test_the_reason_of_a_rerun_is_the_setting_that_changed(built):
-    with changed(built / OVERLAY, ("gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 16, reversal: 0.2 }")):
-        said = tiny(built, f"{RESULTS}/models/{RECIPE}/seed0/predictions.parquet", "-n")
-    (reason,) = re.findall(r"Params have changed since last execution: (.*)", said)
-    assert "reversal: 0.1" in reason and "reversal: 0.2" in reason and len(reason) < 200, reason
-
-
-def test_a_new_measure_reruns_nothing(built):
-    path = built / "workflow/crosslens/measures/loudness.py"
-    path.write_text('READS = ("states",)\n\n\ndef measure(given):\n    return []\n')
-    try:
-        assert planned(built) == []
-    finally:
-        path.unlink()
-
-
-def test_a_control_that_is_left_out_no_longer_runs_alone(built):
-    """Trainings come in, and the items that show them are made again; the others stay; settings of another paper are its own."""
-    others = ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")
-    with changed(built / OVERLAY, ("no_adversary: null", "no_adversary: {}")), changed(built / OVERLAY, others):
-        jobs = planned(built)
-    new = training("pos", "no_adversary") + training("nli", "no_adversary")
-    assert sorted(job for job in jobs if "muller2021" not in job) == sorted(new + made("table2", "findings", "scores"))
-    assert "Train muller2021/ner/en/ref, seed 0" in jobs
+def test_settings_of_one_paper_are_its_own(built):
+    with changed(built / OVERLAY, ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")):
+        jobs = planned(built, "demo", f"{RESULTS}/muller2021/report.html")
+    assert "Train muller2021/ner/en/ref, seed 0" in jobs and all("muller2021" in job for job in jobs)
 
 
 def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
@@ -519,9 +419,8 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     overlay = own / OVERLAY
     random_encoder = re.search(r"random: \{ source: random.*\}", overlay.read_text())[0]
     hub = f"random: {{ source: hub, id: some/encoder, revision: {'a' * 40}, depth: 2 }}"
-    overlay.write_text(overlay.read_text().replace(random_encoder, hub))
+    edit(overlay, (random_encoder, hub))
     tiny(own, "demo", "--touch")
-    assert planned(own, "demo") == []
 
     def follows(task: str) -> list[str]:
         jobs = [job for run in RUNS[task] for job in training(task, run)]
@@ -540,44 +439,37 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         assert planned(own, "demo") == sorted(treebanks + follows("pos"))
 
 
-CONLL = 'test: "ud/UD_{name}-Phrasebook/{code}_phrasebook-ud-test.conllu"\n    limits: { train: 16, test: 8 }'
 MUSE = 'train: "muse/dictionaries/en-{code}.0-5000.txt", test: "muse/dictionaries/en-{code}.5000-6500.txt"'
-CHANGES = {  # to a file: the corpora that are read again
+WILI = "languages: [de, tr], source_languages: [de, tr]"
+CORPORA = {  # changes to corpora: a file, what is edited, and the corpora that are read again
     "limit": (OVERLAY, ("limits: { train: 16, test: 8 }", "limits: { train: 16, test: 7 }"), ["muller2021_ud", "udpos_xtreme"]),
-    "pattern": (OVERLAY, (CONLL, CONLL.replace("ud-test", "ud-dev")), ["muller2021_ud", "udpos_xtreme"]),
-    "languages": (
-        OVERLAY,
-        ("languages: [de, tr], source_languages: [de, tr]", "languages: [de, tr, en], source_languages: [de, tr, en]"),
-        ["wili"],
-    ),
+    "pattern": (OVERLAY, ('test: "mldoc/{lower}.test"', 'test: "mldoc/{lower}.dev"'), ["mldoc"]),
+    "languages": (OVERLAY, (WILI, WILI.replace("tr]", "tr, en]")), ["wili"]),
     "exchanged files": (OVERLAY, (MUSE, MUSE.replace("train", "x").replace("test", "train").replace("x:", "test:")), ["muse"]),
     "reader": (
-        "workflow/crosslens/corpora/entities.py",
+        f"{LIBRARY}/corpora/entities.py",
         ("return rows, counts", "return list(rows), counts"),
         ["conll2003", "panx", "wikiann"],
     ),
 }
 
 
-@pytest.mark.parametrize("names", [("limit", "languages", "reader"), ("pattern", "exchanged files")], ids=", ".join)
-def test_a_change_to_a_corpus_has_it_read_again_and_no_other(built, names):
+def test_a_change_to_a_corpus_has_it_read_again_and_no_other(built):
     with contextlib.ExitStack() as stack:
-        for file, edit, _ in (CHANGES[name] for name in names):
-            stack.enter_context(changed(built / file, edit))
-        read = [job for job in planned(built, f"{RESULTS}/corpora.csv") if job != "List all corpora"]
-    assert read == sorted(f"Read {corpus}" for name in names for corpus in CHANGES[name][2])
+        for file, edits, _ in CORPORA.values():
+            stack.enter_context(changed(built / file, edits))
+        jobs = planned(built, f"{RESULTS}/corpora.csv")
+    assert jobs == sorted(["List all corpora", *(f"Read {name}" for _, _, names in CORPORA.values() for name in names)])
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------------------
 
 
-def refused(root: Path, target: str) -> list[str]:
-    """Ask for a file that cannot be made; returns what Snakemake showed of our errors."""
-    said = tiny(root, target, works=False)
-    assert "Traceback" not in said, said
-    assert not (root / target).exists()
-    assert not list(root.glob("results/**/*.part-*"))
-    return sorted(set(re.findall(r"^ERROR: (.+)$", said, re.MULTILINE)))
+def damage(path: Path, change: Callable[[bytes], bytes]) -> str:
+    """Change a file as if it had come like this; returns its name in messages."""
+    path.write_bytes(change(path.read_bytes()))
+    seal(path)
+    return str(path.relative_to(path.parents[[parent.name for parent in path.parents].index("results") + 1]))
 
 
 def source(root: Path, pattern: str) -> Path:
@@ -586,42 +478,40 @@ def source(root: Path, pattern: str) -> Path:
     return found
 
 
-def test_a_malformed_line_of_a_treebank_is_named(own):
-    path = source(own, "ud/*/de_phrasebook-ud-test.conllu")
-    lines = path.read_text().split("\n")
-    number = next(i for i, line in enumerate(lines) if line.startswith("2\t"))
-    lines[number] = lines[number].replace("\t", " ")
-    path.write_text("\n".join(lines))
-    seal(path)  # as if it had come like this
-    (error,) = refused(own, f"{RESULTS}/corpora/udpos")
-    assert error == (
-        f"{path.relative_to(own)}:{number + 1}: expected 10 tab-separated columns, found 1 columns; "
-        "fetch the file again or correct the line"
+def test_what_is_wrong_with_a_file_is_named(own):
+    """A line of a treebank, a dump and an archive that are cut short, and a language without paragraphs, in one run."""
+    number = 0
+
+    def with_a_space(content: bytes) -> bytes:
+        nonlocal number
+        lines = content.split(b"\n")
+        number = next(i for i, line in enumerate(lines) if line.startswith(b"2\t"))
+        lines[number] = lines[number].replace(b"\t", b" ")
+        return b"\n".join(lines)
+
+    treebank = damage(source(own, "ud/*/de_phrasebook-ud-test.conllu"), with_a_space)
+    dump, archive = (
+        damage(source(own, pattern), lambda content: content[:-100])
+        for pattern in ("wikipedia/dewiki/*/*-multistream.xml.bz2", "xnli/XNLI-1.0.zip")
     )
-
-
-def test_a_truncated_dump_is_named(own):
-    path = source(own, "wikipedia/dewiki/*/*-multistream.xml.bz2")
-    path.write_bytes(path.read_bytes()[:-100])
-    seal(path)
-    (error,) = refused(own, f"{RESULTS}/corpora/wikipedia/de.train.parquet")
-    assert error.startswith(f"{path.relative_to(own)}: byte ")
-    assert "expected a complete MediaWiki export" in error and error.endswith("fetch the file again")
-    assert not list((own / RESULTS / "corpora/wikipedia").glob("de.*"))
-
-
-def test_a_truncated_archive_is_named(own):
-    path = source(own, "xnli/XNLI-1.0.zip")
-    path.write_bytes(path.read_bytes()[:-100])
-    seal(path)
-    (error,) = refused(own, f"{RESULTS}/corpora/xnli")
-    assert error.startswith(f"{path.relative_to(own)}: expected a complete zip archive") and error.endswith("to fetch it again")
-
-
-def test_a_corpus_without_paragraphs_is_named(own):
-    with changed(own / OVERLAY, ("    paragraphs: 20\n", "    paragraphs: 20\n    minimum_characters: 100000\n")):
-        (error,) = refused(own, f"{RESULTS}/corpora/wikipedia/de.train.parquet")
-    assert "no paragraph for de." in error and "name a larger file or a lower minimum" in error
+    edit(own / OVERLAY, ("    paragraphs: 20\n    shares", "    paragraphs: 20\n    minimum_characters: 100000\n    shares"))
+    targets = [f"corpora/{name}" for name in ("udpos", "xnli", "wikipedia/de.train.parquet", "wikipedia/en.train.parquet")]
+    said = tiny(own, *(f"{RESULTS}/{target}" for target in targets), works=False)
+    assert "Traceback" not in said, said
+    errors = set(re.findall(r"^ERROR: (.+)$", said, re.MULTILINE))
+    (malformed,), (cut_dump,), (cut_archive,) = (
+        [error for error in errors if error.startswith(name)] for name in (treebank, dump, archive)
+    )
+    (no_paragraph,) = errors - {malformed, cut_dump, cut_archive}
+    assert malformed == (
+        f"{treebank}:{number + 1}: expected 10 tab-separated columns, found 1 columns; fetch the file again or correct the line"
+    )
+    assert cut_dump.startswith(f"{dump}: byte ") and cut_dump.endswith("fetch the file again")
+    assert "expected a complete MediaWiki export" in cut_dump
+    assert cut_archive.startswith(f"{archive}: expected a complete zip archive") and cut_archive.endswith("to fetch it again")
+    assert "no paragraph for en." in no_paragraph and "name a larger file or a lower minimum" in no_paragraph
+    assert not [target for target in targets if (own / RESULTS / target).exists()]
+    assert not list((own / RESULTS / "corpora/wikipedia").glob("de.*")) and not list(own.glob("results/**/*.part-*"))
 
 
 # --- a kill -------------------------------------------------------------------------------------------------------------------
@@ -637,6 +527,10 @@ def script_of(process: subprocess.Popen[str], name: str) -> psutil.Process | Non
     return None
 
 
+def command(*options: str) -> list[str]:
+    return ["timeout", "-k", "5", "900", sys.executable, "-m", "snakemake", *options]
+
+
 def kill(root: Path, target: str, script: str, when: Callable[[], object], seconds: float) -> None:
     """Make a file of the tiny study, and kill the process of a rule's script some seconds after something is the case."""
     run = subprocess.Popen(
@@ -644,7 +538,7 @@ def kill(root: Path, target: str, script: str, when: Callable[[], object], secon
         stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not when():
             assert run.poll() is None and time.monotonic() < deadline, run.communicate()[0]
             time.sleep(0.01)
@@ -652,19 +546,18 @@ def kill(root: Path, target: str, script: str, when: Callable[[], object], secon
         victim = script_of(run, script)
         assert victim
         victim.send_signal(signal.SIGKILL)
-        said = run.communicate(timeout=120)[0]
+        said = run.communicate(timeout=600)[0]
     finally:
         if run.poll() is None:
             run.kill()
     assert run.returncode != 0, said
 
 
+@pytest.mark.long
 def test_a_killed_training_goes_on_where_it_was(own):
     """SIGKILL at some moment after a checkpoint; the rest gives the same file as a training that nothing disturbed."""
-    loop = own / "workflow/crosslens/training/loop.py"
-    loop.write_text(loop.read_text().replace("checkpoint_seconds: float = 300.0", "checkpoint_seconds: float = 0.0"))
-    overlay = own / OVERLAY
-    overlay.write_text(overlay.read_text().replace("epochs: 1, language_epochs: 1", "epochs: 40, language_epochs: 20"))
+    edit(own / LIBRARY / "training/loop.py", ("checkpoint_seconds: float = 300.0", "checkpoint_seconds: float = 0.0"))
+    edit(own / OVERLAY, ("epochs: 1, language_epochs: 1", "epochs: 40, language_epochs: 20"))
     folder = own / RESULTS / "models" / RECIPE / "seed0"
     model, predictions = folder / "model.safetensors", folder / "predictions.parquet"
     target = str(predictions.relative_to(own))
@@ -689,9 +582,9 @@ def test_a_killed_training_goes_on_where_it_was(own):
     assert not list(folder.glob(".*.part-*"))
 
 
+@pytest.mark.long
 def test_a_killed_search_goes_on_after_its_finished_trials(own):
-    overlay = own / OVERLAY
-    overlay.write_text(overlay.read_text().replace("epochs: 1, language_epochs: 1", "epochs: 60, language_epochs: 1"))
+    edit(own / OVERLAY, ("epochs: 1, language_epochs: 1", "epochs: 60, language_epochs: 1"))
     folder = own / RESULTS / "models" / TRIALS / "seed0"
     target, log = str(folder.relative_to(own)), own / RESULTS / "logs/models" / TRIALS / "seed0.log"
 
@@ -708,6 +601,7 @@ def test_a_killed_search_goes_on_after_its_finished_trials(own):
     assert predicted() == undisturbed and [path.name for path in folder.parent.iterdir()] == ["seed0"]
 
 
+@pytest.mark.long
 def test_a_damaged_file_is_noticed_and_made_again_as_the_error_says(own):
     """A byte changes on disk, and Snakemake sees nothing of it."""
     file = sorted((own / RESULTS / "states" / RECIPE / "seed0").rglob("*.parquet"))[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from phrasebook.write import Sizes, write_sources
-from test_workflow import copy_repository, snakemake
+from study import copy_repository, snakemake
 
 PAGE = (Path(__file__).parents[1] / "docs/your-own.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```yaml\n# ([^\n]+)\n(.*?)```", PAGE, re.DOTALL))  # name of the file -> its text
@@ -30,6 +30,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.long
 def test_every_command_plans(root):
     assert len(BLOCKS) == 6 and len(COMMANDS) == 6
     for command in COMMANDS:
@@ -37,6 +38,7 @@ def test_every_command_plans(root):
         assert "table1" in said and "results/demo/" not in said, command
 
 
+@pytest.mark.long
 def test_an_encoder_beside_another(root):
     snakemake(root, "--profile", "tests/workflow", "--", "results/tiny/encoders/random")
     shutil.copytree(root / "results/tiny/encoders/random", root / "my-encoder")
@@ -50,6 +52,7 @@ def test_an_encoder_beside_another(root):
     assert sorted((root / "results/tiny").rglob("*")) == before
 
 
+@pytest.mark.long
 def test_treebanks_of_ones_own_are_read_and_pinned(root):
     """Only then are they pinned: one that is no treebank is refused, and what takes its place needs no edit of the lock."""
     command = ("--profile", "demo", "--configfile", "config.yaml", "demo/overlay.yaml", "treebanks.yaml", "--")

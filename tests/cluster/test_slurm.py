@@ -16,14 +16,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
-from test_workflow import copy_repository
+from study import copy_repository
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 RESULTS = "results/tiny"
 TABLE = f"{RESULTS}/footnote6.csv"  # two trainings
+Value = TypeVar("Value")
 
 
 def obstacle() -> str | None:
@@ -50,12 +52,13 @@ def run(*command: str | Path, seconds: int, cwd: Path, works: bool = True, **env
     return output
 
 
-def wait(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
-    """Until something holds."""
+def wait(condition: Callable[[], Value], what: str, seconds: float = 300) -> Value:
+    """Until something holds; returns its value. Much longer than it takes, since the machine may be busy."""
     end = time.monotonic() + seconds
-    while not condition():
+    while not (value := condition()):
         assert time.monotonic() < end, f"{what}: not after {seconds:.0f} s"
         time.sleep(0.2)
+    return value
 
 
 @dataclass
@@ -72,7 +75,7 @@ class Cluster:
 
     def queued(self, *states: str) -> dict[str, str]:
         """Jobs that have not ended: id -> the rule that the plugin names in its comment."""
-        said = run("squeue", "--noheader", f"--states={','.join(states or ('PENDING', 'RUNNING'))}", "--format=%i %k", seconds=10,
+        said = run("squeue", "--noheader", f"--states={','.join(states or ('PENDING', 'RUNNING'))}", "--format=%i %k", seconds=60,
                    cwd=self.state)  # fmt: skip
         return dict(line.split(maxsplit=1) for line in said.splitlines() if " " in line.strip())
 
@@ -108,7 +111,7 @@ class Study:
         """With this Python first, whose jobs compute nodes run."""
         return {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
-    def build(self, *options: str, seconds: int = 300, works: bool = True) -> str:
+    def build(self, *options: str, seconds: int = 900, works: bool = True) -> str:
         """Run it to the end; returns what it said."""
         return run(*self.command(*options), seconds=seconds, cwd=self.root, works=works, **self.environment)
 
@@ -122,7 +125,7 @@ class Study:
         """By the one that was started last."""
         return (self.root / "said.txt").read_text()
 
-    def finish(self, process: subprocess.Popen[bytes], seconds: float = 200) -> str:
+    def finish(self, process: subprocess.Popen[bytes], seconds: float = 900) -> str:
         """Wait until one that was started has ended well."""
         assert process.wait(seconds) == 0, self.said()
         return self.said()
@@ -164,7 +167,7 @@ def study(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Study:
     """The slice that `test_a_slice...` looks at, built; the other tests start from it."""
     root = copy_repository(tmp_path_factory.mktemp("study"))
     study = Study(root, cluster, root / "conda")
-    (root / "first.txt").write_text(study.build(TABLE, seconds=500))
+    (root / "first.txt").write_text(study.build(TABLE))
     return study
 
 
@@ -178,7 +181,7 @@ def test_a_slice_of_the_study_is_built_by_slurm(study):
     # What a rule asks for is what SLURM grants: memory, and GPUs where encoders run and nowhere else.
     memory = [job["Tres"] for job in ended]
     assert sum("mem=48000M" in each or "mem=46.875G" in each for each in memory) == 2
-    shown = [run("scontrol", "--oneliner", "show", "job", job["JobId"], seconds=10, cwd=study.root) for job in ended]
+    shown = [run("scontrol", "--oneliner", "show", "job", job["JobId"], seconds=60, cwd=study.root) for job in ended]
     assert sum("gres:gpu:1" in each for each in shown) == 2
 
 
@@ -206,7 +209,7 @@ def test_a_training_over_its_time_goes_on_where_it_was_cut(study):
     before = len(study.cluster.ended())
     recipe = "tanti2021/pos/gradient_reversal"
     options = [*epochs(2500), "--set-resources", "train:runtime=1 if attempt == 1 else 30"]  # three minutes on a fast machine
-    study.build(study.again(recipe), *options, seconds=900)
+    study.build(study.again(recipe), *options, seconds=1800)
     ended = [job for job in study.cluster.ended()[before:] if job["JobState"] != "COMPLETED" or "gres" in str(job)]
     assert [job["JobState"] for job in ended] == ["TIMEOUT"]
     # The log is the second attempt's.
@@ -218,9 +221,8 @@ def test_a_training_over_its_time_goes_on_where_it_was_cut(study):
 
 def test_a_cancelled_job_is_tried_again(study):
     process = study.start(study.again("tanti2021/pos/finetuned"))
-    wait(lambda: study.cluster.running("train"), "the training runs")
-    (job,) = study.cluster.running("train")
-    run("scancel", job, seconds=10, cwd=study.root)
+    (job,) = wait(lambda: study.cluster.running("train"), "the training runs")
+    run("scancel", job, seconds=60, cwd=study.root)
     study.finish(process)
     logged = max((study.root / ".snakemake/log").iterdir(), key=lambda log: log.stat().st_mtime).read_text()
     assert f"SLURM-job '{job}' failed, SLURM status is: 'CANCELLED'" in logged
@@ -232,10 +234,10 @@ def test_the_controller_may_die_and_come_back(study):
     recipe = "tanti2021/pos/entropy_maximisation"
     process = study.start(study.again(recipe), *epochs(500))
     # By then Snakemake has asked for the job's status: where its first question fails, it asks the accounting for good.
-    wait(lambda: "epoch" in study.log(recipe), "the training is in its epochs", 90)
+    wait(lambda: "epoch" in study.log(recipe), "the training is in its epochs")
     study.cluster.kill_controller()
     time.sleep(8)  # some checks of its status fail
-    run("slurmctld", seconds=20, cwd=study.root)
+    run("slurmctld", seconds=60, cwd=study.root)
     study.finish(process)
     assert [job["JobState"] for job in study.cluster.ended()[before:]] == ["COMPLETED"]
 
@@ -245,14 +247,14 @@ def test_the_documented_recovery_from_a_killed_snakemake(study):
     recipe = "tanti2021/pos/entropy_maximisation"  # not of the table, whose trainings stay as they are
     wanted = [study.again(recipe), *epochs(500)]
     process = study.start(*wanted)
-    wait(lambda: study.cluster.running("train"), "the training runs")
-    wait(lambda: "epoch" in study.log(recipe), "the training is in its epochs", 90)
+    (job,) = wait(lambda: study.cluster.running("train"), "the training runs")
+    wait(lambda: "epoch" in study.log(recipe), "the training is in its epochs")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    (job,) = study.cluster.running("train")  # it survives
+    assert study.cluster.running("train") == [job]  # it survives
     assert "--unlock" in study.build(*wanted, works=False)
     study.build("--unlock", *wanted)
-    run("scancel", job, seconds=10, cwd=study.root)
+    run("scancel", job, seconds=60, cwd=study.root)
     wait(lambda: not study.cluster.queued(), "the survivor has ended")
     study.build(*wanted)
     assert "resumed stage" in study.log(recipe)  # scancel sends SIGTERM, as a time limit does
@@ -264,7 +266,7 @@ def test_conda_environments_on_the_nodes(study):
     subprocess.run([sys.executable, REPOSITORY / "tests/condashim", "install", study.conda], check=True)
     (study.root / TABLE).unlink()
     path = f"{study.conda / 'bin'}:{study.environment['PATH']}"
-    said = run(*study.command(TABLE, "--sdm", "conda"), seconds=200, cwd=study.root, PATH=path, CONDASHIM_SYSTEM_SITE="1")
+    said = run(*study.command(TABLE, "--sdm", "conda"), seconds=900, cwd=study.root, PATH=path, CONDASHIM_SYSTEM_SITE="1")
     assert re.search(r"^table +1$", said, re.MULTILINE) and not re.search(r"^train +\d", said, re.MULTILINE), said
     assert "Creating conda environment" in said and list((study.root / ".snakemake/conda").glob("*"))
     assert (study.root / TABLE).is_file()

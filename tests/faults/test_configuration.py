@@ -24,7 +24,7 @@ from forked import snakemake
 from test_config import merged
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 10  # that a configuration may take to be refused; all take a hundredth
+SECONDS = 60  # that a configuration may take to be refused; all take a thousandth
 Key = tuple[str | int, ...]
 
 WRONG: tuple[Any, ...] = (

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from random import Random
 
+import pytest
 from crosslens.corpora import dictionaries, documents, entities, pairs, treebanks, typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
@@ -476,7 +477,9 @@ def test_twice_the_input_takes_twice_the_time(tmp_path: Path, often, tally) -> N
         [*inputs()],
     )
     assert READERS.keys() == INPUTS.keys() and len(chosen) >= 150
-    for reader, name, make in chosen[:: often(1, 70)]:
+    if not often(1, 0):
+        pytest.skip("looks at times: make test-faults")
+    for reader, name, make in chosen:
         file, read = READERS[reader]
         with case(reader, name, seconds=100):
             ratio, took, size = growth(read, tmp_path / reader / file, make)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import test_workflow
+import study
 from crosslens.config.heads import LANGUAGE
 from crosslens.recipes import Recipe, Score
 from safetensors.numpy import load_file
@@ -245,14 +245,13 @@ def test_snakemake_killed(often, tally, tmp_path):
     found.seen = "Directory cannot be locked: the same command with --unlock, then as before"  # while no job lives on
     if not tries:
         pytest.skip("takes minutes: make test-faults")
-    root, draw = test_workflow.copy_repository(tmp_path / "copy"), random.Random(7)
-    overlay = root / test_workflow.OVERLAY
-    overlay.write_text(overlay.read_text().replace("epochs: 1, language_epochs: 1", "epochs: 40, language_epochs: 20"))
-    results = root / test_workflow.RESULTS
-    folder = results / "models" / test_workflow.RECIPE / "seed0"
+    root, draw = study.copy_repository(tmp_path / "copy"), random.Random(7)
+    study.edit(root / study.OVERLAY, ("epochs: 1, language_epochs: 1", "epochs: 40, language_epochs: 20"))
+    results = root / study.RESULTS
+    folder = results / "models" / study.RECIPE / "seed0"
     target = str((folder / "predictions.parquet").relative_to(root))
     snakemake = [sys.executable, "-m", "snakemake", "--profile", "tests/workflow"]
-    options = {"cwd": root, "env": test_workflow.environment(), "text": True}
+    options = {"cwd": root, "env": study.environment(), "text": True}
     for options_of_run in ([target], ["--unlock"]):
         subprocess.run([*snakemake, *options_of_run], check=True, capture_output=True, **options)
     built = results.parent / "built"

@@ -24,8 +24,8 @@ from crosslens.config.encoders import FolderEncoder
 from crosslens.runs.errors import DataError, short
 from forked import snakemake
 from phrasebook.write import Sizes, write_sources
+from study import copy_repository, environment
 from tally import Tally
-from test_workflow import copy_repository, environment
 from test_your_own import BLOCKS
 
 RESULTS = "results/own"
@@ -51,7 +51,7 @@ papers: { tanti2021: { encoder: mine }, muller2021: null, liang2021: null, wu201
 FILES = ("config.yaml", "tests/workflow/overlay.yaml", "own.yaml")
 TARGETS = (f"{RESULTS}/dataset_sizes.html", f"{RESULTS}/encoders/mine")
 TREEBANKS, DUMPS = "my-data/my-treebanks", "my-data/wikipedia/{0}/20260101/{0}-20260101-pages-articles-multistream"
-SECONDS = 10  # more than an undamaged file takes
+SECONDS = 100  # without end, or nearly so: a hundred times what an undamaged file takes
 OLD = 1_000_000_000 * 10**9  # a time long before anything was built, in nanoseconds
 
 
@@ -292,6 +292,7 @@ def test_a_pinned_file_of_a_mirror_that_changes_is_told_in_one_line(study: Path,
     assert not counts.silent, "\n".join(counts.silent)
 
 
+@pytest.mark.long
 def test_what_the_line_says_has_the_file_fetched_again_and_all_that_follows(study: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(study, tmp_path / "own", symlinks=True))
     copy = root / TREEBANKS / "de-test.conllu"
@@ -362,6 +363,7 @@ def added(study: Path, random: Random) -> Path:
     """A further mirror, which has another file under the name of one that was fetched."""
     overlay = study / "own.yaml"
     overlay.write_text(overlay.read_text().replace("mirror: [my-data]", "mirror: [my-data, other]"))
+    assert "other]" in overlay.read_text()  # which it may have been before
     path = (
         study / "other" / random.choice([path for path in read(study) if "my-data" in path.parts]).relative_to(study / "my-data")
     )

@@ -20,7 +20,7 @@ from crosslens.storage import seals as digests
 from crosslens.storage.adoption import Records
 from snakemake.persistence import RECORD_FORMAT_VERSION
 from snakemake.persistence.file import FilePersistence
-from test_workflow import OVERLAY, RECIPE, RESULTS, changed, copy_repository, tiny
+from study import OVERLAY, RECIPE, RESULTS, changed, copy_repository, edit, jobs_of, tiny
 
 MODEL = f"{RESULTS}/models/{RECIPE}/seed0"
 TOKENS = f"{RESULTS}/tokens/random/without_unknown/udpos"
@@ -82,15 +82,13 @@ def clone(origin: Path, root: Path) -> Path:
     return root
 
 
-def plan(root: Path, edit: tuple[str, tuple[str, str]] | None = None) -> tuple[list[str], str]:
+def plan(root: Path, change: tuple[str, tuple[str, str]] | None = None) -> tuple[list[str], str]:
     """Jobs that a dry run plans after a change, sorted, and all that it says."""
     with ExitStack() as stack:
-        if edit:
-            stack.enter_context(changed(root / edit[0], edit[1]))
+        if change:
+            stack.enter_context(changed(root / change[0], change[1]))
         said = tiny(root, *TARGETS, "-n")
-    jobs = re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE)
-    assert jobs or "Nothing to be done" in said, said
-    return sorted(jobs), said
+    return jobs_of(said), said
 
 
 def artefacts(root: Path) -> list[str]:
@@ -133,22 +131,22 @@ def test_every_output_carries_its_record(origin):
 def test_records_gone(origin, tmp_path, often, tally):
     """Results copied or moved into a fresh clone, with and without a change: planned as where they were built."""
     found, chance = tally("results without Snakemake's records, in a fresh clone"), random.Random(39)
-    cases = [(edit, way) for edit in CHANGES for way in WAYS if (edit, way) != (LAMBDA, "cp -r")]
-    for edit, way in [(LAMBDA, "cp -r"), *chance.sample(cases, often(24, 1) - 1)]:
+    cases = [(change, way) for change in CHANGES for way in WAYS if (change, way) != (LAMBDA, "cp -r")]
+    for change, way in [(LAMBDA, "cp -r"), *chance.sample(cases, often(24, 1) - 1)]:
         root = clone(origin, tmp_path / "clone")
         WAYS[way](origin / RESULTS, root / RESULTS)
-        expected, reasons = plan(origin, edit)
-        jobs, said = plan(root, edit)
+        expected, reasons = plan(origin, change)
+        jobs, said = plan(root, change)
         number = len(artefacts(origin))
         line = f"{RESULTS}: {number} artefacts of which Snakemake has no record as of now: {number} judged by seal"
         assert f"{line}\n" in said, said
-        if jobs != expected or CHANGES[edit] not in said:
-            found.silent.append(f"{way}, {edit}: {jobs} instead of {expected}")
+        if jobs != expected or CHANGES[change] not in said:
+            found.silent.append(f"{way}, {change}: {jobs} instead of {expected}")
         elif jobs:
-            assert CHANGES[edit] and CHANGES[edit] in reasons
+            assert CHANGES[change] and CHANGES[change] in reasons
             found.rerun, found.seen = found.rerun + 1, line
         else:
-            assert not CHANGES[edit]
+            assert not CHANGES[change]
             found.survived += 1
         again, said = plan(root)
         assert not again and "no record as of now" not in said, said
@@ -164,8 +162,8 @@ def test_an_older_version_restored(own, tmp_path, often, tally):
         pytest.skip("takes a minute: make test-faults")
     names = [name for name in artefacts(own) if "phrasebook" not in name]
     shutil.copytree(own / RESULTS, tmp_path / "earlier")
-    for file, (old, new) in (LAMBDA, READER):
-        (own / file).write_text((own / file).read_text().replace(old, new))
+    for file, edits in (LAMBDA, READER):
+        edit(own / file, edits)
     pretend(own, "second")
     assert plan(own)[0] == []
     shutil.copytree(own / RESULTS, tmp_path / "later")
@@ -205,6 +203,7 @@ def test_what_was_made_of_another_artefact_is_planned(own, tmp_path):
     assert f"made from another {TOKENS}" in said, said
 
 
+@pytest.mark.long
 def test_nobody_knows(own):
     """Seals of earlier versions, or no seals, and no records: planned again; --touch says that they fit."""
     for name in artefacts(own):
@@ -222,6 +221,7 @@ def test_nobody_knows(own):
     assert plan(own)[0] == ["Lay out dataset_sizes"]  # the one without a seal
 
 
+@pytest.mark.long
 def test_after_a_kill_seals_get_their_records(own):
     """In the next run that is no dry run, whatever that has to do."""
     for name in artefacts(own):
@@ -232,6 +232,7 @@ def test_after_a_kill_seals_get_their_records(own):
     assert plan(own)[0] == []
 
 
+@pytest.mark.long
 def test_a_file_that_was_sealed_by_hand_is_taken_as_it_is(own):
     """What reads it runs again; one that is older than what Snakemake knows of is nobody's, and is built again."""
     path = own / f"{MODEL}/predictions.parquet"
@@ -242,11 +243,11 @@ def test_a_file_that_was_sealed_by_hand_is_taken_as_it_is(own):
     assert plan(own)[0] == [f"Measure classification of {RECIPE}", f"Train {RECIPE}, seed 0"]
 
 
+@pytest.mark.long
 def test_another_name_for_the_results(own):
     """Records in seals do not depend on what the folder is called."""
     os.rename(own / RESULTS, own / "results/renamed")
-    overlay = own / OVERLAY
-    overlay.write_text(overlay.read_text().replace(f"results: {RESULTS}", "results: results/renamed"))
+    edit(own / OVERLAY, (f"results: {RESULTS}", "results: results/renamed"))
     said = tiny(own, *(target.replace(RESULTS, "results/renamed") for target in TARGETS), "-n")
     assert re.search(r"^results/renamed: \d+ artefacts of which Snakemake has no record", said, re.MULTILINE)
     assert re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE) == ["Lay out dataset_sizes"], said  # which names the folder

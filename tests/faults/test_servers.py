@@ -32,10 +32,11 @@ from crosslens.sources import network
 from crosslens.sources.fetch import fetch, parts
 from crosslens.sources.pins import pinned, reading
 from safetensors.numpy import load_file, save
+from study import edit
 from test_corpora_mutations import Format, formats
 
 CONTENT = bytes(range(256)) * 400
-SECONDS = 15.0  # that a refusal may take; with the constants below none takes half of it
+SECONDS = 100.0  # that a refusal may take; with the constants below none takes a tenth of it
 Headers = dict[str, str]
 Send = Callable[[bytes], None]
 Server = Callable[[Headers, Send], None]
@@ -611,8 +612,7 @@ def test_a_server_that_takes_two_days_is_left_before(tmp_path, clock, pace) -> N
         send(answer(b"", "403 Forbidden"))
 
     with serving(refuse) as other, pytest.raises(DataError, match="403"):
-        about = came.with_name("file.part.of")
-        about.write_text(about.read_text().replace(url, other))
+        edit(came.with_name("file.part.of"), (url, other))
         fetch("source/file", came.with_suffix(""), urls=[other], mirror=[], lock=tmp_path / "lock.tsv")
     assert asked[-1] == have - network.SEAM
 

@@ -68,7 +68,8 @@ class Paper:
     its items lie at the top of the results, and not in a folder of its key; recipes: trainings by name, which begins with the
     key; trials: those of searches by the name of the job that they share; the name of a trial is that and a last part of its
     own; seeds: of a recipe; draws: words or texts by name, which begins with the key; drawn: name of the draws whose hidden
-    states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name.
+    states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name; names: what
+    $NAME stands for in its ledger of claims, where names of trainings and rows differ by scale.
     """
 
     key: str
@@ -81,6 +82,7 @@ class Paper:
     drawn: Callable[[Recipe, Config], str | None] = lambda recipe, config: None
     measures: Callable[[Recipe, Config], Mapping[str, Mapping[str, Any]]]
     items: Callable[[Config], Mapping[str, Item]]
+    names: Callable[[Config], Mapping[str, str | int]] = lambda config: {}
 
     def path(self, item: str) -> str:
         """Path of an item below the results, without its ending: table2, muller2021/table2."""

@@ -78,14 +78,15 @@ class Contrasts:
         numbers = [(sign, self._numbers(effect, selector)) for sign, group in ((1, plus), (-1, minus)) for selector in group]
         groups: dict[Any, list[tuple[int, Numbers]]] = {effect.name: numbers}
         if effect.by:
-            column = self._column(effect, effect.by)
-            values = set.intersection(*({*rows.rows[column].dropna()} for _, rows in numbers))
+            columns = [self._column(effect, effect.by, of.rows) for _, of in numbers]
+            values = set.intersection(*({*of.rows[column].dropna()} for column, (_, of) in zip(columns, numbers, strict=True)))
             values = {*filter(_is_language, values)} if effect.by == "language" else values
             groups = {
                 " ".join(filter(None, (effect.name, _plain(value)))): [
-                    (sign, of._replace(rows=of.rows[of.rows[column] == value])) for sign, of in numbers
+                    (sign, of._replace(rows=of.rows[of.rows[column] == value]))
+                    for column, (sign, of) in zip(columns, numbers, strict=True)
                 ]
-                for value in sorted(values)
+                for value in sorted(values - {*effect.without})
             }
         bounds = (-100.0 * len(minus), 100.0 * len(plus)) if effect.score else UNBOUNDED
         for name, of_group in groups.items():
@@ -165,9 +166,10 @@ class Contrasts:
         if axis is None:
             unit: Any = pd.Series("", rows.index)
         else:
-            column = self._column(effect, axis)
+            column = self._column(effect, axis, rows)
             rows = rows[rows[column].map(_is_language)] if self._names_languages(effect) else rows[rows[column].notna()]
-            unit = rows[column]
+            unit = rows[column].map(_code) if self._names_languages(effect) else rows[column]
+            rows, unit = rows[~unit.isin(effect.without)], unit[~unit.isin(effect.without)]
         if rows.empty:
             raise Missing(f"no {axis} among the numbers")
         seed = rows["seed"] if "seed" in rows else pd.Series(0, rows.index)
@@ -176,8 +178,15 @@ class Contrasts:
                              (("error", _mean), ("freedom", "min"), ("n", "min")))  # fmt: skip
         return Side(numbers._replace(rows=rows), values, error, freedom, n)
 
-    def _column(self, effect: Effect, axis: str) -> str:
-        return effect.languages if axis == "language" and effect.languages else axis
+    def _column(self, effect: Effect, axis: str, rows: pd.DataFrame) -> str:
+        """Column of an axis; of languages the one that has any."""
+        if axis != "language":
+            return axis
+        columns = [effect.languages] if effect.languages else ["language", "row", "column"]
+        found = next((name for name in columns if name in rows and rows[name].map(_is_language).any()), None)
+        if found is None:
+            raise Missing("no language among the numbers")
+        return found
 
     def _names_languages(self, effect: Effect) -> bool:
         return effect.over == "language" or effect.languages is not None and effect.over == effect.languages
@@ -233,8 +242,8 @@ def _family(name: Any) -> str:
 
 
 def _code(name: Any) -> str | None:
-    """Code of a language by its code or name, or of the other one of a pair with English such as en-de."""
-    table, text = languages_table(), str(name)
+    """Code of a language by its code, also with a note's mark (zh*), or name; of a pair with English (en-de) the other one's."""
+    table, text = languages_table(), str(name).rstrip("*")
     if text in table:
         return text
     named = {row["name"]: code for code, row in table.items()}

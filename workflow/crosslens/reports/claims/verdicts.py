@@ -57,7 +57,7 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
     measured = {}
     for key, claim in ledger.claims.items():
         try:
-            measured[key] = _measured(claim, contrasts)
+            measured[key] = _measured(_comparable(claim, ledger, contrasts.evidence.apart), contrasts)
         except ValueError as error:
             raise DataError(f"claims.{key}: {error}") from None
     central = [key for key, claim in ledger.claims.items() if claim.central]
@@ -75,6 +75,22 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
         )
         decisions[key] = _decided(decision, unlearned, apart)
     return decisions
+
+
+def _comparable(claim: Claim, ledger: Ledger, apart: Sequence[str]) -> Claim:
+    """A claim without the effects that compare printed numbers with ours where these are not comparable, if others decide it.
+
+    apart: why they are not.
+    """
+    if not apart:
+        return claim
+    kept = [effect for effect in claim.effect if not _mixes(effect, ledger)]
+    return claim.model_copy(update={"effect": kept}) if kept else claim
+
+
+def _mixes(effect: Effect, ledger: Ledger) -> bool:
+    sources = {ledger.selection(effect.shared(place), selector).source for place, selector in effect.selectors()}
+    return len(sources) > 1 and "published" in sources
 
 
 def _measured(claim: Claim, contrasts: Contrasts) -> Decision:

@@ -31,7 +31,8 @@ def claims_settings():
     try:
         plan = Plan(about(), RESULTS)
         return {
-            paper.key: plan.settings(paper, read_ledger(ROOT / claims_files(paper)[0]), claims_files(paper)) for paper in CLAIMED
+            paper.key: plan.settings(paper, read_ledger(ROOT / files[0], plan.names(paper)), files)
+            for paper, files in ((paper, claims_files(paper)) for paper in CLAIMED)
         }
     except DataError as error:
         raise WorkflowError(str(error))

@@ -212,6 +212,17 @@ def test_one_family_decides_nothing(tmp_path):
     assert decision.reason == "one family of languages"
 
 
+def test_units_can_be_left_out(tmp_path):
+    difference = np.array([0.9, *[0.05] * 11])
+    effect = OVER_LANGUAGES["effect"] | {"without": "de"}
+    (decision,) = verdicts(tmp_path, by_language(difference), claim(effect=effect), trained=())
+    assert (decision.part.n, decision.part.estimate.value) == (11, pytest.approx(5))
+    (decision,) = verdicts(
+        tmp_path, by_language(difference), claim(effect=effect | {"over": "text", "by": "language"}), trained=()
+    )
+    assert [part.name for part in decision.parts] == sorted({*LANGUAGES} - {"de"})
+
+
 def test_so_many_languages_of_all_by_themselves(tmp_path):
     """Of twelve languages five have an effect beyond their texts' error; a corrected count."""
     values = np.array([0.2] * 5 + [0.0] * 7)
@@ -306,6 +317,47 @@ def test_cells_are_combined_by_their_seeds(tmp_path):
     )
     with pytest.raises(DataError, match="c0: table1: expected one metric, found 'F1', 'other'"):
         decide(mixed, Contrasts(mixed, Evidence(settings), lambda name: None))
+
+
+def test_languages_are_paired_by_what_they_are(tmp_path):
+    """Rows of one table, columns of another, with the mark of a note or as a pair with English, and their names."""
+    cells = [
+        ("score", code, "F1", "d", value, None, None, None, 1, 100)
+        for code, value in (("de", 20.0), ("en-zh", 30.0), ("Japanese", 50.0), ("Average", 99.0))
+    ]
+    cells += [
+        (code, "level", "F1", "d", value, None, None, None, 1, 100) for code, value in (("de", 10.0), ("zh*", 10.0), ("ja", 15.0))
+    ]
+    settings = {"tables": {"table1": table(tmp_path, *cells)}, "records": {}, "recipes": {}}
+    effect = {"of": {"table": "table1"}, "plus": {"row": "score"}, "minus": {"column": "level"}, "over": "language"}
+    ledger = Ledger.model_validate({"claims": {"c0": claim(effect=effect)}})
+    (part,) = Contrasts(ledger, Evidence(settings), lambda name: None).parts(ledger.claims["c0"].effect[0], None)
+    assert (part.n, part.families, part.estimate.value) == (3, 3, pytest.approx(np.mean([10, 20, 35])))
+
+
+def test_what_cannot_be_compared_with_the_print_is_left_to_the_print(tmp_path):
+    settings = {
+        "tables": {"table1": table(tmp_path, ("r", "a", "F1", "d", 40.0, None, None, None, 1, 100))},
+        "records": {},
+        "recipes": {},
+    }
+    published = pd.DataFrame([("table1", "r", name, "F1", value) for name, value in (("a", 60.0), ("b", 50.0))],
+                             columns=["item", "row", "column", "metric", "value"])  # fmt: skip
+    cited, of = {"published": "table1", "column": "b"}, {"over": "none", "minus": {"published": "table1", "column": "b"}}
+    effects = [{"plus": cited | {"column": "a"}} | of, {"plus": {"table": "table1", "column": "a"}} | of]
+    ledger = Ledger.model_validate({"claims": {"c0": claim(effect=effects), "c1": claim(effect=effects[1])}})
+    for apart, expected in (([], ("fails", "fails")), (["another encoder"], ("holds", "undecided"))):
+        decided = decide(ledger, Contrasts(ledger, Evidence(settings, published, apart), lambda name: None))
+        assert tuple(decision.verdict for decision in decided.values()) == expected
+    assert decided["c0"].in_print and decided["c1"].reason == "another encoder"
+
+
+def test_names_of_a_scale_are_filled_in(tmp_path):
+    file = tmp_path / "claims.yaml"
+    text = "{says: a $b, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: {table: t, row: $a, column: x ($b) $c}}}"
+    file.write_text(f"claims: {{c1: {text}}}")
+    (selector,) = read_ledger(file, {"a": 3, "b": "less"}).claims["c1"].effect[0].plus
+    assert selector == {"table": "t", "row": 3, "column": "x (less) $c"}
 
 
 COMMON, POSITIVE = "says: a, where: b, unit: c", "kind: direction, expected: {above: 0}"

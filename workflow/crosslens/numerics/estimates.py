@@ -104,6 +104,17 @@ def over_families(
     return over_runs(np.bincount(numbers, values) / np.bincount(numbers), bounds)
 
 
+def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
+    """The same of values (languages, seeds) of several trainings, which vary, too.
+
+    What a seed changes in all languages at once is no part of the error over families; that of the means over families is added.
+    """
+    estimate = over_families(values.mean(axis=1), families, bounds)
+    if values.shape[1] == 1:
+        return estimate
+    return varied(estimate, over_runs(np.array([over_families(of_seed, families).value for of_seed in values.T])))
+
+
 def varied(estimate: Estimate, *others: Estimate) -> Estimate:
     """An estimate whose error has those of others in addition, of the same value by what else varies.
 
@@ -130,6 +141,23 @@ def correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False) -> Estimat
         return Correlation(math.nan, math.nan)
     r = float(np.corrcoef(x, y)[0, 1])
     return Correlation(r, math.sqrt((1 + (r**2 / 2 if ranks else 0)) / (len(x) - 3)))
+
+
+def dependent(y: np.ndarray, first: np.ndarray, second: np.ndarray, *, ranks: bool = False) -> Estimate:
+    """Fisher's z of the correlation of y with a first variable less that with a second one; of ranks by the same formula.
+
+    y, first, second: (n,), of the same units. The error is Steiger's (1980, equation 14), with the mean of both correlations.
+    There is none for fewer than four units, or if a variable is constant.
+    """
+    if ranks:
+        y, first, second = (_ranks(values) for values in (y, first, second))
+    if len(y) < 4 or min(np.ptp(y), np.ptp(first), np.ptp(second)) <= EXACT:
+        return Estimate(math.nan, math.nan)
+    one, other, both = (float(np.corrcoef(*pair)[0, 1]) for pair in ((y, first), (y, second), (first, second)))
+    square = (one + other) ** 2 / 4
+    covariance = (both * (1 - 2 * square) - square * (1 - 2 * square - both**2) / 2) / max(1 - square, EXACT) ** 2
+    z = np.arctanh(np.clip([one, other], -1 + EXACT, 1 - EXACT))
+    return Estimate(float(z[0] - z[1]), math.sqrt(max(2 * (1 - covariance), 0) / (len(y) - 3)))
 
 
 def holm(ps: Sequence[float], level: float = LEVEL) -> list[float]:

@@ -89,7 +89,8 @@ class Paper:
     key; trials: those of searches by the name of the job that they share; the name of a trial is that and a last part of its
     own; seeds: of a recipe; draws: words or texts by name, which begins with the key; drawn: name of the draws whose hidden
     states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name; place: where
-    our tables show a printed cell, None where none does.
+    our tables show a printed cell, None where none does; names: what $NAME stands for in its ledger of claims, where names of
+    trainings and rows differ by scale.
     """
 
     key: str
@@ -103,6 +104,7 @@ class Paper:
     measures: Callable[[Recipe, Config], Mapping[str, Mapping[str, Any]]]
     items: Callable[[Config], Mapping[str, Item]]
     place: Callable[[Place], Place | None] = same_place
+    names: Callable[[Config], Mapping[str, str | int]] = lambda config: {}
 
     def path(self, item: str) -> str:
         """Path of an item below the results, without its ending: table2, muller2021/table2."""

@@ -1,6 +1,6 @@
 """liang2021: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crosslens.config.draws import Draw, Draws
@@ -14,6 +14,8 @@ from crosslens.papers.liang2021.probes import measures as probes
 from crosslens.papers.liang2021.recipes import recipes
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import Paper
+
+LAYERS = 12  # of an encoder whose configuration is not here yet; both of the paper's have so many
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
@@ -55,6 +57,29 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
+def names(config: Config) -> Mapping[str, str | int]:
+    """What claims.yaml says of numbers that differ by scale: see its first lines."""
+    paper, probing = section(config), section(config).probing
+    languages = len(config.corpora[paper.text_corpus].languages)
+    rank = languages - 1
+
+    def nearest(number: float, numbers: Sequence[int]) -> int:
+        return min(numbers, key=lambda each: abs(each - number))
+
+    return {
+        "encoder": paper.encoder,
+        "languages": languages,
+        "last": config.encoders[paper.encoder].blocks() or LAYERS,
+        "band": probing.band,
+        "typology": probing.typology.layer_dimension,
+        "rank": nearest(rank, probing.dimensions),
+        "tenth": nearest(rank / 10, probing.dimensions),
+        "fifth": nearest(rank / 5, probing.dimensions),
+        "double": nearest(2 * rank, probing.dimensions),
+        "removed": nearest(rank, paper.removal.first),
+    }
+
+
 PAPER = Paper(
     key="liang2021",
     about="Liang, Dufter and Schütze (2021), *Locating language-specific information in contextualized embeddings*: directions "
@@ -66,4 +91,5 @@ PAPER = Paper(
     drawn=lambda recipe, config: subwords(recipe.encoder) if recipe.task is None else None,
     measures=measures,
     items=items,
+    names=names,
 )

@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Estimate, correlation, over_families, over_runs, varied
-from crosslens.reports.claims.evidence import Evidence, Missing, Numbers
+from crosslens.numerics.estimates import Correlation, Estimate, correlation, over_languages, over_runs, varied
+from crosslens.reports.claims.evidence import Evidence, Missing, Numbers, Unconfigured
 from crosslens.reports.claims.ledger import Effect, Ledger, Region, Selector
 
 NOTHING = "none"  # what varies of an exact number
@@ -79,14 +79,15 @@ class Contrasts:
         numbers = [(sign, self._numbers(effect, selector)) for sign, group in ((1, plus), (-1, minus)) for selector in group]
         groups: dict[Any, list[tuple[int, Numbers]]] = {effect.name: numbers}
         if effect.by:
-            column = self._column(effect, effect.by)
-            values = set.intersection(*({*rows.rows[column].dropna()} for _, rows in numbers))
+            columns = [self._column(effect, effect.by, of.rows) for _, of in numbers]
+            values = set.intersection(*({*of.rows[column].dropna()} for column, (_, of) in zip(columns, numbers, strict=True)))
             values = {*filter(_is_language, values)} if effect.by == "language" else values
             groups = {
                 " ".join(filter(None, (effect.name, _plain(value)))): [
-                    (sign, of._replace(rows=of.rows[of.rows[column] == value])) for sign, of in numbers
+                    (sign, of._replace(rows=of.rows[of.rows[column] == value]))
+                    for column, (sign, of) in zip(columns, numbers, strict=True)
                 ]
-                for value in sorted(values)
+                for value in sorted(values - {*effect.without})
             }
         bounds = (-100.0 * len(minus), 100.0 * len(plus)) if effect.score else UNBOUNDED
         for name, of_group in groups.items():
@@ -117,12 +118,8 @@ class Contrasts:
             fewest = min((int(side.numbers.rows["seeds"].min()) for side in over_seeds), default=0)
             return part._replace(estimate=estimate, n=fewest or n, unit="seeds" if fewest else "texts")
         families = [_family(unit) for unit in units] if self._names_languages(effect) else [str(unit) for unit in units]
-        means = total.mean(axis=1).to_numpy(float)
-        estimate = over_families(means, families, bounds)
-        if total.shape[1] > 1:
-            by_seed = [over_families(total[seed].to_numpy(float), families).value for seed in total]
-            estimate = varied(estimate, over_runs(np.array(by_seed)))
-        elif over_seeds:
+        estimate = over_languages(total.to_numpy(float), families, bounds)
+        if over_seeds:
             estimate = varied(estimate, *(error for error in errors if error.error > 0))
         count = len({*families}) if self._names_languages(effect) else None
         return part._replace(estimate=estimate, families=count, unit="languages" if count else f"{effect.over}s")
@@ -141,21 +138,23 @@ class Contrasts:
         units = first.index.intersection(second.index)
         seeds, recipes = self._rests_on(numbers)
         estimate = correlation(first[units].to_numpy(float), second[units].to_numpy(float), ranks=effect.ranks)
-        families, lack = len({*map(_family, units)}) if unit == "languages" else None, ""
-        if len(units) < effect.least:
-            estimate, lack = type(estimate)(estimate.value, math.nan), f"{len(units)} {unit}, at least {effect.least} needed"
-        return Part(effect.name, region, estimate, len(units), unit, seeds, families, recipes, lack)
+        families = len({*map(_family, units)}) if unit == "languages" else None
+        return _enough(Part(effect.name, region, estimate, len(units), unit, seeds, families, recipes), effect.least)
 
     def _of_function(self, effect: Effect, region: Region) -> list[Part]:
         """Parts by name, or one, of a function of the numbers that it reads."""
         numbers = [self._numbers(effect, selector) for selector in effect.reads]
         made = self.functions(str(effect.function))([of.rows for of in numbers], **effect.settings)
         seeds, recipes = self._rests_on(numbers)
-        estimates: Mapping[str, tuple[Estimate, int]] = made if isinstance(made, dict) else {effect.name: made}
-        return [
-            Part(name, region, estimate, n, effect.over if effect.over != NOTHING else "", seeds, None, recipes)
+        estimates: Mapping[str, tuple[Estimate, int]] = made if isinstance(made, dict) else {"": made}
+        if not estimates:
+            raise Unconfigured(f"{effect.function}: none of its trainings at this scale")
+        unit = "" if effect.over == NOTHING else f"{effect.over}s"
+        parts = [
+            Part(", ".join(filter(None, (effect.name, name))), region, estimate, n, unit, seeds, None, recipes)
             for name, (estimate, n) in estimates.items()
         ]
+        return [_enough(part, effect.least) if isinstance(part.estimate, Correlation) else part for part in parts]
 
     def _numbers(self, effect: Effect, selector: Selector, place: str = "") -> Numbers:
         return self.evidence.numbers(self.ledger.selection(effect.shared(place), selector), effect.scale)
@@ -166,9 +165,10 @@ class Contrasts:
         if axis is None:
             unit: Any = pd.Series("", rows.index)
         else:
-            column = self._column(effect, axis)
+            column = self._column(effect, axis, rows)
             rows = rows[rows[column].map(_is_language)] if self._names_languages(effect) else rows[rows[column].notna()]
-            unit = rows[column]
+            unit = rows[column].map(_code) if self._names_languages(effect) else rows[column]
+            rows, unit = rows[~unit.isin(effect.without)], unit[~unit.isin(effect.without)]
         if rows.empty:
             raise Missing(f"no {axis} among the numbers")
         seed = rows["seed"] if "seed" in rows else pd.Series(0, rows.index)
@@ -177,8 +177,15 @@ class Contrasts:
                              (("error", _mean), ("freedom", "min"), ("n", "min")))  # fmt: skip
         return Side(numbers._replace(rows=rows), values, error, freedom, n)
 
-    def _column(self, effect: Effect, axis: str) -> str:
-        return effect.languages if axis == "language" and effect.languages else axis
+    def _column(self, effect: Effect, axis: str, rows: pd.DataFrame) -> str:
+        """Column of an axis; of languages the one that has any."""
+        if axis != "language":
+            return axis
+        columns = [effect.languages] if effect.languages else ["language", "row", "column"]
+        found = next((name for name in columns if name in rows and rows[name].map(_is_language).any()), None)
+        if found is None:
+            raise Missing("no language among the numbers")
+        return found
 
     def _names_languages(self, effect: Effect) -> bool:
         return effect.over == "language" or effect.languages is not None and effect.over == effect.languages
@@ -194,6 +201,15 @@ class Contrasts:
                     counts.append(int(rows["seed"].nunique() if "seed" in rows else rows["seeds"].min()))
                     counts += [facts[name]["pretrainings"]] if facts[name]["pretrainings"] else []
         return min(counts, default=None), tuple(dict.fromkeys(name for of in numbers for name in of.recipes))
+
+
+def _enough(part: Part, least: int) -> Part:
+    """A correlation, without an interval if it is of fewer units than it needs."""
+    if part.n is None or part.n >= least:
+        return part
+    return part._replace(
+        estimate=replace(part.estimate, error=math.nan), lack=f"{part.n} {part.unit}, at least {least} needed"
+    )  # fmt: skip
 
 
 def _seeds(sides: Sequence[Side]) -> list[int] | None:
@@ -234,8 +250,8 @@ def _family(name: Any) -> str:
 
 
 def _code(name: Any) -> str | None:
-    """Code of a language by its code or name, or of the other one of a pair with English such as en-de."""
-    table, text = languages_table(), str(name)
+    """Code of a language by its code, also with a note's mark (zh*), or name; of a pair with English (en-de) the other one's."""
+    table, text = languages_table(), str(name).rstrip("*")
     if text in table:
         return text
     named = {row["name"]: code for code, row in table.items()}

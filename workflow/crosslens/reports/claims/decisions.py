@@ -27,7 +27,7 @@ def _of_paper(paper: str, settings: Mapping[str, Any], texts: Mapping[str, Path]
         # Not an import at the top: papers lie above this room, and the rule's fingerprint takes in those that have claims.
         return getattr(import_module(f"crosslens.papers.{paper}.claims"), name)
 
-    entries = read_ledger(ledger)
+    entries = read_ledger(ledger, settings["names"])
     try:
         return decide(entries, Contrasts(entries, Evidence(settings["evidence"], published, settings["apart"]), function))
     except DataError as error:

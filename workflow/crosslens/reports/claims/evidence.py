@@ -24,6 +24,10 @@ class Missing(Exception):
     """Numbers that have not been measured. The message says which."""
 
 
+class Unconfigured(Missing):
+    """Numbers of trainings or tables that a scale does not have at all."""
+
+
 class Numbers(NamedTuple):
     """Numbers of a selection.
 
@@ -46,10 +50,13 @@ class Evidence:
         self._table, self._measure = cache(_read_table), cache(_read_records)
 
     def numbers(self, selection: Selection, scale: float) -> Numbers:
-        """The numbers of a selection; scale: what records are multiplied by. Raises Missing where there are none."""
+        """The numbers of a selection; scale: what records are multiplied by.
+
+        Raises Missing where there are none, Unconfigured where the scale does not have them.
+        """
         names = tuple(name for pattern in selection.recipes or () for name in self.named(pattern))
         if selection.recipes and not names:
-            raise Missing(f"{', '.join(selection.recipes)}: no such training at this scale")
+            raise Unconfigured(f"{', '.join(selection.recipes)}: no such training at this scale")
         rows = getattr(self, f"_from_{selection.source}")(selection, names, scale)
         for column, values in selection.values.items():
             wanted = [value for value in values if value is not None]
@@ -76,7 +83,7 @@ class Evidence:
 
     def _from_table(self, selection: Selection, names: tuple[str, ...], scale: float) -> pd.DataFrame:
         if not any(self.tables[name] for name in selection.names):
-            raise Missing(f"{' and '.join(selection.names)}: no such table at this scale")
+            raise Unconfigured(f"{' and '.join(selection.names)}: no such table at this scale")
         there = [name for name in selection.names if self._is_there(name)]
         if not there:
             raise Missing(f"{selection.names[0]} is not there")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from string import Template
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -91,12 +92,14 @@ class Effect(Section):
     settings: dict[str, Any] = {}
     over: Axis = "seed"  # what varies: seed, text, language, another column, or none of a number that is exact
     by: Axis | None = None  # an effect for each value of a column
-    languages: Literal["row", "column", "item"] | None = None  # column that names the languages, where there is none of that name
+    languages: Literal["row", "column", "item"] | None = None  # their column, where the first that has any is not meant
+    without: Annotated[list[str], BeforeValidator(_several)] = []  # units of `over` and `by` that do not count
     scale: float = 100  # of records
     score: bool = True  # whether the selections are from 0 to 100
     ranks: bool = False  # whether a correlation is of ranks
     least: Annotated[int, Field(ge=4)] = 8  # units of a correlation
     expected: Region | None = None  # None: the claim's
+    optional: bool = False  # whether the claim is decided without it where a scale has none of its trainings
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Effect:
@@ -260,10 +263,13 @@ class Ledger(Section):
             yield self.selection(of, selector)
 
 
-def read_ledger(file: Path) -> Ledger:
-    """The ledger in a file. Raises DataError, one line that names file and key."""
+def read_ledger(file: Path, names: Mapping[str, Scalar] = {}) -> Ledger:
+    """The ledger in a file. Raises DataError, one line that names file and key.
+
+    names: what $NAME stands for in it, see Paper.names; one that is not among them stays as it is, and selects nothing.
+    """
     try:
-        return Ledger.model_validate(read_yaml(file))
+        return Ledger.model_validate(_filled(read_yaml(file), names))
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"])
@@ -278,3 +284,14 @@ def read_ledger(file: Path) -> Ledger:
             case _:
                 text = f"{problem['msg'][0].lower()}{problem['msg'][1:]}, found {short(problem['input'])}"
         raise DataError(": ".join(filter(None, (str(file), place, text)))) from None
+
+
+def _filled(value: Any, names: Mapping[str, Scalar]) -> Any:
+    """A value of a ledger with $NAMEs filled in: as they are where they stand alone, else as text."""
+    if isinstance(value, dict):
+        return {key: _filled(of_key, names) for key, of_key in value.items()}
+    if isinstance(value, list):
+        return [_filled(entry, names) for entry in value]
+    if not isinstance(value, str) or "$" not in value:
+        return value
+    return names[value[1:]] if value[1:] in names else Template(value).safe_substitute(names)

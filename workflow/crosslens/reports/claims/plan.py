@@ -27,9 +27,9 @@ class Plan:
     def settings(self, paper: Paper, ledger: Ledger, texts: Sequence[str]) -> dict[str, Any]:
         """All that the claims of a paper need, as plain values.
 
-        evidence: see `_evidence`; texts: names of the ledger and, where there is one, of the table of printed cells; encoders:
-        words for that of each training and, under "", the paper's; apart: why numbers are not comparable with the paper's; items:
-        place of each table and figure by its name in the ledger.
+        evidence: see `_evidence`; texts: names of the ledger and, where there is one, of the table of printed cells; names: see
+        Paper; encoders: words for that of each training and, under "", the paper's; apart: why numbers are not comparable with
+        the paper's; items: place of each table and figure by its name in the ledger.
         """
         evidence = self._evidence(paper, ledger)
         regular = [item for item in paper.items(self.studies.config).values() if not item.searched]
@@ -39,6 +39,7 @@ class Plan:
         return {
             "evidence": evidence,
             "texts": list(texts),
+            "names": dict(self.names(paper)),
             "study": paper.about,
             "scale": Scale("", self.studies.config.results).name,
             "encoders": {
@@ -49,6 +50,10 @@ class Plan:
             "items": {name: self._place(paper, name) for name in names},
             "report": paper.path("report"),
         }
+
+    def names(self, paper: Paper) -> Mapping[str, Any]:
+        """What $NAME stands for in the ledger of a paper; nothing where the paper is not configured."""
+        return paper.names(self.studies.config) if self.studies.config.paper(paper.key) else {}
 
     def _evidence(self, paper: Paper, ledger: Ledger) -> dict[str, Any]:
         """Files of the tables and records that the claims of a paper read, and facts about its trainings.

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from crosslens.numerics.estimates import LEVEL, Estimate, holm, varied
 from crosslens.reports.claims.contrasts import Contrasts, Part
-from crosslens.reports.claims.evidence import Missing
+from crosslens.reports.claims.evidence import Missing, Unconfigured
 from crosslens.reports.claims.ledger import Claim, Control, Effect, Learned, Ledger, Region
 from crosslens.runs.errors import DataError
 
@@ -25,7 +25,8 @@ class Decision:
 
     parts: its effects; controls: those that must not be there, with what they show; p: probability of the parts if the truth were
     no nearer to the claim's region than its border, nan where none is known; level: at which it is decided; items: tables and
-    figures that decide it; in_print: whether it is decided by what was printed alone.
+    figures that decide it; in_print: whether it is decided by what was printed alone;
+    left_out: optional effects of which the scale has nothing.
     """
 
     claim: Claim
@@ -37,6 +38,7 @@ class Decision:
     level: float = LEVEL
     items: Sequence[str] = ()
     in_print: bool = False
+    left_out: Sequence[str] = ()
 
     @property
     def part(self) -> Part | None:
@@ -57,7 +59,7 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
     measured = {}
     for key, claim in ledger.claims.items():
         try:
-            measured[key] = _measured(claim, contrasts)
+            measured[key] = _measured(_comparable(claim, ledger, contrasts.evidence.apart), contrasts)
         except ValueError as error:
             raise DataError(f"claims.{key}: {error}") from None
     central = [key for key, claim in ledger.claims.items() if claim.central]
@@ -73,8 +75,32 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
             items=list(dict.fromkeys(ledger.items(decision.claim))),
             in_print=sources == {"published"},
         )
-        decisions[key] = _decided(decision, unlearned, apart)
+        decisions[key] = _with_what_lacks(_decided(decision, unlearned, apart))
     return decisions
+
+
+def _comparable(claim: Claim, ledger: Ledger, apart: Sequence[str]) -> Claim:
+    """A claim without the effects that compare printed numbers with ours where these are not comparable, if others decide it.
+
+    apart: why they are not.
+    """
+    if not apart:
+        return claim
+    kept = [effect for effect in claim.effect if not _mixes(effect, ledger)]
+    return claim.model_copy(update={"effect": kept}) if kept else claim
+
+
+def _mixes(effect: Effect, ledger: Ledger) -> bool:
+    sources = {ledger.selection(effect.shared(place), selector).source for place, selector in effect.selectors()}
+    return len(sources) > 1 and "published" in sources
+
+
+def _with_what_lacks(decision: Decision) -> Decision:
+    """A decision whose reason names the effects without which it was made."""
+    if not decision.left_out:
+        return decision
+    lacks = f"without {', '.join(decision.left_out)}, which this scale does not have"
+    return replace(decision, reason="; ".join(filter(None, (decision.reason, lacks))))
 
 
 def _measured(claim: Claim, contrasts: Contrasts) -> Decision:
@@ -84,18 +110,27 @@ def _measured(claim: Claim, contrasts: Contrasts) -> Decision:
         return Decision(claim, UNDECIDED, f"an interpretation{rests}")
     if not claim.effect:
         return Decision(claim, NOT_MEASURED, claim.note)
-    try:
-        parts = [part for effect in claim.effect for part in contrasts.parts(effect, claim.expected)]
-    except Missing as missing:
-        return Decision(claim, NOT_MEASURED, str(missing))
+    parts: list[Part] = []
+    left_out: dict[str, str] = {}
+    for effect in claim.effect:
+        try:
+            parts += contrasts.parts(effect, claim.expected)
+        except Missing as missing:
+            if not (effect.optional and isinstance(missing, Unconfigured)):
+                return Decision(claim, NOT_MEASURED, str(missing))
+            left_out[effect.name] = str(missing)
+    if not parts:
+        return Decision(claim, NOT_MEASURED, next(iter(left_out.values())))
     controls: list[tuple[Control, Part]] = []
     reason = ""
     for control in claim.control:
         try:
             controls += [(control, part) for part in contrasts.parts(control, claim.expected)]
         except Missing as missing:
+            if control.optional and isinstance(missing, Unconfigured):
+                continue
             reason = f"its control is not measured: {missing}"
-    return Decision(claim, UNDECIDED, reason, parts, controls, _p(claim, parts))
+    return Decision(claim, UNDECIDED, reason, parts, controls, _p(claim, parts), left_out=[*left_out])
 
 
 def _decided(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> Decision:

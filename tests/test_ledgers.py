@@ -1,5 +1,6 @@
 """Ledgers of claims: each claim once, and everything that a ledger selects is written by a run of the published scale."""
 
+from functools import cache
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -34,20 +35,18 @@ class SyntheticEvidence(Evidence):
         self.scale = scale
         self.records = {measure: {name: [f"{measure} {name}"] for name in recipes} for measure, recipes in self.records.items()}
         self.frames: dict[str, pd.DataFrame] = {}
-        self._table, self._measure = self._synthetic_table, self._synthetic_records
+        self._table, self._measure = cache(self._synthetic_table), cache(self._synthetic_records)
 
     def _is_there(self, name: str) -> bool:
         return bool(self.tables[name])
 
     def _synthetic_table(self, file: str) -> pd.DataFrame:
-        if file not in self.frames:
-            paper, name, _ = self.scale.studies.items[Path(file).with_suffix("").relative_to("results").as_posix()]
-            try:
-                cells = self.scale.table(paper.key, name, cut=0.0)
-            except NotImplementedError as error:
-                raise Missing(f"{WITHOUT_SYNTHETIC}: {error}") from None
-            self.frames[file] = pd.read_csv(StringIO(cells.to_csv(index=False)))
-        return self.frames[file]
+        paper, name, _ = self.scale.studies.items[Path(file).with_suffix("").relative_to("results").as_posix()]
+        try:
+            cells = self.scale.table(paper.key, name, cut=0.0)
+        except NotImplementedError as error:
+            raise Missing(f"{WITHOUT_SYNTHETIC}: {error}") from None
+        return pd.read_csv(StringIO(cells.to_csv(index=False)))
 
     def _synthetic_records(self, files: tuple[str, ...]) -> pd.DataFrame:
         return pd.concat([self._of_file(file) for file in files], ignore_index=True)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from crosslens.corpora import schema
 from crosslens.encoding import drawn as draws
 from crosslens.measures import cka
 from crosslens.numerics import definitions as d
+from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, WINDOWS, of_layer
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
@@ -36,6 +38,20 @@ PUBLISHED = Path(__file__).parents[1] / "resources/published"
 CUT = (d.CUT_TEXTS, d.CUT_WORDS)
 TREES = (d.LAS, d.UAS, d.LAS_WITHOUT_PUNCTUATION, d.UAS_WITHOUT_PUNCTUATION, d.LAS_WITHOUT_ROOTS)
 PROBES = {"target": (d.PROBE_ACROSS, d.PROBE_WITHIN, d.PROBE_RANDOM), "paragraphs": (d.PROBE_ACROSS, d.PROBE_RANDOM)}
+WIDTH = 768  # of hidden states
+NO_BANDS = {FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED}
+WINDOWED = {
+    "language_identification": [
+        ("language", d.PAIRS, {*WINDOWS}), ("language", d.PAIRS_TEXTS, NO_BANDS), ("language", d.PAIRS_SHUFFLED, {FIRST}),
+        ("language", d.ONE_AGAINST_REST, {FIRST, SCATTERED}),
+    ],
+    "typology": [("typology", d.FEATURES, {*WINDOWS}), ("typology", d.FEATURES_SHUFFLED, {FIRST, SCATTERED})],
+    "language_similarity": [
+        (item, definition, kinds)
+        for item in ("genus", "family") for definition, kinds in ((d.V_CENTRED, {*WINDOWS}), (d.V_CHANCE, {FIRST}))
+    ],
+}  # fmt: skip
+"""Kind -> item, definition and windows of its records."""
 SUBWORDS = ["[CLS]", "[SEP]", "[UNK]", "the", "##se", "9", "we"]
 
 
@@ -129,8 +145,28 @@ class Scale:
                 watched = any(stage.watch for stage in recipe.stages)
                 for definition in (d.ADVERSARY_START, d.ADVERSARY_END, d.ADVERSARY_BEST) if watched else ():
                     yield {"measure": kind, "item": settings["head"], "split": "validation", "definition": definition}
+            case "language_identification" | "typology" | "language_similarity":
+                yield from self._windows(kind, recipe, settings)
+            case "language_groups":
+                for name, seed in product([*settings["groups"], settings["random"]], settings["seeds"]):
+                    place = {"measure": kind, "item": name, "corpus": settings["corpus"], "seed": seed, "definition": d.PAIRS}
+                    place |= {"layer": self._blocks(recipe.encoder), "subspace": settings["method"]}
+                    yield from (place | {"window": BAND, "x": x} for x in settings["bands"])
+                    yield place | {"window": BEYOND, "x": 2}
             case _:
                 raise NotImplementedError(f"{kind}: say here what it records")
+
+    def _windows(self, kind: str, recipe: Recipe, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """What probes, or groups of languages, record by window of a subspace's coordinates."""
+        last = self._blocks(recipe.encoder)
+        rank = len(self.config.corpora[settings["corpus"]].languages) - 1
+        options = {name: settings[name] for name in ("dimensions", "bands", "layer_dimension")}
+        for layer, method, seed in product(range(last + 1), settings["methods"], settings["seeds"]):
+            windows = of_layer(layer == last, **options, width=WIDTH, rank=rank, size=settings["band"], draws=1, seed=seed)
+            for window, (item, definition, kinds) in product(windows, WINDOWED[kind]):
+                if window.kind in kinds and (layer == last or not kinds <= {FIRST, SCATTERED} or kind == "typology"):
+                    yield {"measure": kind, "item": item, "definition": definition, "corpus": settings["corpus"], "seed": seed,
+                           "layer": layer, "subspace": method, "window": window.kind, "x": window.x}  # fmt: skip
 
     def _blocks(self, encoder: str) -> int:
         return self.config.encoders[encoder].blocks() or 12

@@ -61,12 +61,12 @@ def peaks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
 def correlation_of_losses(numbers: Sequence[pd.DataFrame], before: str, after: str) -> tuple[Estimate, int]:
     """Rank correlation over languages of the changes of two numbers, such as score and similarity, means over seeds and layers.
 
-    before, after: last parts of the recipes' names, trained on English.
+    before, after: re-initialised layers, or none; trained on English.
     """
     changes = []
     for rows in numbers:
         means = rows[rows["language"] != "all"].groupby(["recipe", "language"])["value"].mean().unstack()
-        (old,), (new,) = ([name for name in means.index if name.split("/")[-2:] == ["en", part]] for part in (before, after))
+        old, new = (recipe_name(rows["task"].iloc[0], "en", layers) for layers in (before, after))
         changes.append(means.loc[new] - means.loc[old])
     both = pd.concat(changes, axis=1).drop("en", errors="ignore").dropna().to_numpy(float)
     return correlation(*both.T, ranks=True), len(both)
@@ -95,9 +95,7 @@ def spread_over_layers(numbers: Sequence[pd.DataFrame], most: str = "") -> tuple
     *of_tasks, pretrained = numbers
     spreads = {}
     for scores, tuned in zip(of_tasks[::2], of_tasks[1::2], strict=True):
-        deviations = [np.std([correlation(layer, by_language, ranks=True).value for layer in by_layer.to_numpy().T])
-                      for by_language, by_layer in (_by_layer(scores, similarity) for similarity in (tuned, pretrained))]  # fmt: skip
-        spreads[scores["task"].iloc[0]] = float(deviations[0] - deviations[1])
+        spreads[scores["task"].iloc[0]] = _spread(scores, tuned) - _spread(scores, pretrained)
     if most:
         rest = [spread for task, spread in spreads.items() if task != most]
         return Estimate(spreads[most] - float(np.mean(rest)), math.nan), len(spreads)
@@ -120,6 +118,12 @@ def outside(numbers: Sequence[pd.DataFrame], grid: Sequence[float]) -> tuple[Est
 def _of_one(values: np.ndarray, errors: np.ndarray) -> Estimate:
     """A number by its seeds, or with the error of a single one."""
     return over_runs(values, POINTS) if len(values) > 1 else Estimate(float(values[0]), float(errors[0]), bounds=POINTS)
+
+
+def _spread(scores: pd.DataFrame, similarity: pd.DataFrame) -> float:
+    """Standard deviation over layers of the rank correlation of scores with similarity."""
+    of_language, by_layer = _by_layer(scores, similarity)
+    return float(np.std([correlation(by_layer[layer], of_language, ranks=True).value for layer in by_layer]))
 
 
 def _by_layer(scores: pd.DataFrame, similarity: pd.DataFrame) -> tuple[pd.Series, pd.DataFrame]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -122,7 +122,7 @@ class Contrasts:
         if over_seeds:
             estimate = varied(estimate, *(error for error in errors if error.error > 0))
         count = len({*families}) if self._names_languages(effect) else None
-        return part._replace(estimate=estimate, families=count, unit="languages" if count else f"{effect.over}s")
+        return part._replace(estimate=estimate, families=count, unit="languages" if count else _plural(effect.over))
 
     def _correlation(self, effect: Effect, region: Region) -> Part:
         """Of the means over seeds of two selections, over units that both have."""
@@ -134,7 +134,7 @@ class Contrasts:
         else:
             numbers = [self._numbers(effect, getattr(effect, place)) for place in places]
             first, second = (self._side(effect, each, effect.over).values.mean(axis=1) for each in numbers)
-            unit = "languages" if self._names_languages(effect) else f"{effect.over}s"
+            unit = "languages" if self._names_languages(effect) else _plural(effect.over)
         units = first.index.intersection(second.index)
         seeds, recipes = self._rests_on(numbers)
         estimate = correlation(first[units].to_numpy(float), second[units].to_numpy(float), ranks=effect.ranks)
@@ -149,7 +149,7 @@ class Contrasts:
         estimates: Mapping[str, tuple[Estimate, int]] = made if isinstance(made, dict) else {"": made}
         if not estimates:
             raise Unconfigured(f"{effect.function}: none of its trainings at this scale")
-        unit = "" if effect.over == NOTHING else f"{effect.over}s"
+        unit = _plural(effect.over)
         parts = [
             Part(", ".join(filter(None, (effect.name, name))), region, estimate, n, unit, seeds, None, recipes)
             for name, (estimate, n) in estimates.items()
@@ -249,6 +249,7 @@ def _family(name: Any) -> str:
     return languages_table()[code]["family"] or code if code else str(name)
 
 
+@cache
 def _code(name: Any) -> str | None:
     """Code of a language by its code, also with a note's mark (zh*), or name; of a pair with English (en-de) the other one's."""
     table, text = languages_table(), str(name).rstrip("*")
@@ -257,6 +258,10 @@ def _code(name: Any) -> str | None:
     named = {row["name"]: code for code, row in table.items()}
     parts = [part for part in text.replace("->", "-").split("-") if part in table]
     return named.get(text) or (next((part for part in parts if part != "en"), None) if len(parts) == 2 else None)
+
+
+def _plural(axis: str) -> str:
+    return {NOTHING: "", "x": "numbers of directions"}.get(axis, f"{axis}s")
 
 
 def _plain(value: Any) -> str:

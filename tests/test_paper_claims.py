@@ -1,0 +1,220 @@
+"""Functions of the papers' claims.py on planted numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from crosslens.numerics.curves import meeting
+from crosslens.numerics.estimates import correlation, dependent
+from crosslens.papers.liang2021 import claims as liang2021
+from crosslens.papers.muller2021 import claims as muller2021
+
+FAMILIES = {"de": "Indo-European", "fr": "Indo-European", "tr": "Turkic", "zh": "Sino-Tibetan"}
+
+
+@pytest.mark.parametrize(
+    ("difference", "expected"),
+    [([3, 1, -1, 2], 15), ([1, 2, 3, 4], 40), ([-1, 2, 3, 4], 5), ([2, 0, 1, 1], 10), ([4, 4, 1, -3], 25)],
+)
+def test_curves_meet_where_the_line_between_two_points_crosses_zero(difference, expected):
+    assert meeting(np.array([5, 10, 20, 40]), np.array(difference, float)) == pytest.approx(expected)
+
+
+def test_the_correlations_of_two_variables_with_a_third_differ_as_simulations_do():
+    """The standard deviation of the difference of Fisher's z over draws is the error that is stated of one."""
+    generator = np.random.default_rng(0)
+    covariance = np.array([[1, 0.7, 0.5], [0.7, 1, 0.6], [0.5, 0.6, 1]])
+    draws = generator.multivariate_normal(np.zeros(3), covariance, (2000, 40))
+    estimates = [dependent(*draw.T) for draw in draws]
+    values, errors = (np.array([getattr(estimate, name) for estimate in estimates]) for name in ("value", "error"))
+    assert values.mean() == pytest.approx(np.arctanh(0.7) - np.arctanh(0.5), abs=0.02)
+    assert errors.mean() == pytest.approx(values.std(), rel=0.05)
+    y, first, second = draws[0].T
+    z = [np.arctanh(correlation(y, x, ranks=True).value) for x in (first, second)]
+    assert dependent(y, first, second, ranks=True).value == pytest.approx(z[0] - z[1])
+    assert np.isnan(dependent(y[:3], first[:3], second[:3]).error) and np.isnan(dependent(y, first, 0 * second).error)
+
+
+def curves(function, seeds=3, column="x", at=(1, 2, 4, 8, 16, 32), **columns):
+    """Records by seed and another column: function(x, seed)."""
+    rows = [{"seed": seed, column: x, "value": function(x, seed), **columns} for seed in range(seeds) for x in at]
+    return pd.DataFrame(rows)
+
+
+def test_a_planted_meeting_is_found_with_its_interval():
+    """A curve that falls below a level at x = 20, 21 and 22 for three seeds, of 40 languages."""
+    curve, level = curves(lambda x, seed: 50 + (20 + seed - x)), curves(lambda x, seed: 50.0, at=(4,))
+    estimate, n = liang2021.meeting([curve, level], languages=40)
+    assert (n, estimate.value) == (3, pytest.approx(21 / 40))
+    assert estimate.error == pytest.approx(np.std([20, 21, 22], ddof=1) / np.sqrt(3) / 40)
+    by_x = curves(lambda x, seed: 50.0)
+    assert liang2021.meeting([curve, by_x], languages=40)[0] == estimate
+    nearer = curves(lambda x, seed: 50 + (10 - x))
+    apart, _ = liang2021.meetings_apart([curve, level, nearer, level], languages=40)
+    assert apart.value == pytest.approx(11 / 40)
+
+
+def test_groups_end_where_their_mean_does():
+    def windows(end, item):
+        return curves(lambda x, seed: 50 + end + seed / 10 - x, item=item, at=range(2, 9))
+
+    related = pd.concat([windows(4, "a"), windows(6, "b")])
+    beyond = pd.concat([curves(lambda x, seed: 50.0, at=(2,), item=item) for item in "ab"])
+    random = [windows(7, "random"), curves(lambda x, seed: 50.0, at=(2,), item="random")]
+    estimate, n = liang2021.ends_of_groups([related, beyond, *random])
+    assert (n, estimate.value) == (3, pytest.approx(5 - 7))
+
+
+def test_the_best_x_is_that_of_the_other_seeds():
+    """A curve with its top at 8; one seed has an outlier at 2, which must not count as its fall."""
+    curve = curves(lambda x, seed: 90 - abs(x - 8) + (10 if (x, seed) == (2, 0) else 0), seeds=4)
+    estimate, n = liang2021.fall_from_best([curve], end=16)
+    assert (n, estimate.value) == (4, pytest.approx(8))
+    best, _ = liang2021.best_by_languages([curve], languages=40)
+    assert best.value == pytest.approx(np.mean([2, 8, 8, 8]) / 40)
+
+
+def test_a_flat_curve_does_not_rise_at_its_end():
+    noise = np.random.default_rng(0).normal(0, 1, (200, 13))
+    flat = curves(lambda layer, seed: 70 + noise[seed, layer], seeds=200, column="layer", at=range(1, 13))
+    estimate, _ = liang2021.rise_at_end([flat])
+    assert abs(estimate.value) < 3 * estimate.error
+    rising = curves(lambda layer, seed: 70 - layer + (9 + seed / 100 if layer == 12 else 0), column="layer", at=range(1, 13))
+    assert liang2021.rise_at_end([rising])[0].value == pytest.approx(70 - 12 + 9 - (70 - 11), abs=0.02)
+    assert liang2021.rise_at_end([rising, rising])[0].value == pytest.approx(0)
+
+
+def test_directions_for_a_share_of_the_best():
+    curve = curves(lambda x, seed: min(60 + 5 * x + seed / 10, 100))
+    estimate, _ = liang2021.needed([curve], share=0.95)
+    crossings = [4 + 4 * (95 - low) / (100 - low) for low in (80.0, 80.1, 80.2)]  # between x = 4 and 8, where the best is
+    assert estimate.value == pytest.approx(np.mean(crossings))
+
+
+def test_a_straight_loss_is_straight():
+    def heads(loss, random):
+        rows = [
+            {"item": f"task without{x}{'_random' * random}", "language": language, "seed": seed, "value": 80 - loss(x) - seed}
+            for x in (0, 100, 200, 300, 400) for language in ("de", "tr", "all") for seed in range(2)
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+    scores = pd.concat([heads(lambda x: 0 if x < 100 else x / 10, False), heads(lambda x: 40 * (x > 200), True)])
+    estimate, n = liang2021.straightness([scores], start=100)
+    assert (n, estimate.value) == (2, pytest.approx(100))
+    estimate, _ = liang2021.straightness([scores], start=100, random=True)
+    assert estimate.value == pytest.approx(80)
+
+
+def test_printed_means_are_compared_with_printed_languages():
+    def printed(rows):
+        return pd.DataFrame(rows, columns=["row", "column", "value"])
+
+    groups = {"Single-Src.": (["en"], ["de"]), "Multi-Src.": (["en", "de", "zh"], ["fr"])}
+    tables, means = [], []
+    for task in ("PoS", "NER"):
+        for source, (trained, others) in groups.items():
+            scores = {language: 10.0 * number for number, language in enumerate([*trained, *others])}
+            tables.append(printed([("mBERT", language, value) for language, value in [*scores.items(), ("avg", -1.0)]]))
+            for group, languages in (("Train", trained), ("Zero-S.", others), ("All", [*trained, *others])):
+                mean = np.mean([scores[language] for language in languages])
+                means.append((f"{source} mBERT", f"{task} {group}", mean + 0.3 * (task == "NER")))
+    parts = liang2021.means_of_print([printed(means), *tables])
+    assert len(parts) == 12
+    for name, (estimate, _) in parts.items():
+        assert estimate.value == pytest.approx(0.3 if "NER" in name else 0) and estimate.error == 0
+
+
+def scores(recipe, values, seeds=(0, 1), task="parsing", error=1.0):
+    """Records of a training by language: values, of which each seed adds a tenth."""
+    rows = [
+        {"recipe": recipe, "task": task, "language": language, "seed": seed, "value": value + seed / 10, "error": error}
+        for language, value in values.items() for seed in seeds
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_losses_of_the_source_of_targets_and_their_difference():
+    before = {"en": 90.0, "de": 80.0, "fr": 70.0, "tr": 60.0, "zh": 50.0, "all": 0.0}
+    after = {"en": 89.0, "de": 70.0, "fr": 50.0, "tr": 20.0, "zh": 40.0, "all": 0.0}
+    numbers = [pd.concat([scores("muller2021/parsing/en/ref", before), scores("muller2021/parsing/en/init1-2", after)])]
+    losses = {of: muller2021.losses(numbers, [1, "1-2"], of) for of in ("source", "targets", "difference")}
+    assert {name for parts in losses.values() for name in parts} == {"parsing from en, layers 1-2"}
+    (source, seeds), (targets, languages), (difference, _) = (parts["parsing from en, layers 1-2"] for parts in losses.values())
+    assert (source.value, seeds, languages) == (pytest.approx(-1), 2, 4)
+    assert targets.value == pytest.approx(np.mean([np.mean([-10, -20]), -40, -10]))
+    assert difference.value == pytest.approx(targets.value + 1)
+    assert targets.error == pytest.approx(np.std([-15, -40, -10], ddof=1) / np.sqrt(3))
+    by_language = muller2021.losses(numbers, ["1-2"], "targets", by_language=True)
+    assert {name.rpartition(", ")[2] for name in by_language} == {*FAMILIES}
+    one_seed = [numbers[0][numbers[0]["seed"] == 0]]
+    estimate, n = muller2021.losses(one_seed, ["1-2"], "source")["parsing from en, layers 1-2"]
+    assert (estimate.error, n) == (pytest.approx(np.sqrt(2)), 1)
+    assert muller2021.losses(numbers, ["1-2"], "targets", sources=["ru"]) == {}
+    back = muller2021.losses(numbers, ["1-2"], "targets", before="1-2")["parsing from en, layers 1-2"][0]
+    assert back.value == 0
+
+
+def similarity(function, task=None, languages=(*FAMILIES, "fi", "ja", "ar", "ko"), recipe="r"):
+    return pd.DataFrame(
+        [{"recipe": recipe, "task": task, "language": language, "layer": layer, "seed": 0, "value": function(number, layer)}
+         for number, language in enumerate(languages) for layer in range(13)]
+    )  # fmt: skip
+
+
+def test_peaks_are_means_over_families():
+    estimate, n = muller2021.peaks([similarity(lambda number, layer: -abs(layer - (5 + (number == 2))), languages=FAMILIES)])
+    assert (n, estimate.value) == (4, pytest.approx(np.mean([5, 6, 5])))
+
+
+def test_the_layer_whose_similarity_goes_with_scores():
+    generator = np.random.default_rng(0)
+    noise = generator.normal(0, 1, (8, 13))
+
+    def planted(number, layer):
+        return number + (0.1 if layer == 6 else 4.0) * noise[number, layer]
+
+    rows = similarity(planted)
+    of_language = scores("r", {language: float(number) for number, language in enumerate(rows["language"].unique())}, task="pos")
+    estimate, n = muller2021.correlation_beyond_others([of_language, rows], layer=6)
+    assert n == 8 and estimate.value > 0 and estimate.p(0) < 0.05
+    estimate, _ = muller2021.correlation_beyond_others([of_language, rows], layer=3)
+    assert estimate.value < 0
+
+
+def test_spreads_over_layers_by_task():
+    """Correlations that are the same at all layers have no spread; those that change sign have one."""
+    steady = similarity(lambda number, layer: number + layer)
+    changing = similarity(lambda number, layer: number * (1 if layer % 2 else -1))
+    of_task = {
+        task: scores("r", {language: float(number) for number, language in enumerate(steady["language"].unique())}, task=task)
+        for task in ("parsing", "pos", "ner")
+    }
+    numbers = [of_task["parsing"], steady, of_task["pos"], steady, of_task["ner"], changing, steady]
+    estimate, n = muller2021.spread_over_layers(numbers)
+    spread = np.std([1] * 6 + [-1] * 7)
+    assert (n, estimate.value) == (3, pytest.approx(spread / 3))
+    estimate, _ = muller2021.spread_over_layers(numbers, most="ner")
+    assert estimate.value == pytest.approx(spread) and np.isnan(estimate.error)
+
+
+def test_losses_of_similarity_and_score_go_together():
+    languages = {language: 50.0 for language in (*FAMILIES, "fi", "ja", "ar", "ko")}
+    lower = {language: 50.0 - 2 * number for number, language in enumerate(languages)}
+    names = [f"muller2021/pos/en/{name}" for name in ("ref", "init1-2")]
+    of_score = pd.concat(
+        [scores(names[0], languages | {"en": 90.0}, task="pos"), scores(names[1], lower | {"en": 89.0}, task="pos")]
+    )
+    of_similarity = pd.concat(
+        [
+            similarity(lambda number, layer: 80.0, "pos", recipe=names[0]),
+            similarity(lambda number, layer: 80.0 - number, "pos", recipe=names[1]),
+        ]
+    )
+    estimate, n = muller2021.correlation_of_losses([of_score, of_similarity], before="ref", after="1-2")
+    assert (n, estimate.value) == (8, pytest.approx(1))
+
+
+def test_counts_of_print():
+    rows = pd.DataFrame({"row": ["EN->GERMAN", "EN->FRENCH", "RU->GERMAN", "EN->X (MEAN)"]})
+    assert muller2021.languages_of_rows([rows, pd.DataFrame({"value": [3.0]})])[0].value == -1
+    assert muller2021.outside([pd.DataFrame({"value": [5e-5, 3.5e-5, 1e-5]})], grid=[1e-5, 5e-5])[0].value == 1

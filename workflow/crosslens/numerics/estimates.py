@@ -104,6 +104,16 @@ def over_families(
     return over_runs(np.bincount(numbers, values) / np.bincount(numbers), bounds)
 
 
+def over_families_and_runs(
+    values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> Estimate:  # fmt: skip
+    """The mean over families of values (languages, m) of m runs: what varies is a family and, of all alike, the run."""
+    estimate = over_families(values.mean(axis=1), families, bounds)
+    if values.shape[1] == 1:
+        return estimate
+    return varied(estimate, over_runs(np.array([over_families(of_run, families).value for of_run in values.T])))
+
+
 def varied(estimate: Estimate, *others: Estimate) -> Estimate:
     """An estimate whose error has those of others in addition, of the same value by what else varies.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Estimate, correlation, over_families, over_runs, varied
+from crosslens.numerics.estimates import Estimate, correlation, over_families_and_runs, over_runs, varied
 from crosslens.reports.claims.evidence import Evidence, Missing, Numbers
 from crosslens.reports.claims.ledger import Effect, Ledger, Region, Selector
 
@@ -117,12 +117,8 @@ class Contrasts:
             fewest = min((int(side.numbers.rows["seeds"].min()) for side in over_seeds), default=0)
             return part._replace(estimate=estimate, n=fewest or n, unit="seeds" if fewest else "texts")
         families = [_family(unit) for unit in units] if self._names_languages(effect) else [str(unit) for unit in units]
-        means = total.mean(axis=1).to_numpy(float)
-        estimate = over_families(means, families, bounds)
-        if total.shape[1] > 1:
-            by_seed = [over_families(total[seed].to_numpy(float), families).value for seed in total]
-            estimate = varied(estimate, over_runs(np.array(by_seed)))
-        elif over_seeds:
+        estimate = over_families_and_runs(total.to_numpy(float), families, bounds)
+        if total.shape[1] == 1 and over_seeds:
             estimate = varied(estimate, *(error for error in errors if error.error > 0))
         count = len({*families}) if self._names_languages(effect) else None
         return part._replace(estimate=estimate, families=count, unit="languages" if count else f"{effect.over}s")

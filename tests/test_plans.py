@@ -30,7 +30,7 @@ WU2019 = [
 LIU2020 = [
     *(f"table{number}.csv" for number in range(1, 5)),
     *(f"figure{number}.svg" for number in range(1, 9)),
-    *(f"{name}.csv" for name in ("retrieval", "inference", "claims", "accents", "text", "calibration")),
+    *(f"{name}.csv" for name in ("retrieval", "inference", "accents", "text", "calibration")),
 ]
 PLANNED = {
     "published": [],

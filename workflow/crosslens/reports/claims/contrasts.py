@@ -6,7 +6,6 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from crosslens.config.base import languages_table

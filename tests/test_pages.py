@@ -19,7 +19,6 @@ from crosslens.reports.pages import meanings, page, read_terms
 from crosslens.reports.pages import table as laid_out
 from crosslens.reports.provenance import write_record, write_table
 from crosslens.reports.studies import Studies
-from crosslens.reports.verdicts import AGREES, DISAGREES, NOT_DECIDED
 from crosslens.runs.call import COMMAND
 from crosslens.sources.registry import load as load_sources
 from matplotlib.figure import Figure
@@ -142,14 +141,6 @@ def test_names_are_explained_by_the_longest_terms_that_they_contain():
     rows = [{"row": "EN->X", "column": "UDPOS Init. sd", "metric": "", "definition": "no: F1"}]
     assert meanings(rows, names, {"F1": "f"}) == {"names": {"Init. sd": "b", "UDPOS": "c", "EN->": "d", "no": "e"},
                                                   "definitions": {"F1": "f"}}  # fmt: skip
-
-
-def test_verdicts_that_remarks_begin_with_are_explained_behind_the_names():
-    verdicts = {"agrees": "a", "not decided": "b"}
-    rows = [{"row": "MRR", "column": "", "metric": "", "definition": "", "remark": "0 to 1 by direction; not decided: one seed"}]
-    assert meanings(rows, {"MRR": "m"}, {}, verdicts)["names"] == {"MRR": "m", "not decided": "b"}
-    assert meanings([rows[0] | {"remark": "she agrees"}], {}, {}, verdicts)["names"] == {}
-    assert TERMS["verdicts"].keys() == {AGREES, DISAGREES, NOT_DECIDED}
 
 
 def test_every_name_in_tables_is_explained():

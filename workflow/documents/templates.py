@@ -136,9 +136,9 @@ def _read(path: Path) -> tuple[list[str], Rows]:
 
 
 def meanings(root: Path, part: str) -> str:
-    """Terms and their meanings in Markdown: `definitions`, `verdicts`, or the names of a paper."""
+    """Terms and their meanings in Markdown: `definitions`, or the names of a paper."""
     terms = read_terms(root / TERMS)
-    entries = terms[part] if part in ("definitions", "verdicts") else terms["names"][part]
+    entries = terms[part] if part == "definitions" else terms["names"][part]
     return "\n".join(["| name | meaning |", "|---|---|", *(f"| `{name}` | {_escaped(text)} |" for name, text in entries.items())])
 
 

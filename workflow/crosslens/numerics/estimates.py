@@ -105,14 +105,11 @@ def over_families(
 
 
 def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """The same of values (languages, seeds) of several trainings, which vary, too.
-
-    What a seed changes in all languages at once is no part of the error over families; that of the means over families is added.
-    """
+    """The mean over families of values (languages, m) of m runs: what varies is a family and, of all alike, the run."""
     estimate = over_families(values.mean(axis=1), families, bounds)
     if values.shape[1] == 1:
         return estimate
-    return varied(estimate, over_runs(np.array([over_families(of_seed, families).value for of_seed in values.T])))
+    return varied(estimate, over_runs(np.array([over_families(of_run, families).value for of_run in values.T])))
 
 
 def varied(estimate: Estimate, *others: Estimate) -> Estimate:

@@ -25,7 +25,7 @@ def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, comma
     settings: see `crosslens.reports.about.About.page`; files: ITEM.csv or ITEM.svg of each item, in the order of the settings,
     with its record beside it; terms: see `read_terms`; command: with which the page is made.
     """
-    glossary = terms["names"].get(settings["paper"], {}), terms["definitions"], terms["verdicts"]
+    glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
     items = [_item(item, file, *glossary) for item, file in zip(settings["items"], files, strict=True)]
     definitions = {name: meaning for item in items for name, meaning in item["definitions"].items()}
     jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -38,13 +38,13 @@ def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, comma
 
 
 def read_terms(path: Path) -> Terms:
-    """Meanings of names: `definitions` and `verdicts`, name -> meaning, and `names`, paper -> name -> meaning."""
+    """Meanings of names: `definitions`, name -> meaning, and `names`, paper -> name -> meaning."""
     terms: Terms = yaml.safe_load(path.read_text("utf-8"))
     return terms
 
 
 def _item(settings: Mapping[str, Any], file: Path, *glossary: Mapping[str, str]) -> dict[str, Any]:
-    """A table or a figure for the template. glossary: names, definitions and verdicts, see `meanings`."""
+    """A table or a figure for the template. glossary: names and definitions, see `meanings`."""
     record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
@@ -134,12 +134,11 @@ def _headings(lines: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str
 
 
 def meanings(
-    cells: Sequence[Mapping[str, str]], names: Mapping[str, str], definitions: Mapping[str, str],
-    verdicts: Mapping[str, str] | None = None,
+    cells: Sequence[Mapping[str, str]], names: Mapping[str, str], definitions: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:  # fmt: skip
     """Terms that occur in a table, in the order of the terms: `names` of rows, columns and metrics, and `definitions`.
 
-    names, definitions, verdicts: term -> meaning; remarks begin with verdicts, which stand after the names.
+    names, definitions: term -> meaning.
     """
     computed, texts = set(), {cell[column] for cell in cells for column in ("row", "column", "metric")}
     for definition in {cell["definition"] for cell in cells}:
@@ -149,10 +148,8 @@ def meanings(
             definition = definition.replace(part, "")
         texts.add(definition)
     terms_named = {name for text in texts for name in _longest(name for name in names if name in text)}
-    beginnings = {part.partition(":")[0] for cell in cells for part in cell.get("remark", "").split("; ")}
-    verdicts = {name: meaning for name, meaning in (verdicts or {}).items() if name in beginnings}
     return {
-        "names": {name: meaning for name, meaning in names.items() if name in terms_named} | verdicts,
+        "names": {name: meaning for name, meaning in names.items() if name in terms_named},
         "definitions": {name: meaning for name, meaning in definitions.items() if name in computed},
     }
 

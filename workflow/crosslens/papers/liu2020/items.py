@@ -18,10 +18,11 @@ from crosslens.papers.liu2020.layout import (
     UNTRAINED_MODEL,
     Study,
     inference,
+    place,
     pretraining,
     title,
 )
-from crosslens.papers.liu2020.recipes import examples, translator
+from crosslens.papers.liu2020.recipes import examples, recipes, translator
 from crosslens.reports.paper import Item, Need
 
 RETRIEVAL, XNLI, TRANSLATION, MASKED = "retrieval", "classification", "translation", "masked"
@@ -61,11 +62,6 @@ def items(config: Config) -> dict[str, Item]:
     all_needs = _retrieval(paper.pretrained()), _inference(paper.pretrained())
     items_by_name["retrieval"] = _item("retrieval", "retrieval", config, all_needs[0], settings)
     items_by_name["inference"] = _item("inference", "xnli", config, all_needs[1], settings)
-    prediction_needs = [("predictions", recipe) for kind, recipe in all_needs[1] if kind == XNLI]
-    claim_needs = [
-        *dict.fromkeys([*all_needs[0], *all_needs[1], *prediction_needs, translation_need, masked_need, ("transfer", LAST)])
-    ]
-    items_by_name["claims"] = _item("claims", "claims", config, claim_needs, settings)
     items_by_name["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
     if paper.vocabulary.altered:
         items_by_name["accents"] = _accents(config)
@@ -90,8 +86,30 @@ def study(config: Config) -> Study:
         inference=paper.inference.languages,
         half=paper.inference.pretrained_half,
         names={code: languages_table()[code]["name"] for code in codes},
-        families={code: languages_table()[code]["family"] for code in codes},
     )
+
+
+def names(config: Config) -> dict[str, str | int]:
+    """What $NAME stands for in claims.yaml: names of a scale's models, and where the shift is added."""
+    paper, shown = section(config), study(config)
+    long, *shorter = (paper.bert_name(window) for window in shown.windows)
+    less, more = shown.sizes
+    top = config.encoders[recipes(config)[shown.translator].encoder].blocks() or 12
+    layer, weight = shown.translation["printed"]
+    names_by_key: dict[str, str | int] = {
+        "less": less,
+        "more": more,
+        "long": long,
+        "long_title": title(long),
+        "encoder": shown.encoder,
+        "translator": shown.translator,
+        "layer": min(shown.translation["layer"], top),
+        "place": place(min(layer, top), weight),
+    }
+    for short in shorter[:1]:
+        windows = f"window {shown.windows[1]} against {shown.windows[0]}"
+        names_by_key |= {"short": short, "short_title": title(short), "windows": windows}
+    return names_by_key
 
 
 def _retrieval(models: list[str]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ count from 1, the first block's output; the shift at layer l is added to that of
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 PAPER = "liu2020"
@@ -57,7 +57,7 @@ class Study:
 
     models: names of pretrained models, bert-512/200k; sizes: name -> sentences of each language; windows: of BERTs, the paper's
     first; translator: recipe that translates tokens; translation: fields of config.Translation; inference: languages of table 4;
-    names: language -> name; half: whether the upper half alone of pretrained models is fine-tuned; families: language -> family.
+    names: language -> name; half: whether the upper half alone of pretrained models is fine-tuned.
     """
 
     source: str
@@ -70,16 +70,10 @@ class Study:
     inference: Sequence[str]
     names: Mapping[str, str]
     half: bool = False
-    families: Mapping[str, str] = field(default_factory=dict)
 
     def of_size(self, size: str) -> list[str]:
         """Names of the models of a size of data."""
         return [model for model in self.models if model.endswith(f"/{size}")]
-
-    def family(self, place: str) -> str:
-        """Family of a language or, of a direction en->de, of its language that is not the source; unknown: its own."""
-        language = [code for code in place.split("->") if code != self.source or place == code][-1]
-        return self.families.get(language, language)
 
     def berts(self) -> list[str]:
         """Names of the masked language models."""

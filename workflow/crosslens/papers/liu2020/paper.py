@@ -7,7 +7,7 @@ from crosslens.config.heads import TASK
 from crosslens.config.whole import Config
 from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS, TRANSFER
 from crosslens.papers.liu2020.config import Means, section
-from crosslens.papers.liu2020.items import items
+from crosslens.papers.liu2020.items import items, names
 from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, examples, lower_half, recipes, translator
 from crosslens.recipes import Recipe
@@ -146,4 +146,5 @@ PAPER = Paper(
     seeds=seeds,
     measures=measures,
     items=items,
+    names=names,
 )

@@ -7,7 +7,7 @@ from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.config.units import Units
 from crosslens.encoding.blocks import blocks
 from crosslens.training import bottom
-from test_training import assert_same, inference, interrupted, loop, recipe, steps_in_all
+from test_training import assert_resumes, inference, loop, recipe, steps_in_all
 
 
 def frozen(number, make=recipe, **changes):
@@ -60,10 +60,7 @@ def test_what_a_frozen_block_computes_does_not_matter_after_it_was_kept(bench):
 @pytest.mark.parametrize("make", [recipe, inference])
 def test_resume_is_exact(bench, make, tmp_path):
     of = frozen(1, make)
-    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
-    for stop in (2, total // 2):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
+    assert_resumes(bench, of, (2, steps_in_all(bench, of) // 2), tmp_path)
 
 
 def test_blocks_run_where_they_have_to(bench, monkeypatch):

@@ -125,10 +125,6 @@ def test_errors_name_the_line_of_the_template_and_the_nearest_name(root, express
     assert not (root / "docs" / "page.md").exists()
 
 
-def test_documents_of_the_repository_are_in_step():
-    assert main(["--check"], ROOT) == 0, "run make docs"
-
-
 # What the documents' own tables must show before anything is said of adversaries.
 
 

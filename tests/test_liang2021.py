@@ -45,9 +45,8 @@ from test_training import (
     OBJECTIVES,
     TRAIN,
     VALIDATION,
-    assert_same,
+    assert_resumes,
     assert_same_but_history,
-    interrupted,
     loop,
     recipe,
     steps_in_all,
@@ -286,10 +285,7 @@ def test_micro_batches_add_up_to_the_batch(bench, subspaces):
 def test_resume_is_exact(bench, subspaces, tmp_path, anchor, dropout):
     drift = Drift(head=TASK, data=VALIDATION, penalty=Penalty(weight=0.5, dimensions=3))
     of = watching(penalised(anchor=anchor, encoder_dropout=dropout), drift)
-    whole = loop(bench, of, subspaces=subspaces).run()
-    for stop in (1, steps_in_all(bench, recipe()) // 3, 11):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop, subspaces=subspaces)
-        assert_same(whole, loop(bench, of, subspaces=subspaces, checkpoints=tmp_path / f"checkpoint{stop}").run())
+    assert_resumes(bench, of, (1, steps_in_all(bench, recipe()) // 3, 11), tmp_path, subspaces=subspaces)
 
 
 def test_a_checkpoint_of_other_subspaces_is_not_resumed(bench, subspaces):
@@ -338,10 +334,7 @@ def test_random_directions_are_orthonormal_and_drawn_for_each_seed(bench):
 
 @pytest.mark.parametrize(("objective", "random"), [("frozen", False), ("finetuned", True)])
 def test_resume_is_exact_with_a_projection(bench, subspaces, tmp_path, objective, random):
-    of = projected(random, phases=OBJECTIVES[objective])
-    whole = loop(bench, of, subspaces=subspaces).run()
-    interrupted(bench, of, tmp_path / "checkpoint", 5, subspaces=subspaces)
-    assert_same(whole, loop(bench, of, subspaces=subspaces, checkpoints=tmp_path / "checkpoint").run())
+    assert_resumes(bench, projected(random, phases=OBJECTIVES[objective]), (5,), tmp_path, subspaces=subspaces)
 
 
 def test_more_directions_than_there_are_cannot_be_removed(bench, subspaces):

@@ -16,7 +16,7 @@ from crosslens.training.features import Features
 from crosslens.training.heads.build import build
 from crosslens.training.objectives import shared_dropout
 from crosslens.training.run import load_data, predictions_table
-from test_training import TEST, TRAIN, VALIDATION, WIKI, WIKI_VALIDATION, inference, loop, recipe
+from test_training import TEST, TRAIN, VALIDATION, WIKI, WIKI_VALIDATION, assert_resumes, inference, loop, recipe
 
 LAYERS, SIZE = 3, 32  # of the tests' encoder, embeddings included
 
@@ -121,15 +121,10 @@ def test_it_learns_to_tag_and_halves_its_rate(bench):
 
 
 def test_a_halved_stage_resumes_exactly(bench, tmp_path):
-    from test_training import assert_same, interrupted
-
     of = of_features()
-    whole = loop(bench, of).run()
-    last = whole.history[-1]["epoch"]
+    last = loop(bench, of).run().history[-1]["epoch"]
     steps = of.stages[0].phases[0].steps(of.stages[0].batch, {TRAIN: len(bench.texts(TRAIN))})
-    for stop in (2, steps * (last - 1) + 1):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
+    assert_resumes(bench, of, (2, steps * (last - 1) + 1), tmp_path)
 
 
 def test_it_learns_labels_of_texts_from_their_words(bench, tokens):

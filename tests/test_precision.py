@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from crosslens.training import cpu
-from test_training import OBJECTIVES, TRAIN, assert_same, files_of_run, interrupted, loop, recipe, steps_in_all, weights
+from test_training import OBJECTIVES, TRAIN, assert_resumes, files_of_run, loop, recipe, steps_in_all, weights
 
 PRECISIONS = ("float32", "bfloat16")
 
@@ -43,10 +43,8 @@ def test_training_in_bfloat16_ends_near_and_keeps_float32_weights(bench):
 @pytest.mark.parametrize("objective", ["reversal", "entropy"])
 def test_resume_in_bfloat16_is_exact(bench, objective, tmp_path):
     of = recipe(objective, precision="bfloat16")
-    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
-    for stop in (1, total // 2, total - 1):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
+    total = steps_in_all(bench, of)
+    assert_resumes(bench, of, (1, total // 2, total - 1), tmp_path)
 
 
 @pytest.mark.parametrize(("native", "expected"), [(True, "bfloat16"), (False, "float32")])

@@ -388,10 +388,7 @@ def test_a_head_or_a_term_reads_the_layer_that_it_names(bench, layer, trained):
 def test_resume_is_exact_with_frozen_blocks_and_other_layers(bench, objective, tmp_path):
     (phase,) = OBJECTIVES[objective]
     of = with_layer(recipe(phases=(phase.model_copy(update={"frozen_blocks": 1}),)), 1)
-    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
-    for stop in (2, total - 2):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
+    assert_resumes(bench, of, (2, steps_in_all(bench, of) - 2), tmp_path)
 
 
 @pytest.mark.parametrize("where", ["head", "term", "frozen"])
@@ -583,10 +580,7 @@ def test_an_interval_is_of_a_stage_with_one_phase():
 @pytest.mark.parametrize("interval", [4, 7])
 def test_resume_is_exact_with_an_interval(bench, interval, tmp_path):
     of = recipe("finetuned", interval=interval)
-    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
-    for stop in (interval - 1, interval, interval + 1, total - 1):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
+    assert_resumes(bench, of, (interval - 1, interval, interval + 1, steps_in_all(bench, of) - 1), tmp_path)
 
 
 # Micro-batches.
@@ -672,45 +666,39 @@ def steps_in_all(bench, of):
     return sum(stage.epochs * phase.steps(stage.batch, trainer.sizes) for stage in of.stages for phase in stage.phases)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_resume_is_exact(bench, objective, tmp_path):
-    of = recipe(objective)
-    whole = loop(bench, of).run()
-    total = steps_in_all(bench, of)
-    stops = np.random.default_rng(len(objective)).choice(np.arange(1, total), 4, replace=False)
-    for stop in [*stops, total]:
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        resumed = loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run()
-        assert_same(whole, resumed)
-    names = {f"checkpoint{stop}" for stop in [*stops, total]}  # they stay until what was trained is on disk
-    assert {path.name for path in tmp_path.iterdir()} == names
+def assert_resumes(bench, of, stops, folder, **options):
+    """Each time that a training is interrupted after some number of steps, it ends as one that is not."""
+    whole = loop(bench, of, **options).run()
+    for stop in stops:
+        path = folder / f"checkpoint{stop}"
+        interrupted(bench, of, path, stop, **options)
+        assert_same(whole, loop(bench, of, checkpoints=path, **options).run())
+    assert {path.name for path in folder.iterdir()} == {
+        f"checkpoint{stop}" for stop in stops
+    }  # until what was trained is on disk
 
 
-@pytest.mark.parametrize("state", ["hidden", "pooler"])
-def test_resume_is_exact_for_whole_texts(bench, state, tmp_path):
-    of = inference("reversal", state)
-    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
-    for stop in (2, total // 2, total - 1):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
-
-
-def test_resume_is_exact_with_further_language_heads(bench, tmp_path):
-    of = with_heads(recipe("frozen"), [1e-1, 1e-3])
-    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
-    for stop in (total // 2, total - 8, total - 1):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
-
-
-def test_resume_is_exact_with_carried_moments_and_watched_heads(bench, tmp_path):
+def carried() -> Recipe:
+    """A recipe whose second stage carries moments on, and whose language head is watched."""
     of = recipe("entropy", watch=(Score(head=LANGUAGE, data=WIKI_VALIDATION),), head_rates={LANGUAGE: 2e-2})
-    of = of.model_copy(update={"stages": (of.stages[0], of.stages[1].model_copy(update={"carries": (LANGUAGE,)}))})
-    whole, total = loop(bench, of).run(), steps_in_all(bench, of)
-    first = steps_in_all(bench, of.model_copy(update={"stages": of.stages[:1]}))
-    for stop in (first // 2 - 1, first // 2, first - 1, first, first + 1, total - 1):
-        interrupted(bench, of, tmp_path / f"checkpoint{stop}", stop)
-        assert_same(whole, loop(bench, of, checkpoints=tmp_path / f"checkpoint{stop}").run())
+    return of.model_copy(update={"stages": (of.stages[0], of.stages[1].model_copy(update={"carries": (LANGUAGE,)}))})
+
+
+RESUMED = {
+    **{name: recipe(name) for name in OBJECTIVES},
+    **{f"whole texts, {state}": inference("reversal", state) for state in ("hidden", "pooler")},
+    "further language heads": with_heads(recipe("frozen"), [1e-1, 1e-3]),
+    "carried moments and watched heads": carried(),
+}
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_resume_is_exact(bench, name, tmp_path):
+    """After some step, and at the ends of an epoch, of a stage and of all."""
+    of = RESUMED[name]
+    total, first = steps_in_all(bench, of), steps_in_all(bench, of.model_copy(update={"stages": of.stages[:1]}))
+    somewhere = int(np.random.default_rng(len(name)).integers(1, first // 2))
+    assert_resumes(bench, of, {somewhere, first // 2, first, total}, tmp_path)
 
 
 def test_resume_after_several_interruptions(bench, tmp_path):

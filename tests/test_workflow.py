@@ -404,7 +404,8 @@ def test_a_change_reruns_what_follows_from_it_and_nothing_else(built, group):
         said = tiny(built, *ALL, "-n")
     assert jobs_of(said) == sorted({job for _, _, jobs in EDITS[group] for job in jobs})
     if REWEIGHTED in (edits for _, edits, _ in EDITS[group]):
-        (reason,) = re.findall(rf"^Job \d+: Train {RECIPE}, .*\nReason: Params have changed.*: (.*)", said, re.MULTILINE)
+        change = rf"^Job \d+: Train {RECIPE}, .*\nReason: Params have changed since last execution: (.*)"
+        (reason,) = re.findall(change, said, re.MULTILINE)
         assert "reversal: 0.1" in reason and "reversal: 0.2" in reason and len(reason) < 200, reason
 
 

@@ -107,7 +107,7 @@ def test_full_disks(tmp_path, encoder_folder, corpora, often, tally) -> None:
     counted = tally("The disk is full while a job writes")
     once = cases(tmp_path, encoder_folder, corpora)
     tries = [(*case, log_too) for log_too in (False, True) for case in once if not (log_too and case[2])]
-    for number, (script, kilobytes, temporary, given, log_too) in enumerate(tries[: often(len(tries), 2)]):
+    for number, (script, kilobytes, temporary, given, log_too) in enumerate(tries[: often(len(tries), 1)]):
         disk = tmp_path / f"disk {number}"
         with small_disk(disk, kilobytes) as largest:
             output = tmp_path / f"results{number}" / "made" if temporary else disk / "made"

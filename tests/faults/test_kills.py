@@ -127,7 +127,7 @@ def test_killed_at_random(trainings, undisturbed, often, tally, tmp_path):
     found = tally("kill -9 of a training, at random")
     whole, seconds = undisturbed
     draw = random.Random(30)
-    tries = often(20, 2)
+    tries = often(20, 1)
     while found.survived < tries:
         folder = tmp_path / str(found.survived)
         ended = trainings.run(folder, number=signal.SIGKILL, after=draw.uniform(0, seconds), seconds=0.0)

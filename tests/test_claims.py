@@ -361,8 +361,8 @@ def test_what_cannot_be_compared_with_the_print_is_left_to_the_print(tmp_path):
 
 def test_names_of_a_scale_are_filled_in(tmp_path):
     file = tmp_path / "claims.yaml"
-    text = "{says: a $b, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: {table: t, row: $a, column: x ($b) $c}}}"
-    file.write_text(f"claims: {{c1: {text}}}")
+    text = f"says: a $b, where: b, unit: c, {POSITIVE}, effect: {{plus: {{table: t, row: $a, column: x ($b) $c}}}}"
+    file.write_text(f"claims: {{c1: {{{text}}}}}")
     (selector,) = read_ledger(file, {"a": 3, "b": "less"}).claims["c1"].effect[0].plus
     assert selector == {"table": "t", "row": 3, "column": "x (less) $c"}
 

@@ -1,27 +1,33 @@
 """How often 95 % intervals hold the true value, simulated at the sizes of the studies, before and after; docs/intervals.md.
 
 Before: percentile bootstrap over sentences of all languages as if they were independent; Student's t over seeds, over pairs of
-languages and over languages. After: crosslens.numerics.intervals. `--write` puts the table into docs/benchmarks.md.
+languages and over languages. After: crosslens.numerics.intervals. A second table is of the intervals of claims
+(crosslens.numerics.estimates). `--write` puts both into docs/benchmarks.md.
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
+from crosslens.numerics.estimates import over_languages, over_runs
 from crosslens.numerics.f1 import Counts, accuracy, macro_f1, overall, token_counts
 from crosslens.numerics.intervals import Sample, families_interval, mean_interval, pairs_intervals, score_interval
 
 DOCUMENT = Path(__file__).parents[1] / "docs/benchmarks.md"
 HEAD = "| what varies | true value | before: coverage | width | no width | after: coverage | width |\n" + 7 * "|---" + "|\n"
+HEAD_OF_CLAIMS = (
+    "| seeds | languages (families) | score | effect | over seeds: coverage | width | over languages: coverage | width |\n"
+)
+HEAD_OF_CLAIMS += 8 * "|---" + "|\n"
 ALIKE = 0.65  # correlation of correctness between the languages of a pair of XNLI, in the demo
 RESAMPLES = 500
 POPULATION = 10**6
@@ -85,14 +91,14 @@ def tags(sentences: int, best: float, worst: float, score: Callable[[Counts], np
     return Case(f"sentences: {name} of tags, {sentences:,} sentences", truth, draw)
 
 
-def seeds(number: int, logit: float, spread: float) -> Case:
+def seeds(number: int, level: float, spread: float) -> Case:
     """A score of several trainings, normal on the scale of logits."""
 
     def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
-        values = expit(logit + spread * generator.standard_normal(number))
+        values = expit(level + spread * generator.standard_normal(number))
         return mean_interval(values, score=False)[1:], mean_interval(values)[1:]
 
-    values = expit(logit + spread * np.random.default_rng(0).standard_normal(POPULATION))
+    values = expit(level + spread * np.random.default_rng(0).standard_normal(POPULATION))
     return Case(f"seeds: {number} trainings, sd {100 * values.std():.1f}", float(values.mean()), draw)
 
 
@@ -144,8 +150,8 @@ def cases() -> Iterator[Case]:
         yield tags(sentences, 0.97, 0.6, partial(macro_f1, classes="true"), "macro F1")
         yield tags(sentences, 0.9995, 0.98, accuracy, "accuracy")
     for number in (3, 5):
-        for logit, spread in ((2.0, 0.1), (4.0, 0.3), (4.0, 1.0)):
-            yield seeds(number, logit, spread)
+        for level, spread in ((2.0, 0.1), (4.0, 0.3), (4.0, 1.0)):
+            yield seeds(number, level, spread)
     for languages, number in ((5, None), (12, None), (33, None), (104, 600)):
         yield pairs_of_languages(languages, number, 3.0, 0.5, 0.5)
     yield pairs_of_languages(33, None, 1.0, 0.4, 0.6)
@@ -173,22 +179,106 @@ def row(case: Case, repeats: int) -> str:
     return f"| {case.name} | {' | '.join(cells)} |"
 
 
+class Study(NamedTuple):
+    """A simulated study of two models, whose scores are normal on the scale of logits.
+
+    seeds: trainings of each model; families: their sizes; score: typical one of the first model, as a share.
+    """
+
+    seeds: int
+    families: tuple[int, ...]
+    score: float
+
+    @property
+    def names(self) -> list[str]:
+        """Family of each language."""
+        return [f"{number}" for number, size in enumerate(self.families) for _ in range(size)]
+
+    def languages(self, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Level of the first model and effect of the second in each language, of which four tenths are of its family."""
+
+        def by_language(spread: float) -> np.ndarray:
+            of_families = np.repeat(generator.standard_normal(len(self.families)), self.families)
+            alone = generator.standard_normal(len(of_families))
+            return spread * (np.sqrt(0.4) * of_families + np.sqrt(0.6) * alone)
+
+        return logit(self.score) + by_language(0.5), 0.3 + by_language(0.25)
+
+    def differences(self, generator: np.random.Generator, levels: np.ndarray, effects: np.ndarray, seeds: int) -> np.ndarray:
+        """Of the models' scores in percent, (languages, seeds); three quarters of what a seed changes is common to languages."""
+
+        def trained(means: np.ndarray) -> np.ndarray:
+            common, alone = generator.standard_normal((1, seeds)), generator.standard_normal((len(means), seeds))
+            return expit(means[:, None] + 0.15 * (np.sqrt(0.75) * common + np.sqrt(0.25) * alone))
+
+        return 100 * (trained(levels + effects) - trained(levels))
+
+
+FAMILIES = {8: (5, 1, 1, 1), 15: (8, 1, 1, 1, 1, 1, 1, 1), 33: (17, 3, 2, 2, *[1] * 9)}
+"""Sizes of the families of so many languages, about as in the papers' lists."""
+
+
+def of_claim(study: Study, repeats: int) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mean effect over languages; coverage and mean width over seeds, in languages that are given, and over languages: (2,)."""
+    generator, bounds = np.random.default_rng(1), (-100.0, 100.0)
+    fixed = study.languages(generator)
+    truths = [
+        study.differences(generator, *fixed, POPULATION // 50).mean(),
+        np.mean([study.differences(generator, *study.languages(generator), 1).mean() for _ in range(POPULATION // 50)]),
+    ]
+    ends = [
+        (
+            over_runs(study.differences(generator, *fixed, study.seeds).mean(0), bounds).interval()[1:],
+            over_languages(
+                study.differences(generator, *study.languages(generator), study.seeds), study.names, bounds
+            ).interval()[1:],
+        )
+        for _ in range(repeats)
+    ]
+    low, high = np.moveaxis(np.array(ends), 2, 0)
+    return float(truths[1]), ((low <= truths) & (truths <= high)).mean(0), (high - low).mean(0)
+
+
+def studies() -> Iterator[Study]:
+    """The rows of the second table."""
+    for seeds, families, score in product((3, 5, 10), FAMILIES.values(), (0.03, 0.5, 0.97)):
+        yield Study(seeds, families, score)
+
+
+def row_of_claim(study: Study, repeats: int) -> str:
+    """A line of the second table."""
+    truth, coverage, width = of_claim(study, repeats)
+    languages = f"{sum(study.families)} ({len(study.families)})"
+    cells = [text for share, points in zip(coverage, width, strict=True) for text in (f"{share:.3f}", f"{points:.1f}")]
+    return f"| {study.seeds} | {languages} | {100 * study.score:.0f} | {truth:.1f} | {' | '.join(cells)} |"
+
+
+def with_table(text: str, head: str, lines: Sequence[str]) -> str:
+    """A document with other lines below the head of a table."""
+    start = text.index(head)
+    rest = text[start + len(head) :].splitlines(keepends=True)
+    after = next((number for number, line in enumerate(rest) if not line.startswith("|")), len(rest))
+    return text[:start] + head + "".join(f"{line}\n" for line in lines) + "".join(rest[after:])
+
+
 def main() -> None:
-    """Print the table, or write it."""
+    """Print the tables, or write them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
     arguments = parser.parse_args()
-    lines = []
-    for case in cases():
-        lines.append(row(case, arguments.repeats))
-        print(lines[-1], flush=True)
+    text = DOCUMENT.read_text("utf-8")
+    for head, rows in (
+        (HEAD, (row(case, arguments.repeats) for case in cases())),
+        (HEAD_OF_CLAIMS, (row_of_claim(study, 2 * arguments.repeats) for study in studies())),
+    ):
+        lines = []
+        for line in rows:
+            lines.append(line)
+            print(line, flush=True)
+        text = with_table(text, head, lines)
     if arguments.write:
-        text = DOCUMENT.read_text("utf-8")
-        start = text.index(HEAD)
-        rest = text[start + len(HEAD) :].splitlines(keepends=True)
-        after = next((number for number, line in enumerate(rest) if not line.startswith("|")), len(rest))
-        DOCUMENT.write_text(text[:start] + HEAD + "".join(f"{line}\n" for line in lines) + "".join(rest[after:]), "utf-8")
+        DOCUMENT.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

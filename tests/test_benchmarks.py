@@ -1,6 +1,7 @@
 """Benchmarks run on little data too, and time what they say; docs/benchmarks.md says how they are run."""
 
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,15 @@ def test_blocks_fill_whole_batches(training):
     assert pretraining.whole_batches(texts, 4).ids == texts.ids[:8]
     with pytest.raises(SystemExit, match="^11 blocks, 12 needed for a batch: "):
         pretraining.whole_batches(texts, 12)
+
+
+@pytest.mark.parametrize("score", [0.03, 0.5])
+def test_intervals_of_claims_hold_the_truth_as_often_as_they_say(score):
+    """A small case of benchmarks/coverage.py: three seeds, eight languages of four families; five standard errors are 0.05."""
+    path = Path(__file__).parents[1] / "benchmarks/coverage.py"
+    spec = spec_from_file_location("coverage_of_intervals", path)
+    coverage = module_from_spec(spec)
+    spec.loader.exec_module(coverage)
+    truth, shares, widths = coverage.of_claim(coverage.Study(3, (5, 1, 1, 1), score), 400)
+    assert 0.5 < truth < 8 and (widths > 0).all()
+    assert (shares > 0.91).all() and (shares < 0.99).all(), shares

@@ -40,11 +40,18 @@ SCORES = {"records": "accuracy", "item": "scores"}
 
 def rows(recipe: str, item: str, values: Any, language: str | None = None, half: float | None = None) -> list[dict[str, Any]]:
     """Records, one a seed, of shares; half: of their intervals over texts."""
+    common = {
+        "recipe": recipe,
+        "item": item,
+        "language": language or "all",
+        "measure": "score",
+        "definition": "accuracy",
+        "n": 100,
+    }
     return [
-        {"recipe": recipe, "item": item, "seed": seed, "language": language or "all", "measure": "score", "definition": "accuracy",
-         "value": float(value), "low": value - half if half else None, "high": value + half if half else None, "n": 100}
+        common | {"seed": seed, "value": float(value)} | ({"low": value - half, "high": value + half} if half else {})
         for seed, value in enumerate(np.atleast_1d(values))
-    ]  # fmt: skip
+    ]
 
 
 def verdicts(
@@ -165,7 +172,7 @@ def test_what_is_not_there_is_not_measured(tmp_path):
 
 
 def by_language(difference: np.ndarray, seeds: int = 1) -> list[dict[str, Any]]:
-    """A frozen and a tuned encoder in LANGUAGES; the differences are by language, and the same for all seeds but for some noise."""
+    """A frozen and a tuned encoder in LANGUAGES: differences by language, the same for all seeds but for some noise."""
     noise = np.random.default_rng(0).normal(0, 0.002, seeds) if seeds > 1 else np.zeros(1)
     return [
         row
@@ -354,8 +361,8 @@ def test_what_cannot_be_compared_with_the_print_is_left_to_the_print(tmp_path):
 
 def test_names_of_a_scale_are_filled_in(tmp_path):
     file = tmp_path / "claims.yaml"
-    text = "{says: a $b, where: b, unit: c, kind: direction, expected: {above: 0}, effect: {plus: {table: t, row: $a, column: x ($b) $c}}}"
-    file.write_text(f"claims: {{c1: {text}}}")
+    text = f"says: a $b, where: b, unit: c, {POSITIVE}, effect: {{plus: {{table: t, row: $a, column: x ($b) $c}}}}"
+    file.write_text(f"claims: {{c1: {{{text}}}}}")
     (selector,) = read_ledger(file, {"a": 3, "b": "less"}).claims["c1"].effect[0].plus
     assert selector == {"table": "t", "row": 3, "column": "x (less) $c"}
 

@@ -21,7 +21,7 @@ Decisions = Mapping[str, Mapping[str, Decision]]
 MEANINGS = {
     HOLDS: "the whole interval lies where the paper claims it",
     FAILS: "the whole interval lies elsewhere",
-    UNDECIDED: "the interval covers both sides; or all rests on one seed, one family of languages or a training that did not learn",
+    UNDECIDED: "the interval covers both sides, or it rests on one seed or family of languages, or a training learned nothing",
     CONTROL_FAILS: "the effect is also there where it must not be",
     NOT_MEASURED: "nothing has been run that decides it",
 }

@@ -60,7 +60,7 @@ def patterns(subspace, statistics):
 
 
 def erased(subspace, states, vectors, first=None):
-    """Vectors without what the first filters read of them, None: all; their mean stays at the centre. states: it was fitted on."""
+    """Vectors without what the first filters read of them, None: all; their mean stays at the centre. states: those fitted on."""
     return vectors - transformed(subspace, vectors)[:, :first] @ patterns(subspace, gathered(states))[:, :first].T
 
 
@@ -238,7 +238,8 @@ def test_leace_is_concept_erasures():
     fitter = package.LeaceFitter.fit(
         vectors, torch.nn.functional.one_hot(number), shrinkage=False, constrain_cov_trace=False, svd_tol=1e-8
     )
-    np.testing.assert_allclose(erased(leace(gathered(states)), states, vectors.numpy()), fitter.eraser(vectors).numpy(), atol=1e-10)
+    found = erased(leace(gathered(states)), states, vectors.numpy())
+    np.testing.assert_allclose(found, fitter.eraser(vectors).numpy(), atol=1e-10)
 
 
 @pytest.mark.parametrize("sizes", [EQUAL, UNEQUAL])

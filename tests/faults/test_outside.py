@@ -192,11 +192,14 @@ EDITS = (  # none of a line has a job that follows from another's of the same li
     ),
     (
         Edit("resources/terms.yaml", another_value, "Lay out dataset_sizes", "resources/terms.yaml "),
-        Edit(
-            "workflow/crosslens/reports/page.html.j2",
-            another_letter,
-            "Lay out dataset_sizes",
-            "workflow/crosslens/reports/page.html.j2 ",
+        *(
+            Edit(
+                f"workflow/crosslens/reports/{name}",
+                another_letter,
+                "Lay out dataset_sizes",
+                f"workflow/crosslens/reports/{name} ",
+            )
+            for name in ("page.html.j2", "page.css")
         ),
         *WEIGHTS,
     ),

@@ -15,6 +15,7 @@ from crosslens.numerics.intervals import (
     mean_intervals,
     pairs_intervals,
     score_interval,
+    standard_error,
 )
 from scipy import stats
 from scipy.special import expit
@@ -88,6 +89,13 @@ def test_a_jackknife_of_a_mean_is_its_standard_error():
     value, low, high = score_interval(counts, accuracy)
     residual = sizes * (right - value) / sizes.mean()  # of a ratio, linearised
     assert high - low == pytest.approx(2 * 1.968 * residual.std(ddof=1) / np.sqrt(300), rel=0.02)
+
+
+def test_a_standard_error_is_that_of_the_mean():
+    values = np.random.default_rng(0).normal(size=12)
+    _, low, high = mean_interval(values, score=False)
+    found = standard_error(np.array([low, np.nan]), np.array([high, np.nan]), np.array([12, 1]))
+    assert found == pytest.approx([stats.sem(values), 0])
 
 
 def test_translations_are_one_text():

@@ -240,6 +240,16 @@ def test_input_dropout_drops_the_same_units_in_a_whole_text():
     assert (by_layer == 0).float().mean() == pytest.approx(0.2, abs=0.03)
 
 
+def test_input_dropout_before_a_sum_of_layers_drops_the_same_units_of_all(bench, monkeypatch):
+    trainer = loop(bench, of_features().model_copy(update={"input_dropout": 0.3}))
+    head, read = trainer.model.head(TASK), []
+    term_loss = head.term_loss
+    monkeypatch.setattr(head, "term_loss", lambda *given, **counts: read.append(given[1]) or term_loss(*given, **counts))
+    trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(4)])
+    dropped = torch.cat(read).view(-1, LAYERS, trainer.model.encoder.config.hidden_size) == 0
+    assert 0.2 < dropped.float().mean() < 0.4 and (dropped == dropped[:, :1]).all()
+
+
 # Parsers that are given tags, or the state of the first piece.
 
 

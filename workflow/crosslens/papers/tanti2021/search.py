@@ -8,11 +8,7 @@ import pandas as pd
 
 from crosslens.numerics.definitions import MACRO_F1
 from crosslens.papers.inputs import Inputs
-<<<<<<< HEAD
-from crosslens.papers.tanti2021.layout import HYPERPARAMETERS, PAPER, SEARCHED, TASKS
-=======
-from crosslens.papers.tanti2021.layout import PAPER, PAPER_F1, SEARCHED, TASKS
->>>>>>> 4b24a6f (tanti2021: PAPER is the key of the paper as in the others, PAPER_F1 the definition; estimates of tables are rounded in one place; names of claims are left to their author)
+from crosslens.papers.tanti2021.layout import HYPERPARAMETERS, PAPER, PAPER_F1, SEARCHED, TASKS
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 from crosslens.reports.cells import Published

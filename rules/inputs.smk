@@ -138,10 +138,7 @@ def corpus_settings(corpus):
 def sample_settings(corpus, language):
     """Settings that determine the paragraphs of a language, beside its file."""
     read = {"form", "paragraphs", "minimum_characters", "shares", "per_page", "candidates", "seed"}
-    settings = corpus.model_dump(include=read)
-    if corpus.disjoint:
-        settings["disjoint"] = (corpus.languages.index(language), len(corpus.languages))
-    return settings
+    return corpus.model_dump(include=read)
 
 
 def token_settings(wildcards):

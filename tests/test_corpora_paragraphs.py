@@ -491,33 +491,6 @@ def test_paragraphs_of_a_treebank(tmp_path: Path) -> None:
         assert row["text"] == " ".join(f"Sentence {i:03} " + "x" * 60 for i in range(first, first + 3))
 
 
-def test_disjoint_languages_share_no_document(tmp_path: Path) -> None:
-    """Every document serves one language, whatever the form of the source; together they have all."""
-    names = [f"n{i:05}" for i in range(60)]
-    texts = [[f"The sentence {k} of the document {i}." for k in range(4)] for i in range(60)]
-    blank = tmp_path / "xx.txt.xz"
-    blank.write_bytes(lzma.compress("".join("\n".join(each) + "\n\n" for each in texts).encode()))
-    sources = {
-        "treebank": treebank(tmp_path, *((f"{name}{k:03}", text) for name, each in zip(names, texts, strict=True)
-                                         for k, text in enumerate(each))),
-        "lines": blank,
-        "dump": dump(tmp_path, *(page(name, "\n\n".join(each)) for name, each in zip(names, texts, strict=True)), streams=5),
-    }  # fmt: skip
-    for form, path in sources.items():
-        everything = {row["page"] for row in ordered(path, tmp_path, form=form)}
-        shares = {
-            (language, number): {
-                row["page"] for row in ordered(path, tmp_path, form=form, language=language, disjoint=(number, 3))
-            }
-            for language in ("xx", "yy")
-            for number in range(3)
-        }
-        for number in range(3):
-            assert shares["xx", number] == shares["yy", number] and len(shares["xx", number]) > 8
-        assert sum(len(shares["xx", number]) for number in range(3)) == len(everything) == 60
-        assert set().union(*shares.values()) == everything
-
-
 def test_paragraphs_of_a_treebank_end_at_300_characters(tmp_path: Path) -> None:
     path = treebank(tmp_path, *((f"doc-{i // 10}-{i % 10}", f"{i:03}" + "y" * 117) for i in range(1000)))
     sample(path, tmp_path, form="treebank")

@@ -279,10 +279,6 @@ class ParagraphCorpus(Section):
         description="maximum number of paragraphs per page, unless there is too little text; all: pages are drawn, whose "
         "paragraphs stay in order; null: paragraphs are drawn from all pages alike, as in the authors' sample",
     )
-    disjoint: bool = Field(
-        False,
-        description="documents of one name (PUD's translations) serve one language; it only thins dumps, whose titles differ",
-    )
     candidates: float = Field(
         10,
         ge=1,

@@ -72,7 +72,6 @@ def write_paragraphs(
     per_page: PerPage,
     candidates: float,
     seed: int,
-    disjoint: tuple[int, int] | None = None,
     processes: int = 1,
 ) -> dict[str, Any]:
     """Write splits of a sample of paragraphs; returns the metadata that each file carries.
@@ -88,8 +87,6 @@ def write_paragraphs(
     page that has them, and so on: no page gives more unless there is too little text. "all": pages are in random order, and the
     rows are all paragraphs of each, in the page's order, of which the last one may lack its end. None: all paragraphs are in
     random order, as the authors drew; then every page is parsed.
-    disjoint: (k, n): of n languages the k-th, from 0, gets the documents whose name has the digest k modulo n, and no other does.
-    None: it gets all.
     processes: how many read a dump; the sample is the same with any number.
     It needs one reading, holds no more paragraphs than it writes, and does not depend on the order of the pages.
     Metadata: `asked` for, `found` (rows, also by split) and `nominal` (by split) numbers of paragraphs, how many pages and
@@ -103,7 +100,7 @@ def write_paragraphs(
         raise DataError(
             f"{language}.{starved[0]}: expected a share of the {paragraphs} paragraphs, found none; increase its share"
         )
-    sieve = _Sieve(f"{seed}/{language}", minimum_characters, per_page, disjoint)
+    sieve = _Sieve(f"{seed}/{language}", minimum_characters, per_page)
     sample = _Sample(sieve, round(paragraphs * candidates))
     parts: Iterable[Part]
     if form == "dump":
@@ -150,7 +147,6 @@ class _Sieve:
     salt: str
     minimum_characters: int
     per_page: PerPage
-    disjoint: tuple[int, int] | None = None
     bound: Key = (math.inf, math.inf, 0)
 
     def __call__(self, pages: Sequence[Page]) -> Part:
@@ -158,7 +154,7 @@ class _Sieve:
         candidates = []
         articles = [page for page in pages if page.is_article]
         for page in articles:
-            if self.is_late(page.title) or not self.has(page.title):
+            if self.is_late(page.title):
                 continue
             try:
                 texts = long_paragraphs(page.text, self.minimum_characters)
@@ -168,13 +164,6 @@ class _Sieve:
             long = [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
             candidates.append(self.candidate(page.title, long))
         return Part(candidates, len(articles), int(any(page.block is not None for page in pages)))
-
-    def has(self, page: str) -> bool:
-        """Whether a page is for this language; the answer is the same for all languages that have a page of this name."""
-        if self.disjoint is None:
-            return True
-        number, languages = self.disjoint
-        return int.from_bytes(hashlib.blake2b(page.encode(), digest_size=8).digest()) % languages == number
 
     def is_late(self, page: str) -> bool:
         """Whether even the first key that a page can have comes too late."""
@@ -286,13 +275,13 @@ def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
         refuse(source, 1, page, "lines of text")
     candidates: list[Candidate] = []
     documents = line = 0
-    paragraphs: list[Paragraph] | None = None  # of the document, None where it comes too late or serves another language
+    paragraphs: list[Paragraph] | None = None  # of the document, None where it comes too late
     for _, text in chain(read_lines(source, crawled=True), [(0, "")]):
         if text.strip():
             line += 1
             if line == 1:
                 documents += 1
-                paragraphs = [] if sieve.has(str(documents)) and not sieve.is_late(str(documents)) else None
+                paragraphs = None if sieve.is_late(str(documents)) else []
             if paragraphs is not None:
                 paragraphs.append(Paragraph(f"{documents}#{line}", text))
         elif line:
@@ -321,8 +310,6 @@ def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:
         paragraphs[-1].append(sentence)
     candidates = []
     for page, parts in documents.items():
-        if not sieve.has(page):
-            continue
         texts = [Paragraph(part[0].id, space.join(sentence.text for sentence in part)) for part in parts]
         candidates.append(sieve.candidate(page, texts))
     return Part(candidates, len(documents))

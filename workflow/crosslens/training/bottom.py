@@ -80,8 +80,8 @@ def below(
 ) -> Bottom | None:  # fmt: skip
     """Return the output of a stage's frozen blocks for its texts; None if they must run in each step, or it is too large.
 
-    They must run where the recipe says so (`frozen_bottom`), or if a layer norm may follow the last block, as in kinds of encoders
-    other than BERT and XLM-R. It is too large above BYTES.
+    They must run where the recipe says so (`frozen_bottom`), or if a layer norm may follow the last block, as in kinds of
+    encoders other than BERT and XLM-R. It is too large above BYTES.
     """
     number = recipe.frozen_bottom(stage)
     if number is None or str(model.encoder.config.model_type) not in KNOWN:  # type: ignore[union-attr]

@@ -15,7 +15,7 @@ from crosslens.numerics.intervals import mean_interval
 from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021.draws import draws
 from crosslens.papers.tanti2021.figures import key, scattered
-from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER, TABLES, V_PAPER, column, recipe_name
+from crosslens.papers.tanti2021.layout import FIGURES, LABELS, MICRO_F1, PAPER_F1, TABLES, V_PAPER, column, recipe_name
 from crosslens.papers.tanti2021.recipes import recipes, trials
 from crosslens.papers.tanti2021.records import named
 from crosslens.papers.tanti2021.tables import table_of
@@ -206,13 +206,13 @@ def test_samples_have_the_sizes_of_appendix_b(config, published, task, corpus, p
 # Tables.
 
 
-def score(item, run, value, definition=PAPER, measure="score", seed=0, task="pos"):
+def score(item, run, value, definition=PAPER_F1, measure="score", seed=0, task="pos"):
     """A record as `named` leaves it."""
     return {"item": item, "recipe": f"tanti2021/{task}/{run}", "seed": seed, "measure": measure, "definition": definition,
             "value": value, "low": value - 0.01, "high": value + 0.01, "n": 900, "gradient": None, "converged": None}  # fmt: skip
 
 
-def scores(name, definition=PAPER):
+def scores(name, definition=PAPER_F1):
     spec = TABLES[name]
     return pd.DataFrame(
         [score(item, run, (i + j / 10 + 1) / 10, definition, task=task)
@@ -245,7 +245,7 @@ def test_records_get_the_papers_names():
     adversary = records.iloc[[1]].assign(measure="adversary", corpus=None)
     found = named(pd.concat([records, spelling, adversary]), "wikipedia")
     assert list(zip(found["item"], found["definition"], strict=True)) == [
-        ("task", PAPER), ("language, target", ACCURACY), ("language, wiki", ACCURACY), ("labels", V_PAPER),
+        ("task", PAPER_F1), ("language, target", ACCURACY), ("language, wiki", ACCURACY), ("labels", V_PAPER),
         ("language 1e-01, wiki", ACCURACY), ("language, target", ACCURACY), ("adversary, wiki", ACCURACY),
     ]  # fmt: skip
     assert found["recipe"].tolist() == ["tanti2021/pos/frozen"] * 5 + ["tanti2021/pos/spelling", "tanti2021/pos/frozen"]
@@ -295,7 +295,7 @@ def test_captions_repeat_table_3(published, figure, task):
 
 def test_footnote_6_stands_beside_its_printed_scores(published):
     rows = [score("task", "finetuned", 0.7, MICRO_F1), score("task", "finetuned", 0.6, ACCURACY, task="nli"),
-            score("task", "finetuned", 0.1, ACCURACY), score("task", "finetuned", 0.2, PAPER, task="nli"),
+            score("task", "finetuned", 0.1, ACCURACY), score("task", "finetuned", 0.2, PAPER_F1, task="nli"),
             score("task", "frozen", 0.3, MICRO_F1),
             score("language, target", "finetuned", 0.4, ACCURACY, task="nli")]  # fmt: skip
     found = table("footnote6", pd.DataFrame(rows), published)
@@ -362,9 +362,9 @@ def test_only_configured_runs_have_columns(published):
 @pytest.mark.parametrize("other", [ACCURACY, MACRO_F1, MICRO_F1])
 def test_published_values_stand_beside_the_definition_that_was_printed_alone(published, other):
     found = table("table1", pd.concat([scores("table1"), scores("table1", other)]), published)
-    assert set(found["definition"]) == {PAPER, other}
+    assert set(found["definition"]) == {PAPER_F1, other}
     assert found[found["definition"] == other]["published"].isna().all()
-    paper = found[(found["definition"] == PAPER) & (found["column"] == "UDPOS Init.")]
+    paper = found[(found["definition"] == PAPER_F1) & (found["column"] == "UDPOS Init.")]
     assert paper["published"].tolist() == [51.2, 78.3, 59.3]
 
 

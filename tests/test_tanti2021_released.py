@@ -7,7 +7,7 @@ import pytest
 from crosslens.numerics.definitions import ACCURACY, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, UNION_F1
 from crosslens.papers.tanti2021 import recipes
 from crosslens.papers.tanti2021.items import items
-from crosslens.papers.tanti2021.layout import PAPER, TASKS, column, recipe_name
+from crosslens.papers.tanti2021.layout import PAPER_F1, TASKS, column, recipe_name
 from crosslens.papers.tanti2021.released import NATS, by_epoch, by_language, validation
 from crosslens.papers.tanti2021.search import EXPERIMENTS, authors_name, authors_scores, published_run, trial_lines
 from crosslens.reports.cells import Published
@@ -94,9 +94,9 @@ def test_scores_by_language_stand_beside_the_released_ones(published):
     other = found.assign(item="language")
     made = pd.DataFrame(by_language(pd.concat([found, cut, other]), COLUMNS, published))
     assert list(dict.fromkeys(made["row"])) == ["af", "de", "en", "sv"]
-    assert set(made["definition"]) == {PAPER, MACRO_F1, ACCURACY} and set(made["column"]) == {"UDPOS Init.", "XNLI Fine-T."}
-    assert made[made["definition"] != PAPER]["published"].isna().all()
-    shown = made[made["definition"] == PAPER].set_index(["row", "column"])
+    assert set(made["definition"]) == {PAPER_F1, MACRO_F1, ACCURACY} and set(made["column"]) == {"UDPOS Init.", "XNLI Fine-T."}
+    assert made[made["definition"] != PAPER_F1]["published"].isna().all()
+    shown = made[made["definition"] == PAPER_F1].set_index(["row", "column"])
     assert (shown["published"].notna()).to_dict() == {
         (row, name): row != "sv" and (row, name) != ("af", "XNLI Fine-T.") for row, name in shown.index
     }  # Swedish is no language of the study, Afrikaans none of XNLI
@@ -127,7 +127,7 @@ def histories(folder, seeds=(0,)):
 
 
 def test_validation_by_epoch_stands_beside_the_released_one(published, tmp_path):
-    made = pd.DataFrame(by_epoch(validation(histories(tmp_path), COLUMNS), published, PAPER))
+    made = pd.DataFrame(by_epoch(validation(histories(tmp_path), COLUMNS), published, PAPER_F1))
     ours = made[made["here"].notna()].set_index(["row", "column"])
     assert ours["here"].to_dict() == {
         ("UDPOS Init., task", "epoch 0"): 10, ("UDPOS Init., task", "epoch 1"): 70, ("UDPOS Init., task", "epoch 2"): 80,
@@ -149,7 +149,7 @@ def test_validation_under_another_score_stands_beside_nothing(published, tmp_pat
     ours = made[made["here"].notna()]
     assert set(ours["definition"]) == {MACRO_F1} and ours["published"].isna().all() and (ours["seeds"] == 2).all()
     assert (made["published"].notna()).sum() == 192 and len(made) == 192 + len(ours)
-    assert set(made[made["published"].notna()]["definition"]) == {PAPER, NATS}
+    assert set(made[made["published"].notna()]["definition"]) == {PAPER_F1, NATS}
 
 
 def test_both_tables_are_made_of_what_there_is(config):
@@ -167,9 +167,9 @@ def test_trials_stand_beside_the_authors_score_of_the_same_set(config, published
     shown = {name: {"task": "nli", "run": "frozen", "trial": name[-7:]} | values for name, values in reversed(trials.items())}
     shown["own"] = {"task": "nli", "run": "frozen", "trial": "own", "init_sd": 0.1, "batch": 7, "head_rate": 0.1}
     scores = pd.DataFrame(
-        [{"recipe": name, "definition": definition, "value": 0.25} for name in shown for definition in (PAPER, MACRO_F1)]
+        [{"recipe": name, "definition": definition, "value": 0.25} for name in shown for definition in (PAPER_F1, MACRO_F1)]
     )
-    made = pd.DataFrame(trial_lines(shown, scores, published, PAPER))
+    made = pd.DataFrame(trial_lines(shown, scores, published, PAPER_F1))
     made = made[made["column"] == "score"].set_index("row")
     released = authors_scores(published, "XNLI frozen")
     assert {row: made.loc[row, "published"] for row in made.index if ", trial" in row} == {

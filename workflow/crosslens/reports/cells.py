@@ -60,6 +60,11 @@ def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2, *, score: bo
     return numbers | ({"remark": EQUAL} if len(runs) > 1 and math.isnan(low) else {})
 
 
+def estimate(here: float, low: float, high: float, digits: int = 2) -> dict[str, Any]:
+    """Numbers of a cell that is an estimate with its interval, low to high: here, low and high, rounded to so many decimals."""
+    return {"here": rounded(here, digits), "low": rounded(low, digits), "high": rounded(high, digits)}
+
+
 def mean_by_seed(scores: pd.DataFrame, languages: int) -> pd.DataFrame:
     """Mean over languages of the scores of each seed that has all of them: columns seed, value and n, the sum over languages.
 

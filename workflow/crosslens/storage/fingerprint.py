@@ -1,9 +1,10 @@
 """Fingerprints of code and of environments, which alone decide whether a change of code makes Snakemake rerun a rule.
 
-A rule has it as the param `code` (`code` in rules/common.smk), so that the rule is run again when its script, or a library module that
-the script imports, directly or indirectly, changes in more than comments, docstrings, descriptions of fields or layout; modules that
-move no number (SILENT) do not count. Imports are read from the syntax tree; nothing is executed. Imports written as strings (importlib)
-and data files are not seen: rules give such modules to `code` too, and the content of such files as params of their own.
+A rule has it as the param `code` (`code` in rules/common.smk), so that the rule is run again when its script, or a library
+module that the script imports, directly or indirectly, changes in more than comments, docstrings, descriptions of fields or
+layout; modules that move no number (SILENT) do not count. Imports are read from the syntax tree; nothing is executed. Imports
+written as strings (importlib) and data files are not seen: rules give such modules to `code` too, and the content of such files
+as params of their own.
 """
 
 import ast

@@ -78,10 +78,5 @@ def correlations(
     for column, languages in ((OVER_ALL, list(short)), (f"without {largest}", [code for code in short if code != largest])):
         x = np.array([counts[code][0] / counts[code][1] for code in languages])
         correlation = pearson(x, np.array([short[code] for code in languages]))
-        numbers = {
-            "here": rounded(correlation.r, 3),
-            "low": rounded(correlation.low, 3),
-            "high": rounded(correlation.high, 3),
-            "n": correlation.n,
-        }
+        numbers = cells.estimate(correlation.r, correlation.low, correlation.high, 3) | {"n": correlation.n}
         yield cells.line(f"{row}, {SHORTFALL}", column, CORRELATION, alteration, numbers, None, correlation.remark)

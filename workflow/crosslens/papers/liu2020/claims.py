@@ -115,8 +115,7 @@ def _difference(
     differences = of_both.to_numpy(float)
     families = [study.family(place) for place in of_both.index]
     value, low, high = families_interval(differences, families, error)
-    numbers = {"here": rounded(value), "low": rounded(low), "high": rounded(high)}
-    numbers |= {"seeds": _fewest_seeds(models), "n": len(differences)}
+    numbers = cells.estimate(value, low, high) | {"seeds": _fewest_seeds(models), "n": len(differences)}
     decision = verdict(claim.sign, low, high, len({*families}), models)
     agreement = f"as claimed in {np.count_nonzero(claim.sign * differences > 0)} of {len(differences)}"
     return cells.line(row, column, OVER_LANGUAGES, claim.text, numbers, None, [decision, agreement])

@@ -46,7 +46,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     ]
     note = "Bands: 95 % interval over pairs. Weight 0: the subwords that are named without shift." + masked_note
     rows = {"by weight": {"": by_weight}, "by layer": {"": by_layer}}
-    xlabels = {"by weight": "weight of the shift", "by layer": "layer of the shift"}
+    xlabels = {"by weight": "alpha, the weight of the shift", "by layer": "layer of the shift"}
     return panels(rows, title, note, ylabel="BLEU-1", ylim=(0, 20), xlabel=xlabels)
 
 

@@ -215,8 +215,7 @@ def _correlations(
         # The gap is a constant minus the score, so its correlation is the score's with the other sign.
         for metric, sign in (("rho(gap, CKA)", -1), ("rho(score, CKA)", 1)):
             low, high = (correlation["low"], correlation["high"])[::sign]
-            ends = {"here": correlation["rho"], "low": low, "high": high}
-            numbers = counts | {end: cells.rounded(sign * number, 3) for end, number in ends.items()}
+            numbers = counts | cells.estimate(sign * correlation["rho"], sign * low, sign * high, 3)
             signs = [SIGN] if sign < 0 and value is not None else []
             line = cells.line(row, head, metric, definition, numbers, value, [*remarks, *signs], digits=3)
             # A difference from a printed value of the opposite sign is meaningless.

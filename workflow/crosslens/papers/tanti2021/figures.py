@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from crosslens.numerics.definitions import ACCURACY, V_CHANCE
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PANELS, PAPER, V_PAPER, recipe_name
+from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PANELS, PAPER_F1, V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports.cells import where
 from crosslens.reports.figures.scatter import Panel, Row, keys, panels
@@ -54,7 +54,7 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
         row_panels = []
         for run in runs:
             here = where(points, recipe=recipe_name(task, run), corpus=corpus)
-            places = ((clusters, V_PAPER), (clusters, V_CHANCE), (item, ACCURACY), (item, PAPER))
+            places = ((clusters, V_PAPER), (clusters, V_CHANCE), (item, ACCURACY), (item, PAPER_F1))
             values = [
                 _percent(where(scores, recipe=recipe_name(task, run), item=scored_item, definition=definition))
                 for scored_item, definition in places

@@ -16,7 +16,7 @@ from crosslens.numerics.definitions import ACCURACY, CEILING, MACRO_F1, PROBE_AC
 from crosslens.numerics.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, text_ids, token_counts
 from crosslens.numerics.intervals import Sample, score_interval
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import PAPER, TASKS, TUNED, recipe_name
+from crosslens.papers.tanti2021.layout import PAPER, PAPER_F1, TASKS, TUNED, recipe_name
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 from crosslens.storage import parquet
@@ -43,7 +43,7 @@ def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
     lines += [*_head_rate(scores, runs), *_dropout(scores, runs), *_absent_classes(scores, runs)]
     for task in runs:
         lines += [*_adversaries(scores, task, runs[task]), *_objective(inputs, task, settings["weights"][task])]
-    return cells.table(lines, "tanti2021", name)
+    return cells.table(lines, PAPER, name)
 
 
 def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> Lines:
@@ -107,7 +107,7 @@ def _head_rate(scores: pd.DataFrame, runs: Settings) -> Lines:
     heads = sorted({item.split(",")[0] for item in scores["item"] if item.startswith("language ")})
     for task in runs:
         for item in LANGUAGE_ITEMS:
-            for definition in (PAPER, ACCURACY):
+            for definition in (PAPER_F1, ACCURACY):
                 yield from _pair("head's rate", scores, task, item, definition, "the recipe's rate")
                 for head in heads:
                     rate = f"rate {head.removeprefix('language ')}"
@@ -122,14 +122,14 @@ def _dropout(scores: pd.DataFrame, runs: Settings) -> Lines:
         seeds = cells.where(scores, recipe=recipe_name(task, "frozen_dropout"))["seed"].unique()
         paired = scores[scores["seed"].isin(seeds)]
         for item in ("task", *LANGUAGE_ITEMS) if len(seeds) else ():
-            for definition in (PAPER, ACCURACY):
+            for definition in (PAPER_F1, ACCURACY):
                 for setting, pair in (("off", TUNED), ("on", ("frozen_dropout", "finetuned_dropout"))):
                     yield from _pair("dropout of the frozen encoder", paired, task, item, definition, setting, runs=pair)
 
 
 def _absent_classes(scores: pd.DataFrame, runs: Settings) -> Lines:
     """XNLI: scores with and without classes that the truth lacks, and the highest score that these leave."""
-    for definition in (PAPER, CEILING, MACRO_F1, ACCURACY) if "nli" in runs else ():
+    for definition in (PAPER_F1, CEILING, MACRO_F1, ACCURACY) if "nli" in runs else ():
         yield from _pair("absent classes", scores, "nli", LANGUAGE_ITEMS[0], definition)
 
 

@@ -9,8 +9,8 @@ from crosslens.config.whole import Config, once
 from crosslens.papers import captions
 from crosslens.papers.tanti2021.config import PAPER_RUNS, section
 from crosslens.papers.tanti2021.draws import draws, draws_name
-from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, RUNS, SPELLING, TABLES, TUNED, column, recipe_name
-from crosslens.papers.tanti2021.recipes import PAPER, trials
+from crosslens.papers.tanti2021.layout import CONTROLLED, FIGURES, PAPER, RUNS, SPELLING, TABLES, TUNED, column, recipe_name
+from crosslens.papers.tanti2021.recipes import trials
 from crosslens.reports.paper import Item, Need
 
 COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # by findings.csv

@@ -10,10 +10,8 @@ from crosslens.config.heads import LANGUAGE, TASK, LinearHead
 from crosslens.config.units import Units
 from crosslens.config.whole import Config, once
 from crosslens.papers.tanti2021.config import Run, section
-from crosslens.papers.tanti2021.layout import LABELS, SEARCHED, UNITS, recipe_name
+from crosslens.papers.tanti2021.layout import LABELS, PAPER, SEARCHED, UNITS, recipe_name
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
-
-PAPER = "tanti2021"
 
 
 @once

@@ -12,7 +12,7 @@ import pandas as pd
 
 from crosslens.numerics.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import IN_RECORDS, PAPER, metric
+from crosslens.papers.tanti2021.layout import IN_RECORDS, PAPER, PAPER_F1, metric
 from crosslens.reports import cells
 from crosslens.storage.seals import verified
 
@@ -26,9 +26,9 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     if name == "languages":
         lines = by_language(inputs.records(), columns, inputs.published)
     else:
-        definition = PAPER if settings["select_by"] == "paper" else MACRO_F1
+        definition = PAPER_F1 if settings["select_by"] == "paper" else MACRO_F1
         lines = by_epoch(validation(inputs.by_seed("history"), columns), inputs.published, definition)
-    return cells.table([*lines], "tanti2021", name)
+    return cells.table([*lines], PAPER, name)
 
 
 def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: cells.Published) -> Iterator[dict[str, Any]]:
@@ -39,10 +39,10 @@ def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: ce
     scores = records[(records["item"] == "task") & (records["language"] != "all") & (records["measure"] == "score")]
     scores = scores.assign(definition=scores["definition"].replace(IN_RECORDS))
     languages = sorted(set(scores["language"]))
-    for language, definition, (recipe, column) in product(languages, (PAPER, MACRO_F1, ACCURACY), columns.items()):
+    for language, definition, (recipe, column) in product(languages, (PAPER_F1, MACRO_F1, ACCURACY), columns.items()):
         values = cells.where(scores, language=language, definition=definition, recipe=recipe)
         if len(values):
-            published_value = published.value("languages", language, column) if definition == PAPER else None
+            published_value = published.value("languages", language, column) if definition == PAPER_F1 else None
             yield cells.line(language, column, metric(definition), definition, cells.cell(values), published_value, chance=0)
 
 
@@ -74,8 +74,8 @@ def by_epoch(
     for row, epoch, metric_name in dict.fromkeys([*places, *((*place, F1) for place in scores)]):
         value, scores_here = published.value("epochs", row, epoch, metric_name), scores.get((row, epoch))
         if scores_here is not None and metric_name == F1:
-            printed = value if definition == PAPER else None
+            printed = value if definition == PAPER_F1 else None
             yield cells.line(row, epoch, F1, definition, cells.cell(scores_here), printed, chance=0)
-            value = None if definition == PAPER else value
+            value = None if definition == PAPER_F1 else value
         if value is not None:
-            yield cells.line(row, epoch, metric_name, PAPER if metric_name == F1 else NATS, {}, value)
+            yield cells.line(row, epoch, metric_name, PAPER_F1 if metric_name == F1 else NATS, {}, value)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from crosslens.numerics.definitions import MACRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import HYPERPARAMETERS, PAPER, SEARCHED, TASKS
+from crosslens.papers.tanti2021.layout import HYPERPARAMETERS, PAPER, PAPER_F1, SEARCHED, TASKS
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
@@ -33,8 +33,8 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
         lines = selected_values(settings["tasks"], published)
     else:
         scores = named(inputs.records(), settings["wiki"])
-        lines = trial_lines(settings["trials"], scores, published, PAPER if settings["select_by"] == "paper" else MACRO_F1)
-    return cells.table([*lines], "tanti2021", name)
+        lines = trial_lines(settings["trials"], scores, published, PAPER_F1 if settings["select_by"] == "paper" else MACRO_F1)
+    return cells.table([*lines], PAPER, name)
 
 
 def grid(search: Mapping[str, Sequence[float]], published: Published) -> Iterator[dict[str, Any]]:
@@ -75,7 +75,7 @@ def trial_lines(
     dev = scores["value"].astype(float).to_dict()
     for (task, run), recipes in groupby(trials, key=lambda recipe: (trials[recipe]["task"], trials[recipe]["run"])):
         experiment, printed = f"{TASKS[task]} {EXPERIMENTS.get(run, run)}", published_run(published, task, run)
-        released = authors_scores(published, experiment) if definition == PAPER else {}
+        released = authors_scores(published, experiment) if definition == PAPER_F1 else {}
         ranked = sorted(recipes, key=lambda recipe: -dev[recipe])  # stable: the first best wins
         for recipe in ranked:
             row = f"{experiment}, {trials[recipe]['trial']}"

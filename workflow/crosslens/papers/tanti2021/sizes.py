@@ -16,7 +16,7 @@ from crosslens.config.draws import Draw
 from crosslens.corpora.splits import apportion
 from crosslens.encoding.drawn import read
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import LABELS, TASKS
+from crosslens.papers.tanti2021.layout import LABELS, PAPER, TASKS
 from crosslens.reports import cells
 from crosslens.tokens.schema import counts
 
@@ -102,7 +102,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
         lines += _size(row, data.get(row["row"]), settings["drop_unknown"])
     for corpus in PRINTED:
         lines += _losses(corpus, data[corpus]) if corpus in data else []
-    return cells.table(lines, "tanti2021", name)
+    return cells.table(lines, PAPER, name)
 
 
 def _size(row: Mapping[Any, Any], data: Data | None, drop_unknown: bool) -> Iterator[dict[str, Any]]:

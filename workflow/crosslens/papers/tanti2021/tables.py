@@ -14,6 +14,7 @@ from crosslens.papers.tanti2021.layout import (
     MICRO_F1,
     PANELS,
     PAPER,
+    PAPER_F1,
     SPELLING,
     TABLES,
     TASKS,
@@ -45,13 +46,13 @@ def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: 
         for definition, task, run in product(dict.fromkeys(here["definition"]), runs, TABLES[name].runs):
             if run in runs[task] or run == SPELLING:
                 records = cells.where(here, definition=definition, recipe=recipe_name(task, run))
-                printed = _published(published, name, row, task, run) if definition in (PAPER, V_PAPER) else None
+                printed = _published(published, name, row, task, run) if definition in (PAPER_F1, V_PAPER) else None
                 if len(records) or printed is not None:
                     head, numbers = column(task, run), cells.cell(records)
                     remarks = [_unconverged(head, records), _equal_runs(records)]
                     chance = 0 if metric(definition) in SCORES else None
                     lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remarks, chance=chance))
-    return cells.table(lines, "tanti2021", name)
+    return cells.table(lines, PAPER, name)
 
 
 def _unconverged(head: str, records: pd.DataFrame) -> str:

@@ -160,12 +160,7 @@ def _covariates(
 
 def _lines(row: str, column: str, metric: str, definition: str, correlation: Pearson) -> Sequence[dict[str, Any]]:
     """Lines of a correlation and of its p."""
-    numbers = {
-        "here": rounded(correlation.r, 3),
-        "low": rounded(correlation.low, 3),
-        "high": rounded(correlation.high, 3),
-        "n": correlation.n,
-    }
+    numbers = cells.estimate(correlation.r, correlation.low, correlation.high, 3) | {"n": correlation.n}
     p = {"here": rounded(correlation.p, 6), "n": correlation.n}
     return [
         cells.line(row, column, metric, definition, numbers, None, correlation.remark),

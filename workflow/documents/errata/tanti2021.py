@@ -6,7 +6,7 @@ import numpy as np
 from crosslens.config.labels import UPOS
 from crosslens.numerics.f1 import chunk_counts, chunk_types, macro_f1, overall
 from crosslens.papers.tanti2021.layout import MICRO_F1
-from crosslens.papers.tanti2021.layout import PAPER as CHUNKS
+from crosslens.papers.tanti2021.layout import PAPER_F1 as CHUNKS
 
 from documents.errata import Facts, Numbers
 

@@ -58,13 +58,13 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
 
 
 def names(config: Config) -> Mapping[str, str | int]:
-    """What claims.yaml says of numbers that differ by scale: see its first lines."""
+    """Names and numbers of a scale for which claims.yaml has fields: see its first lines."""
     paper, probing = section(config), section(config).probing
     languages = len(config.corpora[paper.text_corpus].languages)
     rank = languages - 1
 
     def nearest(number: float, numbers: Sequence[int]) -> int:
-        return min(numbers, key=lambda each: abs(each - number))
+        return min(numbers, key=lambda candidate: abs(candidate - number))
 
     return {
         "encoder": paper.encoder,

@@ -27,7 +27,7 @@ def place(cell: Place) -> Place | None:
     if cell.column == "caption":
         return _caption(cell)
     if cell.item == "table5_search":
-        names = {theirs: HYPERPARAMETERS[key] for key, theirs in SEARCHED.items()}
+        names = {authors_name: HYPERPARAMETERS[key] for key, authors_name in SEARCHED.items()}
         values = dict(part.split("=") for part in cell.column.split(","))
         settings = {names[name]: float(value) for name, value in values.items()}
         return Place(cell.item, f"{cell.row}, ", "score", "trial", settings=settings)

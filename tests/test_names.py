@@ -28,8 +28,8 @@ ROOMS = (
     "scripts",
 )
 """Folders and modules to which the rules apply; a folder is added once its names are nouns."""
-UNFINISHED = "claims"
-"""Part of the paths of modules to which they do not apply yet."""
+UNFINISHED = ("claims", "documents/errata", "numerics/estimates.py")
+"""Parts of the paths of modules to which they do not apply yet."""
 PARTICIPLES = (
     "asked begun both built counted drawn each ended found given gone held kept known left made named other others own read said "
     "seen shown some stored taken taught told used wanted written"
@@ -46,7 +46,7 @@ POINTERS = ("As ", "It is", "Of ", "See ", "That of", "The same", "Those ", "Wha
 def modules(room: str) -> list[Path]:
     path = ROOT / room
     paths = sorted(path.rglob("*.py")) if path.is_dir() else [path]
-    return [path for path in paths if UNFINISHED not in path.relative_to(ROOT).as_posix()]
+    return [path for path in paths if not any(part in path.relative_to(ROOT).as_posix() for part in UNFINISHED)]
 
 
 def bad_names(source: str) -> list[tuple[int, str]]:

@@ -8,15 +8,15 @@ from crosslens.runs import logs
 from crosslens.runs.call import command
 from crosslens.storage.seals import sealed, verified
 
-made = snakemake.output
-log = logs.start(snakemake.log[0], made.table)
+output = snakemake.output
+log = logs.start(snakemake.log[0], output.table)
 published = {Path(file).stem: read_published(file) for file in snakemake.input.published}
-results = Path(made.table).parent
+results = Path(output.table).parent
 tables = {place: read_table(verified(results / f"{place}.csv")) for place in snakemake.params.tables}
 board = scoreboard([paper for paper in papers() if paper.key in published], published, tables)
-with sealed(made.table) as temporary:
+with sealed(output.table) as temporary:
     board.to_csv(temporary, index=False)
-with sealed(made.page) as temporary:
+with sealed(output.page) as temporary:
     template = Path(snakemake.input.template)
-    temporary.write_text(page(board, snakemake.params.heading, command(made.table), template), encoding="utf-8")
+    temporary.write_text(page(board, snakemake.params.heading, command(output.table), template), encoding="utf-8")
 log.info("%d printed cells, %d tables", len(board), len(tables))

@@ -105,32 +105,35 @@ def _line(paper: Paper, cell: Mapping[Any, str], decimals: int, tables: Mapping[
     line["table"] = name
     if name not in tables:
         return line | {"verdict": NOT_RUN, "reason": f"{name}.csv is not built"}
-    ours = tables[name].line(place)
-    if ours is None:
+    cell_here = tables[name].line(place)
+    if cell_here is None:
         return line | {"verdict": NOT_RUN, "reason": "the table has no line for this cell"}
-    line["definition"] = ours["definition"] or ours["metric"]
-    if pd.isna(ours["here"]):
-        return line | {"verdict": NOT_RUN, "reason": ours["remark"].partition("; ")[0] or "the table has no value for this cell"}
-    return line | _judged(number, ours, decimals, BOUNDS.get(cell["unit"]))
+    line["definition"] = cell_here["definition"] or cell_here["metric"]
+    if pd.isna(cell_here["here"]):
+        return line | {
+            "verdict": NOT_RUN,
+            "reason": cell_here["remark"].partition("; ")[0] or "the table has no value for this cell",
+        }
+    return line | _judged(number, cell_here, decimals, BOUNDS.get(cell["unit"]))
 
 
-def _judged(number: float, ours: Line, decimals: int, bound: float | None) -> dict[str, Any]:
+def _judged(number: float, cell_here: Line, decimals: int, bound: float | None) -> dict[str, Any]:
     """Ours, its interval and difference, and the verdict. bound: the highest score, None of what has no bounds.
 
     What rests on no seed, as counts and settings do, is the same in every run: it is within where it is the same after rounding,
     whatever it was made of, since no other corpus would have the same counts.
     """
-    here, seeds, rounding = float(ours["here"]), ours["seeds"], 0.5 * 10.0**-decimals
+    here, seeds, rounding = float(cell_here["here"]), cell_here["seeds"], 0.5 * 10.0**-decimals
     line = {"ours": here, "seeds": seeds}
     difference = {"difference": rounded(here - number, 12)}
     if pd.isna(seeds) and round(here, decimals) == round(number, decimals):
         return line | difference | {"verdict": WITHIN}
-    if not pd.isna(seeds) and seeds > 1 and not pd.isna(ours["sd"]):
-        _, low, high = prediction_interval(here, float(ours["sd"]), int(seeds))
+    if not pd.isna(seeds) and seeds > 1 and not pd.isna(cell_here["sd"]):
+        _, low, high = prediction_interval(here, float(cell_here["sd"]), int(seeds))
         ends = (low - rounding, high + rounding) if bound is None else (max(low - rounding, 0), min(high + rounding, bound))
         line |= {"low": rounded(ends[0], decimals + 2), "high": rounded(ends[1], decimals + 2)}
-    if not ours["comparable"]:
-        return line | {"verdict": NOT_COMPARABLE, "reason": ours["reason"]}
+    if not cell_here["comparable"]:
+        return line | {"verdict": NOT_COMPARABLE, "reason": cell_here["reason"]}
     line |= difference
     if pd.isna(seeds):
         return line | {"verdict": OUTSIDE}

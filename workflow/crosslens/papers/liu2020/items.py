@@ -90,24 +90,24 @@ def study(config: Config) -> Study:
 
 
 def names(config: Config) -> dict[str, str | int]:
-    """What $NAME stands for in claims.yaml: names of a scale's models, and where the shift is added."""
-    paper, shown = section(config), study(config)
-    long, *shorter = (paper.bert_name(window) for window in shown.windows)
-    less, more = shown.sizes
-    top = config.encoders[recipes(config)[shown.translator].encoder].blocks() or 12
-    layer, weight = shown.translation["printed"]
+    """Values of each $NAME in claims.yaml: names of a scale's models, and where the shift is added."""
+    paper, configured_study = section(config), study(config)
+    long, *shorter = (paper.bert_name(window) for window in configured_study.windows)
+    less, more = configured_study.sizes
+    top = config.encoders[recipes(config)[configured_study.translator].encoder].blocks() or 12
+    layer, weight = configured_study.translation["printed"]
     names_by_key: dict[str, str | int] = {
         "less": less,
         "more": more,
         "long": long,
         "long_title": title(long),
-        "encoder": shown.encoder,
-        "translator": shown.translator,
-        "layer": min(shown.translation["layer"], top),
+        "encoder": configured_study.encoder,
+        "translator": configured_study.translator,
+        "layer": min(configured_study.translation["layer"], top),
         "place": place(min(layer, top), weight),
     }
     for short in shorter[:1]:
-        windows = f"window {shown.windows[1]} against {shown.windows[0]}"
+        windows = f"window {configured_study.windows[1]} against {configured_study.windows[0]}"
         names_by_key |= {"short": short, "short_title": title(short), "windows": windows}
     return names_by_key
 

@@ -1,9 +1,6 @@
 # What holds of the papers' claims: claims.csv, its record, its page claims.html, and the front page index.html. They tell of what
 # there is and make nothing else: tables and records are no inputs but params, with the digests of their seals.
 
-from crosslens.reports.claims.ledger import read_ledger
-from crosslens.reports.claims.plan import Plan, artefacts
-
 TOP += ["claims.csv", "claims.csv.json", "claims.html", "index.html"]
 
 
@@ -28,6 +25,10 @@ CLAIMS_TEXTS = [*(file for paper in CLAIMED for file in claims_files(paper)), *C
 @cache
 def claims_settings():
     """What each paper's claims rest on, and what is to be said of it."""
+    # Not at the top: ledgers are slow to import, and few runs plan claims.
+    from crosslens.reports.claims.ledger import read_ledger
+    from crosslens.reports.claims.plan import Plan
+
     try:
         plan = Plan(about(), RESULTS)
         return {
@@ -41,6 +42,8 @@ def claims_settings():
 @cache
 def claims_evidence():
     """The tables and records that there are, each with the digest of its content."""
+    from crosslens.reports.claims.plan import artefacts
+
     return sorted({line for settings in claims_settings().values() for line in artefacts(settings["evidence"])})
 
 

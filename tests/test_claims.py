@@ -138,7 +138,7 @@ def test_an_equality_whose_control_is_as_equal_shows_nothing(tmp_path):
 def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(tmp_path):
     numbers = [*rows(FROZEN, "scores", 0.5, half=0.01), *rows(TUNED, "scores", 0.7, half=0.01)]
     (decision,) = verdicts(tmp_path, numbers, claim())
-    assert (decision.verdict, decision.reason) == ("undecided", "a training of an encoder has one seed")
+    assert (decision.verdict, decision.reason) == ("undecided", "p/tuned has one seed")
     assert decision.part.estimate.interval().low == pytest.approx(20 - np.hypot(1, 1), abs=0.1)
     (decision,) = verdicts(tmp_path, numbers, claim(), trained=())
     assert decision.verdict == "holds" and decision.part.unit == "texts" and decision.part.n == 100

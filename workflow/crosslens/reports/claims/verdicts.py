@@ -60,6 +60,8 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
     for key, claim in ledger.claims.items():
         try:
             measured[key] = _measured(_comparable(claim, ledger, contrasts.evidence.apart), contrasts)
+        except DataError:  # a damaged table
+            raise
         except ValueError as error:
             raise DataError(f"claims.{key}: {error}") from None
     central = [key for key, claim in ledger.claims.items() if claim.central]
@@ -139,7 +141,7 @@ def _decided(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -
     if not parts or decision.verdict == NOT_MEASURED:
         return decision
     reasons = [*apart, *(unlearned(part.recipes) for part in parts)]
-    reasons += [f"{_trainings(part)} one seed" for part in parts if part.seeds == 1]
+    reasons += [f"{unlearned.trained(part.recipes)} one seed" for part in parts if part.seeds == 1]
     reasons += ["one family of languages" for part in parts if part.families == 1]
     if reasons := list(dict.fromkeys(filter(None, reasons))):
         return replace(decision, reason="; ".join(reasons))
@@ -237,8 +239,15 @@ class Unlearned:
 
     def __call__(self, recipes: Iterable[str]) -> str:
         """Why one of some trainings is not known to have learned; "" where all have."""
-        trained = [name for name in recipes if self.contrasts.evidence.facts[name]["trained"]]
-        return next(filter(None, map(self._reason, trained)), "")
+        return next(filter(None, map(self._reason, self._trained(recipes))), "")
+
+    def trained(self, recipes: Iterable[str]) -> str:
+        """Subject and verb of a sentence about those of some trainings that train an encoder."""
+        names = self._trained(recipes)
+        return f"{names[0]} has" if len(names) == 1 else "a training of an encoder has"
+
+    def _trained(self, recipes: Iterable[str]) -> list[str]:
+        return [name for name in recipes if self.contrasts.evidence.facts[name]["trained"]]
 
     def _reason(self, recipe: str) -> str:
         if recipe not in self.reasons:
@@ -272,7 +281,3 @@ class Unlearned:
                 than = f"{score:.1f}, {level} {floor:g}" if constant else f"{score:+.1f} points"
                 return f"{recipe} is not {'surely ' if _side(part) < 0 else ''}above {level} ({than})"
         return ""
-
-
-def _trainings(part: Part) -> str:
-    return f"{part.recipes[0]} has" if len(part.recipes) == 1 else "a training of an encoder has"

@@ -29,6 +29,8 @@ from crosslens.reports.scoreboard import (
     read_table,
     scoreboard,
 )
+from crosslens.storage.seals import sealed
+from study import RESULTS, copy_repository, planned, tiny
 from synthetic import Scale
 
 ROOT = Path(__file__).parents[1]
@@ -247,3 +249,18 @@ def test_the_page_counts_verdicts_and_folds_cells(laptop):
     within = (laptop["paper"] == "liu2020") & (laptop["item"] == "table3")
     assert f"<summary>table3 <small>{within.sum()} within</small></summary>" in text and "<details open" not in text
     assert "http" not in text and ">nan<" not in text
+
+
+def test_the_rule_tells_of_the_tables_that_exist_and_starts_nothing_else(tmp_path):
+    root, target, job = copy_repository(tmp_path), f"{RESULTS}/scoreboard.csv", ["Set the printed cells beside ours"]
+    assert planned(root, target) == job
+    tiny(root, target)
+    board = pd.read_csv(root / target)
+    assert set(board["verdict"]) == {NOT_RUN, NO_TABLE, CITED, ILLEGIBLE} and planned(root, target) == []
+    with sealed(root / RESULTS / "liu2020/table3.csv") as temporary:
+        temporary.write_bytes((ROOT / "docs/results/laptop/liu2020/table3.csv").read_bytes())
+    assert planned(root, target) == job
+    tiny(root, target)
+    board = pd.read_csv(root / target)
+    assert (board["verdict"] == WITHIN).sum() == 14 and planned(root, target) == []
+    assert not (root / RESULTS / "models").exists()

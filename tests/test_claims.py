@@ -1,5 +1,6 @@
 """Claims: each verdict on planted numbers, and what a ledger may not say."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,10 @@ def rows(recipe: str, item: str, values: Any, language: str | None = None, half:
 
 
 def verdicts(
-    tmp_path: Path, numbers: list[dict[str, Any]], *claims: dict[str, Any], trained: tuple[str, ...] = (TUNED,), **ledger: Any
+    tmp_path: Path, numbers: list[dict[str, Any]], *claims: dict[str, Any], trained: tuple[str, ...] = (TUNED,),
+    functions: Mapping[str, Any] = {}, **ledger: Any,
 ) -> list[Decision]:  # fmt: skip
-    """Decisions on claims by records."""
+    """Decisions on claims by records. functions: by name."""
     if not any(row["item"] == "task" for row in numbers):
         numbers = [*numbers, *rows(TUNED, "task", 0.8, half=0.02), *rows(RANDOM, "task", 0.4, half=0.02)]
     files: dict[str, list[str]] = {}
@@ -70,7 +72,7 @@ def verdicts(
     entries = Ledger.model_validate(
         {"selections": SELECTIONS, "learned": LEARNED, "claims": {f"c{n}": fields for n, fields in enumerate(claims)}} | ledger
     )
-    return list(decide(entries, Contrasts(entries, Evidence(settings), lambda name: None)).values())
+    return list(decide(entries, Contrasts(entries, Evidence(settings), functions.get)).values())
 
 
 def scores(difference: float, spread: float = 0.01, seeds: int = 5) -> list[dict[str, Any]]:
@@ -169,6 +171,38 @@ def test_what_is_not_there_is_not_measured(tmp_path):
     decision, without = verdicts(tmp_path, scores(0.05), claim(**other), claim(effect=[], note="No data."))
     assert (decision.verdict, decision.reason) == ("not measured", "accuracy: no number with item other")
     assert (without.verdict, without.reason) == ("not measured", "No data.")
+
+
+def test_what_a_scale_lacks_may_be_left_out(tmp_path):
+    there = {"name": "there", "of": SCORES, "plus": "tuned", "minus": "frozen"}
+    lacking = {"name": "elsewhere", "of": SCORES, "plus": {"recipe": "p/lacking"}, "minus": "frozen"}
+    optional, control = lacking | {"optional": True}, lacking | {"optional": True, "says": "c"}
+    claims = claim(effect=[there, optional], control=control), claim(effect=[there, lacking]), claim(effect=optional)
+    decisions = verdicts(tmp_path, scores(0.05), *claims)
+    assert [decision.verdict for decision in decisions] == ["holds", "not measured", "not measured"]
+    assert decisions[0].reason == "without elsewhere, which this scale does not have"
+    assert {decision.reason for decision in decisions[1:]} == {"p/lacking: no such training at this scale"}
+
+
+def test_functions_have_parts_with_names_or_none(tmp_path):
+    functions = {
+        "shares": lambda numbers, size: {
+            "a": (Estimate(numbers[0]["value"].mean() / size, 0.1), 3),
+            "b": (Estimate(4.0, 0.1), 3),
+        },
+        "none": lambda numbers: {},
+        "correlated": lambda numbers: (correlation(np.arange(5), np.arange(5) ** 2), 5),
+    }
+    effect = {"name": "share", "of": SCORES, "reads": "frozen", "over": "language"}
+    claims = [
+        claim(effect=effect | {"function": name, "settings": {"size": 10} if name == "shares" else {}}) for name in functions
+    ]
+    shares, none, correlated = verdicts(tmp_path, scores(0.05), *claims, functions=functions)
+    assert [(part.name, part.estimate.value, part.n, part.unit) for part in shares.parts] == [
+        ("share, a", pytest.approx(5), 3, "languages"), ("share, b", 4, 3, "languages")]  # fmt: skip
+    assert shares.verdict == "holds"
+    assert (none.verdict, none.reason) == ("not measured", "none: none of its trainings at this scale")
+    assert (correlated.verdict, correlated.reason) == ("undecided", "share: 5 languages, at least 8 needed")
 
 
 def by_language(difference: np.ndarray, seeds: int = 1) -> list[dict[str, Any]]:

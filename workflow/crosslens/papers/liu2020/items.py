@@ -92,7 +92,7 @@ def study(config: Config) -> Study:
 def names(config: Config) -> dict[str, str | int]:
     """What $NAME stands for in claims.yaml: names of a scale's models, and where the shift is added."""
     paper, shown = section(config), study(config)
-    long, *shorter = (paper.bert_name(window) for window in shown.windows)
+    long, *shorter = (paper.bert_name(window) for window in paper.pretraining.bert.windows)
     less, more = shown.sizes
     top = config.encoders[recipes(config)[shown.translator].encoder].blocks() or 12
     layer, weight = shown.translation["printed"]

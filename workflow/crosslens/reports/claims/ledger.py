@@ -99,7 +99,7 @@ class Effect(Section):
     ranks: bool = False  # whether a correlation is of ranks
     least: Annotated[int, Field(ge=4)] = 8  # units of a correlation
     expected: Region | None = None  # None: the claim's
-    optional: bool = False  # whether the claim is decided without it where a scale has none of its trainings
+    optional: bool = False  # whether the claim is decided without it where a scale has none of its trainings, or no such cell
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Effect:

@@ -8,6 +8,7 @@ import pandas as pd
 from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Correlation, Estimate, correlation, over_languages
 from crosslens.papers.wu2019.layout import TASKS
+from crosslens.reports.claims.evidence import Missing
 
 SOURCE = "en"  # language of training, of which transfer is none
 
@@ -20,6 +21,8 @@ def gain_with_chosen_blocks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, 
     full, frozen, development = numbers
     chosen = development.groupby("recipe")["value"].mean().idxmax()
     gains = (_by_language(frozen[frozen["recipe"] == chosen]) - _by_language(full)).dropna(how="all").dropna(axis=1)
+    if gains.empty:
+        raise Missing("no test set in another language")
     families = [languages_table()[code]["family"] or code for code in gains.index]
     return over_languages(gains.to_numpy(float), families), len(gains)
 

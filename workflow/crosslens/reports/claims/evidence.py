@@ -25,7 +25,7 @@ class Missing(Exception):
 
 
 class Unconfigured(Missing):
-    """Numbers of trainings or tables that a scale does not have at all."""
+    """Numbers of trainings, tables or cells that a scale does not have at all."""
 
 
 class Numbers(NamedTuple):
@@ -63,8 +63,10 @@ class Evidence:
             rows = rows[rows[column].isin(wanted) | (rows[column].isna() if None in values else False)]
         if rows["value"].isna().all():
             where = ", ".join(f"{column} {' or '.join(map(str, values))}" for column, values in selection.values.items())
-            absent = [name for name in selection.names if selection.source == "table" and not self._is_there(name)]
-            raise Missing(f"{absent[0]} is not there" if absent else f"{' and '.join(selection.names)}: no number with {where}")
+            if absent := [name for name in selection.names if selection.source == "table" and not self._is_there(name)]:
+                raise Missing(f"{absent[0]} is not there")
+            kind = Unconfigured if selection.source == "table" else Missing  # a whole table has what its scale has
+            raise kind(f"{' and '.join(selection.names)}: no number with {where}")
         rows = rows.dropna(subset=["value"])
         for column in COMPUTED:
             if column in rows and rows[column].nunique() > 1:

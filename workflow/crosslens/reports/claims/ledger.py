@@ -99,7 +99,7 @@ class Effect(Section):
     ranks: bool = False  # whether a correlation is of ranks
     least: Annotated[int, Field(ge=4)] = 8  # units of a correlation
     expected: Region | None = None  # None: the claim's
-    optional: bool = False  # whether the claim is decided without it where a scale has none of its trainings
+    optional: bool = False  # whether the claim is decided without it where a scale has none of its trainings, or no such cell
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Effect:
@@ -233,8 +233,8 @@ class Ledger(Section):
         return [self.selection(of, selector) for of, selector in chosen]
 
     def items(self, claim: Claim) -> list[str]:
-        """Tables and figures that decide a claim: those that it names, or whose cells it reads."""
-        return claim.items or [name for source in self.sources(claim) if source.source == "table" for name in source.names]
+        """Tables and figures that decide a claim: those that it names, or whose cells it reads, of this scale or printed ones."""
+        return claim.items or [name for source in self.sources(claim) if source.source != "records" for name in source.names]
 
     def _spelled(self, selector: Selector) -> dict[str, Any]:
         """A selector with its named selection written out."""

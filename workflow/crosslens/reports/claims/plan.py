@@ -65,6 +65,7 @@ class Plan:
         tables: dict[str, str | None] = {}
         records: dict[str, dict[str, list[str]]] = {}
         recipes: dict[str, dict[str, Any]] = {}
+        shown: dict[str, None] = {}  # items of which printed cells are read
         for selection in ledger.read():
             for pattern in selection.recipes or ():
                 recipes[pattern] = {name: self._recipe(recipe) for name, recipe in self._recipes(pattern)}
@@ -73,14 +74,15 @@ class Plan:
                     place = self._place(paper, name)
                     tables[name] = place and f"{self.results}/{place}.csv"
                     self._says_which(paper, selection, place)
+            elif selection.source == "published":
+                shown |= dict.fromkeys(selection.names)
             elif selection.source == "records":
                 names = [name for pattern in selection.recipes or () for name, _ in self._recipes(pattern)]
                 for measure in selection.names:
                     records.setdefault(measure, {}).update({name: list(self._records(measure, name)) for name in names})
-        for claim in ledger.claims.values():
-            for item in claim.items:
-                place = self._place(paper, item)
-                tables.setdefault(item, place and f"{self.results}/{place}.{'svg' if self._is_figure(place) else 'csv'}")
+        for item in [*shown, *(item for claim in ledger.claims.values() for item in claim.items)]:
+            place = self._place(paper, item)
+            tables.setdefault(item, place and f"{self.results}/{place}.{'svg' if self._is_figure(place) else 'csv'}")
         return {"tables": tables, "records": records, "recipes": recipes}
 
     def _place(self, paper: Paper, name: str) -> str | None:

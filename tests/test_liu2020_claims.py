@@ -1,0 +1,97 @@
+"""liu2020: its ledger of claims at each scale, and the functions that it names, on planted numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from crosslens.config.scales import read_yaml
+from crosslens.numerics.estimates import Estimate
+from crosslens.papers.configuration import load
+from crosslens.papers.liu2020 import claims
+from crosslens.papers.liu2020.items import names
+from crosslens.papers.liu2020.layout import inference, pretraining
+from crosslens.reports.claims.evidence import Missing
+from crosslens.reports.claims.ledger import read_ledger
+from scipy import stats
+
+ROOT = Path(__file__).parents[1]
+LEDGER = ROOT / "workflow/crosslens/papers/liu2020/claims.yaml"
+
+
+def test_each_claim_is_there_once_and_every_function():
+    ledger = read_ledger(LEDGER)
+    assert list(ledger.claims) == [f"c{number:02}" for number in range(1, 38)]
+    effects = [effect for claim in ledger.claims.values() for effect in (*claim.effect, *claim.control)]
+    assert all(callable(getattr(claims, effect.function)) for effect in effects if effect.function)
+
+
+def test_names_of_the_published_scale_are_the_papers():
+    values = names(load(read_yaml(ROOT / "config.yaml")))
+    ledger = read_ledger(LEDGER, values)
+    assert "$" not in ledger.model_dump_json()
+    assert ledger.selections["short BERT, more text"] == {
+        "row": "BERT, window 20 (1000k)",
+        "recipe": "liu2020/pretraining/bert-20/1000k",
+    }
+    assert ledger.selections["convert rate 3"]["row"] == "convert rate (layer=10, alpha=3)"
+    assert (values["place"], values["translator"], values["encoder"]) == ("(layer=11, alpha=3)", "liu2020/released", "mbert")
+
+
+def test_a_scale_without_short_windows_lacks_their_claims_alone():
+    values: dict[str, Any] = read_yaml(ROOT / "config.yaml")
+    values["papers"]["liu2020"]["pretraining"]["bert"]["segments"] = []
+    ledger = read_ledger(LEDGER, names(load(values)))
+    lacking = [key for key, claim in ledger.claims.items() if any("$" in str(source) for source in ledger.sources(claim))]
+    assert lacking == ["c11", "c12", "c13", "c14", "c15", "c37"]
+
+
+def test_models_are_ranked_by_their_last_layer():
+    """Words by three models; the first layer of a BERT and a language without XNLI would turn the order."""
+    models = {"glove/200k": (0.1, 40.0), "word2vec/200k": (0.3, 35.0), "bert-20/200k": (0.2, 50.0), "bert-512/200k": (0.4, 45.0)}
+    words = [(pretraining(model), "de", 0, value) for model, (value, _) in models.items()]
+    words += [(pretraining("bert-512/200k"), "de", 0, 0.0), (pretraining("glove/200k"), "sw", 0, 9.0)]
+    words = [(name, code, 2 if "bert" in name and value else layer, value) for name, code, layer, value in words]
+    pairs = [(inference(model, features=True), code, value) for model, (_, value) in models.items() for code in ("de", "fr")]
+    pairs.append((inference("untrained", features=True), "de", 33.3))
+    frames = [
+        pd.DataFrame(words, columns=["recipe", "language", "layer", "value"]),
+        pd.DataFrame(pairs, columns=["recipe", "language", "value"]),
+    ]
+    estimate, n = claims.correlation_of_models(frames)
+    x, y = np.array(list(models.values())).T
+    assert (estimate.value, n) == (pytest.approx(stats.spearmanr(x, y).statistic), 4)
+
+
+def grid(scores: dict[tuple[str, int, float], float], subspace: str = "mean") -> pd.DataFrame:
+    """BLEU-1 by direction, layer and weight."""
+    lines = [(*place, value, subspace) for place, value in scores.items()]
+    return pd.DataFrame(lines, columns=["item", "layer", "weight", "value", "subspace"])
+
+
+def test_directions_with_a_late_best_layer():
+    best = {"en->de": 10, "de->en": 11, "en->zh": 12, "zh->en": 1}
+    scores = {(item, layer, 1.0): 9.0 if layer == of else 1.0 for item, of in best.items() for layer in range(1, 13)}
+    assert claims.share_with_late_best([grid(scores)]) == (Estimate.exact(50.0), 4)
+    with pytest.raises(Missing, match="an encoder of 2 blocks has no such layers"):
+        claims.share_with_late_best([grid({place: value for place, value in scores.items() if place[1] < 3})])
+
+
+def test_the_layer_of_a_gain_is_selected_on_development_data():
+    """Layer 2 gains most there, layer 1 least; on test data all gains differ, and another mean does not count."""
+    gains = {1: -1.0, 2: 3.0, 3: 1.0}
+    items = {"en->de": 0.0, "fr->en": 1.0, "en->zh": 5.0}
+    development = grid({(item, layer, w): w * gain for item in items for layer, gain in gains.items() for w in (1.0, 2.0)})
+    test = grid(
+        {(item, layer, w): w * (gain + more) for item, more in items.items() for layer, gain in gains.items() for w in (1.0, 2.0)}
+    )
+    other = grid({(item, 2, w): 99 * w for item in items for w in (1.0, 2.0)}, "another mean")
+    for most, gain in ((True, 3.0), (False, -1.0)):
+        estimate, n = claims.gain_of_weight([development, pd.concat([test, other])], most=most)
+        assert (estimate.value, n) == (pytest.approx(gain + np.mean([0.5, 5.0])), 3)
+        assert estimate.error == pytest.approx(stats.sem([0.5, 5.0]))
+
+
+def test_a_range():
+    assert claims.range_of([pd.DataFrame({"value": [0.2, 2.0, 1.1]})]) == (Estimate.exact(1.8), 3)

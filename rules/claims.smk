@@ -41,10 +41,10 @@ def claims_settings():
 
 @cache
 def claims_evidence():
-    """The tables and records that there are, each with the digest of its content."""
-    from crosslens.reports.claims.plan import artefacts
+    """Tables and records that exist, with the identities of their seals."""
+    from crosslens.reports.claims.plan import evidence_files
 
-    return sorted({line for settings in claims_settings().values() for line in artefacts(settings["evidence"])})
+    return identities(file for settings in claims_settings().values() for file in evidence_files(settings["evidence"]))
 
 
 rule claims:

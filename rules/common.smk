@@ -25,7 +25,7 @@ from crosslens.papers.configuration import load
 from crosslens.monitoring.plan import FILE as PLAN
 from crosslens.monitoring.plan import Recorder
 from crosslens.storage.seals import RESULTS as SEALED_BELOW
-from crosslens.storage.seals import read_seal
+from crosslens.storage.seals import identities
 from crosslens.runs.errors import DataError
 from crosslens.storage.fingerprint import Fingerprints, pins
 from crosslens.monitoring.hints import KEPT_IN_SPITE, SHOWN, missing_command, published_here, reason, unknown_target, warnings

@@ -6,16 +6,9 @@ SCORED = "workflow/crosslens/reports/scoreboard.html.j2"
 
 
 def built_tables():
-    """Place of each table that exists and is sealed -> the identity of its seal."""
-    identities = {}
-    for place, (_, _, item) in ITEMS.items():
-        path = Path(RESULTS, f"{place}.csv")
-        if item.form == "table" and path.is_file():
-            try:
-                identities[place] = read_seal(path).identity
-            except (FileNotFoundError, ValueError):
-                continue  # being written, or damaged: made again by its own rule
-    return identities
+    """Places of the tables that exist, with the identities of their seals."""
+    places = {f"{RESULTS}/{place}.csv": place for place, (_, _, item) in ITEMS.items() if item.form == "table"}
+    return {places[file]: identity for file, identity in identities(map(Path, places)).items()}
 
 
 rule scoreboard:

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -85,6 +85,18 @@ def read_seal(artefact: Path) -> Seal:
     comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
     sums = [line for line in lines if not line.startswith("# ")]
     return Seal(file, "".join(f"{line}\n" for line in sums), {word: text for word, _, text in comments})
+
+
+def identities(paths: Iterable[Path]) -> dict[str, str]:
+    """Identity of the seal of each file that exists, by its path; "" where it has no seal, which whoever reads the file reports."""
+    identity_by_path = {}
+    for path in sorted({*paths}):
+        if path.exists():
+            try:
+                identity_by_path[str(path)] = read_seal(path).identity
+            except (OSError, ValueError):
+                identity_by_path[str(path)] = ""
+    return identity_by_path
 
 
 def verified(path: Path) -> Path:

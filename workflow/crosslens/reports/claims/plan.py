@@ -14,7 +14,6 @@ from crosslens.reports.claims.ledger import Ledger, Selection
 from crosslens.reports.paper import Paper
 from crosslens.reports.studies import BY_SEED
 from crosslens.runs.errors import DataError
-from crosslens.storage.seals import read_seal
 
 
 class Plan:
@@ -140,13 +139,7 @@ def trained(recipe: Recipe) -> bool:
     return recipe.trains_encoder() or recipe.static is not None
 
 
-def artefacts(evidence: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each of the files that there are, with the identity of its content: what changes when it does."""
-    files = [file for file in evidence["tables"].values() if file]
-    files += [file for recipes in evidence["records"].values() for of_recipe in recipes.values() for file in of_recipe]
-    for file in sorted({*files}):
-        if Path(file).exists():
-            try:
-                yield f"{file} {read_seal(Path(file)).identity}"
-            except (OSError, ValueError):
-                yield f"{file} without a digest"  # whoever reads it says so
+def evidence_files(evidence: Mapping[str, Any]) -> Iterator[Path]:
+    """Files of the tables and records that the claims of a paper read, whether they exist or not."""
+    yield from (Path(file) for file in evidence["tables"].values() if file)
+    yield from (Path(file) for recipes in evidence["records"].values() for files in recipes.values() for file in files)

@@ -88,7 +88,7 @@ def read_seal(artefact: Path) -> Seal:
 
 
 def identities(paths: Iterable[Path]) -> dict[str, str]:
-    """Identity of the seal of each file that exists, by its path; "" where it has no seal, which whoever reads the file reports."""
+    """Identity of the seal of each file that exists, by its path; "" where it has none, which its reader then reports."""
     identity_by_path = {}
     for path in sorted({*paths}):
         if path.exists():

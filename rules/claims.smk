@@ -50,6 +50,7 @@ def claims_evidence():
 rule claims:
     """Decide the papers' claims by the tables and records that there are, and write the front page."""
     input:
+        scoreboard=f"{RESULTS}/scoreboard.html",  # the front page leads to it
         texts=[ancient(str(ROOT / file)) for file in CLAIMS_TEXTS],  # their content is among the params
     output:
         table=f"{RESULTS}/claims.csv",

@@ -58,15 +58,19 @@ def peaks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
     return over_languages(layers.to_numpy(), _families(layers.index)), len(layers)
 
 
-def correlation_of_losses(numbers: Sequence[pd.DataFrame], before: str, after: str) -> tuple[Estimate, int]:
+def correlation_of_losses(
+    numbers: Sequence[pd.DataFrame], before: str, after: str
+) -> tuple[Estimate, int] | dict[str, tuple[Estimate, int]]:
     """Rank correlation over languages of the changes of two numbers, such as score and similarity, means over seeds and layers.
 
-    before, after: re-initialised layers, or none; trained on English.
+    before, after: re-initialised layers, or none; trained on English. {} where a scale has none of these trainings.
     """
     changes = []
     for rows in numbers:
         means = rows[rows["language"] != "all"].groupby(["recipe", "language"])["value"].mean().unstack()
         old, new = (recipe_name(rows["task"].iloc[0], "en", layers) for layers in (before, after))
+        if not {old, new} <= {*means.index}:
+            return {}
         changes.append(means.loc[new] - means.loc[old])
     both = pd.concat(changes, axis=1).drop("en", errors="ignore").dropna().to_numpy(float)
     return correlation(*both.T, ranks=True), len(both)

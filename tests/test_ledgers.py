@@ -123,3 +123,15 @@ def test_a_scale_lacks_trainings_and_tables_but_no_numbers_of_those_that_it_has(
 
 OF_SEVERAL_SEEDS = {("muller2021", "c29")}
 """Claims about numbers that one seed does not have."""
+
+
+def test_numbers_of_directions_of_a_scale(scales):
+    names = {scale: of.papers["liang2021"].names(of.config) for scale, of in scales.items()}
+    assert names["published"] == {
+        "encoder": "mbert", "languages": 104, "last": 12, "band": 10, "typology": 20, "rank": 100, "tenth": 10, "fifth": 20,
+        "double": 200, "removed": 100,
+    }  # fmt: skip
+    assert names["demo"] == {
+        "encoder": "e5-small", "languages": 12, "last": 12, "band": 4, "typology": 8, "rank": 11, "tenth": 1, "fifth": 2,
+        "double": 24, "removed": 11,
+    }  # fmt: skip

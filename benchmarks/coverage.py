@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
 from crosslens.numerics.estimates import over_languages, over_runs
 from crosslens.numerics.f1 import Counts, accuracy, macro_f1, overall, token_counts
-from crosslens.numerics.intervals import Sample, families_interval, mean_interval, pairs_intervals, score_interval
+from crosslens.numerics.intervals import Sample, mean_interval, pairs_intervals, score_interval
 
 DOCUMENT = Path(__file__).parents[1] / "docs/benchmarks.md"
 HEAD = "| what varies | true value | before: coverage | width | no width | after: coverage | width |\n" + 7 * "|---" + "|\n"
@@ -119,25 +119,6 @@ def pairs_of_languages(languages: int, number: int | None, logit: float, of_lang
     return Case(f"pairs of languages: {count} of {languages} languages", float(expit(logit + noise).mean()), draw)
 
 
-def claims(families: Sequence[int], pairs: int, of_language: float) -> Case:
-    """Difference of two models on XNLI over languages of families of these sizes; four tenths of what differs is of families.
-
-    The difference at a pair has a standard deviation of 0.6, and correlates 0.3 between languages.
-    """
-    numbers = np.repeat(np.arange(len(families)), families)
-
-    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
-        of_families, alone = generator.standard_normal(len(families))[numbers], generator.standard_normal(len(numbers))
-        of_pairs, noise = generator.standard_normal((pairs, 1)), generator.standard_normal((pairs, len(numbers)))
-        differences = of_language * (np.sqrt(0.4) * of_families + np.sqrt(0.6) * alone)
-        differences = differences + 0.6 * (np.sqrt(0.3) * of_pairs + np.sqrt(0.7) * noise)
-        values, error = differences.mean(0), differences.mean(1).std(ddof=1) / np.sqrt(pairs)
-        return mean_interval(values, score=False)[1:], families_interval(values, numbers, error)[1:]
-
-    name = f"languages and pairs: difference over {len(numbers)} languages of {len(families)} families, {pairs:,} pairs"
-    return Case(f"{name}, sd of languages {100 * of_language:.0f}", 0.0, draw)
-
-
 def cases() -> Iterator[Case]:
     """The rows of the table."""
     yield pooled(5010, 14, 0.70)
@@ -155,9 +136,6 @@ def cases() -> Iterator[Case]:
     for languages, number in ((5, None), (12, None), (33, None), (104, 600)):
         yield pairs_of_languages(languages, number, 3.0, 0.5, 0.5)
     yield pairs_of_languages(33, None, 1.0, 0.4, 0.6)
-    for of_language in (0.01, 0.03):
-        yield claims([8, 1, 1, 1, 1, 1, 1], 5010, of_language)
-        yield claims([5, 1, 1, 1], 60, of_language)
 
 
 def row(case: Case, repeats: int) -> str:

@@ -9,13 +9,11 @@ from crosslens.numerics.f1 import Counts, accuracy, macro_f1, micro_f1, overall
 from crosslens.numerics.intervals import (
     Sample,
     bounded,
-    families_interval,
     jackknife,
     mean_interval,
     mean_intervals,
     pairs_intervals,
     score_interval,
-    standard_error,
 )
 from scipy import stats
 from scipy.special import expit
@@ -89,13 +87,6 @@ def test_a_jackknife_of_a_mean_is_its_standard_error():
     value, low, high = score_interval(counts, accuracy)
     residual = sizes * (right - value) / sizes.mean()  # of a ratio, linearised
     assert high - low == pytest.approx(2 * 1.968 * residual.std(ddof=1) / np.sqrt(300), rel=0.02)
-
-
-def test_a_standard_error_is_that_of_the_mean():
-    values = np.random.default_rng(0).normal(size=12)
-    _, low, high = mean_interval(values, score=False)
-    found = standard_error(np.array([low, np.nan]), np.array([high, np.nan]), np.array([12, 1]))
-    assert found == pytest.approx([stats.sem(values), 0])
 
 
 def test_translations_are_one_text():
@@ -212,40 +203,6 @@ def test_coverage_over_few_seeds_near_an_end(number):
         outside += mean_interval(values, score=False)[2] > 1
     assert coverage(held) > 0.92
     assert outside > 0 or number == 5  # Student's t as it was
-
-
-@pytest.mark.parametrize(
-    ("sizes", "n", "spread"), [((8, 1, 1, 1, 1, 1, 1), 500, 0.03), ((5, 1, 1, 1), 60, 0.03), ((5, 1, 1, 1), 60, 0.2)]
-)
-def test_coverage_over_families_and_texts(sizes, n, spread):
-    """Differences over languages, four tenths of whose variance is that of families, on texts that the languages share."""
-    generator, families = np.random.default_rng(4), np.repeat(np.arange(len(sizes)), sizes)
-    together, apart = [], []
-    for _ in range(400):
-        effects = np.sqrt(0.4) * generator.standard_normal(len(sizes))[families] + np.sqrt(0.6) * generator.standard_normal(
-            sum(sizes)
-        )
-        noise = np.sqrt(0.3) * generator.standard_normal((n, 1)) + np.sqrt(0.7) * generator.standard_normal((n, sum(sizes)))
-        texts = spread * effects + 0.6 * noise
-        _, low, high = families_interval(texts.mean(0), families, stats.sem(texts.mean(1)))
-        together.append(low <= 0 <= high)
-        _, low, high = mean_interval(texts.mean(0), score=False)
-        apart.append(low <= 0 <= high)
-    assert coverage(together) > 0.92 and coverage(apart) < 0.87
-
-
-def test_a_mean_over_families_is_that_of_their_means():
-    values, families = np.array([1.0, 3.0, 8.0, 7.0]), ["a", "a", "b", "c"]
-    value, low, high = families_interval(values, families)
-    assert (value, low, high) == pytest.approx(mean_interval(np.array([2.0, 8.0, 7.0])))
-    assert families_interval(values[:2], families[:2])[0] == 2 and np.isnan(families_interval(values[:2], families[:2])[1:]).all()
-    square = np.var([2, 8, 7], ddof=1) / 3
-    half = stats.t.ppf(0.975, 2 * (square + 1.5**2) ** 2 / square**2) * np.sqrt(square + 1.5**2)
-    assert families_interval(values, families, 1.5) == pytest.approx((value, value - half, value + half))
-    assert families_interval(np.zeros(4), families, 0.1) == pytest.approx(
-        (0, -0.196, 0.196), abs=1e-4
-    )  # all that varies is shared
-    assert np.isnan(families_interval(np.zeros(4), families)[1:]).all()
 
 
 def test_a_pair_without_others_has_no_interval():

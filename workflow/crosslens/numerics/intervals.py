@@ -68,29 +68,6 @@ def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tup
     return mean, *jackknife(mean, leave_one_out, len(names))
 
 
-def standard_error(low: np.ndarray, high: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Standard errors of means of `number` items, from the ends of their t intervals, (...) each; 0 where there is none."""
-    errors: np.ndarray = np.nan_to_num((high - low) / 2 / _quantile(number - 1))
-    return errors
-
-
-def families_interval(values: np.ndarray, families: Sequence[str] | np.ndarray, error: float = 0) -> Interval:
-    """Mean over families of the means over their languages, of values (languages,) without bounds, and its interval.
-
-    What varies are families, by Student's t over their means: related languages are not independent. error: the standard error
-    that all languages share, as where they have the same texts; it is added, with degrees of freedom after Satterthwaite (1946).
-    """
-    names, numbers = np.unique(families, return_inverse=True)
-    means = np.bincount(numbers, values) / np.bincount(numbers)
-    if len(names) < 2:
-        return Interval(float(means.mean()), np.nan, np.nan)
-    square = float(np.var(means, ddof=1)) / len(names)
-    with np.errstate(invalid="ignore", divide="ignore"):  # where the families are equal
-        freedom = (len(names) - 1) * np.square(1 + np.divide(error**2, square))
-    low, high = _unbounded(float(means.mean()), np.sqrt(square + error**2), freedom)
-    return Interval(float(means.mean()), float(low), float(high))
-
-
 def jackknife(
     value: float | np.ndarray, leave_one_out: np.ndarray, number: int, strata: np.ndarray | None = None, *, score: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip

@@ -21,7 +21,7 @@ OPTIONS = (
     "--no-first-run",
     "--remote-debugging-pipe",
 )
-SECONDS = 60
+SECONDS = 300
 LINKS = "[...document.querySelectorAll('a[href]')].map(link => link.href)"
 IDS = "[...document.querySelectorAll('[id]')].map(element => element.id)"
 CLOSED = "[...document.querySelectorAll('details:not([open]) > summary')]"

@@ -16,12 +16,14 @@ import pyarrow as pa
 from crosslens.config.heads import LANGUAGE
 from crosslens.corpora import schema
 from crosslens.encoding import drawn as draws
-from crosslens.measures import cka
+from crosslens.measures import cka, guesses, shifts
+from crosslens.measures.pairs import Mean
 from crosslens.numerics import definitions as d
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, WINDOWS, of_layer
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.liu2020 import retrieval
 from crosslens.recipes import Recipe
 from crosslens.reports.about import About
 from crosslens.reports.cells import Published, set_apart
@@ -153,8 +155,53 @@ class Scale:
                     place |= {"layer": self._blocks(recipe.encoder), "subspace": settings["method"]}
                     yield from (place | {"window": BAND, "x": x} for x in settings["bands"])
                     yield place | {"window": BEYOND, "x": 2}
+            case "retrieval":
+                languages = [code for code in self.config.corpora[next(iter(settings["corpora"]))].languages if code != "en"][:3]
+                for language, item in ((code, item) for code in languages for item in (f"en-{code}", f"{code}-en")):
+                    place = {"measure": "word retrieval", "item": item, "language": language}
+                    layers = product((0, self._blocks(recipe.encoder)), retrieval.OF_LAST)
+                    yield from (place | {"layer": layer, "definition": definition} for layer, definition in layers)
+                    yield from (place | {"definition": definition} for definition in retrieval.OF_WORDS)
+            case "masked":
+                for definition in (guesses.MODEL, guesses.BIGRAM, guesses.MAJORITY, guesses.GAIN):
+                    yield {"measure": guesses.NAMED, "item": kind, "split": "validation", "definition": definition}
+            case "transfer":
+                for definition in (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.ORACLE, shifts.RANDOM_SELECTED):
+                    place = {"layer": settings["layer"], "definition": definition}
+                    for number, language in enumerate(settings["languages"]):
+                        of_language = place | {"language": language, "weight": number / 10}
+                        yield from (of_language | {"measure": measure} for measure in (shifts.ACCURACY, shifts.GAIN))
+                    yield place | {"measure": shifts.GAIN}
+            case "translation":
+                yield from self._translated(recipe, settings)
             case _:
                 raise NotImplementedError(f"{kind}: say here what it records")
+
+    def _translated(self, recipe: Recipe, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Of token translation."""
+        layers, weights = range(1, self._blocks(recipe.encoder) + 1), settings["weights"]
+        layer = min(settings["layer"], layers[-1])
+        first, *others = (Mean(**mean).name for mean in settings["means"])
+        everywhere = [(shifts.SHIFT, at, weight, first) for at, weight in product(layers, weights)]
+        tested = [(shifts.SHIFT, layer, weight, first) for weight in settings["negative_weights"]]
+        tested += [(shifts.SHIFT, layer, weight, mean) for weight, mean in product(weights, others)]
+        tested += [(name, layer, weight, first) for name, weight in product((shifts.RANDOM, shifts.THIRD), weights)]
+        scores = (shifts.CONVERT_RATE, shifts.BLEU_1)
+        for source, target in settings["directions"]:
+            place = {"item": f"{source}->{target}", "language": target}
+            for split, cells, measures in (
+                ("dev", everywhere, scores),
+                (
+                    "test",
+                    [(shifts.NO_SHIFT, 0, 0.0, first), *everywhere, *tested],
+                    (*scores, shifts.WITHOUT_PENALTY, *shifts.SHARES.values()),
+                ),
+            ):
+                for (definition, at, weight, mean), measure in product(cells, measures):
+                    of_cell = {"split": split, "definition": definition, "layer": at, "weight": weight, "subspace": mean}
+                    yield place | of_cell | {"measure": measure}
+            for measure in (shifts.SHARES["target"], shifts.PROBABILITY) if source == settings["masked_source"] else ():
+                yield place | {"definition": shifts.MASKED, "measure": measure}
 
     def _windows(self, kind: str, recipe: Recipe, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """What probes, or groups of languages, record by window of a subspace's coordinates."""

@@ -28,16 +28,15 @@ def losses(
     """
     scores = pd.concat(numbers).drop_duplicates(["recipe", "language", "seed"])
     scores = scores[scores["language"] != "all"]
-    tables = {name: rows.pivot(index="language", columns="seed", values=["value", "error"])
-              for name, rows in scores.groupby("recipe")}  # fmt: skip
+    values, errors = ({str(name): rows.pivot(index="language", columns="seed", values=column)
+                       for name, rows in scores.groupby("recipe")} for column in ("value", "error"))  # fmt: skip
     estimates: Estimates = {}
     for task, source, after in product(scores["task"].unique(), sources, map(str, layers)):
-        names = [recipe_name(task, source, blocks) for blocks in (before, after)]
-        if not all(name in tables for name in names):
+        old, new = (recipe_name(task, source, blocks) for blocks in (before, after))
+        if not {old, new} <= values.keys():
             continue
-        old, new = (tables[name] for name in names)
-        change = (new["value"] - old["value"]).dropna(axis=1, how="all").dropna()
-        error = np.hypot(new["error"], old["error"]).loc[change.index, change.columns]
+        change = (values[new] - values[old]).dropna(axis=1, how="all").dropna()
+        error = (errors[new] ** 2 + errors[old] ** 2).loc[change.index, change.columns] ** 0.5
         others = change.drop(source)
         place = f"{task} from {source}, layers {after}"
         if of == "source" or by_language:
@@ -127,7 +126,9 @@ def _of_one(values: np.ndarray, errors: np.ndarray) -> Estimate:
 def _spread(scores: pd.DataFrame, similarity: pd.DataFrame) -> float:
     """Standard deviation over layers of the rank correlation of scores with similarity."""
     of_language, by_layer = _by_layer(scores, similarity)
-    return float(np.std([correlation(by_layer[layer], of_language, ranks=True).value for layer in by_layer]))
+    return float(
+        np.std([correlation(by_layer[layer].to_numpy(), of_language.to_numpy(), ranks=True).value for layer in by_layer])
+    )
 
 
 def _by_layer(scores: pd.DataFrame, similarity: pd.DataFrame) -> tuple[pd.Series, pd.DataFrame]:

@@ -1,6 +1,7 @@
 """liang2021: numbers of claims.yaml that no difference of selections says: an estimate each, and of how many units it is."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ Result = tuple[Estimate, int]
 
 def fall_from_best(numbers: Sequence[pd.DataFrame], end: int) -> Result:
     """Scores at the best x less those at x = `end`. numbers: scores by x and seed; the best x is that of the other seeds."""
-    curves = _by_seed(numbers[0], "x")
+    curves: Any = _by_seed(numbers[0], "x")  # Any: mypy takes minutes over differences of pandas-stubs' scalars
     curves = curves[[x for x in curves if x <= end]]
     return _over_seeds([curves.loc[seed, others.idxmax()] - curves.loc[seed, end] for seed, others in _of_others(curves)])
 
@@ -58,11 +59,11 @@ def rise_at_end(numbers: Sequence[pd.DataFrame]) -> Result:
     """
     rises = []
     for rows in numbers:
-        curves = _by_seed(rows, "layer")
+        curves: Any = _by_seed(rows, "layer")  # Any: as above
         last = max(curves.columns)
         rises.append(pd.Series({seed: curves.loc[seed, last] - curves.loc[seed, others.drop(last).idxmin()]
                                 for seed, others in _of_others(curves)}))  # fmt: skip
-    return _over_seeds(rises[0] - sum(rises[1:]))
+    return _over_seeds(rises[0] - rises[1] if len(rises) > 1 else rises[0])
 
 
 def needed(numbers: Sequence[pd.DataFrame], share: float) -> Result:

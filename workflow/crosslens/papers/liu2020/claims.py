@@ -66,7 +66,8 @@ def _gains(rows: pd.DataFrame) -> pd.DataFrame:
         rows[rows["weight"] == weight].pivot_table(index="item", columns="layer", values="value")
         for weight in (rows["weight"].min(), rows["weight"].max())
     ]
-    return of_weights[1] - of_weights[0]
+    gains: pd.DataFrame = of_weights[1] - of_weights[0]
+    return gains
 
 
 def _other(item: str) -> str:

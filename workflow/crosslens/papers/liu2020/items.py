@@ -92,7 +92,7 @@ def study(config: Config) -> Study:
 def names(config: Config) -> dict[str, str | int]:
     """Values of each $NAME in claims.yaml: names of a scale's models, and where the shift is added."""
     paper, configured_study = section(config), study(config)
-    long, *shorter = (paper.bert_name(window) for window in configured_study.windows)
+    long, *shorter = (paper.bert_name(window) for window in paper.pretraining.bert.windows)
     less, more = configured_study.sizes
     top = config.encoders[recipes(config)[configured_study.translator].encoder].blocks() or 12
     layer, weight = configured_study.translation["printed"]

@@ -120,7 +120,8 @@ def test_published_cells_by_metric_and_lost_ones():
 def test_the_dictionary_names_every_column_and_definition():
     """docs/tables.md."""
     text = (Path(__file__).parents[1] / "docs/tables.md").read_text(encoding="utf-8")
-    tables, records, rest = re.split("^## (?:Records|Definitions)", text, flags=re.MULTILINE, maxsplit=2)
+    parts = {part.partition(":")[0].strip(): part for part in re.split("^## ", text, flags=re.MULTILINE)}
+    tables, records, rest = parts["Tables"], parts["Records"], text.partition("\n## Definitions")[2]
     for part, columns in ((tables, COLUMNS), (records, RECORDS.names)):
         named = [name for row in re.findall(r"^\| ([a-z, ]+) \|", part, re.MULTILINE) for name in row.split(", ")]
         assert sorted(named) == sorted(["column", *columns])

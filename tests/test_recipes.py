@@ -49,7 +49,7 @@ def test_a_new_field_with_a_default_changes_no_settings(every):
     ("paper", "digest"),
     [
         ("tanti2021", "d607c6cbbc378565a59acaaae5cf8e9a28e8711ae0e79e1065c3a13e739bd6bb"),
-        ("muller2021", "91e33e7a9ac04d5872c986ab163a1b1fb8987063817691ef3aa7b50fb7ab66b9"),
+        ("muller2021", "f4bc327c284348975a5f25bb13b56444dc93db9c7e7c9dc6119f56765762d157"),
     ],
 )
 def test_settings_stay_as_they_are(config, paper, digest):

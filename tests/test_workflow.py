@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from browser import CHROMIUM, browser, leads_nowhere
 from crosslens.reports.claims.ledger import read_ledger
 from crosslens.reports.paper import MODEL_FILES
 from crosslens.storage.seals import seal
+from forked import READS
 from safetensors.numpy import load_file
 from study import (
     ALL,
@@ -164,21 +165,29 @@ TRACKED = {  # script -> what of the repository its rule names among its params,
         "workflow/crosslens/reports/page.css",
         "workflow/crosslens/reports/claims/claims.html.j2",
     ),
+    "scoreboard": ("resources/published/", "resources/languages.csv", "workflow/crosslens/reports/scoreboard.html.j2"),
 }
+DECIDING = ("claims", "scoreboard")  # scripts that tell of what the others made
+
+
+def untracked(reads: Path, scripts: Iterable[str]) -> list[tuple[str, str]]:
+    """Script and file of each reading outside the results that is not tracked; all of the scripts must have read some file."""
+    lines = (line.split("\t") for line in reads.read_text().splitlines())
+    pairs = {(script.removesuffix(".py"), path) for script, path in lines}
+    assert {script for script, _ in pairs} >= {*scripts}
+    return [(script, path) for script, path in pairs if not path.startswith(TRACKED.get(script, ()) or "none")]
 
 
 def test_jobs_read_no_file_outside_the_results_that_is_not_tracked(built):
-    lines = {tuple(line.split("\t")) for line in (built / "reads.tsv").read_text().splitlines()}
-    found = {(script.removesuffix(".py"), path) for script, path in lines}
-    assert {script for script, _ in found} >= TRACKED.keys()
-    assert not [pair for pair in found if not pair[1].startswith(TRACKED.get(pair[0], ()) or "none")]
+    assert untracked(built / "reads.tsv", TRACKED.keys() - DECIDING) == []
 
 
 def test_claims_are_decided_by_what_there_is(own):
     """No training is asked for: what is gone is not measured, and what has changed decides anew."""
     decide = [f"Decide the claims of {RESULTS}", "Set the printed cells beside ours"]
     assert planned(own, "claims") == decide
-    tiny(own, "claims")
+    tiny(own, "claims", **{READS: str(own / "decided.tsv")})
+    assert untracked(own / "decided.tsv", DECIDING) == []
     claims = pd.read_csv(own / RESULTS / "claims.csv", keep_default_na=False)
     ledgers = {path.parent.name: read_ledger(path) for path in (own / LIBRARY / "papers").glob("*/claims.yaml")}
     keys = [f"{paper}-{key}" for paper, ledger in ledgers.items() for key in ledger.claims]
@@ -192,7 +201,8 @@ def test_claims_are_decided_by_what_there_is(own):
     content = table.read_bytes()
     table.unlink()
     assert planned(own, "claims") == decide
-    tiny(own, "claims")
+    tiny(own, "claims", **{READS: str(own / "decided.tsv")})
+    assert untracked(own / "decided.tsv", DECIDING) == []
     claims = pd.read_csv(own / RESULTS / "claims.csv", keep_default_na=False).set_index("claim")
     assert claims.loc["tanti2021-c13", ["verdict", "reason"]].tolist() == ["not measured", "table3 is not there"]
     assert claims.loc["tanti2021-c13", "command"] == f"snakemake --profile tests/workflow {RESULTS}/table3.csv"
@@ -223,7 +233,8 @@ def test_pages_work_in_a_browser(own):
 def test_a_bad_page_is_noticed(tmp_path):
     page = tmp_path / "page.html"
     page.write_text(
-        "<!doctype html><p style='width: 900px'>wide</p><a href='gone.html'>a</a><a href='#gone'>b</a><details><summary "
+        "<!doctype html><meta name='viewport' content='width=device-width'>"
+        "<p style='width: 900px'>wide</p><a href='gone.html'>a</a><a href='#gone'>b</a><details><summary "
         "onclick='event.preventDefault()'>c</summary></details><script>console.error('d')</script><img src='http://127.0.0.1:9/e.png'>"
     )
     with browser() as tab:

@@ -409,3 +409,52 @@ def targets(*keys, searched=False):
 def kinds_that_read(*sources):
     """Pattern of the kinds of measures with one of these sources: predictions, states, encoder or draws."""
     return kinds_pattern(name for name, kind in STUDIES.kinds.items() if kind.source in sources)
+
+
+def claims_files(paper):
+    """Ledger of a paper and its printed cells, by their names below the repository; none where it has no ledger."""
+    ledger = f"workflow/crosslens/papers/{paper.key}/claims.yaml"
+    printed = f"resources/published/{paper.key}.csv"
+    return [file for file in (ledger, printed) if (ROOT / file).is_file()] if (ROOT / ledger).is_file() else []
+
+
+def claims_modules():
+    """Modules of papers with functions that ledgers name."""
+    names = [f"papers/{paper.key}/claims" for paper in PAPERS if claims_files(paper)]
+    return [name for name in names if (ROOT / f"workflow/crosslens/{name}.py").is_file()]
+
+
+CLAIMS_PAGE = ["workflow/crosslens/reports/claims/claims.html.j2", "workflow/crosslens/reports/page.css"]
+CLAIMED = [paper for paper in PAPERS if claims_files(paper)]
+CLAIMS_TEXTS = [*(file for paper in CLAIMED for file in claims_files(paper)), *CLAIMS_PAGE]
+
+
+@cache
+def claims_settings():
+    """What each paper's claims rest on, and what is to be said of it."""
+    # Not at the top: ledgers are slow to import, and few runs plan claims.
+    from crosslens.reports.claims.ledger import read_ledger
+    from crosslens.reports.claims.plan import Plan
+
+    try:
+        plan = Plan(about(), RESULTS)
+        return {
+            paper.key: plan.settings(paper, read_ledger(ROOT / files[0], plan.names(paper)), files)
+            for paper, files in ((paper, claims_files(paper)) for paper in CLAIMED)
+        }
+    except DataError as error:
+        raise WorkflowError(str(error))
+
+
+@cache
+def claims_evidence():
+    """Tables and records that exist, with the identities of their seals."""
+    from crosslens.reports.claims.plan import evidence_files
+
+    return identities(file for settings in claims_settings().values() for file in evidence_files(settings["evidence"]))
+
+
+def built_tables():
+    """Places of the tables that exist, with the identities of their seals."""
+    places = {f"{RESULTS}/{place}.csv": place for place, (_, _, item) in ITEMS.items() if item.form == "table"}
+    return {places[file]: identity for file, identity in identities(map(Path, places)).items()}

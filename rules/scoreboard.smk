@@ -5,12 +5,6 @@ TOP += ["scoreboard.csv", "scoreboard.html"]
 SCORED = "workflow/crosslens/reports/scoreboard.html.j2"
 
 
-def built_tables():
-    """Places of the tables that exist, with the identities of their seals."""
-    places = {f"{RESULTS}/{place}.csv": place for place, (_, _, item) in ITEMS.items() if item.form == "table"}
-    return {places[file]: identity for file, identity in identities(map(Path, places)).items()}
-
-
 rule scoreboard:
     """Set each printed cell beside ours, with the tables that exist."""
     input:

@@ -431,7 +431,7 @@ CLAIMS_TEXTS = [*(file for paper in CLAIMED for file in claims_files(paper)), *C
 
 @cache
 def claims_settings():
-    """What each paper's claims rest on, and what is to be said of it."""
+    """Settings of the claims of each paper, by its key: tables and records that decide them, encoders, names of items."""
     # Not at the top: ledgers are slow to import, and few runs plan claims.
     from crosslens.reports.claims.ledger import read_ledger
     from crosslens.reports.claims.plan import Plan

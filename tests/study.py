@@ -70,7 +70,7 @@ def jobs_of(said: str) -> list[str]:
 
 
 def planned(root: Path, *targets: str) -> list[str]:
-    """What would run, by default of everything: the messages of the rules."""
+    """Messages of the rules that would run, by default for all targets."""
     return jobs_of(tiny(root, *(targets or ALL), "-n"))
 
 

@@ -22,7 +22,6 @@ from synthetic import PUBLISHED, Scale
 ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "workflow/crosslens/papers"
 CLAIMS = {"tanti2021": 37, "wu2019": 37, "liu2020": 37, "muller2021": 33, "liang2021": 37}
-LEDGERS = [paper for paper in CLAIMS if (PAPERS / paper / "claims.yaml").exists()]
 FILES = {"published": ["config.yaml"], "demo": ["config.yaml", "demo/overlay.yaml"]}
 WITHOUT_SYNTHETIC = "no synthetic records"
 
@@ -91,13 +90,16 @@ def decided(scale: Scale, key: str) -> dict[str, Any]:
     return decide(ledger, Contrasts(ledger, evidence, lambda name: getattr(import_module(module), name)))
 
 
-@pytest.mark.parametrize("paper", LEDGERS)
-def test_a_ledger_has_each_claim_once(paper):
+@pytest.mark.parametrize("paper", CLAIMS)
+def test_a_ledger_has_each_claim_once_and_every_function_is_there(paper):
     claims = read_ledger(PAPERS / paper / "claims.yaml").claims
     assert [*claims] == [f"c{number:02d}" for number in range(1, CLAIMS[paper] + 1)]
+    effects = [effect for claim in claims.values() for effect in (*claim.effect, *claim.control)]
+    functions = [effect.function for effect in effects if effect.function]
+    assert all(callable(getattr(import_module(f"crosslens.papers.{paper}.claims"), name)) for name in functions)
 
 
-@pytest.mark.parametrize("paper", LEDGERS)
+@pytest.mark.parametrize("paper", CLAIMS)
 def test_all_that_a_ledger_selects_is_written_at_the_published_scale(scales, paper):
     """Tables and records are synthetic: what is missing here is selected by a name that the code does not write."""
     reasons = {
@@ -114,7 +116,7 @@ ABSENT: dict[str, dict[str, str]] = {}
 """Paper -> claim -> what the published scale has nothing of."""
 
 
-@pytest.mark.parametrize("paper", LEDGERS)
+@pytest.mark.parametrize("paper", CLAIMS)
 def test_a_scale_lacks_trainings_and_tables_but_no_numbers_of_those_that_it_has(scales, paper):
     for key, decision in decided(scales["demo"], paper).items():
         if decision.claim.effect and decision.verdict == "not measured" and WITHOUT_SYNTHETIC not in decision.reason:

@@ -20,13 +20,6 @@ ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "workflow/crosslens/papers/liu2020/claims.yaml"
 
 
-def test_each_claim_is_there_once_and_every_function():
-    ledger = read_ledger(LEDGER)
-    assert list(ledger.claims) == [f"c{number:02}" for number in range(1, 38)]
-    effects = [effect for claim in ledger.claims.values() for effect in (*claim.effect, *claim.control)]
-    assert all(callable(getattr(claims, effect.function)) for effect in effects if effect.function)
-
-
 def test_names_of_the_published_scale_are_the_papers():
     values = names(load(read_yaml(ROOT / "config.yaml")))
     ledger = read_ledger(LEDGER, values)

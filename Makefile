@@ -44,7 +44,7 @@ test-demo: install ## Test the findings that hold on the demo, over three seeds 
 	$(BIN)/python -m pytest -m demo tests/demo
 
 test-slurm: install ## Run a slice of the study on a real SLURM started on this machine, and break it (Debian, root; 10 min)
-	timeout -k 10 3600 $(BIN)/python -m pytest -m slurm tests/cluster
+	timeout -k 10 3600 $(BIN)/python -m pytest -x -m slurm tests/cluster
 
 test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (10 min)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --faults tests/faults

@@ -126,8 +126,13 @@ class Study:
         return (self.root / "said.txt").read_text()
 
     def finish(self, process: subprocess.Popen[bytes], seconds: float = 900) -> str:
-        """Wait until one that was started has ended well."""
-        assert process.wait(seconds) == 0, self.said()
+        """Wait until one that was started has ended well; one that does not end is killed, for the sake of the next test."""
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            status = process.wait()
+        assert status == 0, self.said()
         return self.said()
 
     def folder(self, recipe: str) -> Path:
@@ -235,6 +240,7 @@ def test_the_controller_may_die_and_come_back(study):
     process = study.start(study.again(recipe), *epochs(500))
     # By then Snakemake has asked for the job's status: where its first question fails, it asks the accounting for good.
     wait(lambda: "epoch" in study.log(recipe), "the training is in its epochs")
+    time.sleep(10)  # SLURM saves its state every five seconds: a controller that dies before then has never heard of the job
     study.cluster.kill_controller()
     time.sleep(8)  # some checks of its status fail
     run("slurmctld", seconds=60, cwd=study.root)

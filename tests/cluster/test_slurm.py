@@ -249,7 +249,7 @@ def test_the_controller_may_die_and_come_back(study):
 
 
 def test_the_documented_recovery_from_a_killed_snakemake(study):
-    """Its jobs go on; the folder is locked; after --unlock and scancel the same command finishes."""
+    """Its jobs go on; the folder is locked; after scancel and --unlock the same command finishes."""
     recipe = "tanti2021/pos/entropy_maximisation"  # not of the table, whose trainings stay as they are
     wanted = [study.again(recipe), *epochs(500)]
     process = study.start(*wanted)
@@ -258,10 +258,10 @@ def test_the_documented_recovery_from_a_killed_snakemake(study):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert study.cluster.running("train") == [job]  # it survives
-    assert "--unlock" in study.build(*wanted, works=False)
-    study.build("--unlock", *wanted)
     run("scancel", job, seconds=60, cwd=study.root)
     wait(lambda: not study.cluster.queued(), "the survivor has ended")
+    assert "--unlock" in study.build(*wanted, works=False)
+    study.build("--unlock", *wanted)
     study.build(*wanted)
     assert "resumed stage" in study.log(recipe)  # scancel sends SIGTERM, as a time limit does
     assert (study.folder(recipe) / "record.json").is_file() and "Nothing to be done" in study.build("-n", *wanted)

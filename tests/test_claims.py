@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.numerics.estimates import Correlation, Estimate, correlation, holm, over_families, over_runs, varied
+from crosslens.numerics.estimates import Correlation, Estimate, add_errors, correlation, holm, over_families, over_runs
 from crosslens.reports.claims.contrasts import Contrasts
 from crosslens.reports.claims.evidence import Evidence
 from crosslens.reports.claims.ledger import Ledger, read_ledger
@@ -476,8 +476,8 @@ def test_exact_numbers_and_unknown_errors():
     exact, unknown = Estimate.exact(3.0), Estimate(3.0, float("nan"))
     assert exact.interval() == (3, 3, 3) and (exact.p(3), exact.p(2)) == (1, 0)
     assert np.isnan(unknown.interval().low) and np.isnan(unknown.p(0))
-    assert varied(unknown, Estimate(0, 1.0)) == unknown
-    assert varied(Estimate(1.0, 3.0, 4), Estimate(0, 4.0, 4)).error == 5
+    assert add_errors(unknown, Estimate(0, 1.0)) == unknown
+    assert add_errors(Estimate(1.0, 3.0, 4), Estimate(0, 4.0, 4)).error == 5
 
 
 def test_holm_is_sequential():

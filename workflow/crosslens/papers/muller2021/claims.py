@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Estimate, correlation, dependent, over_languages, over_runs
+from crosslens.numerics.estimates import Estimate, correlation, difference_of_correlations, over_languages, over_runs
 from crosslens.papers.muller2021.layout import REF, recipe_name
 
 Estimates = dict[str, tuple[Estimate, int]]
@@ -85,7 +85,8 @@ def correlation_beyond_others(numbers: Sequence[pd.DataFrame], layer: int) -> tu
     if layer not in r or any(map(math.isnan, r.values())):
         return Estimate(math.nan, math.nan), len(scores)
     best = max((of for of in r if of != layer), key=lambda of: r[of])
-    return dependent(scores.to_numpy(), similarity[layer].to_numpy(), similarity[best].to_numpy(), ranks=True), len(scores)
+    estimate = difference_of_correlations(scores.to_numpy(), similarity[layer].to_numpy(), similarity[best].to_numpy(), ranks=True)
+    return estimate, len(scores)
 
 
 def spread_over_layers(numbers: Sequence[pd.DataFrame], most: str = "") -> tuple[Estimate, int]:

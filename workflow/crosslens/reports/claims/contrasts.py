@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Correlation, Estimate, correlation, over_languages, over_runs, varied
+from crosslens.numerics.estimates import Correlation, Estimate, add_errors, correlation, over_languages, over_runs
 from crosslens.reports.claims.evidence import Evidence, Missing, Numbers, Unconfigured
 from crosslens.reports.claims.ledger import Effect, Ledger, Region, Selector
 
@@ -113,14 +113,14 @@ class Contrasts:
                 return part._replace(estimate=Estimate.exact(estimate.value), n=None, unit="")
             if len(mean) > 1 and effect.over == "seed":
                 return part._replace(estimate=over_runs(mean, bounds), n=len(mean), unit="seeds")
-            estimate = varied(Estimate(estimate.value, 0.0, bounds=bounds), *errors) if _complete(errors) else estimate
+            estimate = add_errors(Estimate(estimate.value, 0.0, bounds=bounds), *errors) if _complete(errors) else estimate
             n = int(min(side.n.loc[units].min() for _, side in sides)) if all(s.n.notna().all() for _, s in sides) else None
             fewest = min((int(side.numbers.rows["seeds"].min()) for side in over_seeds), default=0)
             return part._replace(estimate=estimate, n=fewest or n, unit="seeds" if fewest else "texts")
         families = [_family(unit) for unit in units] if self._names_languages(effect) else [str(unit) for unit in units]
         estimate = over_languages(total.to_numpy(float), families, bounds)
         if over_seeds:
-            estimate = varied(estimate, *(error for error in errors if error.error > 0))
+            estimate = add_errors(estimate, *(error for error in errors if error.error > 0))
         count = len({*families}) if self._names_languages(effect) else None
         return part._replace(estimate=estimate, families=count, unit="languages" if count else _plural(effect.over))
 

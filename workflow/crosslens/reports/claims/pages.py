@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markdown_it import MarkdownIt
 
-from crosslens.numerics.estimates import LEVEL
+from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Part
 from crosslens.reports.claims.forest import forest, interval, number
 from crosslens.reports.claims.ledger import Region

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from crosslens.numerics.estimates import LEVEL, Estimate, holm, varied
+from crosslens.numerics.estimates import Estimate, add_errors, holm
+from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Contrasts, Part
 from crosslens.reports.claims.evidence import Missing, Unconfigured
 from crosslens.reports.claims.ledger import Claim, Control, Effect, Learned, Ledger, Region
@@ -172,7 +173,7 @@ def _beyond(part: Part | None, control: Part) -> bool:
     if part is None or math.isfinite(low) and math.isfinite(high):
         return False
     more = part.estimate.value - control.estimate.value
-    difference = varied(Estimate(more, 0.0), part.estimate, control.estimate)
+    difference = add_errors(Estimate(more, 0.0), part.estimate, control.estimate)
     return more * (1 if math.isfinite(low) else -1) > 0 and difference.p(0) < LEVEL
 
 

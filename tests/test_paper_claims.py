@@ -194,7 +194,7 @@ def test_spreads_over_layers_by_task():
     estimate, n = muller2021.spread_over_layers(numbers)
     spread = np.std([1] * 6 + [-1] * 7)
     assert (n, estimate.value) == (3, pytest.approx(spread / 3))
-    estimate, _ = muller2021.spread_over_layers(numbers, most="ner")
+    estimate, _ = muller2021.spread_over_layers(numbers, task="ner")
     assert estimate.value == pytest.approx(spread) and np.isnan(estimate.error)
 
 

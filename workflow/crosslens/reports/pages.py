@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, StrictUndefined
-from markdown_it import MarkdownIt
 
+from crosslens.reports.templates import read_template
 from crosslens.storage.records import read_json
 from crosslens.storage.seals import verified
 
@@ -29,13 +28,9 @@ def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, comma
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
     items = [_item(item, file, *glossary) for item, file in zip(settings["items"], files, strict=True)]
     definitions = {name: meaning for item in items for name, meaning in item["definitions"].items()}
-    jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    markdown = MarkdownIt("commonmark", {"html": False})
-    jinja.filters["markdown"] = markdown.render
-    jinja.filters["inline"] = markdown.renderInline
     style = template.with_name("page.css").read_text("utf-8")
     content = {**settings, "items": items, "definitions": definitions, "command": command, "style": style}
-    return jinja.from_string(template.read_text("utf-8")).render(content)
+    return read_template(template).render(content)
 
 
 def read_terms(path: Path) -> Terms:

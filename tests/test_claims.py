@@ -286,6 +286,7 @@ def test_so_many_languages_of_all_by_themselves(tmp_path):
     for number, verdict in ((1, "holds"), (5, "holds"), (6, "undecided")):
         (decision,) = verdicts(tmp_path, numbers, claim(kind="existence", effect=effect, at_least=number), trained=())
         assert decision.verdict == verdict and len(decision.parts) == 12
+        assert decision.part.estimate.value == pytest.approx(20 if verdict == "holds" else 0)  # the last of those needed
     below = [*numbers, *rows(FROZEN, "worse", 0.5)]
     (decision,) = verdicts(tmp_path, below, claim(kind="existence", effect=effect, expected={"below": 0}, at_least=8), trained=())
     assert decision.verdict == "fails"

@@ -104,6 +104,8 @@ def straightness(numbers: Sequence[pd.DataFrame], start: int, random: bool = Fal
     rows = rows[rows["item"].isin(removed) & (rows["language"] != "all")]
     curves = rows.assign(x=rows["item"].map(removed)).groupby(["seed", "x"])["value"].mean().unstack()
     x = curves.columns.to_numpy(float)
+    if len(x) < 3:
+        return _over_seeds([np.nan] * len(curves))  # any two points are on a line
     return _over_seeds([100 * float(np.corrcoef(x, curve)[0, 1]) ** 2 for curve in curves.to_numpy(float)])
 
 

@@ -52,8 +52,8 @@ def losses(
                 name = f"{place}, {language}" if by_language else place
                 estimates[name] = _mean_change(change.loc[language].to_numpy(), error.loc[language].to_numpy()), change.shape[1]
         else:
-            reference = change.loc[source] if quantity == "difference" else 0.0
-            estimates[place] = over_languages((targets - reference).to_numpy(), _families(targets.index), POINTS), len(targets)
+            reference, bounds = (change.loc[source], (-200.0, 200.0)) if quantity == "difference" else (0.0, POINTS)
+            estimates[place] = over_languages((targets - reference).to_numpy(), _families(targets.index), bounds), len(targets)
     return estimates
 
 

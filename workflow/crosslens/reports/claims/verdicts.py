@@ -47,8 +47,9 @@ class Decision:
 
     @property
     def part(self) -> Part | None:
-        """The part on which the verdict depends most: the one that is least surely as expected."""
-        return max(self.parts, key=_doubt) if self.parts else None
+        """The part on which the verdict depends most: the least surely expected of the parts that have to be as claimed."""
+        needed = self.claim.at_least or len(self.parts)
+        return sorted(self.parts, key=_doubt)[:needed][-1] if self.parts else None
 
     @property
     def tested(self) -> float:

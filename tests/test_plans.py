@@ -89,6 +89,36 @@ def test_a_measure_that_a_paper_does_not_ask_for_is_refused():
         studies.settings("probes", "tanti2021/pos/frozn")
 
 
+FINETUNED = "tanti2021/pos/finetuned"
+DRAWN = "expected a corpus that is drawn for the states of this recipe, udpos or wikipedia, found"
+REFUSED = {  # kind and settings of a measure -> the line that refuses it
+    "kind": ("cluster", {}, "measures.mine.kind: expected one of adversary, .*, found 'cluster'; did you mean 'clusters'?"),
+    "setting": (
+        "clusters",
+        {"corpora": ["udpos"], "rnus": 9},
+        "{place}: expected settings of clusters, corpora, runs, language_clusters, found 'rnus'; did you mean 'runs'?",
+    ),
+    "no setting": (
+        "clusters",
+        {"corpora": ["udpos"]},
+        "{place}: expected a value of runs too, for which clusters has no default",
+    ),
+    "corpus": ("similarity", {"corpus": "pud", "reference": "en", "draws": 9}, f"{{place}}: corpus: {DRAWN} 'pud'"),
+    "corpora": ("clusters", {"corpora": ["udpso"], "runs": 9}, f"{{place}}: corpora: {DRAWN} 'udpso'; did you mean 'udpos'?"),
+    "corpus of words": ("spelling", {"target": "pud", "paragraphs": "wikipedia"}, f"{{place}}: target: {DRAWN} 'pud'"),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_a_measure_that_cannot_be_made_is_refused_as_it_is_planned(fault):
+    kind, settings, expected = REFUSED[fault]
+    asked = {"kind": kind, "recipe": FINETUNED, "settings": settings}
+    studies = Studies(load(merged("demo") | {"measures": {"mine": asked}}), papers())
+    line = expected.format(place=f"measures/{kind}@mine/{FINETUNED}").replace("?", "[?]")
+    with pytest.raises(DataError, match=f"^{line}$"):
+        studies.settings(f"{kind}@mine", FINETUNED)
+
+
 def test_a_misspelt_key_is_named(root):
     with changed(root / OVERLAY, ("perplexity: 5", "perplexty: 5")):
         said = tiny(root, "-n", works=False)

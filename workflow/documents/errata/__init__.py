@@ -7,6 +7,7 @@ that its text names in braces.
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ class Facts:
     """What numbers are computed from: printed cells, config.yaml, and the tables of docs/results."""
 
     def __init__(self, root: Path) -> None:
-        self.published = {key: Published.read(root / f"resources/published/{key}.csv") for key in KEYS}
+        files = {key: root / f"resources/published/{key}.csv" for key in KEYS}
+        self.published = {key: Published.read(file) if file.is_file() else Published.empty() for key, file in files.items()}
         self.config = yaml.safe_load((root / "config.yaml").read_text("utf-8"))
         self.tables = Tables(root)
 
@@ -79,13 +81,16 @@ class Facts:
 
 
 def remarks(root: Path, key: str) -> dict[str, Mapping[str, str]]:
-    """The remarks on a paper by name, in their order."""
-    found: dict[str, Mapping[str, str]] = yaml.safe_load((root / REMARKS / f"{key}.yaml").read_text("utf-8"))
+    """The remarks on a paper by name, in their order; none without a file of them."""
+    file = root / REMARKS / f"{key}.yaml"
+    found: dict[str, Mapping[str, str]] = yaml.safe_load(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
 
 def numbers(key: str) -> dict[str, Callable[[Facts], Numbers]]:
-    """The functions that compute the numbers of a paper's remarks, by the remark's name."""
+    """The functions that compute the numbers of a paper's remarks, by the remark's name; none without a module of them."""
+    if find_spec(f"documents.errata.{key}") is None:
+        return {}
     module = import_module(f"documents.errata.{key}")
     return {
         name: value
@@ -98,8 +103,11 @@ def numbers(key: str) -> dict[str, Callable[[Facts], Numbers]]:
 def documents(root: Path = ROOT) -> dict[str, str]:
     """Text of docs/errata.md by its path in the repository."""
     facts = Facts(root)
-    texts = {key: _paper(key, remarks(root, key), facts) for key in KEYS}
-    counts = {key: [sum(remark["kind"] == kind for remark in remarks(root, key).values()) for kind in KINDS] for key in KEYS}
+    remarked = {key: found for key in KEYS if (found := remarks(root, key))}
+    texts = {key: _paper(key, found, facts) for key, found in remarked.items()}
+    counts = {
+        key: [sum(remark["kind"] == kind for remark in found.values()) for kind in KINDS] for key, found in remarked.items()
+    }
     lines = [f"| paper | {' | '.join(KINDS.values())} | all |", "|---|" + "---|" * (len(KINDS) + 1)]
     lines += [f"| [{key}](#{key}) | {' | '.join(map(str, found))} | {sum(found)} |" for key, found in counts.items()]
     lines.append(

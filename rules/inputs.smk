@@ -221,6 +221,8 @@ def recipe_draws(name):
 def recipe_models(name, seed):
     """Weights of the model from which a training started, then its own, in the order of loading; [] for a pretrained encoder."""
     recipe = recipe_of(name)
+    if recipe.trains() and not recipe.keeps_weights:
+        raise WorkflowError(f"{name}: expected a recipe whose weights are kept, since its encoder is run again (keeps_weights)")
     weights = [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if recipe.trains() else []
     return recipe_pretrained(recipe, seed) + weights
 

@@ -12,7 +12,7 @@ from crosslens.papers.inputs import inputs
 from crosslens.reports.figures.style import dark
 from crosslens.storage.parquet import metadata
 from sklearn.neighbors import NearestNeighbors
-from study import OVERLAY, REPOSITORY, RESULTS, copy_repository, edit, jobs_of, planned, tiny
+from study import OVERLAY, REPOSITORY, RESULTS, copy_repository, counts, edit, planned, tiny
 
 SIXTH = REPOSITORY / "tests/sixth"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -107,7 +107,7 @@ def test_the_configuration_asks_for_a_measure_of_any_recipe(own):
     with open(own / OVERLAY, "a", encoding="utf-8") as overlay:
         overlay.write((SIXTH / "measures.yaml").read_text())
     target = f"{RESULTS}/measures/clusters@mine/tanti2021/pos/finetuned/seed0.parquet"
-    assert jobs_of(tiny(own, target)) == ["Measure clusters@mine of tanti2021/pos/finetuned, seed 0"]
+    assert counts(tiny(own, target)) == {"measure_states": 1, "total": 1}
     assert metadata(own / target)["settings"] == {"corpora": ["udpos"], "runs": 9}
 
 

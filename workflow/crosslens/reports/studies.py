@@ -122,12 +122,12 @@ class Studies:
         draws = self.drawn(recipe) if self.kind(measure).source in ("states", "draws") else None
         if draws is None:
             return
-        drawn = self.draws[draws].corpora
+        drawn_corpora = self.draws[draws].corpora
         for corpus, setting in read_corpora(settings, self.config.corpora).items():
-            if corpus not in drawn:
+            if corpus not in drawn_corpora:
                 raise DataError(
-                    f"{here}: {setting}: expected a corpus that is drawn for the states of this recipe, {' or '.join(drawn)}, "
-                    f"found '{corpus}'{nearest(corpus, drawn)}"
+                    f"{here}: {setting}: expected a corpus that is drawn for the states of this recipe, "
+                    f"{' or '.join(drawn_corpora)}, found '{corpus}'{nearest(corpus, drawn_corpora)}"
                 )
 
     def requests(self) -> Iterator[tuple[str, Settings]]:

@@ -103,10 +103,11 @@ def numbers(key: str) -> dict[str, Callable[[Facts], Numbers]]:
 def documents(root: Path = ROOT) -> dict[str, str]:
     """Text of docs/errata.md by its path in the repository."""
     facts = Facts(root)
-    remarked = {key: found for key in KEYS if (found := remarks(root, key))}
-    texts = {key: _paper(key, found, facts) for key, found in remarked.items()}
+    remarks_by_paper = {key: found for key in KEYS if (found := remarks(root, key))}
+    texts = {key: _paper(key, found, facts) for key, found in remarks_by_paper.items()}
     counts = {
-        key: [sum(remark["kind"] == kind for remark in found.values()) for kind in KINDS] for key, found in remarked.items()
+        key: [sum(remark["kind"] == kind for remark in found.values()) for kind in KINDS]
+        for key, found in remarks_by_paper.items()
     }
     lines = [f"| paper | {' | '.join(KINDS.values())} | all |", "|---|" + "---|" * (len(KINDS) + 1)]
     lines += [f"| [{key}](#{key}) | {' | '.join(map(str, found))} | {sum(found)} |" for key, found in counts.items()]

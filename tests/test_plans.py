@@ -143,6 +143,13 @@ def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_voc
     assert f"readings.without_accents: {expected}" in said
 
 
+def test_states_of_a_training_whose_weights_are_not_kept_are_refused(root):
+    recipe = "muller2021/pos/en/initall_embeddings"
+    said = tiny(root, "-n", f"results/tiny/measures/similarity/{recipe}/seed0.parquet", works=False)
+    line = f"{recipe}: expected a recipe whose weights are kept, since its encoder is run again (keeps_weights)"
+    assert line in said.split("\n") and "Traceback" not in said
+
+
 def test_a_cluster_is_asked_for_gpus_where_encoders_run():
     asked = {rule.name: rule.resources["gpu"] for rule in rules(REPOSITORY) if "gpu" in rule.resources}
     by_recipe = {name for name, gpus in asked.items() if gpus.is_evaluable()}  # as many as a batch has parts

@@ -90,7 +90,10 @@ def all_official_files():
     read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
     read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
     read.update(*((*item.corpora, item.typology) for item in items))
-    read.update(corpus for _, settings in STUDIES.requests() for corpus in named_corpora(settings))
+    try:
+        read.update(corpus for _, settings in STUDIES.requests() for corpus in named_corpora(settings))
+    except DataError as error:
+        raise WorkflowError(str(error))
     return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
 
 
@@ -218,6 +221,8 @@ def recipe_draws(name):
 def recipe_models(name, seed):
     """Weights of the model from which a training started, then its own, in the order of loading; [] for a pretrained encoder."""
     recipe = recipe_of(name)
+    if recipe.trains() and not recipe.keeps_weights:
+        raise WorkflowError(f"{name}: expected a recipe whose weights are kept, since its encoder is run again (keeps_weights)")
     weights = [f"{RESULTS}/models/{name}/seed{seed}/model.safetensors"] if recipe.trains() else []
     return recipe_pretrained(recipe, seed) + weights
 
@@ -287,11 +292,19 @@ def model_files(name, kind, seeds):
     return folders if name in TRIALS else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
 
 
+def need_measure(paper, need):
+    """Name of the measure that a need of a paper's item asks for. Raises WorkflowError for an unknown kind or recipe."""
+    try:
+        return STUDIES.measure(paper.key, need)
+    except DataError as error:
+        raise WorkflowError(str(error))
+
+
 def need_files(paper, need):
     """Files of a need of a paper's item: one per seed where the measure reads states, otherwise one for all seeds."""
     if need.kind in MODEL_FILES:
         return model_files(need.recipe, need.kind, need.seeds)
-    measure = STUDIES.measure(paper.key, need)
+    measure = need_measure(paper, need)
     if STUDIES.kind(measure).source not in BY_SEED:
         return [f"{RESULTS}/measures/{measure}/{need.recipe}.parquet"]
     return [f"{RESULTS}/measures/{measure}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
@@ -365,7 +378,7 @@ def item_code(wildcards):
 def paper_measures(paper):
     """All records of a paper's tables and figures."""
     needs = [need for key, _, item in ITEMS.values() if key is paper and not item.searched for need in item.needs]
-    measured = [need for need in needs if need.kind in STUDIES.kinds and STUDIES.kinds[need.kind].records]
+    measured = [need for need in needs if need.kind not in MODEL_FILES and STUDIES.kind(need_measure(paper, need)).records]
     return sorted({file for need in measured for file in need_files(paper, need)})
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from crosslens.measures.kinds import kinds
 from crosslens.papers import papers
+from crosslens.reports.studies import Studies
 from crosslens.storage.fingerprint import Fingerprints
 from snakemake.api import SnakemakeApi
 from snakemake.rules import Rule
@@ -113,7 +114,7 @@ def test_every_rule_has_what_its_script_imports():
 def test_what_scripts_import_by_name_is_there_too(config):
     """Kinds of measures, modules of items, readers of corpora: see the scripts measure, table, figure and corpus."""
     modules = {f"measures/{name}": "encoders" if kind.source == "encoder" else "measures" for name, kind in kinds().items()}
-    for paper in papers():
+    for paper in Studies(config, papers()).papers:
         modules |= {
             f"papers/{paper.key}/{item.module}": {"table": "measures", "figure": "figures"}[item.form]
             for item in paper.items(config).values()

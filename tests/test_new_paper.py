@@ -12,7 +12,7 @@ from crosslens.papers.inputs import inputs
 from crosslens.reports.figures.style import dark
 from crosslens.storage.parquet import metadata
 from sklearn.neighbors import NearestNeighbors
-from study import OVERLAY, REPOSITORY, RESULTS, copy_repository, edit, planned, tiny
+from study import OVERLAY, REPOSITORY, RESULTS, copy_repository, counts, edit, planned, tiny
 
 SIXTH = REPOSITORY / "tests/sixth"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,13 +104,20 @@ def test_a_figure_over_the_recipe_of_another_paper(results):
 
 
 def test_the_configuration_asks_for_a_measure_of_any_recipe(own):
-    settings = "{ corpus: udpos, reference: en, draws: 9 }"
     with open(own / OVERLAY, "a", encoding="utf-8") as overlay:
-        overlay.write(f"measures:\n  mine: {{ kind: similarity, recipe: tanti2021/pos/finetuned, settings: {settings} }}\n")
-    target = f"{RESULTS}/measures/similarity@mine/tanti2021/pos/finetuned/seed0.parquet"
-    assert planned(own, target) == ["Measure similarity@mine of tanti2021/pos/finetuned, seed 0"]
-    edit(own / OVERLAY, ("kind: similarity", "kind: similarly"))
-    assert "measures.mine.kind: expected one of adversary, " in tiny(own, "-n", target, works=False)
+        overlay.write((SIXTH / "measures.yaml").read_text())
+    target = f"{RESULTS}/measures/clusters@mine/tanti2021/pos/finetuned/seed0.parquet"
+    assert counts(tiny(own, target)) == {"measure_states": 1, "total": 1}
+    assert metadata(own / target)["settings"] == {"corpora": ["udpos"], "runs": 9}
+
+
+def test_a_misspelt_kind_of_a_need_is_one_line(own):
+    add_paper(own)
+    edit(own / "workflow/crosslens/papers/pires2019/items.py", ('Need("nearest_translation"', 'Need("nearest_translatoin"'))
+    said = tiny(own, "-n", f"{RESULTS}/pires2019/figure3.svg", works=False)
+    expected = "pires2019: Need: expected a kind of measure, a module of workflow/crosslens/measures with a line READS, found"
+    assert f"{expected} 'nearest_translatoin'; did you mean 'nearest_translation'?" in said.split("\n")
+    assert "Traceback" not in said
 
 
 def check_figure(drawn: dict[str, list[float]], states: Path) -> None:

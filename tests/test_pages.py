@@ -212,7 +212,7 @@ def settings(found, place):
 
 def test_the_published_study_is_comparable_with_itself(values):
     found = about(values, {})
-    for paper in papers():
+    for paper in found.here.papers:
         whole = found.page(paper, paper.items(found.config), report=True)
         assert whole["apart"] == []
     table1 = settings(found, "tanti2021/table1")

@@ -89,6 +89,36 @@ def test_a_measure_that_a_paper_does_not_ask_for_is_refused():
         studies.settings("probes", "tanti2021/pos/frozn")
 
 
+FINETUNED = "tanti2021/pos/finetuned"
+DRAWN = "expected a corpus that is drawn for the states of this recipe, udpos or wikipedia, found"
+REFUSED = {  # kind and settings of a measure -> the line that refuses it
+    "kind": ("cluster", {}, "measures.mine.kind: expected one of adversary, .*, found 'cluster'; did you mean 'clusters'?"),
+    "setting": (
+        "clusters",
+        {"corpora": ["udpos"], "rnus": 9},
+        "{place}: expected settings of clusters, corpora, runs, language_clusters, found 'rnus'; did you mean 'runs'?",
+    ),
+    "no setting": (
+        "clusters",
+        {"corpora": ["udpos"]},
+        "{place}: expected a value of runs too, for which clusters has no default",
+    ),
+    "corpus": ("similarity", {"corpus": "pud", "reference": "en", "draws": 9}, f"{{place}}: corpus: {DRAWN} 'pud'"),
+    "corpora": ("clusters", {"corpora": ["udpso"], "runs": 9}, f"{{place}}: corpora: {DRAWN} 'udpso'; did you mean 'udpos'?"),
+    "corpus of words": ("spelling", {"target": "pud", "paragraphs": "wikipedia"}, f"{{place}}: target: {DRAWN} 'pud'"),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_a_measure_that_cannot_be_made_is_refused_as_it_is_planned(fault):
+    kind, settings, expected = REFUSED[fault]
+    asked = {"kind": kind, "recipe": FINETUNED, "settings": settings}
+    studies = Studies(load(merged("demo") | {"measures": {"mine": asked}}), papers())
+    line = expected.format(place=f"measures/{kind}@mine/{FINETUNED}").replace("?", "[?]")
+    with pytest.raises(DataError, match=f"^{line}$"):
+        studies.settings(f"{kind}@mine", FINETUNED)
+
+
 def test_a_misspelt_key_is_named(root):
     with changed(root / OVERLAY, ("perplexity: 5", "perplexty: 5")):
         said = tiny(root, "-n", works=False)
@@ -111,6 +141,13 @@ def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_voc
     said = snakemake(root, "--profile", "laptop", "-n", target, works=False)
     expected = "expected an encoder with its whole vocabulary, since texts are altered, found e5-small-pairs"
     assert f"readings.without_accents: {expected}" in said
+
+
+def test_states_of_a_training_whose_weights_are_not_kept_are_refused(root):
+    recipe = "muller2021/pos/en/initall_embeddings"
+    said = tiny(root, "-n", f"results/tiny/measures/similarity/{recipe}/seed0.parquet", works=False)
+    line = f"{recipe}: expected a recipe whose weights are kept, since its encoder is run again (keeps_weights)"
+    assert line in said.split("\n") and "Traceback" not in said
 
 
 def test_a_cluster_is_asked_for_gpus_where_encoders_run():

@@ -11,6 +11,7 @@ from crosslens.config.heads import LANGUAGE, TASK, LinearHead, ParserHead
 from crosslens.config.labels import NLI, RELATIONS, UPOS
 from crosslens.papers import papers
 from crosslens.recipes import Recipe
+from crosslens.reports.studies import Studies
 from pydantic import ValidationError
 
 ROOT = Path(__file__).parents[1]
@@ -19,8 +20,9 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def every(config):
     """All recipes of the published study, and the trials."""
-    made = [recipe for paper in papers() for recipe in paper.recipes(config).values()]
-    return made + [trial for paper in papers() for job in paper.trials(config).values() for trial in job]
+    studies = Studies(config, papers())
+    made = [recipe for _, recipe in studies.recipes.values()]
+    return made + [trial for _, job in studies.trials.values() for trial in job]
 
 
 def plain(heads) -> Recipe:
@@ -100,7 +102,7 @@ def test_fields_say_what_names_show(every):
 
 
 def test_a_trial_is_named_after_its_job(config):
-    jobs = [(name, trial) for paper in papers() for name, job in paper.trials(config).items() for trial in job]
+    jobs = [(name, trial) for name, (_, job) in Studies(config, papers()).trials.items() for trial in job]
     assert len(jobs) == 274 and all(Path(trial.name).parent == Path(name) for name, trial in jobs)
 
 

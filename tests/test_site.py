@@ -15,6 +15,8 @@ PAGES = sorted(
     for page in ([REPOSITORY / name] if name.endswith(".md") else sorted((REPOSITORY / name).glob("**/*.md")))
 )
 
+DESCRIBED = [key for key in KEYS if f"docs/{key}.md" in PAGES]  # a paper may be without a page
+
 
 def text_of(page: str | Path) -> str:
     """A page without its code."""
@@ -79,13 +81,13 @@ def test_every_command_of_make_is_documented():
 
 
 def test_papers_are_described_alike():
-    described = [re.findall(r"^## (.+)$", (REPOSITORY / f"docs/{key}.md").read_text("utf-8"), re.MULTILINE) for key in KEYS]
+    described = [re.findall(r"^## (.+)$", (REPOSITORY / f"docs/{key}.md").read_text("utf-8"), re.MULTILINE) for key in DESCRIBED]
     common = ["What is trained", "How to run it", "What it costs", "What we found", "The authors' procedure, point by point"]
     common += ["What is left open", "What cannot be matched", "Where to find the code"]
-    assert [[heading for heading in found if heading in common] for found in described] == [common] * len(KEYS)
+    assert [[heading for heading in found if heading in common] for found in described] == [common] * len(DESCRIBED)
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", DESCRIBED)
 def test_the_tests_that_a_procedures_table_names_are_there(key):
     """docs/PAPER.md, point by point."""
     table = text_of(f"docs/{key}.md").partition("point by point")[2].partition("\n## ")[0]

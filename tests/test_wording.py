@@ -12,6 +12,7 @@ from crosslens.papers.configuration import load
 from crosslens.papers.wording import by_seeds, interval
 from crosslens.papers.wu2019 import identification
 from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED
+from crosslens.reports.studies import Studies
 
 OVER_SEEDS = re.compile(r"over (the |\d+ )?seeds|of a single seed")
 SAY_INTERVALS = {
@@ -33,7 +34,10 @@ def captions(values, seeds):
         for run in task["runs"].values():
             run.pop("seeds", None)
     config = load(values)
-    return {paper.key: {name: item.caption for name, item in paper.items(config).items()} for paper in papers()}
+    return {
+        paper.key: {name: item.caption for name, item in paper.items(config).items()}
+        for paper in Studies(config, papers()).papers
+    }
 
 
 def test_no_caption_speaks_of_intervals_over_seeds_where_there_is_one(values):
@@ -43,8 +47,10 @@ def test_no_caption_speaks_of_intervals_over_seeds_where_there_is_one(values):
 
 
 def test_captions_say_over_how_many_seeds_intervals_are(values):
-    for paper, by_item in captions(values, [7, 8, 9, 10]).items():
-        assert {name for name, text in by_item.items() if "over 4 seeds" in text} == SAY_INTERVALS[paper]
+    by_paper = captions(values, [7, 8, 9, 10])
+    for paper, names in SAY_INTERVALS.items():
+        assert {name for name, text in by_paper[paper].items() if "over 4 seeds" in text} == names
+    for by_item in by_paper.values():
         assert not {name for name, text in by_item.items() if re.search(r"over (the )?seeds", text)}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from crosslens.config.base import nearest
 from crosslens.config.draws import Draws
 from crosslens.config.whole import Config
-from crosslens.measures.kinds import Kind, kinds
+from crosslens.measures.kinds import Kind, expected_settings, kinds, read_corpora
 from crosslens.recipes import Recipe
-from crosslens.reports.paper import Item, Need, Paper
+from crosslens.reports.paper import MODEL_FILES, Item, Need, Paper
 from crosslens.runs.errors import DataError
 
 BY_SEED = ("states", "encoder")  # sources of which kinds of measures read one seed at a time
@@ -86,11 +86,19 @@ class Studies:
         return self.kinds[measure.partition("@")[0]]
 
     def measure(self, asker: str, need: Need) -> str:
-        """Name of the measure that a need asks for: KIND@ASKER where it states other settings than the recipe's paper."""
+        """Name of the measure that a need asks for: KIND@ASKER where it states other settings than the recipe's paper.
+
+        Raises DataError for an unknown kind or recipe.
+        """
+        if need.kind not in self.kinds:
+            raise DataError(
+                f"{asker}: Need: expected a kind of measure, a module of workflow/crosslens/measures with a line READS, found "
+                f"'{need.kind}'{nearest(need.kind, [*self.kinds, *MODEL_FILES])}"
+            )
         return need.kind if need.settings in (None, self._usual(need.recipe).get(need.kind)) else f"{need.kind}@{asker}"
 
     def settings(self, measure: str, recipe: str) -> Settings:
-        """Settings of a measure of a recipe. Raises DataError where none are stated."""
+        """Settings of a measure of a recipe. Raises DataError where none are stated, or others than the kind has."""
         settings = self._requested.get((measure, recipe)) if "@" in measure else self._usual(recipe).get(measure)
         if settings is None:
             usual = ", ".join(self._usual(recipe)) or "none"
@@ -98,7 +106,29 @@ class Studies:
                 f"measures/{measure}/{recipe}: expected a measure whose settings the paper of the recipe states ({usual}); "
                 "else state them where it is asked for: Need(kind, recipe, seeds, settings), or `measures` of the configuration"
             )
+        self._check(measure, recipe, settings)
         return settings
+
+    def _check(self, measure: str, recipe: str, settings: Settings) -> None:
+        """Raise DataError where settings are not those of the kind, or name corpora that the recipe's paper does not draw."""
+        kind, here = measure.partition("@")[0], f"measures/{measure}/{recipe}"
+        expected = expected_settings(kind)
+        if expected is not None:
+            for name in (name for name in settings if name not in expected):
+                names = ", ".join(expected) or "none"
+                raise DataError(f"{here}: expected settings of {kind}, {names}, found '{name}'{nearest(name, expected)}")
+            if missing := [name for name, needed in expected.items() if needed and name not in settings]:
+                raise DataError(f"{here}: expected a value of {', '.join(missing)} too, for which {kind} has no default")
+        draws = self.drawn(recipe) if self.kind(measure).source in ("states", "draws") else None
+        if draws is None:
+            return
+        drawn_corpora = self.draws[draws].corpora
+        for corpus, setting in read_corpora(settings, self.config.corpora).items():
+            if corpus not in drawn_corpora:
+                raise DataError(
+                    f"{here}: {setting}: expected a corpus that is drawn for the states of this recipe, "
+                    f"{' or '.join(drawn_corpora)}, found '{corpus}'{nearest(corpus, drawn_corpora)}"
+                )
 
     def requests(self) -> Iterator[tuple[str, Settings]]:
         """Recipe and settings of every measure that a paper states, or that an item or the configuration asks for."""
@@ -128,7 +158,8 @@ class Studies:
                     )
         for key, request in self.config.measures.items():
             if request.kind not in self.kinds:
-                raise DataError(f"measures.{key}.kind: expected one of {', '.join(self.kinds)}, found '{request.kind}'")
+                near = nearest(request.kind, self.kinds)
+                raise DataError(f"measures.{key}.kind: expected one of {', '.join(self.kinds)}, found '{request.kind}'{near}")
             self.recipe(request.recipe)
             settings_by_measure[f"{request.kind}@{key}", request.recipe] = request.settings
         return settings_by_measure

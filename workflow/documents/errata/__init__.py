@@ -7,6 +7,7 @@ of the same name in the module of the paper here.
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ class Facts:
     """Printed cells, config.yaml, and the tables of docs/results, from which the numbers of remarks are computed."""
 
     def __init__(self, root: Path) -> None:
-        self.published = {key: Published.read(root / f"resources/published/{key}.csv") for key in KEYS}
+        files = {key: root / f"resources/published/{key}.csv" for key in KEYS}
+        self.published = {key: Published.read(file) if file.is_file() else Published.empty() for key, file in files.items()}
         self.config = yaml.safe_load((root / "config.yaml").read_text("utf-8"))
         self.tables = Tables(root)
 
@@ -89,13 +91,16 @@ class Facts:
 
 
 def remarks(root: Path, key: str) -> dict[str, Mapping[str, str]]:
-    """Remarks on a paper, by name and in their order."""
-    entries: dict[str, Mapping[str, str]] = yaml.safe_load((root / REMARKS / f"{key}.yaml").read_text("utf-8"))
+    """Remarks on a paper, by name and in their order; none without a file of them."""
+    file = root / REMARKS / f"{key}.yaml"
+    entries: dict[str, Mapping[str, str]] = yaml.safe_load(file.read_text("utf-8")) if file.is_file() else {}
     return entries
 
 
 def numbers(key: str) -> dict[str, Callable[[Facts], Numbers]]:
-    """Functions that compute the numbers of the remarks on a paper, by the name of the remark."""
+    """Functions that compute the numbers of the remarks on a paper, by the name of the remark; none without a module of them."""
+    if find_spec(f"documents.errata.{key}") is None:
+        return {}
     module = import_module(f"documents.errata.{key}")
     return {
         name: value
@@ -108,11 +113,14 @@ def numbers(key: str) -> dict[str, Callable[[Facts], Numbers]]:
 def documents(root: Path = ROOT) -> dict[str, str]:
     """Text of docs/errata.md by its path in the repository."""
     facts = Facts(root)
-    texts = {key: _paper(key, remarks(root, key), facts) for key in KEYS}
-    counts = {key: [sum(remark["kind"] == kind for remark in remarks(root, key).values()) for kind in KINDS] for key in KEYS}
+    by_paper = {key: entries for key in KEYS if (entries := remarks(root, key))}
+    texts = {key: _paper(key, entries, facts) for key, entries in by_paper.items()}
+    counts = {
+        key: [sum(remark["kind"] == kind for remark in entries.values()) for kind in KINDS] for key, entries in by_paper.items()
+    }
     lines = [f"| paper | {' | '.join(KINDS.values())} | all |", "|---|" + "---|" * (len(KINDS) + 1)]
     lines += [f"| [{key}](#{key}) | {' | '.join(map(str, by_kind))} | {sum(by_kind)} |" for key, by_kind in counts.items()]
-    totals = [sum(by_paper) for by_paper in zip(*counts.values(), strict=True)]
+    totals = [sum(numbers_of_kind) for numbers_of_kind in zip(*counts.values(), strict=True)]
     lines.append(f"| all | {' | '.join(map(str, totals))} | {sum(totals)} |")
     return {MARKDOWN: HEAD.format(remarks=f"{REMARKS}/*.yaml") + "\n".join(lines) + "\n" + "".join(texts.values())}
 

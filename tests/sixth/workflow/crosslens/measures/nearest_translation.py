@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from crosslens.encoding.stored import read_layers
+from crosslens.encoding.stored import by_language, layers, read_layers
 from crosslens.measures.subject import Subject
 from crosslens.numerics.f1 import Counts, accuracy
 from crosslens.numerics.intervals import score_interval
@@ -22,20 +22,21 @@ def measure(subject: Subject, *, corpus: str, reference: str) -> Iterator[dict[s
 
     corpus: of parallel texts, whose sentences are aligned by their ids. Raises DataError where a language has other sentences.
     """
-    ids, source = read_layers(subject.folder / corpus / f"{reference}.parquet")
-    for path in sorted((subject.folder / corpus).glob("*.parquet")):
-        if path.stem == reference:
+    folder = subject.folder / corpus
+    ids, source = read_layers(folder / f"{reference}.parquet")
+    for language, path in by_language(folder).items():
+        if language == reference:
             continue
         found, target = read_layers(path)
         if found != ids:
             raise DataError(
                 f"{path}: not the sentences of {reference}, translations with the same ids expected: name parallel treebanks"
             )
-        for layer, (vectors, translations) in enumerate(zip(source, target, strict=True)):
+        for layer, vectors, translations in zip(layers(folder), source, target, strict=True):
             right = nearest_is_translation(vectors, translations).astype(np.float64)[:, None]
             counts = Counts(np.ones_like(right), np.ones_like(right), right)
             value, low, high = score_interval(counts, accuracy)
-            yield {"item": "translation", "corpus": corpus, "language": path.stem, "split": "test", "layer": layer,
+            yield {"item": "translation", "corpus": corpus, "language": language, "split": "test", "layer": layer,
                    "measure": "translation", "definition": DEFINITION, "value": value, "low": low, "high": high,
                    "n": len(ids)}  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from crosslens.config.whole import Config, once
 from crosslens.papers import captions
+from crosslens.papers.muller2021 import config as muller2021
 from crosslens.papers.pires2019.config import section
 from crosslens.papers.pires2019.recipes import PRETRAINED, recipe_name
 from crosslens.reports.paper import Item, Need
@@ -29,8 +30,8 @@ def items(config: Config) -> dict[str, Item]:
             needs=(Need("nearest_translation", PRETRAINED, tuple(config.seeds[:1])),),
         ),
     }
-    if muller := config.paper("muller2021"):  # of a recipe of another paper, which does not ask for this kind
-        settings = {"corpus": muller.parallel, "reference": "en"}  # type: ignore[attr-defined]
+    if config.paper("muller2021"):  # of a recipe of another paper, which does not ask for this kind
+        settings = {"corpus": muller2021.section(config).parallel, "reference": "en"}
         items_by_name["figure3_tuned"] = captions.captioned(
             PAPER,
             "figure3_tuned",

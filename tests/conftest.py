@@ -155,9 +155,10 @@ def pair_rows(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository in which the tiny study is built. Tests leave it as they find it."""
+    """A copy of the repository in which the tiny study is built and its claims decided. Tests leave it as they find it."""
     root = study.copy_repository(tmp_path_factory.mktemp("built"))
-    study.tiny(root, **{READS: str(root / "reads.tsv")})
+    for targets in (study.ALL, ("claims",)):
+        study.tiny(root, *targets, **{READS: str(root / "reads.tsv")})
     return root
 
 

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.numerics.estimates import Correlation, Estimate, correlation, holm, over_families, over_runs, varied
+from crosslens.numerics.estimates import Correlation, Estimate, add_errors, correlation, holm, over_families, over_runs
 from crosslens.reports.claims.contrasts import Contrasts
 from crosslens.reports.claims.evidence import Evidence
 from crosslens.reports.claims.ledger import Ledger, read_ledger
+from crosslens.reports.claims.pages import pages
 from crosslens.reports.claims.verdicts import Decision, decide
 from crosslens.runs.errors import DataError
 from crosslens.storage import records
 from crosslens.storage.seals import sealed
 from scipy import stats
 
+REPORTS = Path(__file__).parents[1] / "workflow/crosslens/reports"
 LANGUAGES = ("de", "fr", "es", "ru", "zh", "ja", "ar", "hi", "tr", "fi", "vi", "th")
 CELLS = ("row", "column", "metric", "definition", "here", "low", "high", "sd", "seeds", "n")
 TUNED, FROZEN, RANDOM = "p/tuned", "p/frozen", "p/random"
@@ -173,6 +175,14 @@ def test_what_is_not_there_is_not_measured(tmp_path):
     assert (without.verdict, without.reason) == ("not measured", "No data.")
 
 
+def test_a_central_claim_that_no_command_measures_is_on_the_front_page(tmp_path):
+    (decision,) = verdicts(tmp_path, scores(0.05), claim(central=True, effect=[], note="No data."))
+    settings = {"study": "", "scale": "demo", "encoders": {"": "e"}, "apart": [], "items": {}, "report": "report"}
+    template, style = REPORTS / "claims/claims.html.j2", REPORTS / "page.css"
+    _, front = pages({"p": {"c1": decision}}, {"p": settings | {"evidence": {"tables": {}}}}, tmp_path, template, style)
+    assert "No data." in front and "<code>" not in front
+
+
 def test_what_a_scale_lacks_may_be_left_out(tmp_path):
     there = {"name": "there", "of": SCORES, "plus": "tuned", "minus": "frozen"}
     lacking = {"name": "elsewhere", "of": SCORES, "plus": {"recipe": "p/lacking"}, "minus": "frozen"}
@@ -276,6 +286,7 @@ def test_so_many_languages_of_all_by_themselves(tmp_path):
     for number, verdict in ((1, "holds"), (5, "holds"), (6, "undecided")):
         (decision,) = verdicts(tmp_path, numbers, claim(kind="existence", effect=effect, at_least=number), trained=())
         assert decision.verdict == verdict and len(decision.parts) == 12
+        assert decision.part.estimate.value == pytest.approx(20 if verdict == "holds" else 0)  # the last of those needed
     below = [*numbers, *rows(FROZEN, "worse", 0.5)]
     (decision,) = verdicts(tmp_path, below, claim(kind="existence", effect=effect, expected={"below": 0}, at_least=8), trained=())
     assert decision.verdict == "fails"
@@ -466,8 +477,8 @@ def test_exact_numbers_and_unknown_errors():
     exact, unknown = Estimate.exact(3.0), Estimate(3.0, float("nan"))
     assert exact.interval() == (3, 3, 3) and (exact.p(3), exact.p(2)) == (1, 0)
     assert np.isnan(unknown.interval().low) and np.isnan(unknown.p(0))
-    assert varied(unknown, Estimate(0, 1.0)) == unknown
-    assert varied(Estimate(1.0, 3.0, 4), Estimate(0, 4.0, 4)).error == 5
+    assert add_errors(unknown, Estimate(0, 1.0)) == unknown
+    assert add_errors(Estimate(1.0, 3.0, 4), Estimate(0, 4.0, 4)).error == 5
 
 
 def test_holm_is_sequential():

@@ -36,8 +36,8 @@ class SyntheticEvidence(Evidence):
         self.frames: dict[str, pd.DataFrame] = {}
         self._table, self._measure = cache(self._synthetic_table), cache(self._synthetic_records)
 
-    def _is_there(self, name: str) -> bool:
-        return bool(self.tables[name])
+    def _exists(self, table: str) -> bool:
+        return bool(self.tables[table])
 
     def _synthetic_table(self, file: str) -> pd.DataFrame:
         paper, name, _ = self.scale.studies.items[Path(file).with_suffix("").relative_to("results").as_posix()]

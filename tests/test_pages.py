@@ -42,9 +42,10 @@ def cells(lines, folder):
 
 def test_cells_have_fixed_decimals_and_numbered_notes(tmp_path):
     found = laid_out(cells(LINES, tmp_path), 2)
-    assert (found["corner"], found["columns"], found["notes"]) == ("F1", ["REF", "delta <1>"], ["few", "odd", "no score"])
-    assert list(found["groups"]) == [""]  # one metric and definition: a line is a row
-    first, second, third = found["groups"][""]
+    (part,) = found["parts"]
+    assert (part["corner"], found["columns"], found["notes"]) == ("F1", ["REF", "delta <1>"], ["few", "odd", "no score"])
+    assert list(part["groups"]) == [""]  # one metric and definition: a line is a row
+    first, second, third = part["groups"][""]
     assert [each["name"] for each in (first, second, third)] == ["EN->X", "EN->EN", "EN->DE"]
     reference, delta = first["cells"]
     assert reference == {"here": "64.10", "details": ["63.00 to 65.00", "sd 0.50", "n 1,234"], "published": "64.17",
@@ -54,8 +55,14 @@ def test_cells_have_fixed_decimals_and_numbered_notes(tmp_path):
     assert third["cells"][0] == {"here": "", "details": [], "published": "70.00", "difference": "", "notes": [3]}
 
 
+def groups(lines, decimals):
+    """Of a table of one part."""
+    (part,) = laid_out(lines, decimals)["parts"]
+    return part["groups"]
+
+
 def differences(lines, decimals):
-    return [cell["difference"] for each in laid_out(lines, decimals)["groups"][""] for cell in each["cells"] if cell]
+    return [cell["difference"] for each in groups(lines, decimals)[""] for cell in each["cells"] if cell]
 
 
 def test_differences_are_those_of_the_table(tmp_path):
@@ -85,13 +92,13 @@ def test_of_settings_differences_are_shown_where_they_are_not_equal(tmp_path):
     ],
 )
 def test_numbers(tmp_path, number, n, decimals, shown):
-    made = laid_out(cells([line("r", "c", "m", "d", {"here": number, "n": n})], tmp_path), decimals)
-    assert made["groups"][""][0]["cells"][0]["here"] == shown
+    made = groups(cells([line("r", "c", "m", "d", {"here": number, "n": n})], tmp_path), decimals)
+    assert made[""][0]["cells"][0]["here"] == shown
 
 
 def test_numbers_of_seeds_are_said_where_they_differ(tmp_path):
     lines = [line("r", column, "m", "d", {"here": 1, "seeds": seeds}) for column, seeds in (("a", 1), ("b", 3))]
-    (only,) = laid_out(cells(lines, tmp_path), 2)["groups"][""]
+    (only,) = groups(cells(lines, tmp_path), 2)[""]
     assert [cell["details"] for cell in only["cells"]] == [["seeds 1"], ["seeds 3"]]
 
 
@@ -116,9 +123,27 @@ def test_numbers_of_seeds_are_said_where_they_differ(tmp_path):
 )  # fmt: skip
 def test_lines_are_grouped_by_what_they_share(tmp_path, keys, headings):
     lines = [line(row, "c", metric, definition, {"here": i}) for i, (row, metric, definition) in enumerate(keys)]
-    groups = laid_out(cells(lines, tmp_path), 2)["groups"]
-    found = [(heading, each["name"], each["detail"]) for heading, group in groups.items() for each in group]
-    assert sorted(found) == sorted(headings) and list(groups) == list(dict.fromkeys(heading for heading, _, _ in headings))
+    made = groups(cells(lines, tmp_path), 2)
+    found = [(heading, each["name"], each["detail"]) for heading, group in made.items() for each in group]
+    assert sorted(found) == sorted(headings) and list(made) == list(dict.fromkeys(heading for heading, _, _ in headings))
+
+
+def test_definitions_that_were_not_printed_are_folded_and_constant_ones_are_notes(tmp_path):
+    """Each row shows a line: its printed one, or the first of those that it has."""
+    lines = [line("A", "x", "F1", "strict", {"here": 1}), line("A", "x", "F1", "plain", {"here": 2}, 3),
+             line("B", "x", "F1", "strict", {"here": 4}), line("B", "x", "F1", "plain", {"here": 5}),
+             line("bigram", "x", "accuracy", "masked", {"here": 6}),
+             line("bigram", "x", "share", "rare", {"here": 7})]  # fmt: skip
+    lines += [line(row, column, "share", "texts cut", {"here": 0}) for row in ("A", "B") for column in ("x", "y")]
+    laid = laid_out(cells(lines, tmp_path), 2)
+    headline, further = (
+        {way: [each["name"] for each in group] for way, group in part["groups"].items()} for part in laid["parts"]
+    )
+    assert headline == {"plain, F1": ["A", "B"], "masked, accuracy": ["bigram"]}
+    assert further == {"strict, F1": ["A", "B"], "rare, share": ["bigram"]} and laid["parts"][1]["lines"] == 3
+    assert laid["constant"] == ["texts cut: 0.00 in every row and column"]
+    nothing_printed = laid_out(cells([line("A", "x", "F1", way, {"here": 1}) for way in ("strict", "plain")], tmp_path), 2)
+    assert len(nothing_printed["parts"]) == 1
 
 
 # --- what names mean ------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from crosslens.numerics.curves import meeting
-from crosslens.numerics.estimates import correlation, dependent
+from crosslens.numerics.estimates import correlation, difference_of_correlations
 from crosslens.papers.liang2021 import claims as liang2021
 from crosslens.papers.muller2021 import claims as muller2021
 
@@ -24,14 +24,15 @@ def test_the_correlations_of_two_variables_with_a_third_differ_as_simulations_do
     generator = np.random.default_rng(0)
     covariance = np.array([[1, 0.7, 0.5], [0.7, 1, 0.6], [0.5, 0.6, 1]])
     draws = generator.multivariate_normal(np.zeros(3), covariance, (2000, 40))
-    estimates = [dependent(*draw.T) for draw in draws]
+    estimates = [difference_of_correlations(*draw.T) for draw in draws]
     values, errors = (np.array([getattr(estimate, name) for estimate in estimates]) for name in ("value", "error"))
     assert values.mean() == pytest.approx(np.arctanh(0.7) - np.arctanh(0.5), abs=0.02)
     assert errors.mean() == pytest.approx(values.std(), rel=0.05)
     y, first, second = draws[0].T
     z = [np.arctanh(correlation(y, x, ranks=True).value) for x in (first, second)]
-    assert dependent(y, first, second, ranks=True).value == pytest.approx(z[0] - z[1])
-    assert np.isnan(dependent(y[:3], first[:3], second[:3]).error) and np.isnan(dependent(y, first, 0 * second).error)
+    assert difference_of_correlations(y, first, second, ranks=True).value == pytest.approx(z[0] - z[1])
+    for variables in ((y[:3], first[:3], second[:3]), (y, first, 0 * second)):
+        assert np.isnan(difference_of_correlations(*variables).error)
 
 
 def curves(function, seeds=3, column="x", at=(1, 2, 4, 8, 16, 32), **columns):
@@ -193,7 +194,7 @@ def test_spreads_over_layers_by_task():
     estimate, n = muller2021.spread_over_layers(numbers)
     spread = np.std([1] * 6 + [-1] * 7)
     assert (n, estimate.value) == (3, pytest.approx(spread / 3))
-    estimate, _ = muller2021.spread_over_layers(numbers, most="ner")
+    estimate, _ = muller2021.spread_over_layers(numbers, task="ner")
     assert estimate.value == pytest.approx(spread) and np.isnan(estimate.error)
 
 

@@ -204,7 +204,7 @@ def test_claims_are_decided_by_what_there_is(own):
     tiny(own, "claims", **{READS: str(own / "decided.tsv")})
     assert untracked(own / "decided.tsv", DECIDING) == []
     claims = pd.read_csv(own / RESULTS / "claims.csv", keep_default_na=False).set_index("claim")
-    assert claims.loc["tanti2021-c13", ["verdict", "reason"]].tolist() == ["not measured", "table3 is not there"]
+    assert claims.loc["tanti2021-c13", ["verdict", "reason"]].tolist() == ["not measured", "table3 is missing"]
     assert claims.loc["tanti2021-c13", "command"] == f"snakemake --profile tests/workflow {RESULTS}/table3.csv"
     assert claims.loc["tanti2021-c01", "verdict"] == "undecided"
 

@@ -239,7 +239,7 @@ def test_the_controller_may_die_and_come_back(study):
     recipe = "tanti2021/pos/entropy_maximisation"
     process = study.start(study.again(recipe), *epochs(500))
     # By then Snakemake has asked for the job's status: where its first question fails, it asks the accounting for good.
-    wait(lambda: "epoch" in study.log(recipe), "the training is in its epochs")
+    wait(lambda: "stage task, epoch" in study.log(recipe), "the training is in its epochs")
     time.sleep(10)  # SLURM saves its state every five seconds: a controller that dies before then has never heard of the job
     study.cluster.kill_controller()
     time.sleep(8)  # some checks of its status fail
@@ -249,19 +249,19 @@ def test_the_controller_may_die_and_come_back(study):
 
 
 def test_the_documented_recovery_from_a_killed_snakemake(study):
-    """Its jobs go on; the folder is locked; after --unlock and scancel the same command finishes."""
+    """Its jobs go on; the folder is locked; after scancel and --unlock the same command finishes."""
     recipe = "tanti2021/pos/entropy_maximisation"  # not of the table, whose trainings stay as they are
     wanted = [study.again(recipe), *epochs(500)]
     process = study.start(*wanted)
     (job,) = wait(lambda: study.cluster.running("train"), "the training runs")
-    wait(lambda: "epoch" in study.log(recipe), "the training is in its epochs")
+    wait(lambda: "stage task, epoch" in study.log(recipe), "the training is in its epochs")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert study.cluster.running("train") == [job]  # it survives
-    assert "--unlock" in study.build(*wanted, works=False)
-    study.build("--unlock", *wanted)
     run("scancel", job, seconds=60, cwd=study.root)
     wait(lambda: not study.cluster.queued(), "the survivor has ended")
+    assert "--unlock" in study.build(*wanted, works=False)
+    study.build("--unlock", *wanted)
     study.build(*wanted)
     assert "resumed stage" in study.log(recipe)  # scancel sends SIGTERM, as a time limit does
     assert (study.folder(recipe) / "record.json").is_file() and "Nothing to be done" in study.build("-n", *wanted)

@@ -1,4 +1,4 @@
-"""Decide claims by what there is, and write their table and pages."""
+"""Decide claims by the tables and records that exist, and write their table and pages."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from crosslens.storage.seals import sealed
 output, params = snakemake.output, snakemake.params
 log = logs.start(snakemake.log[0], output.table)
 texts = dict(zip(params.texts, map(Path, snakemake.input.texts), strict=True))
-decided = decisions(params.settings, texts)
-made = table(decided, params.settings)
-log.info("%d claims: %s", len(made), ", ".join(f"{n} {verdict}" for verdict, n in made["verdict"].value_counts().items()))
+decisions_by_paper = decisions(params.settings, texts)
+claims = table(decisions_by_paper, params.settings)
+log.info("%d claims: %s", len(claims), ", ".join(f"{n} {verdict}" for verdict, n in claims["verdict"].value_counts().items()))
 *_, template, style = texts.values()
-written = pages(decided, params.settings, Path(output.front).parent, template, style)
-write_table(made, output.table, {"evidence": params.evidence}, {})
-for path, page in zip((output.page, output.front), written, strict=True):
+all_claims, front = pages(decisions_by_paper, params.settings, Path(output.front).parent, template, style)
+write_table(claims, output.table, {"evidence": params.evidence}, {})
+for path, page in ((output.page, all_claims), (output.front, front)):
     with sealed(path) as temporary:
         temporary.write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Estimates that intervals and probabilities follow from: of seeds, of families of languages, of correlations."""
+"""Estimates with standard errors, such as means of runs and correlations, and the intervals and probabilities that follow."""
 
 import math
 from collections.abc import Sequence
@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import stdtr, stdtrit  # not scipy.stats, which takes half a second to import
+from scipy.special import stdtr  # not scipy.stats, which takes half a second to import
 
-from crosslens.numerics.intervals import EXACT, Interval
+from crosslens.numerics.intervals import EXACT, LEVEL, Interval, t_quantile, wilson
 
-LEVEL = 0.05  # of a 95 % interval
-NORMAL = 1.959963984540054  # quantile at 97.5 %
+NORMAL = 1.959963984540054  # quantile of the normal distribution at 97.5 %
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its standard error and degrees of freedom, within bounds that it cannot leave.
+    """A value with its standard error and degrees of freedom.
 
-    error: 0 of an exact number, such as a count; nan where nothing tells how much the value varies. bounds: the interval stays
-    inside them as that of a share does (`intervals.bounded`); infinite: Student's t alone.
+    error: 0 of an exact number, such as a count; nan where nothing tells how much the value varies.
+    freedom: degrees of freedom of the error.
+    bounds: least and greatest possible value. Where both are finite the interval stays between them, as Wilson's interval of a
+    share does (`intervals.wilson`); otherwise it is that of Student's t.
     """
 
     value: float
@@ -29,69 +30,69 @@ class Estimate:
 
     @classmethod
     def exact(cls, value: float) -> Self:
-        """A number that does not vary."""
+        """An estimate of a number that does not vary."""
         return cls(value, 0.0)
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """The interval that misses the truth in a share `level` of cases; of no width for an exact number."""
-        t, share = _quantile(self.freedom, level), self._share(self.value)
-        if math.isnan(share) or not self.error > 0:
-            low, high = (self.value + sign * t * self.error if self.error else self.value for sign in (-1, 1))
-            return Interval(self.value, max(low, self.bounds[0]), min(high, self.bounds[1])) if self.error >= 0 else self._none()
-        ratio = t**2 / self._size(share)
-        half = math.sqrt(ratio * share * (1 - share) + ratio**2 / 4)
-        ends = ((share + ratio / 2 + sign * half) / (1 + ratio) for sign in (-1, 1))
-        return Interval(self.value, *(self.bounds[0] + self._range() * end for end in ends))
+        """Interval that misses the true value in a share `level` of cases; it has no width for an exact number."""
+        share = self._share(self.value)
+        if not math.isnan(share) and self.error > 0:
+            size = share * (1 - share) * (self._range() / self.error) ** 2  # of items of which a share has the same error
+            ends = (self.bounds[0] + self._range() * float(end) for end in wilson(share, size, self.freedom, level))
+            return Interval(self.value, *ends)
+        if math.isnan(self.error):
+            return Interval(self.value, math.nan, math.nan)
+        half = float(t_quantile(self.freedom, level)) * self.error if self.error else 0.0
+        return Interval(self.value, max(self.value - half, self.bounds[0]), min(self.value + half, self.bounds[1]))
 
     def p(self, number: float) -> float:
-        """Two-sided probability of a value so far from a number, if that were the truth.
+        """Two-sided probability of a value at least as far from a number, if that number were the true value.
 
-        It is the level at which the interval ends there; nan where the error is, 0 of an exact value that differs, 1 of one
-        that does not.
+        It is the level at which the interval ends at the number. Of an exact value it is 1 where the value is the number and 0
+        where it is not; it is nan where the error is.
         """
         if self.error == 0:
             return float(self.value == number)
-        distance, share = abs(self.value - number) / self.error, self._share(self.value)
-        there = self._share(number)
-        if not math.isnan(share) and not math.isnan(there):
-            distance *= math.sqrt(share * (1 - share) / (there * (1 - there)))
-        return float(2 * stdtr(self._freedom(), -distance))
+        distance = abs(self.value - number) / self.error
+        share, share_of_number = self._share(self.value), self._share(number)
+        if not math.isnan(share) and not math.isnan(share_of_number):
+            distance *= math.sqrt(share * (1 - share) / (share_of_number * (1 - share_of_number)))
+        return float(2 * stdtr(self.freedom, -distance))
 
     def _share(self, value: float) -> float:
-        """Where a value lies within the bounds, from 0 to 1; nan at an end, or without bounds."""
+        """Position of a value between the bounds, from 0 to 1; nan at a bound, or where one is infinite."""
         share = (value - self.bounds[0]) / self._range() if math.isfinite(self._range()) else math.nan
         return share if 0 < share < 1 else math.nan
 
-    def _size(self, share: float) -> float:
-        """Number of items that a share would need to have the same error."""
-        return share * (1 - share) * (self._range() / self.error) ** 2
-
     def _range(self) -> float:
         return self.bounds[1] - self.bounds[0]
-
-    def _freedom(self) -> float:
-        return min(self.freedom, 1e9)
-
-    def _none(self) -> Interval:
-        return Interval(self.value, math.nan, math.nan)
 
 
 class Correlation(Estimate):
     """A correlation, whose error is that of Fisher's z."""
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """See Estimate."""
-        z, half = np.arctanh(np.clip(self.value, -1 + EXACT, 1 - EXACT)), _quantile(self.freedom, level) * self.error
+        """Interval of the correlation, from that of Fisher's z, which misses the true value in a share `level` of cases."""
+        z, half = fisher_z(self.value), t_quantile(self.freedom, level) * self.error
         return Interval(self.value, float(np.tanh(z - half)), float(np.tanh(z + half)))
 
     def p(self, number: float) -> float:
-        """See Estimate."""
-        z, there = np.arctanh(np.clip([self.value, number], -1 + EXACT, 1 - EXACT))
-        return float(2 * stdtr(self._freedom(), -abs(z - there) / self.error))
+        """Two-sided probability of a correlation at least as far from a number on the scale of Fisher's z, if that were true."""
+        distance = abs(fisher_z(self.value) - fisher_z(number))
+        return float(2 * stdtr(self.freedom, -distance / self.error))
+
+
+def fisher_z(r: float | np.ndarray) -> np.ndarray:
+    """Fisher's z of correlations, of the same shape; finite for -1 and 1."""
+    z: np.ndarray = np.arctanh(np.clip(r, -1 + EXACT, 1 - EXACT))
+    return z
 
 
 def over_runs(values: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """The mean of independent runs (m,), such as differences paired by seed; without an error where nothing varies."""
+    """Mean of independent runs, with an unknown error where there is one run or nothing varies.
+
+    values: (n_runs,), such as differences paired by seed.
+    """
     error = float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
     return Estimate(float(np.mean(values)), error if error > EXACT else math.nan, len(values) - 1, bounds)
 
@@ -99,25 +100,35 @@ def over_runs(values: np.ndarray, bounds: tuple[float, float] = (-math.inf, math
 def over_families(
     values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> Estimate:  # fmt: skip
-    """The mean over families of the means over their languages, of values (languages,): what varies is a family."""
+    """Mean over families of the means over their languages, with the error of families.
+
+    values: (n_languages,).
+    families: family of each language.
+    """
     names, numbers = np.unique(np.asarray(families), return_inverse=True)
     return over_runs(np.bincount(numbers, values) / np.bincount(numbers), bounds)
 
 
 def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """The mean over families of values (languages, m) of m runs: what varies is a family and, of all alike, the run."""
+    """Mean over families of languages and over runs, with the error of families and that of runs, which all languages share.
+
+    values: (n_languages, n_runs).
+    families: family of each language.
+    """
     estimate = over_families(values.mean(axis=1), families, bounds)
     if values.shape[1] == 1:
         return estimate
-    return varied(estimate, over_runs(np.array([over_families(of_run, families).value for of_run in values.T])))
+    return add_errors(estimate, over_runs(np.array([over_families(run, families).value for run in values.T])))
 
 
-def varied(estimate: Estimate, *others: Estimate) -> Estimate:
-    """An estimate whose error has those of others in addition, of the same value by what else varies.
+def add_errors(estimate: Estimate, *sources: Estimate) -> Estimate:
+    """An estimate whose squared error is the sum of its own and those of further, independent sources of variation.
 
-    Degrees of freedom are Satterthwaite's (1946). An error that is not known adds nothing.
+    Degrees of freedom are Satterthwaite's (1946). A source with an unknown error adds nothing.
+
+    sources: estimates of which only error and degrees of freedom count.
     """
-    parts = [part for part in (estimate, *others) if part.error > 0]
+    parts = [part for part in (estimate, *sources) if part.error > 0]
     if not parts or math.isnan(estimate.error):
         return estimate
     squares = [part.error**2 for part in parts]
@@ -127,10 +138,12 @@ def varied(estimate: Estimate, *others: Estimate) -> Estimate:
 
 
 def correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False) -> Estimate:
-    """Pearson's r of x and y (n,), or Spearman's of their `ranks`.
+    """Pearson's correlation of two variables, or Spearman's; nan for fewer than four pairs, or where a variable is constant.
 
-    There is no error for fewer than four pairs, or if one of both is constant. Errors are those of Fisher's z after
-    Bonett and Wright (2000): 1 / sqrt(n - 3), of ranks sqrt((1 + r^2 / 2) / (n - 3)).
+    x, y: (n,).
+    ranks: whether it is Spearman's.
+    Source of the errors: Bonett and Wright (2000): 1 / sqrt(n - 3) on the scale of Fisher's z, of ranks
+    sqrt((1 + r^2 / 2) / (n - 3)).
     """
     if ranks:
         x, y = (_ranks(values) for values in (x, y))
@@ -140,43 +153,46 @@ def correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False) -> Estimat
     return Correlation(r, math.sqrt((1 + (r**2 / 2 if ranks else 0)) / (len(x) - 3)))
 
 
-def dependent(y: np.ndarray, first: np.ndarray, second: np.ndarray, *, ranks: bool = False) -> Estimate:
-    """Fisher's z of the correlation of y with a first variable less that with a second one; of ranks by the same formula.
+def difference_of_correlations(y: np.ndarray, first: np.ndarray, second: np.ndarray, *, ranks: bool = False) -> Estimate:
+    """Difference of Fisher's z between the correlations of y with a first and with a second variable, of the same units.
 
-    y, first, second: (n,), of the same units. The error is Steiger's (1980, equation 14), with the mean of both correlations.
-    There is none for fewer than four units, or if a variable is constant.
+    There is neither value nor error for fewer than four units, or where a variable is constant.
+
+    y, first, second: (n,), in the same order of units.
+    ranks: whether correlations are of ranks, by the same formula.
+    Source of the error: Steiger (1980), equation 14, with the mean of both correlations.
     """
     if ranks:
         y, first, second = (_ranks(values) for values in (y, first, second))
     if len(y) < 4 or min(np.ptp(y), np.ptp(first), np.ptp(second)) <= EXACT:
         return Estimate(math.nan, math.nan)
-    one, other, both = (float(np.corrcoef(*pair)[0, 1]) for pair in ((y, first), (y, second), (first, second)))
-    square = (one + other) ** 2 / 4
-    covariance = (both * (1 - 2 * square) - square * (1 - 2 * square - both**2) / 2) / max(1 - square, EXACT) ** 2
-    z = np.arctanh(np.clip([one, other], -1 + EXACT, 1 - EXACT))
+    r_first, r_second, r_between = (float(np.corrcoef(*pair)[0, 1]) for pair in ((y, first), (y, second), (first, second)))
+    square = (r_first + r_second) ** 2 / 4
+    covariance = r_between * (1 - 2 * square) - square * (1 - 2 * square - r_between**2) / 2
+    covariance /= max(1 - square, EXACT) ** 2
+    z = fisher_z(np.array([r_first, r_second]))
     return Estimate(float(z[0] - z[1]), math.sqrt(max(2 * (1 - covariance), 0) / (len(y) - 3)))
 
 
 def holm(ps: Sequence[float], level: float = LEVEL) -> list[float]:
-    """The level at which each of several hypotheses is decided, so that all decisions are right in a share 1 - level of cases.
+    """Level at which each hypothesis is decided, so that all decisions are right in a share 1 - level of cases.
 
-    ps: probabilities, nan for what is not tested and keeps the level. Holm (1979): the smallest is compared with level / m, the
-    next with level / (m - 1) and so on; those after the first that is not below its level are not below theirs either.
+    The smallest of m probabilities is compared with level / m, the next one with level / (m - 1), and so on. From the first that
+    is not below its level, all have this level, so that none of them is below it.
+
+    ps: probabilities of the hypotheses; one that is nan is not tested, and its level is `level`.
+    Source: Holm (1979).
     """
     tested = sorted((p, number) for number, p in enumerate(ps) if not math.isnan(p))
-    levels, open_ = [level] * len(ps), True
+    levels, rejecting = [level] * len(ps), True
     for rank, (p, number) in enumerate(tested):
-        levels[number] = level / (len(tested) - rank) if open_ else levels[tested[rank - 1][1]]
-        open_ = open_ and p < levels[number]
+        levels[number] = level / (len(tested) - rank) if rejecting else levels[tested[rank - 1][1]]
+        rejecting = rejecting and p < levels[number]
     return levels
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks (n,), of equal values their mean."""
+    """Ranks (n,); equal values have the mean of theirs."""
     _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: np.ndarray = (np.cumsum(counts) - (counts - 1) / 2)[numbers]
     return ranks
-
-
-def _quantile(freedom: float, level: float) -> float:
-    return float(stdtrit(min(freedom, 1e9), 1 - level / 2)) if freedom > 0 else math.nan

@@ -10,6 +10,7 @@ from crosslens.config.translations import shared_id
 from crosslens.numerics.f1 import Counts, overall
 
 EXACT = 1e-12  # a standard error up to which nothing varies
+LEVEL = 0.05  # share of cases in which an interval misses the true value
 
 
 class Interval(NamedTuple):
@@ -125,31 +126,50 @@ def bounded(
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Ends of the 95 % intervals of scores from 0 to 1, which stay between these; all arguments are broadcast.
 
-    error: standard errors; freedom: their degrees. Wilson's interval of a share (1927), with Student's t in the place of the
-    normal quantile and, as the number of items that the share is of, as many as have this error: value (1 - value) / error^2, the
-    effective size of Korn and Graubard (1998). number: of items that take this place where the value is 0 or 1 and nothing
-    varies; nan: there are none. Where another value does not vary there is no interval: nan.
+    The interval is Wilson's of a share, with as many items as have this error: value (1 - value) / error^2, the effective size of
+    Korn and Graubard (1998). Where a value other than 0 and 1 does not vary there is no interval: nan.
+
+    error: standard errors.
+    freedom: degrees of freedom of the errors.
+    number: size that takes the place of the effective one where the value is 0 or 1 and nothing varies; nan where there is none.
     """
     value, error = np.clip(value, 0, 1), np.asarray(error)
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.where(error > EXACT, value * (1 - value) / error**2, np.nan)
         size = np.where((value == 0) | (value == 1), np.where(np.isnan(error), np.nan, number), size)
-        ratio = _quantile(freedom) ** 2 / size
-    half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4)
-    low, high = (value + ratio / 2 - half) / (1 + ratio), (value + ratio / 2 + half) / (1 + ratio)
+        low, high = wilson(value, size, freedom)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def wilson(
+    share: float | np.ndarray, size: float | np.ndarray, freedom: float | np.ndarray, level: float = LEVEL
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Ends of Wilson's interval of a share (1927), with Student's t in place of the normal quantile; arguments are broadcast.
+
+    share: from 0 to 1.
+    size: number of items that the share is of.
+    freedom, level: see `t_quantile`.
+    """
+    ratio = t_quantile(freedom, level) ** 2 / size
+    half = np.sqrt(ratio * share * (1 - share) + ratio**2 / 4)
+    return (share + ratio / 2 - half) / (1 + ratio), (share + ratio / 2 + half) / (1 + ratio)
 
 
 def _unbounded(
     value: float | np.ndarray, error: np.ndarray, freedom: int | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    half = np.where(error > EXACT, _quantile(freedom) * error, np.nan)
+    half = np.where(error > EXACT, t_quantile(freedom) * error, np.nan)
     return value - half, value + half
 
 
-def _quantile(freedom: int | np.ndarray) -> np.ndarray:
-    """Quantile of Student's t at 97.5 %; nan without a degree of freedom."""
+def t_quantile(freedom: float | np.ndarray, level: float = LEVEL) -> np.ndarray:
+    """Quantile of Student's t at 1 - level / 2, of the shape of `freedom`; nan without a degree of freedom.
+
+    freedom: degrees of freedom; as good as normal, and cut, from 1e9.
+    level: share of cases in which a two-sided interval with this quantile misses the true value.
+    """
     from scipy.special import stdtrit  # late, and not scipy.stats: every table imports this module, most need no interval of runs
 
+    degrees = np.asarray(freedom, float)
     with np.errstate(invalid="ignore"):
-        return np.where(np.asarray(freedom) > 0, stdtrit(np.maximum(freedom, 1), 0.975), np.nan)
+        return np.where(degrees > 0, stdtrit(np.minimum(degrees, 1e9), 1 - level / 2), np.nan)

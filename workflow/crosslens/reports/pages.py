@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, StrictUndefined
-from markdown_it import MarkdownIt
 
+from crosslens.reports.templates import read_template
 from crosslens.storage.records import read_json
 from crosslens.storage.seals import verified
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 Terms = Mapping[str, Any]  # resources/terms.yaml
+Line = tuple[str, str, str]  # row, metric, definition
 
 
 def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, command: str | None, template: Path = TEMPLATE) -> str:
@@ -28,13 +28,9 @@ def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, comma
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
     items = [_item(item, file, *glossary) for item, file in zip(settings["items"], files, strict=True)]
     definitions = {name: meaning for item in items for name, meaning in item["definitions"].items()}
-    jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    markdown = MarkdownIt("commonmark", {"html": False})
-    jinja.filters["markdown"] = markdown.render
-    jinja.filters["inline"] = markdown.renderInline
     style = template.with_name("page.css").read_text("utf-8")
     content = {**settings, "items": items, "definitions": definitions, "command": command, "style": style}
-    return jinja.from_string(template.read_text("utf-8")).render(content)
+    return read_template(template).render(content)
 
 
 def read_terms(path: Path) -> Terms:
@@ -56,39 +52,73 @@ def _item(settings: Mapping[str, Any], file: Path, *glossary: Mapping[str, str])
 
 
 def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str, Any]:
-    """Cells (crosslens.reports.cells, as text) laid out as printed: corner, columns, groups of lines under one heading, notes.
+    """Cells (crosslens.reports.cells, as text) laid out as printed: columns, parts of the table, numbered notes.
 
     decimals: of our values; None: as they are, but two for scores, which rest on n units. Differences are those of the table;
-    those of counts and settings are shown where they are not 0. Lines are grouped by row where the lines of each row stand
-    together, otherwise by metric and definition; remarks become numbered notes.
+    those of counts and settings are shown where they are not 0. The first part has the lines that are read first, see
+    `_headline`, the second, if any, the others; a part is a corner and groups of lines under one heading. Lines are grouped by
+    row where the lines of each row stand together, otherwise by metric and definition. Remarks become notes, and so does a
+    definition under which all values are equal.
     """
     columns = list(dict.fromkeys(cell["column"] for cell in cells))
-    lines: dict[tuple[str, str, str], dict[str, Mapping[str, str]]] = defaultdict(dict)
+    notes: dict[str, int] = {}
+    constant = _constant(cells)
+    lines: dict[Line, dict[str, Mapping[str, str]]] = defaultdict(dict)
     for cell in cells:
-        lines[cell["row"], cell["metric"], cell["definition"]][cell["column"]] = cell
+        if (cell["metric"], cell["definition"]) not in constant:
+            lines[cell["row"], cell["metric"], cell["definition"]][cell["column"]] = cell
     printed = max((_decimals(cell["published"]) for cell in cells), default=0) if decimals is not None else None
     several = len({cell["seeds"] for cell in cells if cell["here"] and cell["seeds"]}) > 1
-    ways = {cell["definition"] or cell["metric"] for cell in cells}
-    notes: dict[str, int] = {}
-    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for key, (heading, name, detail) in zip(lines, _headings(list(lines)), strict=True):
-        cells_of_line: list[dict[str, Any] | None] = []
-        for column in columns:
-            if column not in lines[key]:
-                cells_of_line.append(None)
-                continue
-            cell = lines[key][column]
-            places = 2 if decimals is None and cell["n"] else decimals
-            difference = _number(cell["difference"], decimals, sign=True)
-            cells_of_line.append({
-                "here": _number(cell["here"], places),
-                "details": _details(cell, places, several) if cell["here"] else [],
-                "published": _number(cell["published"], printed),
-                "difference": "" if decimals is None and difference == "+0" else difference,
-                "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
-            })  # fmt: skip
-        groups[heading].append({"name": name, "detail": detail, "cells": cells_of_line})
-    return {"corner": "".join(ways) if len(ways) == 1 else "", "columns": columns, "groups": groups, "notes": list(notes)}
+    headline = _headline(lines)
+    parts = []
+    for keys in filter(None, (headline, [key for key in lines if key not in headline])):
+        ways = {definition or metric for _, metric, definition in keys}
+        groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for key, (heading, name, detail) in zip(keys, _headings(keys), strict=True):
+            cells_of_line: list[dict[str, Any] | None] = []
+            for column in columns:
+                if column not in lines[key]:
+                    cells_of_line.append(None)
+                    continue
+                cell = lines[key][column]
+                places = 2 if decimals is None and cell["n"] else decimals
+                difference = _number(cell["difference"], decimals, sign=True)
+                cells_of_line.append({
+                    "here": _number(cell["here"], places),
+                    "details": _details(cell, places, several) if cell["here"] else [],
+                    "published": _number(cell["published"], printed),
+                    "difference": "" if decimals is None and difference == "+0" else difference,
+                    "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
+                })  # fmt: skip
+            groups[heading].append({"name": name, "detail": detail, "cells": cells_of_line})
+        parts.append({"corner": "".join(ways) if len(ways) == 1 else "", "groups": groups, "lines": len(keys)})
+    equal = [f"{way or metric}: {_number(value, decimals)} in every row and column" for (metric, way), value in constant.items()]
+    return {"columns": columns, "parts": parts, "notes": list(notes), "constant": equal}
+
+
+def _constant(cells: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], str]:
+    """Metrics and definitions whose cells have one value, nothing printed and no remark, with that value; never all of them."""
+    values: dict[tuple[str, str], set[str]] = defaultdict(set)
+    places: dict[tuple[str, str], int] = defaultdict(int)
+    for cell in cells:
+        key = cell["metric"], cell["definition"]
+        values[key] |= {cell["here"], cell["published"] and "printed", cell["remark"] and "remarked"} - {""}
+        places[key] += bool(cell["here"])
+    constant = {key: min(values[key]) for key in values if len(values[key]) == 1 and places[key] > 2}
+    return constant if len(constant) < len(values) else {}
+
+
+def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]]) -> list[Line]:
+    """The lines of the definitions that the paper printed, and the first line of each row that has none of these.
+
+    All lines where nothing was printed.
+    """
+    printed = {key[1:] for key, cells in lines.items() if any(cell["published"] for cell in cells.values())}
+    if not printed:
+        return list(lines)
+    rows = {row for row, *way in lines if tuple(way) in printed}
+    first = {key[0]: key for key in reversed(lines)}
+    return [key for key in lines if key[1:] in printed or (key[0] not in rows and first[key[0]] == key)]
 
 
 def _details(cell: Mapping[str, str], decimals: int | None, several: bool) -> list[str]:
@@ -104,7 +134,7 @@ def _details(cell: Mapping[str, str], decimals: int | None, several: bool) -> li
     return list(filter(None, details))
 
 
-def _headings(lines: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+def _headings(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
     """Heading of its group or "", name, and further details of each line (row, metric, definition)."""
 
     def runs(keys: Sequence[object]) -> int:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
 
 from crosslens.numerics.intervals import prediction_interval
 from crosslens.reports.cells import rounded
 from crosslens.reports.paper import Paper, Place
+from crosslens.reports.templates import read_template
 
 COLUMNS = (
     "paper", "item", "row", "column", "metric", "published", "ours", "low", "high", "seeds", "difference", "definition",
@@ -149,9 +149,7 @@ def page(board: pd.DataFrame, heading: str, command: str | None, template: Path)
         key: {"counts": _counts(cells, verdicts), "items": _items(cells, verdicts)}
         for key, cells in board.groupby("paper", sort=False)
     }
-    jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    text = jinja.from_string(template.read_text("utf-8"))
-    return text.render(heading=heading, command=command, verdicts=verdicts, papers=papers, number=len(board))
+    return read_template(template).render(heading=heading, command=command, verdicts=verdicts, papers=papers, number=len(board))
 
 
 def _counts(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, int]:

@@ -1,7 +1,7 @@
-"""docs/errata.md: remarks on the papers, whose numbers are computed when the document is written.
+"""docs/errata.md: remarks on the papers, with numbers that are computed when the document is written.
 
-resources/errata/PAPER.yaml has the remarks; a function of the module of the paper here, named like a remark, computes the numbers
-that its text names in braces.
+The remarks on a paper are in resources/errata/PAPER.yaml. The numbers that a remark names in braces are computed by the function
+of the same name in the module of the paper here.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from crosslens.runs.errors import DataError
 from documents.templates import Tables
 
 ROOT = Path(__file__).parents[3]
-Numbers = dict[str, Any]  # of a remark, by their names in its text
+Numbers = dict[str, Any]  # name in the text of a remark -> number
 MARKDOWN, REMARKS = "docs/errata.md", "resources/errata"
 KINDS = {
     "paper": "printed numbers, or the method",
@@ -47,7 +47,7 @@ proof.
 
 
 class Facts:
-    """What numbers are computed from: printed cells, config.yaml, and the tables of docs/results."""
+    """Printed cells, config.yaml, and the tables of docs/results, from which the numbers of remarks are computed."""
 
     def __init__(self, root: Path) -> None:
         files = {key: root / f"resources/published/{key}.csv" for key in KEYS}
@@ -63,32 +63,42 @@ class Facts:
         return number
 
     def row(self, paper: str, item: str, row: str, metric: str | None = None) -> dict[str, float]:
-        """Printed numbers of a row by column."""
+        """Printed numbers of a row, by column."""
         return self._line(paper, item, "row", row, "column", metric)
 
     def column(self, paper: str, item: str, column: str, metric: str | None = None) -> dict[str, float]:
-        """Printed numbers of a column by row."""
+        """Printed numbers of a column, by row."""
         return self._line(paper, item, "column", column, "row", metric)
 
-    def _line(self, paper: str, item: str, along: str, name: str, key: str, metric: str | None) -> dict[str, float]:
-        cells = where(self.published[paper].table, item=item, **{along: name}, **({"metric": metric} if metric else {}))
+    def _line(self, paper: str, item: str, axis: str, name: str, key: str, metric: str | None) -> dict[str, float]:
+        """Printed numbers of a row or column.
+
+        axis: "row" or "column".
+        name: of the row or column.
+        key: column of the printed cells by whose values the numbers are returned.
+        """
+        cells = where(self.published[paper].table, item=item, **{axis: name}, **({"metric": metric} if metric else {}))
         values = pd.to_numeric(cells["value"], errors="coerce")
         return {place: float(value) for place, value in zip(cells[key], values, strict=True) if pd.notna(value)}
 
     def run(self, table: str, column: str, **where: str) -> float:
-        """A number of ours from a table of docs/results, named SCALE/NAME or SCALE/PAPER/NAME."""
+        """A number of ours from a table of docs/results.
+
+        table: SCALE/NAME or SCALE/PAPER/NAME.
+        where: columns and the values that they must have.
+        """
         return float(self.tables.value(table, column, **where))
 
 
 def remarks(root: Path, key: str) -> dict[str, Mapping[str, str]]:
-    """The remarks on a paper by name, in their order; none without a file of them."""
+    """Remarks on a paper, by name and in their order; none without a file of them."""
     file = root / REMARKS / f"{key}.yaml"
-    found: dict[str, Mapping[str, str]] = yaml.safe_load(file.read_text("utf-8")) if file.is_file() else {}
-    return found
+    entries: dict[str, Mapping[str, str]] = yaml.safe_load(file.read_text("utf-8")) if file.is_file() else {}
+    return entries
 
 
 def numbers(key: str) -> dict[str, Callable[[Facts], Numbers]]:
-    """The functions that compute the numbers of a paper's remarks, by the remark's name; none without a module of them."""
+    """Functions that compute the numbers of the remarks on a paper, by the name of the remark; none without a module of them."""
     if find_spec(f"documents.errata.{key}") is None:
         return {}
     module = import_module(f"documents.errata.{key}")
@@ -103,34 +113,32 @@ def numbers(key: str) -> dict[str, Callable[[Facts], Numbers]]:
 def documents(root: Path = ROOT) -> dict[str, str]:
     """Text of docs/errata.md by its path in the repository."""
     facts = Facts(root)
-    remarks_by_paper = {key: found for key in KEYS if (found := remarks(root, key))}
-    texts = {key: _paper(key, found, facts) for key, found in remarks_by_paper.items()}
+    remarks_by_paper = {key: entries for key in KEYS if (entries := remarks(root, key))}
+    texts = {key: _paper(key, entries, facts) for key, entries in remarks_by_paper.items()}
     counts = {
-        key: [sum(remark["kind"] == kind for remark in found.values()) for kind in KINDS]
-        for key, found in remarks_by_paper.items()
+        key: [sum(remark["kind"] == kind for remark in entries.values()) for kind in KINDS]
+        for key, entries in remarks_by_paper.items()
     }
     lines = [f"| paper | {' | '.join(KINDS.values())} | all |", "|---|" + "---|" * (len(KINDS) + 1)]
-    lines += [f"| [{key}](#{key}) | {' | '.join(map(str, found))} | {sum(found)} |" for key, found in counts.items()]
-    lines.append(
-        f"| all | {' | '.join(str(sum(found)) for found in zip(*counts.values(), strict=True))} | "
-        f"{sum(map(sum, counts.values()))} |"
-    )
+    lines += [f"| [{key}](#{key}) | {' | '.join(map(str, by_kind))} | {sum(by_kind)} |" for key, by_kind in counts.items()]
+    totals = [sum(by_paper) for by_paper in zip(*counts.values(), strict=True)]
+    lines.append(f"| all | {' | '.join(map(str, totals))} | {sum(totals)} |")
     return {MARKDOWN: HEAD.format(remarks=f"{REMARKS}/*.yaml") + "\n".join(lines) + "\n" + "".join(texts.values())}
 
 
-def _paper(key: str, found: Mapping[str, Mapping[str, str]], facts: Facts) -> str:
+def _paper(key: str, entries: Mapping[str, Mapping[str, str]], facts: Facts) -> str:
     functions = numbers(key)
-    return f"\n## {key}\n" + "".join(_remark(key, name, remark, functions.get(name), facts) for name, remark in found.items())
+    return f"\n## {key}\n" + "".join(_remark(key, name, remark, functions.get(name), facts) for name, remark in entries.items())
 
 
 def _remark(key: str, name: str, remark: Mapping[str, str], compute: Callable[[Facts], Numbers] | None, facts: Facts) -> str:
     values = compute(facts) if compute else {}
     try:
-        shown = {field: remark[field].format(**values).strip() for field in FIELDS if field in remark}
+        texts = {field: remark[field].format(**values).strip() for field in FIELDS if field in remark}
         title = remark["title"].format(**values)
     except (KeyError, ValueError) as error:
         raise DataError(
             f"{REMARKS}/{key}.yaml: {name}: {error} is not among its numbers: {', '.join(values) or 'none'}"
         ) from None
-    text = "".join(f"- {FIELDS[field]}: {' '.join(value.split())}\n" for field, value in shown.items())
+    text = "".join(f"- {FIELDS[field]}: {' '.join(value.split())}\n" for field, value in texts.items())
     return f"\n### {title}\n\n{KINDS[remark['kind']].capitalize()}.\n\n{text}"

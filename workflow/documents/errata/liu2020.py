@@ -13,20 +13,24 @@ FIXED, BEST = "BLEU-1 (layer=11, alpha=3)", "best BLEU-1"
 
 
 def _languages(row: Mapping[str, float]) -> dict[str, float]:
-    """Without English and the average."""
+    """Scores by target language, without English and the average."""
     return {language: value for language, value in row.items() if len(language) == 2 and language != "en"}
 
 
 def shortfall(facts: Facts) -> Numbers:
-    """Table 4 less table 3 of wu2019, the same model and test set."""
-    theirs = facts.row("wu2019", "table3", MBERT)
-    here = facts.row(PAPER, "table4", ALL)
-    found = {language: here[language] - theirs[language] for language in here if language in theirs}
-    return found | {"n": len(found), "worst": min(found.values()), "mean": float(np.mean(list(_languages(found).values())))}
+    """Accuracy in table 4 less that in table 3 of wu2019, which is of the same model and test set, by language."""
+    expected = facts.row("wu2019", "table3", MBERT)
+    printed = facts.row(PAPER, "table4", ALL)
+    differences = {language: printed[language] - expected[language] for language in printed if language in expected}
+    return differences | {
+        "n": len(differences),
+        "worst": min(differences.values()),
+        "mean": float(np.mean(list(_languages(differences).values()))),
+    }
 
 
 def unknown_counted(facts: Facts) -> Numbers:
-    """How many cells of table 3 are one more than the subwords that our run counted, and how many are the count with [UNK]."""
+    """Number of cells of table 3 that exceed our count of subwords by one, and number that equal our count with [UNK]."""
     table = facts.published[PAPER].table
     cells = table[table["item"] == "table3"]
     ways = {"more": ("without [UNK]", 1), "equal": ("with [UNK]", 0)}
@@ -41,7 +45,7 @@ def unknown_counted(facts: Facts) -> Numbers:
 
 
 def chosen_on_test(facts: Facts) -> Numbers:
-    """Directions whose best weight is the largest that was tried, and means of best and fixed settings."""
+    """Number of directions whose best weight is the largest that was tried, and mean BLEU-1 of best and fixed settings."""
     weights = facts.row(PAPER, "table2", "best alpha")
     fixed, best = (list(facts.row(PAPER, "table2", row).values()) for row in (FIXED, BEST))
     return {
@@ -54,7 +58,7 @@ def chosen_on_test(facts: Facts) -> Numbers:
 
 
 def best_setting(facts: Facts) -> Numbers:
-    """In how many directions the setting that the text calls best is best."""
+    """Number of directions in which the setting that the text calls best is best, and cells of two exceptions."""
     fixed, best = facts.row(PAPER, "table2", FIXED), facts.row(PAPER, "table2", BEST)
     layers = facts.row(PAPER, "table2", "best layer")
     return {
@@ -67,13 +71,13 @@ def best_setting(facts: Facts) -> Numbers:
 
 
 def slightly_better(facts: Facts) -> Numbers:
-    """Fine-tuning the last six layers against all."""
-    both, last = facts.row(PAPER, "table4", ALL), facts.row(PAPER, "table4", LAST)
-    gains = {language: last[language] - both[language] for language in _languages(both)}
+    """Gains from fine-tuning the last six layers instead of all, and the mean of the same gain in wu2019."""
+    whole, last = facts.row(PAPER, "table4", ALL), facts.row(PAPER, "table4", LAST)
+    gains = {language: last[language] - whole[language] for language in _languages(whole)}
     frozen, full = facts.row("wu2019", "figure1b", "Lay 6"), facts.row("wu2019", "table3", MBERT)
     return {
-        "average": last["avg w/o en"] - both["avg w/o en"],
-        "english": last["en"] - both["en"],
+        "average": last["avg w/o en"] - whole["avg w/o en"],
+        "english": last["en"] - whole["en"],
         "up": sum(gain > 0 for gain in gains.values()),
         "languages": len(gains),
         "least": min(gains.values()),
@@ -83,7 +87,7 @@ def slightly_better(facts: Facts) -> Numbers:
 
 
 def gain_of_the_shift(facts: Facts) -> Numbers:
-    """The shift's gain on XNLI by language."""
+    """Gain from the shift on XNLI over target languages: mean, median, t, and languages that stand out."""
     last, shifted = _languages(facts.row(PAPER, "table4", LAST)), _languages(facts.row(PAPER, "table4", SHIFTED))
     gains = {language: shifted[language] - last[language] for language in last}
     values = np.array(list(gains.values()))
@@ -101,28 +105,28 @@ def gain_of_the_shift(facts: Facts) -> Numbers:
 
 
 def overlap_and_gain(facts: Facts) -> Numbers:
-    """Share of each language's subwords that English has too, and the shift's gain."""
-    own, shared = facts.row(PAPER, "table3", "V_lang"), facts.row(PAPER, "table3", "V_en and V_lang")
+    """Percentage of a language's subwords that English has too, and gain from the shift, in four languages."""
+    vocabulary, shared = facts.row(PAPER, "table3", "V_lang"), facts.row(PAPER, "table3", "V_en and V_lang")
     last, shifted = facts.row(PAPER, "table4", LAST), facts.row(PAPER, "table4", SHIFTED)
-    found: Numbers = {}
+    numbers: Numbers = {}
     for code in ("el", "fr", "de", "zh"):
-        found |= {f"{code}_share": 100 * shared[code] / own[code], f"{code}_gain": shifted[code] - last[code]}
+        numbers |= {f"{code}_share": 100 * shared[code] / vocabulary[code], f"{code}_gain": shifted[code] - last[code]}
     counts = {code: count for code, count in shared.items() if code != "en"}
-    return found | {"most": max(counts.values()), "french_first": counts["fr"] == max(counts.values())}
+    return numbers | {"most": max(counts.values()), "french_first": counts["fr"] == max(counts.values())}
 
 
 def missing_languages(facts: Facts) -> Numbers:
-    """Languages of table 4, of the 15 of XNLI."""
+    """Numbers of languages in table 4, of languages in XNLI, and of those that are missing."""
     columns = set(_languages(facts.row(PAPER, "table4", ALL))) | {"en"}
-    theirs = set(_languages(facts.row("wu2019", "table3", MBERT))) | {"en"}
-    return {"languages": len(columns), "all": len(theirs), "missing": len(theirs - columns)}
+    xnli = set(_languages(facts.row("wu2019", "table3", MBERT))) | {"en"}
+    return {"languages": len(columns), "all": len(xnli), "missing": len(xnli - columns)}
 
 
 def rows_of_table_4(facts: Facts) -> Numbers:
-    """Means of the rows of table 4, beside the printed averages."""
-    found: Numbers = {}
+    """Means of the rows of table 4, the printed averages, and the number of cells with a doubtful row label."""
+    numbers: Numbers = {}
     for name, row in (("all", ALL), ("last", LAST), ("shifted", SHIFTED)):
         values = facts.row(PAPER, "table4", row)
-        found |= {name: float(np.mean(list(_languages(values).values()))), f"{name}_printed": values["avg w/o en"]}
+        numbers |= {name: float(np.mean(list(_languages(values).values()))), f"{name}_printed": values["avg w/o en"]}
     notes = facts.published[PAPER].table["note"].fillna("")
-    return found | {"noted": int(notes.str.startswith("doubtful row label").sum())}
+    return numbers | {"noted": int(notes.str.startswith("doubtful row label").sum())}

@@ -18,33 +18,30 @@ TASKS = ("UDPOS", "XNLI")
 
 
 def _languages(facts: Facts) -> list[str]:
-    """The paper's languages, those of its paragraphs."""
+    """Codes of the paper's languages, which are those of its paragraphs."""
     languages: list[str] = facts.config["corpora"]["wikipedia"]["languages"]
     return languages
 
 
 def _score(facts: Facts, row: str, task: str, run: str) -> float:
-    """Of tables 1 and 2; V-measures, rows of table 3, are printed in captions for the first two runs."""
-    if row in (LABELS, "Language (Target)", "Language (Wiki)"):
-        if run in RUNS[2:]:
-            return facts.value(PAPER, "table3", row, f"{task} {run}", "V-measure")
-        panel = {LABELS: f"{task} labels", "Language (Target)": f"{task} languages", "Language (Wiki)": "Wikipedia languages"}[
-            row
-        ]
-        caption = f"{panel} {'initial' if run == 'Init.' else 'fine-tuned'}"
-        table = facts.published[PAPER].table
-        items = table[(table["row"] == caption) & table["item"].str.startswith("figure3" if task == "UDPOS" else "figure4")][
-            "item"
-        ]
-        return facts.value(PAPER, items.iloc[0], caption, "caption", "V-measure")
-    return facts.value(PAPER, "table1" if run in RUNS[:2] else "table2", row, f"{task} {run}")
+    """A printed score of tables 1 to 3. The V-measures of table 3 are printed in captions of figures for the first two runs."""
+    panels = {LABELS: f"{task} labels", "Language (Target)": f"{task} languages", "Language (Wiki)": "Wikipedia languages"}
+    if row not in panels:
+        return facts.value(PAPER, "table1" if run in RUNS[:2] else "table2", row, f"{task} {run}")
+    if run in RUNS[2:]:
+        return facts.value(PAPER, "table3", row, f"{task} {run}", "V-measure")
+    caption = f"{panels[row]} {'initial' if run == 'Init.' else 'fine-tuned'}"
+    cells = facts.published[PAPER].table
+    figure = "figure3" if task == "UDPOS" else "figure4"
+    items = cells[(cells["row"] == caption) & cells["item"].str.startswith(figure)]["item"]
+    return facts.value(PAPER, items.iloc[0], caption, "caption", "V-measure")
 
 
 def chunks(facts: Facts) -> Numbers:
-    """Macro F1 of chunks by accuracy of words, with independent errors, in texts of 30 words and of 15; and in a run of ours."""
+    """Macro F1 of chunks by accuracy of words: of independent errors in texts of 30 and of 15 words, and in a run of ours."""
     labels = _languages(facts)
     k = len(labels)
-    found: Numbers = {"languages": k}
+    numbers: Numbers = {"languages": k}
     for words, texts in ((30, 400), (15, 400)):
         gold = np.repeat(np.arange(k), words * texts)
         sentences = np.repeat(np.arange(k * texts), words)
@@ -53,17 +50,17 @@ def chunks(facts: Facts) -> Numbers:
             wrong = generator.random(len(gold)) >= right / 100
             predicted = np.where(wrong, (gold + generator.integers(1, k, len(gold))) % k, gold)
             counts = overall(chunk_counts(gold, predicted, sentences, k * texts, labels))
-            found[f"of_{words}_{right}"] = 100 * float(macro_f1(counts, "true"))
+            numbers[f"of_{words}_{right}"] = 100 * float(macro_f1(counts, "true"))
     for name, run in (("before", "UDPOS Init."), ("after", "UDPOS Fine-T.")):
-        found |= {
+        numbers |= {
             f"here_{name}": facts.run("laptop/table1", run, row=TARGET, definition=CHUNKS),
             f"here_{name}_words": facts.run("laptop/table1", run, row=TARGET, definition="accuracy"),
         }
-    return found
+    return numbers
 
 
 def first_letters(facts: Facts) -> Numbers:
-    """Types that are left of language codes and of tags, and what the collapse does in a run of ours."""
+    """Numbers of codes and of tags, numbers of types that remain of them, and a score with and without this in a run of ours."""
     codes = _languages(facts)
     place = {"metric": "metric", "row": "UDPOS: language, target"}
     return {
@@ -79,7 +76,7 @@ def first_letters(facts: Facts) -> Numbers:
 
 
 def rates_of_heads(facts: Facts) -> Numbers:
-    """Rates of the heads before and after fine-tuning, and accuracy after it by rate in a run of ours."""
+    """Learning rates of the heads before and after fine-tuning, and accuracies after it by rate in a run of ours."""
     rates = {name: facts.value(PAPER, "table5", f"UDPOS {name}", "Classifier learning rate") for name in ("frozen", "fine-tuned")}
     place = {"metric": "head's rate", "row": "UDPOS: language, target"}
     here = {
@@ -95,7 +92,7 @@ def rates_of_heads(facts: Facts) -> Numbers:
 
 
 def equation_1(facts: Facts) -> Numbers:
-    """Equation 1 at the uniform output, the entropy there, and its share of the loss beside a label loss of 1 nat."""
+    """Least value of equation 1, at the uniform output; the entropy there; and its share of the loss beside a label loss of 1."""
     k = len(_languages(facts))
     weight = facts.value(PAPER, "table5", "UDPOS ent. max.", "Entropy max. weighting")
     least = k * np.log(k)
@@ -109,7 +106,7 @@ def equation_1(facts: Facts) -> Numbers:
 
 
 def stray_classes(facts: Facts) -> Numbers:
-    """The ceiling that stray classes leave, and how many of them a printed score allows."""
+    """Highest score that stray classes leave, largest number of them that a printed score allows, and a run of ours."""
     k, true = len(_languages(facts)), len(facts.config["corpora"]["xnli"]["languages"])
     before, after = (_score(facts, TARGET, "XNLI", run) for run in RUNS[:2])
     place = {"metric": "absent classes", "row": "XNLI: language, target"}
@@ -126,38 +123,38 @@ def stray_classes(facts: Facts) -> Numbers:
 
 
 def _history(facts: Facts, row: str, metric: str) -> list[float]:
-    """Printed numbers of epochs 1 to the last."""
+    """Printed numbers by epoch, from epoch 1 to the last."""
     values = facts.row(PAPER, "epochs", row, metric)
     return [value for epoch, value in values.items() if epoch != "epoch 0"]
 
 
 def adversaries_that_learn(facts: Facts) -> Numbers:
     """Entropies and best macro F1 of the heads of gradient reversal; macro F1 by epoch of one after entropy maximisation."""
-    found = {"most": float(np.log(len(_languages(facts))))}
+    numbers = {"most": float(np.log(len(_languages(facts))))}
     for task in TASKS:
         for head in ("adversary", "language"):
             entropies = _history(facts, f"{task} Grad., {head}", "entropy")
-            found |= {f"{task}_{head}_least": min(entropies), f"{task}_{head}_most": max(entropies)}
-        found[f"{task}_f1"] = max(_history(facts, f"{task} Grad., adversary", "macro F1"))
+            numbers |= {f"{task}_{head}_least": min(entropies), f"{task}_{head}_most": max(entropies)}
+        numbers[f"{task}_f1"] = max(_history(facts, f"{task} Grad., adversary", "macro F1"))
     rising = _history(facts, "XNLI Ent., language", "macro F1")
-    return found | {f"epoch_{number}": value for number, value in enumerate(rising, 1)}
+    return numbers | {f"epoch_{number}": value for number, value in enumerate(rising, 1)}
 
 
 def rate_of_adversaries(facts: Facts) -> Numbers:
-    """Task scores with an adversary less those of fine-tuning, and how much lower the encoder's rate is."""
-    found: Numbers = {}
+    """Task scores with an adversary less those of fine-tuning, and the ratio of the encoder's learning rates without and with."""
+    numbers: Numbers = {}
     for task in TASKS:
-        for run in RUNS[2:]:
-            found[f"{task}_{run[:-1]}"] = _score(facts, "Target task", task, run) - _score(facts, "Target task", task, "Fine-T.")
-        tuned, against = (
+        finetuned = _score(facts, "Target task", task, "Fine-T.")
+        numbers |= {f"{task}_{run[:-1]}": _score(facts, "Target task", task, run) - finetuned for run in RUNS[2:]}
+        without, adversarial = (
             facts.value(PAPER, "table5", f"{task} {run}", "mBERT learning rate") for run in ("fine-tuned", "grad. rev.")
         )
-        found[f"{task}_ratio"] = tuned / against
-    return found
+        numbers[f"{task}_ratio"] = without / adversarial
+    return numbers
 
 
 def languages_of_xnli(facts: Facts) -> Numbers:
-    """Sizes that 14 and 15 languages would have: of the sample, with 3 labels and 50 points each, and of the test set."""
+    """Printed sizes of the sample and of the test set, and the sizes that 13, 14 and 15 languages give."""
     points = facts.value(PAPER, "text", "XNLI", "t-SNE/V-measure sample", "maximum points per unit")
     return {
         "sample": facts.value(PAPER, "text", "XNLI", "t-SNE/V-measure sample", "total points"),
@@ -170,7 +167,7 @@ def languages_of_xnli(facts: Facts) -> Numbers:
 
 
 def chance_of_inference(facts: Facts) -> Numbers:
-    """The frozen head's score, and that of a uniform guess among three balanced classes."""
+    """Score of the frozen head, score of a uniform guess among three balanced classes, and validation in the last two epochs."""
     history = _history(facts, "XNLI Init., task", "macro F1")
     return {
         "printed": _score(facts, "Target task", "XNLI", "Init."),
@@ -181,50 +178,51 @@ def chance_of_inference(facts: Facts) -> Numbers:
 
 
 def clusters_by_label(facts: Facts) -> Numbers:
-    """V-measures by label, and the largest change of those by language in tagging."""
-    found = {f"{task}_{run.rstrip('.')}".replace("-", ""): _score(facts, LABELS, task, run) for task in TASKS for run in RUNS[1:]}
+    """V-measures by label, and the largest change by an adversary of those by language in tagging."""
+    runs = {run: run.rstrip(".").replace("-", "") for run in RUNS[1:]}
+    numbers = {f"{task}_{name}": _score(facts, LABELS, task, run) for task in TASKS for run, name in runs.items()}
     changes = [
         abs(_score(facts, row, "UDPOS", run) - _score(facts, row, "UDPOS", "Fine-T."))
         for row in ("Language (Target)", "Language (Wiki)")
         for run in RUNS[2:]
     ]
-    return found | {"change": max(changes)}
+    return numbers | {"change": max(changes)}
 
 
 def clusters_and_identification(facts: Facts) -> Numbers:
-    """Spearman's rho over the four models of identification with V-measure by language."""
+    """Spearman's correlation over the four models between language identification and V-measure by language."""
     from scipy.stats import spearmanr
 
-    found: Numbers = {}
+    numbers: Numbers = {}
     for task in TASKS:
         for name, row, clusters in (("target", TARGET, "Language (Target)"), ("wiki", WIKI, "Language (Wiki)")):
-            scores, vs = ([_score(facts, which, task, run) for run in RUNS] for which in (row, clusters))
-            found[f"{task}_{name}"] = float(spearmanr(scores, vs).statistic)
-    return found
+            identification, v_measure = ([_score(facts, measure, task, run) for run in RUNS] for measure in (row, clusters))
+            numbers[f"{task}_{name}"] = float(spearmanr(identification, v_measure).statistic)
+    return numbers
 
 
 def two_metrics(facts: Facts) -> Numbers:
-    """Footnote 6, and both metrics of the same predictions in a run of ours."""
-    own, xtreme = (
+    """Both scores of footnote 6, and both metrics of the same predictions in a run of ours."""
+    printed, xtreme = (
         facts.value(PAPER, "text", "UDPOS", column) for column in ("fine-tuned (this paper)", "XTREME (Hu et al. 2020)")
     )
     here = {
         name: facts.run("laptop/table1", "UDPOS Fine-T.", row="Target task", definition=definition)
         for name, definition in (("here_chunks", MICRO_F1), ("here_words", "accuracy"))
     }
-    return {"printed": own, "xtreme": xtreme} | here
+    return {"printed": printed, "xtreme": xtreme} | here
 
 
 def sets_of_hyperparameters(facts: Facts) -> Numbers:
-    """Development scores of the sets of hyperparameters of the search, released by the authors."""
+    """Lowest and highest development score over the sets of hyperparameters of the authors' search, by task."""
     scores = {task: list(facts.row(PAPER, "table5_search", f"{task} fine-tuned").values()) for task in TASKS}
     return {"sets": len(scores["UDPOS"])} | {
-        f"{task}_{name}": of(values) for task, values in scores.items() for name, of in (("least", min), ("most", max))
+        f"{task}_{name}": end(values) for task, values in scores.items() for name, end in (("least", min), ("most", max))
     }
 
 
 def _chance_v(points: int, classes: int, clusters: int, draws: int = 20) -> float:
-    """V-measure in percent of random clusters, with classes of equal size."""
+    """V-measure in percent of random clusters, for classes of equal size; mean over draws."""
     from sklearn.metrics import v_measure_score
 
     generator, truth = np.random.default_rng(0), np.arange(points) % classes
@@ -232,14 +230,12 @@ def _chance_v(points: int, classes: int, clusters: int, draws: int = 20) -> floa
 
 
 def clusters_by_chance(facts: Facts) -> Numbers:
-    """V-measures of random clusters for the printed numbers of points and clusters, and printed ones less these."""
-    k, sizes = (
-        len(_languages(facts)),
-        {
-            corpus: int(facts.value(PAPER, "text", corpus, "t-SNE/V-measure sample", "total points"))
-            for corpus in ("UDPOS", "XNLI", "Wikipedia")
-        },
-    )
+    """V-measures of random clusters with the printed numbers of points and clusters, and printed V-measures less these."""
+    k = len(_languages(facts))
+    sizes = {
+        corpus: int(facts.value(PAPER, "text", corpus, "t-SNE/V-measure sample", "total points"))
+        for corpus in ("UDPOS", "XNLI", "Wikipedia")
+    }
     true = len(facts.config["corpora"]["xnli"]["languages"])
     chance = {
         "tagging": _chance_v(sizes["UDPOS"], k, k),
@@ -263,7 +259,7 @@ def clusters_by_chance(facts: Facts) -> Numbers:
 
 
 def best_epoch(facts: Facts) -> Numbers:
-    """Validation of the task by epoch of entropy maximisation, tagging."""
+    """Best epoch of entropy maximisation in tagging by the task's validation score, with the scores of all epochs."""
     scores: Sequence[float] = _history(facts, "UDPOS Ent., task", "macro F1")
     return {
         "best": int(np.argmax(scores)) + 1,
@@ -275,7 +271,7 @@ def best_epoch(facts: Facts) -> Numbers:
 
 
 def other_domain(facts: Facts) -> Numbers:
-    """Probes for treebanks that are trained on paragraphs and on the treebanks, in a run of ours."""
+    """Accuracies on treebanks of probes that are trained on paragraphs and on treebanks, in a run of ours."""
     return {
         name: facts.run("laptop/table1", "UDPOS Init.", row=TARGET, definition=definition)
         for name, definition in (("here_across", ACROSS), ("here_within", WITHIN))

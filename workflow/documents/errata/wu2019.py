@@ -10,7 +10,7 @@ from documents.errata import Facts, Numbers
 PAPER = "wu2019"
 ZERO, OWN = "Zero-shot cross-lingual transfer | mBERT", "In language supervised learning | mBERT"
 RELEASED = "mBERT(Z), released root"
-LINES = ("Lay 0", "Lay 3", "Lay 6", "Lay 9")  # of figure 1: how many blocks are frozen
+LINES = ("Lay 0", "Lay 3", "Lay 6", "Lay 9")  # lines of figure 1, named by the number of frozen blocks
 PANELS = {"documents": "figure1a", "inference": "figure1b", "entities": "figure1c", "tagging": "figure1d", "parsing": "figure1e"}
 TABLES = {"documents": "table2", "inference": "table3", "entities": "table4", "tagging": "table5"}
 
@@ -31,18 +31,19 @@ def _full(facts: Facts, task: str) -> dict[str, float]:
 
 
 def _gains(facts: Facts, task: str) -> dict[str, dict[str, float]]:
-    """Gain over full fine-tuning by frozen blocks and target language."""
+    """Gains over full fine-tuning, by line of figure 1 and target language."""
     full = _full(facts, task)
     rows = {line: _languages(facts.row(PAPER, PANELS[task], line)) for line in LINES}
     return {line: {code: row[code] - full[code] for code in full} for line, row in rows.items()}
 
 
 def _best(gains: Mapping[str, Mapping[str, float]]) -> str:
+    """The line with the largest mean gain."""
     return max(gains, key=lambda line: float(np.mean(list(gains[line].values()))))
 
 
 def root_words(facts: Facts) -> Numbers:
-    """UAS less LAS in English, and what the released root costs in a run of ours."""
+    """UAS less LAS in English, and losses from the released treatment of root words in a run of ours."""
     uas, las = (
         {head: facts.value(PAPER, "table6", "en", head, metric) for head in ("mBERT(Z)", "Baseline(Z)")}
         for metric in ("UAS", "LAS")
@@ -54,7 +55,7 @@ def root_words(facts: Facts) -> Numbers:
             try:
                 usual, released = (facts.run("laptop/wu2019/table6", head, **place) for head in ("mBERT(Z)", RELEASED))
             except DataError:
-                continue  # no language of the run
+                continue  # the run has no such language
             differences.append(usual - released)
     place = {"row": "en", "metric": "LAS", "definition": "LAS without punctuation"}
     english = [facts.run("laptop/wu2019/table6", head, **place) for head in ("mBERT(Z)", RELEASED)]
@@ -69,27 +70,27 @@ def root_words(facts: Facts) -> Numbers:
 
 
 def averages_with_english(facts: Facts) -> Numbers:
-    """Advantages over the cited baselines, with English in the mean and without it."""
-    found: Numbers = {}
+    """Mean advantages over the cited baselines, with English and without it."""
+    numbers: Numbers = {}
     baselines = {"documents": "Schwenk and Li (2018)", "inference": "Conneau et al. (2018) (X-LSTM) ♠ ♦"}
     for task, baseline in baselines.items():
         rows = ZERO, f"Zero-shot cross-lingual transfer | {baseline}"
-        ours, theirs = (facts.row(PAPER, TABLES[task], row) for row in rows)
-        targets = list(_languages(ours))
-        difference = {code: ours[code] - theirs[code] for code in ["en", *targets]}
-        found |= {f"{task}_with": _mean(difference, ["en", *targets]), f"{task}_without": _mean(difference, targets)}
-        found |= {f"{task}_up": sum(difference[code] > 0 for code in targets), f"{task}_targets": len(targets)}
-    ours, theirs = (facts.column(PAPER, "table6", head, "LAS") for head in ("mBERT(Z)", "Baseline(Z)"))
-    difference = {row: ours[row] - theirs[row] for row in ours if row != "AVER"}
+        mbert, cited = (facts.row(PAPER, TABLES[task], row) for row in rows)
+        targets = list(_languages(mbert))
+        difference = {code: mbert[code] - cited[code] for code in ["en", *targets]}
+        numbers |= {f"{task}_with": _mean(difference, ["en", *targets]), f"{task}_without": _mean(difference, targets)}
+        numbers |= {f"{task}_up": sum(difference[code] > 0 for code in targets), f"{task}_targets": len(targets)}
+    mbert, cited = (facts.column(PAPER, "table6", head, "LAS") for head in ("mBERT(Z)", "Baseline(Z)"))
+    difference = {row: mbert[row] - cited[row] for row in mbert if row != "AVER"}
     targets = [row for row in difference if row != "en"]
-    return found | {"las_with": _mean(difference, list(difference)), "las_without": _mean(difference, targets)}
+    return numbers | {"las_with": _mean(difference, list(difference)), "las_without": _mean(difference, targets)}
 
 
 def cut_averages(facts: Facts) -> Numbers:
-    """Means of the printed cells beside two printed averages."""
+    """Means of printed cells, and the averages that are printed for two of them."""
     supervised = facts.row(PAPER, "table2", "In language supervised learning | Schwenk and Li (2018)")
     entities = facts.row(PAPER, "figure1c", "Lay 3")
-    none = facts.row(PAPER, "figure1c", "Lay 0")
+    unfrozen = facts.row(PAPER, "figure1c", "Lay 0")
 
     def mean(row: Mapping[str, float]) -> float:
         return float(np.mean([value for code, value in row.items() if len(code) == 2]))
@@ -99,64 +100,65 @@ def cut_averages(facts: Facts) -> Numbers:
         "documents_printed": supervised["Average"],
         "entities": mean(entities),
         "entities_printed": entities["AVER"],
-        "entities_0": mean(none),
+        "entities_0": mean(unfrozen),
     }
 
 
 def freezing(facts: Facts) -> Numbers:
-    """Gains over full fine-tuning of the best number of frozen blocks, by task, over target languages."""
-    found: Numbers = {}
+    """Mean gain over full fine-tuning of the best number of frozen blocks by task, and number of languages that gain."""
+    numbers: Numbers = {}
     positive = cells = 0
     for task in PANELS:
         gains = _gains(facts, task)
         means = {line: float(np.mean(list(values.values()))) for line, values in gains.items()}
         best = gains[_best(gains)]
-        found |= {task: max(means.values()), f"{task}_up": sum(gain > 1e-9 for gain in best.values()), f"{task}_all": len(best)}
-        positive, cells = positive + sum(mean > 1e-9 for mean in means.values()), cells + len(means)
+        numbers |= {task: max(means.values()), f"{task}_up": sum(gain > 1e-9 for gain in best.values()), f"{task}_all": len(best)}
+        positive += sum(mean > 1e-9 for mean in means.values())
+        cells += len(means)
     entities = {
         line: float(np.mean(list(_languages(facts.row(PAPER, "figure1c", line)).values()))) for line in ("Lay 0", "Lay 3")
     }
-    return found | {"positive": positive, "cells": cells, "entities_0": entities["Lay 0"], "entities_3": entities["Lay 3"]}
+    return numbers | {"positive": positive, "cells": cells, "entities_0": entities["Lay 0"], "entities_3": entities["Lay 3"]}
 
 
 def weak_languages(facts: Facts) -> Numbers:
-    """Pearson's r over target languages of the full model's score with the gain at the best number of frozen blocks.
+    """Pearson's correlation over target languages of the full model's score with the gain at the best number of frozen blocks.
 
-    Of entities also at 3, which is best where English is in the mean.
+    For entities it is also given at 3 frozen blocks, which are best where English is in the mean.
     """
-    found: Numbers = {}
+    numbers: Numbers = {}
     for task in PANELS:
         gains, full = _gains(facts, task), _full(facts, task)
         lines = {task: _best(gains)} | ({"entities_3": "Lay 3"} if task == "entities" else {})
         for name, line in lines.items():
-            found[name] = float(np.corrcoef([full[code] for code in full], [gains[line][code] for code in full])[0, 1])
-    return found
+            numbers[name] = float(np.corrcoef([full[code] for code in full], [gains[line][code] for code in full])[0, 1])
+    return numbers
 
 
 def noise_of_documents(facts: Facts) -> Numbers:
-    """Neighbouring settings in three languages."""
-    found: Numbers = {}
+    """Scores in three languages with 0 and with 3 frozen blocks and with full fine-tuning, and their largest difference."""
+    numbers: Numbers = {}
     for code in ("ja", "ru", "zh"):
-        found |= {f"{code}_{line[-1]}": facts.value(PAPER, "figure1a", line, code) for line in ("Lay 0", "Lay 3")}
-        found[f"{code}_full"] = facts.value(PAPER, "table2", ZERO, code)
-    return found | {"widest": max(abs(found[f"{code}_0"] - found[f"{code}_3"]) for code in ("ja", "ru", "zh"))}
+        numbers |= {f"{code}_{line[-1]}": facts.value(PAPER, "figure1a", line, code) for line in ("Lay 0", "Lay 3")}
+        numbers[f"{code}_full"] = facts.value(PAPER, "table2", ZERO, code)
+    return numbers | {"widest": max(abs(numbers[f"{code}_0"] - numbers[f"{code}_3"]) for code in ("ja", "ru", "zh"))}
 
 
 def latin_script(facts: Facts) -> Numbers:
     """Token overlap of treebanks with English in a run of ours, by language."""
-    found: Numbers = {}
+    numbers: Numbers = {}
     for code in ("bg", "el", "fa", "hi", "mr", "ru", "ur", "cs"):
-        found[f"here_{code}"] = facts.run(
+        numbers[f"here_{code}"] = facts.run(
             "laptop/wu2019/overlap", "POS tagging", row=code, metric="token overlap", definition="all subwords"
         )
-    return found
+    return numbers
 
 
 def few_points(facts: Facts) -> Numbers:
-    """Correlations that are significant with few languages, and what English as a point does to one."""
+    """Least significant correlations for small numbers of languages, and a correlation with English as a point and without it."""
     from scipy.stats import t
 
-    def least(n: int) -> float:
+    def least_significant(n: int) -> float:
         quantile = t.ppf(0.975, n - 2)
         return float(quantile / np.sqrt(n - 2 + quantile**2))
 
@@ -174,32 +176,32 @@ def few_points(facts: Facts) -> Numbers:
     return {
         "documents": documents,
         "entities": entities,
-        "documents_r": least(documents),
-        "entities_r": least(entities),
+        "documents_r": least_significant(documents),
+        "entities_r": least_significant(entities),
         "here_with": here["with"],
         "here_without": here["without"],
     }
 
 
 def chinese_entities(facts: Facts) -> Numbers:
-    """Entities in Chinese, trained on Chinese and on English."""
+    """Scores of entities in Chinese, trained on Chinese and on English, and their difference."""
     supervised, transfer = (facts.value(PAPER, "table4", row, "zh") for row in (OWN, ZERO))
     return {"supervised": supervised, "transfer": transfer, "gap": supervised - transfer}
 
 
 def vietnamese(facts: Facts) -> Numbers:
-    """What training on translations gains over transfer."""
+    """Gains from training on translations instead of transfer on XNLI: in Vietnamese, and the range in other languages."""
     translated = facts.row(
         PAPER, "table3", "Pseudo supervision with machine translated training data from English to target language | mBERT"
     )
     transfer = facts.row(PAPER, "table3", ZERO)
     gains = {code: translated[code] - transfer[code] for code in _languages(transfer)}
-    others = [gain for code, gain in gains.items() if code != "vi"]
+    other_gains = [gain for code, gain in gains.items() if code != "vi"]
     return {
         "translated": translated["vi"],
         "transfer": transfer["vi"],
         "gain": gains["vi"],
-        "others": len(others),
-        "least": min(others),
-        "most": max(others),
+        "others": len(other_gains),
+        "least": min(other_gains),
+        "most": max(other_gains),
     }

@@ -1,4 +1,8 @@
-"""liu2020: numbers of claims.yaml that no difference of selections says: an estimate each, and of how many units it is."""
+"""liu2020: functions that claims.yaml names, for effects that are no differences of selected numbers.
+
+Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
+reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+"""
 
 from collections.abc import Sequence
 
@@ -11,29 +15,32 @@ from crosslens.papers.liu2020.layout import inference, pretraining
 from crosslens.papers.liu2020.retrieval import last_layer
 from crosslens.reports.claims.evidence import Missing
 
-FEWEST_LAYERS = 6  # of an encoder of which a layer can be called late
+FEWEST_LAYERS = 6  # of an encoder with layers that can be called late
 
 
 def correlation_of_models(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Rank correlation over pretrained models of word retrieval with XNLI, of means over the languages that both have.
+    """Rank correlation over pretrained models of word retrieval with XNLI, from means over the languages that both have.
 
-    numbers: records of word retrieval, whose last layer counts, and of heads on frozen states.
+    numbers: records of word retrieval, of which the last layer counts, and of heads on frozen states.
     """
     words, pairs = numbers
     words = last_layer(words)
     languages = {*words["language"]} & {*pairs["language"]}
-    of_words, of_pairs = (
+    retrieval, accuracy = (
         rows[rows["language"].isin(languages)].groupby("recipe")["value"].mean() for rows in (words, pairs)
     )  # fmt: skip
-    models = [name.removeprefix(pretraining("")) for name in of_words.index]
-    models = [model for model in models if inference(model, features=True) in of_pairs.index]
-    x = of_words[[pretraining(model) for model in models]].to_numpy(float)
-    y = of_pairs[[inference(model, features=True) for model in models]].to_numpy(float)
+    models = [name.removeprefix(pretraining("")) for name in retrieval.index]
+    models = [model for model in models if inference(model, features=True) in accuracy.index]
+    x = retrieval[[pretraining(model) for model in models]].to_numpy(float)
+    y = accuracy[[inference(model, features=True) for model in models]].to_numpy(float)
     return correlation(x, y, ranks=True), len(models)
 
 
 def share_with_late_best(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Percentage of the directions whose largest number is of the last but one or the last but two layer."""
+    """Percentage of the directions of translation that score highest in the second or third layer from the top.
+
+    numbers: scores by direction and layer.
+    """
     (rows,) = numbers
     top = int(rows["layer"].max())
     if top < FEWEST_LAYERS:
@@ -43,33 +50,34 @@ def share_with_late_best(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int
 
 
 def gain_of_weight(numbers: Sequence[pd.DataFrame], most: bool) -> tuple[Estimate, int]:
-    """What the largest weight adds to the smallest in the layer that gains most by it, or least, over families of languages.
+    """Gain of the largest weight over the smallest in one layer, mean over families of languages.
 
     numbers: scores on development data, by which the layer is selected, and on test data.
+    most: whether it is the layer with the largest gain; otherwise it is that with the smallest.
     """
     development, test = numbers
     mean = _gains(development).mean()
-    of_layer = _gains(test[test["subspace"].isin(development["subspace"])])[mean.idxmax() if most else mean.idxmin()]
-    families = [languages_table()[_other(item)]["family"] for item in of_layer.index]
-    return over_families(of_layer.to_numpy(float), families), len(of_layer)
+    gains = _gains(test[test["subspace"].isin(development["subspace"])])[mean.idxmax() if most else mean.idxmin()]
+    families = [languages_table()[_language(item)]["family"] for item in gains.index]
+    return over_families(gains.to_numpy(float), families), len(gains)
 
 
 def range_of(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """The largest number less the smallest."""
+    """Range of the selected numbers."""
     (rows,) = numbers
     return Estimate.exact(float(np.ptp(rows["value"]))), len(rows)
 
 
 def _gains(rows: pd.DataFrame) -> pd.DataFrame:
-    """What the largest weight adds to the smallest, (directions, layers)."""
-    of_weights = [
+    """Gains of the largest weight over the smallest, (n_directions, n_layers)."""
+    smallest, largest = (
         rows[rows["weight"] == weight].pivot_table(index="item", columns="layer", values="value")
         for weight in (rows["weight"].min(), rows["weight"].max())
-    ]
-    gains: pd.DataFrame = of_weights[1] - of_weights[0]
+    )
+    gains: pd.DataFrame = largest - smallest
     return gains
 
 
-def _other(item: str) -> str:
-    """The language of a direction, such as en->de, that is not English."""
+def _language(item: str) -> str:
+    """The language other than English of a direction of translation: de of en->de."""
     return next(code for code in item.split("->") if code != "en")

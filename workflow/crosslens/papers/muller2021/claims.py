@@ -1,4 +1,8 @@
-"""muller2021: numbers of claims.yaml that no difference of selections says: an estimate each, and of how many units it is."""
+"""muller2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
+
+Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
+reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,22 +13,26 @@ import numpy as np
 import pandas as pd
 
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Estimate, correlation, dependent, over_languages, over_runs
+from crosslens.numerics.estimates import Estimate, correlation, difference_of_correlations, over_languages, over_runs
 from crosslens.papers.muller2021.layout import REF, recipe_name
 
 Estimates = dict[str, tuple[Estimate, int]]
 POINTS = (-100.0, 100.0)  # bounds of a difference of scores
-SOURCES = ("en", "ru", "ar")
+SOURCES = ("en", "ru", "ar")  # languages of training
 
 
 def losses(
-    numbers: Sequence[pd.DataFrame], layers: Sequence[int | str], of: Literal["source", "targets", "difference"],
+    numbers: Sequence[pd.DataFrame], layers: Sequence[int | str], quantity: Literal["source", "targets", "difference"],
     before: str = REF, sources: Sequence[str] = SOURCES, by_language: bool = False,
 ) -> Estimates:  # fmt: skip
-    """Changes of scores by re-initialised layers, by task, language of training and layers, as far as these were trained.
+    """Changes of scores by re-initialising layers, by task, language of training and layers, of the trainings that there are.
 
-    numbers: scores by recipe, language and seed. before: the layers, or none, whose scores are subtracted. of: the language of
-    training, all others, or how much more others change than that language does. by_language: others each by itself.
+    numbers: scores by recipe, language and seed.
+    layers: layers that are re-initialised, as in names of trainings: 1-2.
+    quantity: change in the language of training, mean change in the other languages, or the second less the first.
+    before: layers that are re-initialised in the trainings whose scores are subtracted; REF for none.
+    sources: languages of training.
+    by_language: whether each of the other languages is a result of its own.
     """
     scores = pd.concat(numbers).drop_duplicates(["recipe", "language", "seed"])
     scores = scores[scores["language"] != "all"]
@@ -37,20 +45,23 @@ def losses(
             continue
         change = (values[new] - values[old]).dropna(axis=1, how="all").dropna()
         error = (errors[new] ** 2 + errors[old] ** 2).loc[change.index, change.columns] ** 0.5
-        others = change.drop(source)
+        targets = change.drop(source)
         place = f"{task} from {source}, layers {after}"
-        if of == "source" or by_language:
-            for language in [source] if of == "source" else others.index:
+        if quantity == "source" or by_language:
+            for language in [source] if quantity == "source" else targets.index:
                 name = f"{place}, {language}" if by_language else place
-                estimates[name] = _of_one(change.loc[language].to_numpy(), error.loc[language].to_numpy()), change.shape[1]
+                estimates[name] = _mean_change(change.loc[language].to_numpy(), error.loc[language].to_numpy()), change.shape[1]
         else:
-            shared = change.loc[source] if of == "difference" else 0.0
-            estimates[place] = over_languages((others - shared).to_numpy(), _families(others.index), POINTS), len(others)
+            reference, bounds = (change.loc[source], (-200.0, 200.0)) if quantity == "difference" else (0.0, POINTS)
+            estimates[place] = over_languages((targets - reference).to_numpy(), _families(targets.index), bounds), len(targets)
     return estimates
 
 
 def peaks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """The layer at which similarity is highest, mean over languages. numbers: similarity by layer, language and seed."""
+    """The layer with the highest similarity, mean over families of languages.
+
+    numbers: similarity by layer, language and seed.
+    """
     (rows,) = numbers
     table = rows.pivot(index=["language", "seed"], columns="layer", values="value")
     layers = table.idxmax(axis=1).astype(float).unstack()
@@ -60,9 +71,11 @@ def peaks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
 def correlation_of_losses(
     numbers: Sequence[pd.DataFrame], before: str, after: str
 ) -> tuple[Estimate, int] | dict[str, tuple[Estimate, int]]:
-    """Rank correlation over languages of the changes of two numbers, such as score and similarity, means over seeds and layers.
+    """Rank correlation over languages of the changes of two numbers, such as score and similarity; {} without such trainings.
 
-    before, after: re-initialised layers, or none; trained on English. {} where a scale has none of these trainings.
+    Numbers are means over seeds and layers, of trainings on English.
+
+    before, after: layers that are re-initialised before and after a change; REF for none.
     """
     changes = []
     for rows in numbers:
@@ -71,73 +84,82 @@ def correlation_of_losses(
         if not {old, new} <= {*means.index}:
             return {}
         changes.append(means.loc[new] - means.loc[old])
-    both = pd.concat(changes, axis=1).drop("en", errors="ignore").dropna().to_numpy(float)
-    return correlation(*both.T, ranks=True), len(both)
+    pairs = pd.concat(changes, axis=1).drop("en", errors="ignore").dropna().to_numpy(float)
+    return correlation(*pairs.T, ranks=True), len(pairs)
 
 
 def correlation_beyond_others(numbers: Sequence[pd.DataFrame], layer: int) -> tuple[Estimate, int]:
-    """Fisher's z of the rank correlation of scores with similarity at a layer less the largest of the other layers.
+    """Rank correlation of scores with similarity at a layer less the largest one at the other layers, as Fisher's z.
 
-    numbers: scores, and similarity by layer, by language.
+    numbers: scores by language, and similarity by language and layer.
     """
     scores, similarity = _by_layer(*numbers)
-    r = {of: correlation(similarity[of].to_numpy(), scores.to_numpy(), ranks=True).value for of in similarity}
+    r = {column: correlation(similarity[column].to_numpy(), scores.to_numpy(), ranks=True).value for column in similarity}
     if layer not in r or any(map(math.isnan, r.values())):
         return Estimate(math.nan, math.nan), len(scores)
-    best = max((of for of in r if of != layer), key=lambda of: r[of])
-    return dependent(scores.to_numpy(), similarity[layer].to_numpy(), similarity[best].to_numpy(), ranks=True), len(scores)
+    best = max((column for column in r if column != layer), key=lambda column: r[column])
+    variables = (values.to_numpy() for values in (scores, similarity[layer], similarity[best]))
+    return difference_of_correlations(*variables, ranks=True), len(scores)
 
 
-def spread_over_layers(numbers: Sequence[pd.DataFrame], most: str = "") -> tuple[Estimate, int]:
-    """How much more the correlations of scores with similarity differ over layers after fine-tuning, mean over tasks.
+def spread_over_layers(numbers: Sequence[pd.DataFrame], task: str = "") -> tuple[Estimate, int]:
+    """Increase by fine-tuning in the spread over layers of the correlation of scores with similarity, mean over tasks.
 
-    That is the standard deviation over layers of a fine-tuned encoder's rank correlations less that of the pretrained one's.
-    numbers: for each task scores and similarity of the fine-tuned encoder, then similarity of the pretrained one. most: instead,
-    the number of this task less the mean of the others, without an error.
+    The spread is the standard deviation over layers of rank correlations over languages.
+
+    numbers: for each task, scores and similarity of the fine-tuned encoder; then similarity of the pretrained encoder.
+    task: if not empty, the result is the increase for this task less the mean of the other tasks, without an error.
     """
-    *of_tasks, pretrained = numbers
-    spreads = {}
-    for scores, tuned in zip(of_tasks[::2], of_tasks[1::2], strict=True):
-        spreads[scores["task"].iloc[0]] = _spread(scores, tuned) - _spread(scores, pretrained)
-    if most:
-        rest = [spread for task, spread in spreads.items() if task != most]
-        return Estimate(spreads[most] - float(np.mean(rest)), math.nan), len(spreads)
-    return over_runs(np.array([*spreads.values()])), len(spreads)
+    *tuned, pretrained = numbers
+    increases = {}
+    for scores, similarity in zip(tuned[::2], tuned[1::2], strict=True):
+        increases[scores["task"].iloc[0]] = _spread(scores, similarity) - _spread(scores, pretrained)
+    if task:
+        rest = [increase for key, increase in increases.items() if key != task]
+        return Estimate(increases[task] - float(np.mean(rest)), math.nan), len(increases)
+    return over_runs(np.array([*increases.values()])), len(increases)
 
 
 def languages_of_rows(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Languages of the rows of printed tables, as in EN->GERMAN, less the stated number. numbers: cells, that number."""
+    """Number of target languages in the rows of printed tables, such as EN->GERMAN, less the number that the paper states.
+
+    numbers: cells of the tables, and the stated number.
+    """
     rows, stated = numbers
     names = {name.partition("->")[2] for name in rows["row"]} - {"X (MEAN)"}
     return Estimate.exact(len(names) - float(stated["value"].iloc[0])), 1
 
 
 def outside(numbers: Sequence[pd.DataFrame], grid: Sequence[float]) -> tuple[Estimate, int]:
-    """How many numbers are not of a grid."""
+    """Number of values that a grid does not have."""
     (rows,) = numbers
     return Estimate.exact(float(sum(not np.isclose(value, grid, atol=0).any() for value in rows["value"]))), len(rows)
 
 
-def _of_one(values: np.ndarray, errors: np.ndarray) -> Estimate:
-    """A number by its seeds, or with the error of a single one."""
+def _mean_change(values: np.ndarray, errors: np.ndarray) -> Estimate:
+    """Mean change over seeds; the change of a single seed has its own error.
+
+    values, errors: (n_seeds,), in points.
+    """
     return over_runs(values, POINTS) if len(values) > 1 else Estimate(float(values[0]), float(errors[0]), bounds=POINTS)
 
 
 def _spread(scores: pd.DataFrame, similarity: pd.DataFrame) -> float:
     """Standard deviation over layers of the rank correlation of scores with similarity."""
-    of_language, by_layer = _by_layer(scores, similarity)
+    by_language, by_layer = _by_layer(scores, similarity)
     return float(
-        np.std([correlation(by_layer[layer].to_numpy(), of_language.to_numpy(), ranks=True).value for layer in by_layer])
+        np.std([correlation(by_layer[layer].to_numpy(), by_language.to_numpy(), ranks=True).value for layer in by_layer])
     )
 
 
 def _by_layer(scores: pd.DataFrame, similarity: pd.DataFrame) -> tuple[pd.Series, pd.DataFrame]:
-    """Scores (languages,) and similarity (languages, layers) of the languages that have both, means over seeds."""
-    of_language = scores[scores["language"] != "all"].groupby("language")["value"].mean()
+    """Scores (n_languages,) and similarity (n_languages, n_layers) of the languages that have both, means over seeds."""
+    by_language = scores[scores["language"] != "all"].groupby("language")["value"].mean()
     layers = similarity.groupby(["language", "layer"])["value"].mean().unstack()
-    languages = of_language.index.intersection(layers.index)
-    return of_language[languages], layers.loc[languages]
+    languages = by_language.index.intersection(layers.index)
+    return by_language[languages], layers.loc[languages]
 
 
 def _families(languages: pd.Index) -> list[str]:
+    """Family of each language; an isolate is a family of its own."""
     return [languages_table()[code]["family"] or code for code in languages]

@@ -110,11 +110,9 @@ class _Scores:
     def __init__(self, records: pd.DataFrame) -> None:
         records = records[records["language"] != "all"]
         scored = records[(records["measure"] == "score") & records["value"].notna()]
-        self.wide = scored.pivot(
-            index=["recipe", "split", "definition", "seed"], columns=["corpus", "language"], values=["value", "low", "high", "n"]
-        ).sort_index()
-        self.shares = records[records["definition"].isin(SHARES)]
-        self.keys = {(recipe, split, definition) for recipe, split, definition, _ in self.wide.index}
+        scored = scored.assign(text=[*map("/".join, zip(scored["corpus"], scored["language"], strict=True))])
+        self.scored = dict(list(scored.groupby(["recipe", "split", "definition"])))
+        self.shares = dict(list(records[records["definition"].isin(SHARES)].groupby(["definition", "recipe", "split"])))
 
     def cell(self, row: Row, layer_set: str, paired: bool) -> tuple[dict[str, Any], str, list[str]]:
         """Numbers of a cell, the reason if there are none, and the scored languages. paired: whether of the difference to REF."""
@@ -131,12 +129,13 @@ class _Scores:
         if not paired and not row.mean_over_targets:  # of one text, whose score has an interval of its own
             for bound in ("low", "high"):
                 runs[bound] = self._texts(row, layer_set, bound).loc[values.index].to_numpy(dtype=float)
-        return cells.cell(runs, score=not paired), "", list(values.columns.get_level_values("language"))
+        return cells.cell(runs, score=not paired), "", [name.rpartition("/")[2] for name in values]
 
     def share(self, definition: str, row: Row, layer_set: str, languages: Collection[str]) -> str:
         """Remark on how many words of the scored texts one of SHARES counts; empty where none."""
-        recipe = recipe_name(row.task, row.source, layer_set)
-        records = cells.where(self.shares, definition=definition, recipe=recipe, split=row.split)
+        records = self.shares.get((definition, recipe_name(row.task, row.source, layer_set), row.split))
+        if records is None:
+            return ""
         texts = {text for text in row.texts if text[1] in languages}
         in_texts = np.array([text in texts for text in zip(records["corpus"], records["language"], strict=True)], bool)
         return cells.count_remark(records[in_texts].drop_duplicates(["corpus", "language"]), SHARES[definition])
@@ -144,11 +143,15 @@ class _Scores:
     def _texts(self, row: Row, layer_set: str, column: str) -> pd.DataFrame:
         """A column of the records, (n_seeds, n_texts); empty where there are none."""
         key = (recipe_name(row.task, row.source, layer_set), row.split, row.definition or METRICS[row.task])
-        if key not in self.keys:
+        if key not in self.scored:
             return pd.DataFrame()
-        texts = [text for text in row.texts if (column, *text) in self.wide.columns]
-        values: pd.DataFrame = self.wide.loc[key, column][texts]
-        return values
+        records = self.scored[key]
+        seeds, seed_numbers = np.unique(records["seed"], return_inverse=True)
+        texts, text_numbers = np.unique(records["text"].to_numpy(str), return_inverse=True)
+        values = np.full((len(seeds), len(texts)), np.nan)
+        values[seed_numbers, text_numbers] = records[column]  # a pivot takes ten times as long, for each of a thousand cells
+        names = [name for name in map("/".join, row.texts) if name in texts]
+        return pd.DataFrame(values, seeds, texts)[names]
 
 
 def _printed(published: Published, name: str, row: Row, layer_set: str) -> tuple[float | None, str]:

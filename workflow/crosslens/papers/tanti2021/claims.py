@@ -1,4 +1,8 @@
-"""tanti2021: numbers of claims.yaml that no difference of selections says: an estimate each, and of how many units it is."""
+"""tanti2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
+
+Each returns an estimate and the number of its units. `numbers` are the selections that the effect
+reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+"""
 
 from collections.abc import Sequence
 
@@ -8,12 +12,20 @@ from crosslens.numerics.estimates import Estimate
 
 
 def share_of_training(numbers: Sequence[pd.DataFrame], share: float) -> tuple[Estimate, int]:
-    """Texts for training less their share of all texts. numbers: sizes of the training data, and of what is not for training."""
+    """Number of texts for training less a share of all texts.
+
+    numbers: sizes of the training data, and sizes of all other data.
+    share: from 0 to 1.
+    """
     train, rest = (float(rows["value"].sum()) for rows in numbers)
     return Estimate.exact(train - share * (train + rest)), 1
 
 
 def languages_of_sample(numbers: Sequence[pd.DataFrame], labels: int) -> tuple[Estimate, int]:
-    """Languages that a sample has room for less the printed ones. numbers: points, most of a label and language, languages."""
-    points, most, languages = (float(rows["value"].iloc[0]) for rows in numbers)
-    return Estimate.exact(points / (labels * most) - languages), 1
+    """Number of languages for which a sample has room less the number that the paper states.
+
+    numbers: number of points in the sample, largest number of points of one label and language, and stated number of languages.
+    labels: number of labels.
+    """
+    points, limit, languages = (float(rows["value"].iloc[0]) for rows in numbers)
+    return Estimate.exact(points / (labels * limit) - languages), 1

@@ -1,4 +1,8 @@
-"""wu2019: numbers of claims.yaml that no difference of selections says: an estimate each, and of how many languages it is."""
+"""wu2019: functions that claims.yaml names, for effects that are no differences of selected numbers.
+
+Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
+reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+"""
 
 from collections.abc import Sequence
 
@@ -10,17 +14,17 @@ from crosslens.numerics.estimates import Correlation, Estimate, correlation, ove
 from crosslens.papers.wu2019.layout import TASKS
 from crosslens.reports.claims.evidence import Missing
 
-SOURCE = "en"  # language of training, of which transfer is none
+SOURCE = "en"  # language of training, which is no target of transfer
 
 
 def gain_with_chosen_blocks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """What frozen blocks change in other languages, with that number of blocks which is best on development data.
+    """Gain of freezing blocks in target languages, with the number of frozen blocks that is best on development data.
 
-    numbers: test scores of full fine-tuning, those with so many frozen blocks, and of these the scores on development data.
+    numbers: test scores of full fine-tuning; test scores by number of frozen blocks; scores of the same on development data.
     """
     full, frozen, development = numbers
-    chosen = development.groupby("recipe")["value"].mean().idxmax()
-    gains = (_by_language(frozen[frozen["recipe"] == chosen]) - _by_language(full)).dropna(how="all").dropna(axis=1)
+    best = development.groupby("recipe")["value"].mean().idxmax()
+    gains = (_by_language(frozen[frozen["recipe"] == best]) - _by_language(full)).dropna(how="all").dropna(axis=1)
     if gains.empty:
         raise Missing("no test set in another language")
     families = [languages_table()[code]["family"] or code for code in gains.index]
@@ -28,32 +32,41 @@ def gain_with_chosen_blocks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, 
 
 
 def correlation_of_gain(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Correlation over languages of the scores of full fine-tuning with what frozen blocks add to them.
+    """Correlation over languages of the scores of full fine-tuning with the gains of freezing blocks.
 
-    numbers: test scores of both. Of several seeds, scores are of one half and gains of the other, in turn; else scores whose
-    errors are part of the gains correlate with these by themselves.
+    The errors of scores are part of the gains, which would make the two correlate by themselves. Where there are several seeds,
+    scores are therefore of one half of them and gains of the other, and the mean over both ways is taken.
+
+    numbers: test scores of full fine-tuning, and with frozen blocks.
     """
     full, frozen = (_by_language(rows) for rows in numbers)
     seeds = [seed for seed in full.columns if seed in frozen.columns]
     languages = full.index.intersection(frozen.index)
     halves = [(seeds[::2], seeds[1::2]), (seeds[1::2], seeds[::2])] if len(seeds) > 1 else [(seeds, seeds)]
-    found = []
-    for of_scores, of_gains in halves:
-        gain = (frozen.loc[languages, of_gains] - full.loc[languages, of_gains]).mean(axis=1)
-        found.append(correlation(full.loc[languages, of_scores].mean(axis=1).to_numpy(), gain.to_numpy()))
-    mean = float(np.mean([estimate.value for estimate in found]))
-    return Correlation(mean, found[0].error), len(languages)
+    estimates = []
+    for score_seeds, gain_seeds in halves:
+        gain = (frozen.loc[languages, gain_seeds] - full.loc[languages, gain_seeds]).mean(axis=1)
+        estimates.append(correlation(full.loc[languages, score_seeds].mean(axis=1).to_numpy(), gain.to_numpy()))
+    mean = float(np.mean([estimate.value for estimate in estimates]))
+    return Correlation(mean, estimates[0].error), len(languages)
 
 
 def correlation_of_difference(numbers: Sequence[pd.DataFrame], ranks: bool) -> tuple[Estimate, int]:
-    """Correlation over languages of a number with the difference of two others: the second less the third."""
+    """Correlation over languages of one number with the difference of two others.
+
+    numbers: the one, and of the others that from which is subtracted, then that which is subtracted.
+    ranks: whether the correlation is one of ranks.
+    """
     x, plus, minus = (_by_language(rows)[0] for rows in numbers)
-    both = pd.DataFrame({"x": x, "difference": plus - minus}).dropna()
-    return correlation(both["x"].to_numpy(), both["difference"].to_numpy(), ranks=ranks), len(both)
+    pairs = pd.DataFrame({"x": x, "difference": plus - minus}).dropna()
+    return correlation(pairs["x"].to_numpy(), pairs["difference"].to_numpy(), ranks=ranks), len(pairs)
 
 
 def range_over_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """The largest of the accuracies of the layers' classifiers less the smallest; their errors are taken to be independent."""
+    """Range of the accuracies of classifiers of single layers, with their errors taken to be independent.
+
+    numbers: accuracies by layer.
+    """
     (rows,) = numbers
     by_layer = rows.groupby("item")[["value", "error"]].mean()
     ends = by_layer.loc[[by_layer["value"].idxmax(), by_layer["value"].idxmin()]]
@@ -61,7 +74,10 @@ def range_over_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
 
 
 def share_of_languages(numbers: Sequence[pd.DataFrame], low: float, high: float) -> dict[str, tuple[Estimate, int]]:
-    """Percentage of the Indo-European languages whose number lies between two others, by task."""
+    """Percentage of the Indo-European languages whose number lies in a range, by task.
+
+    low, high: ends of the range, which belong to it.
+    """
     (rows,) = numbers
     shares = {}
     for task in (task for task in TASKS.values() if task in set(rows["column"])):
@@ -73,13 +89,13 @@ def share_of_languages(numbers: Sequence[pd.DataFrame], low: float, high: float)
 
 
 def number_of_languages(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Number of the languages that any of the tables has."""
+    """Number of languages that occur in any of the selections, as rows or columns."""
     codes = {code for rows in numbers for column in ("row", "column") for code in rows[column].map(_code).dropna()}
     return Estimate.exact(float(len(codes))), len(codes)
 
 
 def _by_language(rows: pd.DataFrame) -> pd.DataFrame:
-    """Values (languages but the source, seeds); of what has no seeds one column, 0."""
+    """Values by target language and seed, (n_languages, n_seeds); numbers without seeds have one column, 0."""
     column = next(name for name in ("language", "row", "column") if name in rows and rows[name].map(_code).notna().any())
     languages = rows[column].map(_code)
     seeds = rows["seed"] if "seed" in rows else pd.Series(0, rows.index)
@@ -88,6 +104,6 @@ def _by_language(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _code(name: object) -> str | None:
-    """Code of a language, which tables may have with the mark of a note (zh*)."""
+    """Code of the language that a row or column names, with or without the mark of a note (zh*); None where it names none."""
     code = str(name).rstrip("*")
     return code if code in languages_table() else None

@@ -1,4 +1,4 @@
-"""Effects: what selections of numbers add up to, with an estimate over what varies."""
+"""Effects of a ledger: sums, differences and correlations of selected numbers, with estimates of how much they vary."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,22 +10,25 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Correlation, Estimate, correlation, over_languages, over_runs, varied
+from crosslens.numerics.estimates import Correlation, Estimate, add_errors, correlation, over_languages, over_runs
 from crosslens.reports.claims.evidence import Evidence, Missing, Numbers, Unconfigured
 from crosslens.reports.claims.ledger import Effect, Ledger, Region, Selector
 
-NOTHING = "none"  # what varies of an exact number
+NOTHING = "none"  # `over` of an exact number
 UNBOUNDED = (-math.inf, math.inf)
 POSITIVE = Region(above=0)
 Functions = Callable[[str], Callable[..., Any]]
 
 
 class Part(NamedTuple):
-    """An effect that a claim consists of, or one of several.
+    """An effect, or one of several that an entry of the ledger stands for.
 
-    n: units, or texts of a single number; unit: what they are; seeds: the fewest of a training of an encoder, None: none was
-    trained; families: of languages, None: it is not over languages; recipes: trainings that it compares; lack: why it has no
-    interval.
+    region: where the claim expects the effect.
+    n, unit: number of units, and their name in the plural; the units of a single number are texts.
+    seeds: fewest seeds of a training of an encoder among those that the effect rests on; None where no encoder was trained.
+    families: number of families of languages; None where units are not languages.
+    recipes: names of the trainings that the effect rests on.
+    lack: reason why there is no interval, where it is known.
     """
 
     name: str
@@ -40,7 +43,12 @@ class Part(NamedTuple):
 
 
 class Side(NamedTuple):
-    """Numbers of one selection. values: (units, seeds); error, freedom: (units,) of their means; n: (units,)."""
+    """Numbers of one selection by unit.
+
+    values: (n_units, n_seeds).
+    error, freedom: (n_units,), standard errors of the means over seeds, and their degrees of freedom.
+    n: (n_units,), numbers of texts.
+    """
 
     numbers: Numbers
     values: pd.DataFrame
@@ -53,17 +61,22 @@ class Contrasts:
     """Effects of a ledger."""
 
     def __init__(self, ledger: Ledger, evidence: Evidence, functions: Functions) -> None:
-        """functions: name -> function of the paper's claims.py."""
+        """Effects of a ledger by the evidence of the same paper.
+
+        functions: name -> function of the paper's claims.py.
+        """
         self.ledger, self.evidence, self.functions = ledger, evidence, functions
 
     def parts(self, effect: Effect, region: Region | None) -> list[Part]:
-        """The parts of an effect, one a value of its `by`, or one of each two neighbours of an order.
+        """Parts of an effect: one, or one for each value of `by`, each two neighbours in `order`, or each result of a function.
 
-        region: where the claim expects it. Raises Missing where something is not measured.
+        Raises Missing where something is not measured.
+
+        region: where the claim expects the effect, unless the effect states a region of its own.
         """
         region = effect.expected or region or POSITIVE
         if effect.function:
-            return self._of_function(effect, region)
+            return self._function(effect, region)
         if effect.x is not None:
             return [self._correlation(effect, region)]
         if effect.order:
@@ -75,37 +88,44 @@ class Contrasts:
         return list(self._contrast(effect, region, effect.plus, effect.minus))
 
     def _contrast(self, effect: Effect, region: Region, plus: Sequence[Selector], minus: Sequence[Selector]) -> Iterator[Part]:
-        """The sum of some selections less that of others, one a value of `by`."""
-        numbers = [(sign, self._numbers(effect, selector)) for sign, group in ((1, plus), (-1, minus)) for selector in group]
-        groups: dict[Any, list[tuple[int, Numbers]]] = {effect.name: numbers}
+        """The sum of the selections in `plus` less that of those in `minus`, for each value of the effect's `by`."""
+        terms = [(sign, self._numbers(effect, selector)) for sign, group in ((1, plus), (-1, minus)) for selector in group]
+        groups: dict[Any, list[tuple[int, Numbers]]] = {effect.name: terms}
         if effect.by:
-            columns = [self._column(effect, effect.by, of.rows) for _, of in numbers]
-            values = set.intersection(*({*of.rows[column].dropna()} for column, (_, of) in zip(columns, numbers, strict=True)))
+            columns = [self._column(effect, effect.by, numbers.rows) for _, numbers in terms]
+            values = set.intersection(
+                *({*numbers.rows[column].dropna()} for column, (_, numbers) in zip(columns, terms, strict=True))
+            )
             values = {*filter(_is_language, values)} if effect.by == "language" else values
             groups = {
                 " ".join(filter(None, (effect.name, _plain(value)))): [
-                    (sign, of._replace(rows=of.rows[of.rows[column] == value]))
-                    for column, (sign, of) in zip(columns, numbers, strict=True)
+                    (sign, numbers._replace(rows=numbers.rows[numbers.rows[column] == value]))
+                    for column, (sign, numbers) in zip(columns, terms, strict=True)
                 ]
                 for value in sorted(values - {*effect.without})
             }
         bounds = (-100.0 * len(minus), 100.0 * len(plus)) if effect.score else UNBOUNDED
-        for name, of_group in groups.items():
-            yield self._part(effect, region, name, of_group, bounds)
+        for name, terms_of_group in groups.items():
+            yield self._part(effect, region, name, terms_of_group, bounds)
 
     def _part(
-        self, effect: Effect, region: Region, name: str, numbers: Sequence[tuple[int, Numbers]], bounds: tuple[float, float]
+        self, effect: Effect, region: Region, name: str, terms: Sequence[tuple[int, Numbers]], bounds: tuple[float, float]
     ) -> Part:  # fmt: skip
+        """A sum of terms with its estimate.
+
+        terms: sign, 1 or -1, and numbers of each.
+        bounds: least and greatest possible sum.
+        """
         axis = None if effect.over in ("seed", "text", NOTHING) else effect.over
-        sides = [(sign, self._side(effect, of, axis)) for sign, of in numbers]
+        sides = [(sign, self._side(effect, numbers, axis)) for sign, numbers in terms]
         units = [unit for unit in sides[0][1].values.index if all(unit in side.values.index for _, side in sides)]
         if not units:
             raise Missing(f"{name or 'effect'}: no {effect.over} that all selections have")
-        shared = _seeds([side for _, side in sides])
-        total = reduce(pd.DataFrame.add, (sign * _of_seeds(side.values.loc[units], shared) for sign, side in sides))
-        over_seeds = [side for _, side in sides if side.numbers.of_seeds]
+        common_seeds = _common_seeds([side for _, side in sides])
+        total = reduce(pd.DataFrame.add, (sign * _by_seed(side.values.loc[units], common_seeds) for sign, side in sides))
+        over_seeds = [side for _, side in sides if side.numbers.over_seeds]
         errors = [_mean_error(side, units) for side in over_seeds or [side for _, side in sides]]
-        seeds, recipes = self._rests_on([of for _, of in numbers])
+        seeds, recipes = self._trainings([numbers for _, numbers in terms])
         part = Part(name, region, Estimate.exact(0.0), len(units), effect.over, seeds, None, recipes)
         if axis is None:
             mean, estimate = total.to_numpy(float)[0], Estimate(float(total.to_numpy(float).mean()), math.nan, bounds=bounds)
@@ -113,40 +133,41 @@ class Contrasts:
                 return part._replace(estimate=Estimate.exact(estimate.value), n=None, unit="")
             if len(mean) > 1 and effect.over == "seed":
                 return part._replace(estimate=over_runs(mean, bounds), n=len(mean), unit="seeds")
-            estimate = varied(Estimate(estimate.value, 0.0, bounds=bounds), *errors) if _complete(errors) else estimate
-            n = int(min(side.n.loc[units].min() for _, side in sides)) if all(s.n.notna().all() for _, s in sides) else None
+            if not any(math.isnan(error.error) for error in errors):
+                estimate = add_errors(Estimate(estimate.value, 0.0, bounds=bounds), *errors)
+            has_n = all(side.n.notna().all() for _, side in sides)
+            n = int(min(side.n.loc[units].min() for _, side in sides)) if has_n else None
             fewest = min((int(side.numbers.rows["seeds"].min()) for side in over_seeds), default=0)
             return part._replace(estimate=estimate, n=fewest or n, unit="seeds" if fewest else "texts")
         families = [_family(unit) for unit in units] if self._names_languages(effect) else [str(unit) for unit in units]
         estimate = over_languages(total.to_numpy(float), families, bounds)
         if over_seeds:
-            estimate = varied(estimate, *(error for error in errors if error.error > 0))
+            estimate = add_errors(estimate, *(error for error in errors if error.error > 0))
         count = len({*families}) if self._names_languages(effect) else None
         return part._replace(estimate=estimate, families=count, unit="languages" if count else _plural(effect.over))
 
     def _correlation(self, effect: Effect, region: Region) -> Part:
-        """Of the means over seeds of two selections, over units that both have."""
-        places = ("x", "y")
+        """Correlation of the means over seeds of two selections, over the units that both have."""
         if effect.points:
-            of = {place: [self._numbers(effect, point, place) for point in effect.points] for place in places}
-            first, second = (pd.Series([_mean(each.rows["value"]) for each in of[place]]) for place in places)
-            numbers, unit = [*of["x"], *of["y"]], "models"
+            numbers_x, numbers_y = ([self._numbers(effect, point, axis) for point in effect.points] for axis in ("x", "y"))
+            x, y = (pd.Series([_mean(numbers.rows["value"]) for numbers in points]) for points in (numbers_x, numbers_y))
+            unit = "models"
         else:
-            numbers = [self._numbers(effect, getattr(effect, place)) for place in places]
-            first, second = (self._side(effect, each, effect.over).values.mean(axis=1) for each in numbers)
+            numbers_x, numbers_y = ([self._numbers(effect, getattr(effect, axis))] for axis in ("x", "y"))
+            x, y = (self._side(effect, numbers, effect.over).values.mean(axis=1) for numbers in (*numbers_x, *numbers_y))
             unit = "languages" if self._names_languages(effect) else _plural(effect.over)
-        units = first.index.intersection(second.index)
-        seeds, recipes = self._rests_on(numbers)
-        estimate = correlation(first[units].to_numpy(float), second[units].to_numpy(float), ranks=effect.ranks)
+        units = x.index.intersection(y.index)
+        seeds, recipes = self._trainings([*numbers_x, *numbers_y])
+        estimate = correlation(x[units].to_numpy(float), y[units].to_numpy(float), ranks=effect.ranks)
         families = len({*map(_family, units)}) if unit == "languages" else None
-        return _enough(Part(effect.name, region, estimate, len(units), unit, seeds, families, recipes), effect.least)
+        return _with_enough_units(Part(effect.name, region, estimate, len(units), unit, seeds, families, recipes), effect.least)
 
-    def _of_function(self, effect: Effect, region: Region) -> list[Part]:
-        """Parts by name, or one, of a function of the numbers that it reads."""
-        numbers = [self._numbers(effect, selector) for selector in effect.reads]
-        made = self.functions(str(effect.function))([of.rows for of in numbers], **effect.settings)
-        seeds, recipes = self._rests_on(numbers)
-        estimates: Mapping[str, tuple[Estimate, int]] = made if isinstance(made, dict) else {"": made}
+    def _function(self, effect: Effect, region: Region) -> list[Part]:
+        """Results of a function of the paper: one part, or one for each of several results with names."""
+        selected = [self._numbers(effect, selector) for selector in effect.reads]
+        result = self.functions(str(effect.function))([numbers.rows for numbers in selected], **effect.settings)
+        seeds, recipes = self._trainings(selected)
+        estimates: Mapping[str, tuple[Estimate, int]] = result if isinstance(result, dict) else {"": result}
         if not estimates:
             raise Unconfigured(f"{effect.function}: none of its trainings at this scale")
         unit = _plural(effect.over)
@@ -154,13 +175,16 @@ class Contrasts:
             Part(", ".join(filter(None, (effect.name, name))), region, estimate, n, unit, seeds, None, recipes)
             for name, (estimate, n) in estimates.items()
         ]
-        return [_enough(part, effect.least) if isinstance(part.estimate, Correlation) else part for part in parts]
+        return [_with_enough_units(part, effect.least) if isinstance(part.estimate, Correlation) else part for part in parts]
 
     def _numbers(self, effect: Effect, selector: Selector, place: str = "") -> Numbers:
         return self.evidence.numbers(self.ledger.selection(effect.shared(place), selector), effect.scale)
 
     def _side(self, effect: Effect, numbers: Numbers, axis: str | None) -> Side:
-        """Means over what is neither the axis nor seeds."""
+        """Numbers of a selection by the values of a column, as means over all that is neither this column nor seeds.
+
+        axis: the column, or "language"; None: all numbers are of one unit.
+        """
         rows = numbers.rows
         if axis is None:
             unit: Any = pd.Series("", rows.index)
@@ -178,33 +202,34 @@ class Contrasts:
         return Side(numbers._replace(rows=rows), values, error, freedom, n)
 
     def _column(self, effect: Effect, axis: str, rows: pd.DataFrame) -> str:
-        """Column of an axis; of languages the one that has any."""
+        """The column of an axis. Languages are in the column that the effect states, or in the first one that has any."""
         if axis != "language":
             return axis
         columns = [effect.languages] if effect.languages else ["language", "row", "column"]
-        found = next((name for name in columns if name in rows and rows[name].map(_is_language).any()), None)
-        if found is None:
+        column = next((name for name in columns if name in rows and rows[name].map(_is_language).any()), None)
+        if column is None:
             raise Missing("no language among the numbers")
-        return found
+        return column
 
     def _names_languages(self, effect: Effect) -> bool:
+        """Whether the units of an effect are languages."""
         return effect.over == "language" or effect.languages is not None and effect.over == effect.languages
 
-    def _rests_on(self, numbers: Sequence[Numbers]) -> tuple[int | None, tuple[str, ...]]:
-        """Fewest seeds of a training of an encoder among what numbers are of, None where there is none, and the trainings."""
+    def _trainings(self, selected: Sequence[Numbers]) -> tuple[int | None, tuple[str, ...]]:
+        """Fewest seeds of a training of an encoder, None where no encoder was trained; and the names of all trainings."""
         facts = self.evidence.facts
         counts: list[int] = []
-        for of in numbers:
-            for name in of.recipes:
-                rows = of.rows[of.rows["recipe"] == name] if "recipe" in of.rows else of.rows
+        for numbers in selected:
+            for name in numbers.recipes:
+                rows = numbers.rows[numbers.rows["recipe"] == name] if "recipe" in numbers.rows else numbers.rows
                 if facts[name]["trained"] and len(rows):
                     counts.append(int(rows["seed"].nunique() if "seed" in rows else rows["seeds"].min()))
                     counts += [facts[name]["pretrainings"]] if facts[name]["pretrainings"] else []
-        return min(counts, default=None), tuple(dict.fromkeys(name for of in numbers for name in of.recipes))
+        return min(counts, default=None), tuple(dict.fromkeys(name for numbers in selected for name in numbers.recipes))
 
 
-def _enough(part: Part, least: int) -> Part:
-    """A correlation, without an interval if it is of fewer units than it needs."""
+def _with_enough_units(part: Part, least: int) -> Part:
+    """A correlation, which loses its interval where it has fewer than `least` units."""
     if part.n is None or part.n >= least:
         return part
     return part._replace(
@@ -212,14 +237,17 @@ def _enough(part: Part, least: int) -> Part:
     )  # fmt: skip
 
 
-def _seeds(sides: Sequence[Side]) -> list[int] | None:
-    """Seeds that all sides with several have; None where none has."""
+def _common_seeds(sides: Sequence[Side]) -> list[int] | None:
+    """Seeds that all sides with several seeds share; None where no side has several."""
     several = [{*side.values.columns} for side in sides if side.values.shape[1] > 1]
     return sorted(set.intersection(*several)) if several else None
 
 
-def _of_seeds(values: pd.DataFrame, seeds: list[int] | None) -> pd.DataFrame:
-    """Values (units, seeds) of some seeds; those of a single one count for all."""
+def _by_seed(values: pd.DataFrame, seeds: list[int] | None) -> pd.DataFrame:
+    """Values (n_units, n_seeds) of these seeds; those of a side with a single seed are repeated for each.
+
+    seeds: see `_common_seeds`.
+    """
     if seeds is None:
         return values.set_axis([0], axis=1)
     if values.shape[1] == 1:
@@ -228,12 +256,8 @@ def _of_seeds(values: pd.DataFrame, seeds: list[int] | None) -> pd.DataFrame:
 
 
 def _mean_error(side: Side, units: list[Any]) -> Estimate:
-    """The error of the mean over units, taken to be the same in all."""
+    """Error of the mean over units, as if errors of units were fully correlated: the mean of their errors."""
     return Estimate(0.0, float(_mean(side.error.loc[units])), float(side.freedom.loc[units].min()))
-
-
-def _complete(errors: Sequence[Estimate]) -> bool:
-    return not any(math.isnan(error.error) for error in errors)
 
 
 def _mean(values: pd.Series) -> float:
@@ -251,13 +275,17 @@ def _family(name: Any) -> str:
 
 @cache
 def _code(name: Any) -> str | None:
-    """Code of a language by its code, also with a note's mark (zh*), or name; of a pair with English (en-de) the other one's."""
+    """Code of the language that a row or column names; None where it names none.
+
+    A name is a code, with or without the mark of a note (zh*), a language's English name, or a pair with English (en-de, de->en),
+    which stands for the other language.
+    """
     table, text = languages_table(), str(name).rstrip("*")
     if text in table:
         return text
-    named = {row["name"]: code for code, row in table.items()}
-    parts = [part for part in text.replace("->", "-").split("-") if part in table]
-    return named.get(text) or (next((part for part in parts if part != "en"), None) if len(parts) == 2 else None)
+    codes = {row["name"]: code for code, row in table.items()}
+    pair = [code for code in text.replace("->", "-").split("-") if code in table]
+    return codes.get(text) or (next((code for code in pair if code != "en"), None) if len(pair) == 2 else None)
 
 
 def _plural(axis: str) -> str:

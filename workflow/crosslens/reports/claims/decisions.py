@@ -1,4 +1,4 @@
-"""The claims of several papers, decided by what there is."""
+"""Decisions on the claims of several papers, by the tables and records that exist."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -15,16 +15,20 @@ from crosslens.runs.errors import DataError
 
 
 def decisions(settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, dict[str, Decision]]:
-    """Paper -> claim -> decision. settings: of each paper, see Plan.settings; texts: files by their names there."""
-    return {paper: _of_paper(paper, of_paper, texts) for paper, of_paper in settings.items()}
+    """Decisions on all claims: paper -> claim -> decision.
+
+    settings: paper -> settings of its claims, see Plan.settings.
+    texts: name in these settings -> file of a ledger or of a table of printed cells.
+    """
+    return {paper: _decisions_on_paper(paper, paper_settings, texts) for paper, paper_settings in settings.items()}
 
 
-def _of_paper(paper: str, settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, Decision]:
+def _decisions_on_paper(paper: str, settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, Decision]:
     ledger, *printed = (texts[name] for name in settings["texts"])
     published = pd.read_csv(printed[0]) if printed else None
 
     def function(name: str) -> Any:
-        # Not an import at the top: papers lie above this room, and the rule's fingerprint takes in those that have claims.
+        # Imported by name, since papers/ lies above reports/; the rule's fingerprint includes these modules.
         return getattr(import_module(f"crosslens.papers.{paper}.claims"), name)
 
     entries = read_ledger(ledger, settings["names"])

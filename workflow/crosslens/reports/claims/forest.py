@@ -1,4 +1,4 @@
-"""Small forest plots, as SVG: the effects of a claim with their intervals, where the claim expects them, and their controls."""
+"""Small forest plots, as SVG: effects of a claim and its controls with their intervals, before the region that is claimed."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,12 +9,17 @@ from crosslens.numerics.estimates import Correlation
 from crosslens.reports.claims.contrasts import Part
 from crosslens.reports.claims.ledger import Region
 
-WIDTH, MARGIN, ROW, AXIS = 360.0, 8.0, 34.0, 22.0  # of a picture, its sides, a line of it, and the axis below, in CSS pixels
-LONGEST = 34  # characters of a line's name
+WIDTH, MARGIN = 360.0, 8.0  # of a picture, in CSS pixels
+ROW, AXIS = 34.0, 22.0  # heights of a line and of the axis below all lines, in CSS pixels
+LONGEST = 34  # characters to which the name of a line is cut
 
 
 class Line(NamedTuple):
-    """A line of a picture. kind: effect, control or printed."""
+    """A line of a picture.
+
+    kind: effect, control or printed.
+    digits: decimals of its numbers.
+    """
 
     kind: str
     name: str
@@ -26,21 +31,24 @@ class Line(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """From numbers to places."""
+    """Range of numbers that a picture shows; called with a number, it gives a place."""
 
     low: float
     high: float
 
     def __call__(self, number: float) -> float:
-        """The place of a number, inside the picture."""
+        """Place of a number from the left, in CSS pixels; one beyond the range is put at its end."""
         share = (min(max(number, self.low), self.high) - self.low) / (self.high - self.low)
         return MARGIN + share * (WIDTH - 2 * MARGIN)
 
 
 def forest(parts: Sequence[Part], controls: Sequence[Part], printed: float | None, title: str) -> str:
-    """The picture: a line an effect, hollow and dashed ones for controls, a triangle where the paper printed the same number.
+    """A picture as SVG, with one line for each effect and control; "" where no effect has a value.
 
-    Where effects are claimed to lie is shaded, for all alike or each by itself. "" where there is nothing to show.
+    Controls are hollow and dashed. The region that is claimed is shaded.
+
+    printed: the printed number, which has a triangle of its own; None where there is none.
+    title: text for readers who do not see the picture.
     """
     parts = [part for part in parts if not math.isnan(part.estimate.value)]
     lines = [*_lines("effect", parts), *_lines("control", controls)]
@@ -50,21 +58,24 @@ def forest(parts: Sequence[Part], controls: Sequence[Part], printed: float | Non
     scale = _scale(lines, [part.region for part in parts])
     regions = {part.region.ends for part in parts}
     height = len(lines) * ROW + AXIS
-    drawn = [f'<svg class="forest" viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escape(title)}">']
+    elements = [f'<svg class="forest" viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escape(title)}">']
     for place, line in enumerate(lines):
         region = parts[place].region if line.kind == "effect" else parts[0].region if len(regions) == 1 else None
-        drawn += [*_band(region, scale, place * ROW), *_drawn(line, scale, place * ROW)]
-    return "".join([*drawn, *_axis(scale, height), "</svg>"])
+        elements += [*_band(region, scale, place * ROW), *_marks(line, scale, place * ROW)]
+    return "".join([*elements, *_axis(scale, height), "</svg>"])
 
 
 def number(value: float, digits: int, *, plus: bool = True) -> str:
-    """A number in words, with a sign."""
+    """A number as text, with a true minus sign.
+
+    plus: whether a positive number has a sign too.
+    """
     text = f"{value:{'+' * plus}.{digits}f}"
     return text.replace("-", "−") if float(text) else text.lstrip("+-")
 
 
 def interval(line: "Line | Part") -> str:
-    """A value with its interval: −6.7 (−7.1 to −6.3)."""
+    """A value with its interval as text: −6.7 (−7.1 to −6.3)."""
     if isinstance(line, Part):
         (line,) = _lines("effect", [line]) or (Line("", "", math.nan, math.nan, math.nan, 0, False),)
     if math.isnan(line.value):
@@ -75,16 +86,17 @@ def interval(line: "Line | Part") -> str:
 
 
 def _lines(kind: str, parts: Sequence[Part]) -> list[Line]:
-    made = []
+    """Lines of the parts that have a value."""
+    lines = []
     for part in parts:
         digits = 2 if isinstance(part.estimate, Correlation) or abs(part.estimate.value) < 1 else 1
         if not math.isnan(part.estimate.value):
-            made.append(Line(kind, part.name, *part.estimate.interval(), digits, part.estimate.bounds[0] < 0))
-    return made
+            lines.append(Line(kind, part.name, *part.estimate.interval(), digits, part.estimate.bounds[0] < 0))
+    return lines
 
 
 def _scale(lines: Sequence[Line], regions: Sequence[Region]) -> Scale:
-    """Wide enough for all lines, zero, and the ends of regions."""
+    """A range that includes all lines, zero, and the ends of regions."""
     numbers = [0.0, *(value for line in lines for value in line[2:5])]
     numbers += [end for region in regions for end in region.ends]
     numbers = [value for value in numbers if math.isfinite(value)]
@@ -94,15 +106,15 @@ def _scale(lines: Sequence[Line], regions: Sequence[Region]) -> Scale:
 
 
 def _band(region: Region | None, scale: Scale, top: float) -> Iterator[str]:
-    """What lies behind an interval: where it is claimed to be, and zero."""
+    """The background of a line: the region that is claimed, and a vertical line at zero."""
     if region is not None:
         low, high = (scale(end) for end in region.ends)
         yield f'<rect class="claimed" x="{low:.1f}" y="{top + 16:g}" width="{high - low:.1f}" height="{ROW - 18:g}"/>'
     yield f'<line class="zero" x1="{scale(0):.1f}" x2="{scale(0):.1f}" y1="{top + 16:g}" y2="{top + ROW - 2:g}"/>'
 
 
-def _drawn(line: Line, scale: Scale, top: float) -> Iterator[str]:
-    """Name and number above, the interval below."""
+def _marks(line: Line, scale: Scale, top: float) -> Iterator[str]:
+    """Name and number of a line, and below them its interval and the mark of its value."""
     y, x = top + 24, scale(line.value)
     name = line.name if len(line.name) <= LONGEST else f"{line.name[: LONGEST - 1]}…"
     label = {"effect": name or "effect", "control": f"control{': ' * bool(name)}{name}", "printed": line.name}[line.kind]
@@ -122,7 +134,7 @@ def _drawn(line: Line, scale: Scale, top: float) -> Iterator[str]:
 
 
 def _axis(scale: Scale, height: float) -> Iterator[str]:
-    """At most six round numbers below."""
+    """The axis below all lines, with at most six round numbers."""
     span = scale.high - scale.low
     power = 10.0 ** math.floor(math.log10(span))
     step = next(factor * power for factor in (0.2, 0.5, 1, 2) if span <= 6 * factor * power or factor == 2)

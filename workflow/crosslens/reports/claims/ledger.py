@@ -1,6 +1,6 @@
-"""The ledger of a paper, papers/PAPER/claims.yaml: what it claims, and which numbers decide that, as data (docs/claims.md).
+"""The ledger of a paper, papers/PAPER/claims.yaml: its claims, and the numbers that decide them, as data (docs/claims.md).
 
-Nothing imported here computes, since planning reads ledgers.
+Nothing that computes is imported here, since planning reads ledgers.
 """
 
 from __future__ import annotations
@@ -25,42 +25,47 @@ SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "published": ("row", "column", "metric"),
 }  # fmt: skip
-"""Where numbers come from, and the columns by which they are selected there: the cells of a table (its name, with the key of its
-paper before it where that is another one), the records of a measure, the printed cells of a table or figure."""
+"""Source of numbers -> columns by which they are selected. Sources are cells of our tables, records of measures, and printed
+cells of tables or figures. The name of a table of another paper begins with the key of that paper: wu2019/table6."""
 RECIPE, SELECTION = "recipe", "selection"
 Kind = Literal["direction", "magnitude", "equality", "ranking", "existence", "correlation", "interpretation"]
 Axis = str
 Scalar = str | bool | int | float
 
 
-def _several(value: Any) -> Any:
-    """One entry as a list."""
+def _as_list(value: Any) -> Any:
+    """A list, which a single entry becomes too."""
     return value if isinstance(value, list) else [value]
 
 
 Selector = str | dict[str, Scalar | list[Scalar] | None]
-"""Columns and the values that they must have, or the name of one of the ledger's `selections`."""
-Selectors = Annotated[list[Selector], BeforeValidator(_several)]
+"""Column -> value or values that it must have; or the name of one of the ledger's `selections`."""
+Selectors = Annotated[list[Selector], BeforeValidator(_as_list)]
 
 
 class Selection(NamedTuple):
-    """Numbers of one source. values: by column, of which a number must have one; recipes: patterns of the names of the trainings
-    that they are of: records are selected by them, of cells they are said, () of those that rest on no training.
+    """Numbers of one source, selected by the values of its columns.
+
+    source: a key of SOURCES.
+    names: names of tables or figures, whose cells are taken together, or of measures.
+    values: column -> values, of which a number must have one.
+    recipes: patterns of the names of the trainings that the numbers rest on. Records are selected by them. For cells they are
+    only stated, since a table does not say which training a cell is of; () where there is none, None where the ledger is silent.
     """
 
     source: str
-    names: tuple[str, ...]  # of a table, or of several whose cells are taken together; of a measure, of a printed item
+    names: tuple[str, ...]
     values: Mapping[str, tuple[Scalar | None, ...]]
-    recipes: tuple[str, ...] | None  # None: not said
+    recipes: tuple[str, ...] | None
 
 
 class Region(Section):
-    """Where an effect lies if the claim holds: above, below, between both, or so near to a number."""
+    """Region in which an effect lies if the claim holds: above a number, below one, between two, or near one."""
 
     above: float | None = None
     below: float | None = None
-    within: Annotated[float, Field(gt=0)] | None = None
-    of: float = 0  # the number that it is within so much of
+    within: Annotated[float, Field(gt=0)] | None = None  # largest distance from the number `of`
+    of: float = 0
 
     @model_validator(mode="after")
     def _is_bounded(self) -> Region:
@@ -70,36 +75,40 @@ class Region(Section):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Both ends; infinite where there is none."""
+        """Lower and upper end of the region; infinite where there is none."""
         if self.within is not None:
             return self.of - self.within, self.of + self.within
         return -math.inf if self.above is None else self.above, math.inf if self.below is None else self.below
 
 
 class Effect(Section):
-    """A number with an interval: the sum of some selections less that of others, or a function of the paper's claims.py."""
+    """A number with an interval, in one of four ways.
+
+    It is the sum of the selections in `plus` less the sum of those in `minus`; or, for each two neighbours in `order`, the first
+    less the second; or the correlation of `x` with `y`; or the result of a function of papers/PAPER/claims.py.
+    """
 
     name: str = ""
-    of: Selector = {}  # what all selections of the effect share
+    of: Selector = {}  # columns and values that all selections of the effect share
     plus: Selectors = []
     minus: Selectors = []
-    order: list[Selector] = []  # instead: an effect for each two neighbours, the first less the second
-    x: Selector | None = None  # instead, with y: a correlation over the units of `over`, or
+    order: list[Selector] = []
+    x: Selector | None = None
     y: Selector | None = None
-    points: list[Selector] = []  # over these, each with x and with y
-    function: str | None = None  # instead: of papers/PAPER/claims.py, called with the numbers that it `reads`, and settings
+    points: list[Selector] = []  # units of a correlation, such as models; none: the units of `over`
+    function: str | None = None  # its arguments are the numbers of the selections in `reads`, and `settings` by keyword
     reads: Selectors = []
     settings: dict[str, Any] = {}
-    over: Axis = "seed"  # what varies: seed, text, language, another column, or none of a number that is exact
-    by: Axis | None = None  # an effect for each value of a column
-    languages: Literal["row", "column", "item"] | None = None  # their column, where the first that has any is not meant
-    without: Annotated[list[str], BeforeValidator(_several)] = []  # units of `over` and `by` that do not count
-    scale: float = 100  # of records
-    score: bool = True  # whether the selections are from 0 to 100
-    ranks: bool = False  # whether a correlation is of ranks
-    least: Annotated[int, Field(ge=4)] = 8  # units of a correlation
-    expected: Region | None = None  # None: the claim's
-    optional: bool = False  # whether the claim is decided without it where a scale has none of its trainings, or no such cell
+    over: Axis = "seed"  # what varies: seed, text, language or another column; "none" for an exact number
+    by: Axis | None = None  # column, for each of whose values there is an effect
+    languages: Literal["row", "column", "item"] | None = None  # column with the languages; None: the first that has any
+    without: Annotated[list[str], BeforeValidator(_as_list)] = []  # values of `over` and `by` that are left out
+    scale: float = 100  # factor by which records are multiplied
+    score: bool = True  # whether the selected numbers are scores from 0 to 100
+    ranks: bool = False  # whether the correlation is one of ranks
+    least: Annotated[int, Field(ge=4)] = 8  # fewest units of a correlation that is decided
+    expected: Region | None = None  # None: the region that the claim states
+    optional: bool = False  # whether the effect is left out where a scale has none of its trainings, or no such cell
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Effect:
@@ -111,50 +120,50 @@ class Effect(Section):
         return self
 
     def selectors(self) -> Iterator[tuple[str, Selector]]:
-        """All of its selections, by their place."""
+        """All selections of the effect, each after the key that it stands under."""
         for place in ("plus", "minus", "order", "reads"):
             yield from ((place, selector) for selector in getattr(self, place))
         for place in ("x", "y") if self.x is not None else ():
             yield from ((place, selector) for selector in self.points or [getattr(self, place)])
 
     def shared(self, place: str) -> Selector:
-        """What the selections of a place share."""
+        """Columns and values that the selections under a key share."""
         return getattr(self, place) if self.points and place in ("x", "y") else self.of
 
 
-Effects = Annotated[list[Effect], BeforeValidator(_several)]
+Effects = Annotated[list[Effect], BeforeValidator(_as_list)]
 
 
 class Control(Effect):
-    """An effect that must not be there: its interval must not lie where that of the claim does."""
+    """An effect that must be absent if the claim holds: its interval must not lie in the region that the claim expects."""
 
-    says: str  # what it shows, after "control: "
+    says: str  # what it would show, as a clause: labels do not matter
 
 
 class Printed(Section):
-    """What the paper printed of a claim. effect: of the same definition as the effect's, where there is one."""
+    """Printed evidence for a claim."""
 
     text: str
-    holds: Literal["in full", "in part", "not"] | None = None  # whether the claim follows from the print; None: it cannot be told
-    effect: float | None = None
+    holds: Literal["in full", "in part", "not"] | None = None  # whether the print supports the claim; None: unclear
+    effect: float | None = None  # printed number of the same definition as the claim's effect
 
 
 class Claim(Section):
-    """A claim, what decides it, and what would show that the effect is of something else."""
+    """A claim, the effects that decide it, and controls that would show that the effect has another cause."""
 
     says: str
     where: str  # section, table or figure of the paper
     kind: Kind
     central: bool = False
     printed: Printed | None = None
-    unit: str  # what it generalises over
-    items: list[str] = []  # tables and figures that decide it, where they are not those whose cells it reads
+    unit: str  # units that the claim generalises over
+    items: list[str] = []  # tables and figures that decide the claim; if none, those whose cells it reads
     effect: Effects = []
     expected: Region | None = None
-    at_least: Annotated[int, Field(ge=1)] | None = None  # effects that must be as expected; None: all
-    control: Annotated[list[Control], BeforeValidator(_several)] = []
+    at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects that must be as expected; None: all
+    control: Annotated[list[Control], BeforeValidator(_as_list)] = []
     rests_on: list[str] = []  # claims that an interpretation points to
-    note: str = ""  # what limits it
+    note: str = ""  # limits of the evidence
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Claim:
@@ -171,46 +180,46 @@ class Claim(Section):
             if self.kind == "equality" and region and math.inf in map(abs, region.ends):
                 raise ValueError("expected: an equality needs a margin: within, or above and below")
             if (self.kind == "correlation") != (effect.x is not None) and not effect.function:
-                raise ValueError("effect: expected x and y of a correlation, and of nothing else")
+                raise ValueError("effect: expected x and y in a correlation, and in no other kind of claim")
         return self
 
 
 class Learned(Section):
-    """What trainings must exceed to count as having learned: the score `of` each selection, above some levels.
+    """Levels that the score of a training must exceed for the training to count as having learned."""
 
-    above: name of a level -> a number, or the selection that has it, of the same score.
-    """
-
-    selections: Annotated[list[str], Field(min_length=1)]
-    of: Selector
-    above: dict[str, float | Selector]
+    selections: Annotated[list[str], Field(min_length=1)]  # names of the trainings' selections
+    of: Selector  # the score
+    above: dict[str, float | Selector]  # name of a level -> a number, or the selection whose score is the level
     over: Axis = "seed"
     scale: float = 100
 
 
 class Ledger(Section):
-    """What a paper claims."""
+    """All claims of a paper."""
 
     selections: dict[str, dict[str, Scalar | list[Scalar] | None]] = {}
     learned: list[Learned] = []
     claims: dict[Annotated[str, Field(pattern=r"^c\d+[a-z]?$")], Claim]
 
     @model_validator(mode="after")
-    def _selects_what_there_is(self) -> Ledger:
-        for place, of, selector in self._selected():
+    def _selects_from_known_sources(self) -> Ledger:
+        for place, common, selector in self._selectors():
             try:
-                self.selection(of, selector)
+                self.selection(common, selector)
             except ValueError as error:
                 raise ValueError(f"{place}: {error}") from None
         for key, claim in self.claims.items():
-            for other in claim.rests_on:
-                if other not in self.claims:
-                    raise ValueError(f"claims.{key}.rests_on: expected a claim, found '{other}'{nearest(other, self.claims)}")
+            for premise in claim.rests_on:
+                if premise not in self.claims:
+                    raise ValueError(f"claims.{key}.rests_on: expected a claim, found '{premise}'{nearest(premise, self.claims)}")
         return self
 
-    def selection(self, of: Selector, selector: Selector) -> Selection:
-        """Both together, of which the second has the last word. Raises ValueError for what no source has."""
-        values = {**self._spelled(of), **self._spelled(selector)}
+    def selection(self, common: Selector, selector: Selector) -> Selection:
+        """The selection by two selectors together; where both name a column, the value in `selector` counts.
+
+        Raises ValueError where they name no source, several sources, or a column that the source does not have.
+        """
+        values = {**self._expanded(common), **self._expanded(selector)}
         sources = [source for source in SOURCES if source in values]
         if len(sources) != 1:
             raise ValueError(f"expected one of {', '.join(SOURCES)}, found {', '.join(sources) or 'none'}")
@@ -219,25 +228,24 @@ class Ledger(Section):
         for column in values:
             if column not in columns:
                 raise ValueError(f"unknown column '{column}', expected {', '.join(columns)}{nearest(column, columns)}")
-        chosen = {column: tuple(_several(value)) for column, value in values.items()}
         return Selection(
             sources[0],
-            tuple(map(str, _several(name))),
-            chosen,
-            None if recipes is False else tuple(map(str, _several(recipes) if recipes else ())),
+            tuple(map(str, _as_list(name))),
+            {column: tuple(_as_list(value)) for column, value in values.items()},
+            None if recipes is False else tuple(map(str, _as_list(recipes) if recipes else ())),
         )
 
     def sources(self, claim: Claim) -> list[Selection]:
-        """The selections of a claim's effects."""
-        chosen = [(effect.shared(place), selector) for effect in claim.effect for place, selector in effect.selectors()]
-        return [self.selection(of, selector) for of, selector in chosen]
+        """Selections of a claim's effects, without those of its controls."""
+        pairs = [(effect.shared(place), selector) for effect in claim.effect for place, selector in effect.selectors()]
+        return [self.selection(common, selector) for common, selector in pairs]
 
     def items(self, claim: Claim) -> list[str]:
-        """Tables and figures that decide a claim: those that it names, or whose cells it reads, of this scale or printed ones."""
+        """Tables and figures that decide a claim: those that it names or, without any, those whose cells it reads."""
         return claim.items or [name for source in self.sources(claim) if source.source != "records" for name in source.names]
 
-    def _spelled(self, selector: Selector) -> dict[str, Any]:
-        """A selector with its named selection written out."""
+    def _expanded(self, selector: Selector) -> dict[str, Any]:
+        """Columns and values of a selector, with those of the selection that it names."""
         values: dict[str, Any] = {SELECTION: selector} if isinstance(selector, str) else dict(selector)
         if (name := values.pop(SELECTION, None)) is None:
             return values
@@ -245,8 +253,8 @@ class Ledger(Section):
             raise ValueError(f"unknown selection {short(name)}{nearest(name, self.selections)}")
         return {**self.selections[name], **values}
 
-    def _selected(self) -> Iterator[tuple[str, Selector, Selector]]:
-        """All selections by their place, with what each shares with others."""
+    def _selectors(self) -> Iterator[tuple[str, Selector, Selector]]:
+        """Place in the ledger of each selector, the selector that it shares with its neighbours, and the selector itself."""
         for key, claim in self.claims.items():
             for part, effects in (("effect", claim.effect), ("control", claim.control)):
                 for effect in effects:
@@ -257,26 +265,27 @@ class Ledger(Section):
             for selector in (*learned.selections, *levels):
                 yield f"learned.{number}", learned.of, selector
 
-    def read(self) -> Iterator[Selection]:
-        """All selections, of claims that functions decide none."""
-        for _, of, selector in self._selected():
-            yield self.selection(of, selector)
+    def all_selections(self) -> Iterator[Selection]:
+        """Selections of all effects and controls, and of the levels that trainings must exceed."""
+        for _, common, selector in self._selectors():
+            yield self.selection(common, selector)
 
 
 def read_ledger(file: Path, names: Mapping[str, Scalar] = {}) -> Ledger:
     """The ledger in a file. Raises DataError, one line that names file and key.
 
-    names: what $NAME stands for in it, see Paper.names; one that is not among them stays as it is, and selects nothing.
+    names: NAME -> value that $NAME stands for in the file, see Paper.names. A $NAME without a value stays as it is, and so
+    selects nothing.
     """
     try:
-        return Ledger.model_validate(_filled(read_yaml(file), names))
+        return Ledger.model_validate(_fill_in(read_yaml(file), names))
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"])
-        known = {name for section in (Ledger, Claim, Effect, Control, Region, Printed, Learned) for name in section.model_fields}
+        keys = {name for section in (Ledger, Claim, Effect, Control, Region, Printed, Learned) for name in section.model_fields}
         match problem["type"]:
             case "extra_forbidden":
-                text = f"unknown key{nearest(problem['loc'][-1], known)}"
+                text = f"unknown key{nearest(problem['loc'][-1], keys)}"
             case "missing":
                 text = "expected a value, found none"
             case "value_error":
@@ -286,12 +295,12 @@ def read_ledger(file: Path, names: Mapping[str, Scalar] = {}) -> Ledger:
         raise DataError(": ".join(filter(None, (str(file), place, text)))) from None
 
 
-def _filled(value: Any, names: Mapping[str, Scalar]) -> Any:
-    """A value of a ledger with $NAMEs filled in: as they are where they stand alone, else as text."""
+def _fill_in(value: Any, names: Mapping[str, Scalar]) -> Any:
+    """A value of a ledger with each $NAME replaced by its value; within a text it becomes text, alone it keeps its type."""
     if isinstance(value, dict):
-        return {key: _filled(of_key, names) for key, of_key in value.items()}
+        return {key: _fill_in(entry, names) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_filled(entry, names) for entry in value]
+        return [_fill_in(entry, names) for entry in value]
     if not isinstance(value, str) or "$" not in value:
         return value
     return names[value[1:]] if value[1:] in names else Template(value).safe_substitute(names)

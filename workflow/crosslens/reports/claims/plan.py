@@ -1,4 +1,4 @@
-"""What ledgers are decided by at a scale: which tables and records there are, and of which trainings. Planning calls it."""
+"""Tables and records that decide ledgers at a scale, and the trainings that these rest on. Called when a run is planned."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -17,20 +17,29 @@ from crosslens.runs.errors import DataError
 
 
 class Plan:
-    """What ledgers are decided by at a scale."""
+    """Tables, records and trainings of a scale, as ledgers name them."""
 
     def __init__(self, about: About, results: str) -> None:
-        """results: the folder of results."""
+        """Plan of a scale.
+
+        results: folder of its results.
+        """
         self.about, self.studies, self.results = about, about.here, Path(results)
 
     def settings(self, paper: Paper, ledger: Ledger, texts: Sequence[str]) -> dict[str, Any]:
-        """All that the claims of a paper need, as plain values.
+        """Settings for deciding the claims of a paper, as plain values.
 
-        evidence: see `_evidence`; texts: names of the ledger and, where there is one, of the table of printed cells; names: see
-        Paper; encoders: words for that of each training and, under "", the paper's; apart: why numbers are not comparable with
-        the paper's; items: place of each table and figure by its name in the ledger.
+        evidence: see `Plan.evidence`.
+        texts: names of the ledger and, where there is one, of the table of printed cells.
+        names: see `Plan.names`.
+        study: citation and content of the paper.
+        scale: name of the scale.
+        encoders: training -> its encoder as text; under "" that of the paper.
+        apart: reasons why numbers are not comparable with the paper's.
+        items: name of a table or figure in the ledger -> its place below the results.
+        report: place of the page of all tables and figures.
         """
-        evidence = self._evidence(paper, ledger)
+        evidence = self.evidence(paper, ledger)
         regular = [item for item in paper.items(self.studies.config).values() if not item.searched]
         names = [name for name in evidence["tables"] if self._place(paper, name)]
         facts = {name: fact for recipes in evidence["recipes"].values() for name, fact in recipes.items()}
@@ -51,60 +60,64 @@ class Plan:
         }
 
     def names(self, paper: Paper) -> Mapping[str, Any]:
-        """What $NAME stands for in the ledger of a paper; nothing where the paper is not configured."""
+        """NAME -> value that $NAME stands for in the ledger of a paper; empty where the paper is not configured."""
         return paper.names(self.studies.config) if self.studies.config.paper(paper.key) else {}
 
-    def _evidence(self, paper: Paper, ledger: Ledger) -> dict[str, Any]:
+    def evidence(self, paper: Paper, ledger: Ledger) -> dict[str, Any]:
         """Files of the tables and records that the claims of a paper read, and facts about its trainings.
 
-        tables: name in the ledger -> the file of an item, None: it is none of this scale; records: measure -> recipe -> files
-        that there are; recipes: pattern -> name -> whether its encoder is trained, and of how many pretrainings of our own.
-        Raises DataError where a table that shows trainings is read without saying of which.
+        Raises DataError where the ledger reads a table that shows trainings, and does not state which of them.
+
+        tables: name of a table or figure in the ledger -> its file; None where the scale does not have it.
+        records: measure -> recipe -> files that exist.
+        recipes: pattern in the ledger -> name of a training -> its encoder; whether it, or its pretraining, trains an encoder;
+        number of its pretrainings, None where the encoder is not one that is pretrained here.
         """
         tables: dict[str, str | None] = {}
         records: dict[str, dict[str, list[str]]] = {}
         recipes: dict[str, dict[str, Any]] = {}
-        shown: dict[str, None] = {}  # items of which printed cells are read
-        for selection in ledger.read():
+        printed: dict[str, None] = {}  # items whose printed cells are read
+        for selection in ledger.all_selections():
             for pattern in selection.recipes or ():
                 recipes[pattern] = {name: self._recipe(recipe) for name, recipe in self._recipes(pattern)}
             if selection.source == "table":
                 for name in selection.names:
                     place = self._place(paper, name)
                     tables[name] = place and f"{self.results}/{place}.csv"
-                    self._says_which(paper, selection, place)
+                    self._check_recipes(paper, selection, place)
             elif selection.source == "published":
-                shown |= dict.fromkeys(selection.names)
+                printed |= dict.fromkeys(selection.names)
             elif selection.source == "records":
                 names = [name for pattern in selection.recipes or () for name, _ in self._recipes(pattern)]
                 for measure in selection.names:
                     records.setdefault(measure, {}).update({name: list(self._records(measure, name)) for name in names})
-        for item in [*shown, *(item for claim in ledger.claims.values() for item in claim.items)]:
+        for item in [*printed, *(item for claim in ledger.claims.values() for item in claim.items)]:
             place = self._place(paper, item)
             tables.setdefault(item, place and f"{self.results}/{place}.{'svg' if self._is_figure(place) else 'csv'}")
         return {"tables": tables, "records": records, "recipes": recipes}
 
     def _place(self, paper: Paper, name: str) -> str | None:
-        """Place of an item below the results, by its name in a ledger; None where this scale has none of that name."""
+        """Place below the results of a table or figure, by its name in the ledger of a paper; None where the scale has none."""
         key, _, item = name.rpartition("/")
-        asked = next((other for other in self.studies.papers if other.key == key), paper)
-        place = asked.path(item)
+        owner = next((candidate for candidate in self.studies.papers if candidate.key == key), paper)
+        place = owner.path(item)
         return place if place in self.studies.items else None
 
     def _is_figure(self, place: str | None) -> bool:
         return bool(place) and self.studies.items[str(place)][2].form == "figure"
 
-    def _says_which(self, paper: Paper, selection: Selection, place: str | None) -> None:
+    def _check_recipes(self, paper: Paper, selection: Selection, place: str | None) -> None:
+        """Raise DataError where a selection of cells does not state on which of the table's trainings they rest."""
         if place and selection.recipes is None:
             needs = self.studies.items[place][2].needs
             if any(trained(self.studies.recipe(need.recipe)[1]) for need in needs):
                 raise DataError(
                     f"papers/{paper.key}/claims.yaml: {place} shows trainings: expected `recipe` beside "
-                    f"{dict(selection.values)}, those that the number is of, or null for none"
+                    f"{dict(selection.values)}: the trainings that the number rests on, or null for none"
                 )
 
     def _recipes(self, pattern: str) -> Iterator[tuple[str, Recipe]]:
-        """Trainings, and jobs of trials, by a pattern of their names."""
+        """Trainings whose names match a pattern; a search that matches has its first trial in their place."""
         for name, (_, recipe) in self.studies.recipes.items():
             if fnmatchcase(name, pattern):
                 yield name, recipe
@@ -113,16 +126,17 @@ class Plan:
                 yield name, trials[0]
 
     def _recipe(self, recipe: Recipe) -> dict[str, Any]:
+        """Facts about a training, see `Plan.evidence`."""
         pretrained = recipe.pretrained
-        before = self.studies.recipe(pretrained.recipe)[1] if pretrained else None
+        pretraining = self.studies.recipe(pretrained.recipe)[1] if pretrained else None
         return {
             "encoder": recipe.encoder,
-            "trained": trained(recipe) or bool(before and trained(before)),
-            "pretrainings": len(pretrained.seeds) if pretrained and before and trained(before) else None,
+            "trained": trained(recipe) or bool(pretraining and trained(pretraining)),
+            "pretrainings": len(pretrained.seeds) if pretrained and pretraining and trained(pretraining) else None,
         }
 
     def _records(self, measure: str, recipe: str) -> Iterator[str]:
-        """Files that there are of a measure of a recipe."""
+        """Existing files of a measure of a recipe."""
         kind = measure.partition("@")[0]
         if kind not in self.studies.kinds:
             raise DataError(f"records: expected one of {', '.join(self.studies.kinds)}, found '{measure}'"
@@ -135,7 +149,7 @@ class Plan:
 
 
 def trained(recipe: Recipe) -> bool:
-    """Whether a recipe changes the encoder's weights by learning, so that another seed would give another encoder."""
+    """Whether a recipe trains the weights of an encoder, so that another seed would give another encoder."""
     return recipe.trains_encoder() or recipe.static is not None
 
 

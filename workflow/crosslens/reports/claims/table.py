@@ -1,4 +1,4 @@
-"""The claims of papers as a table: a line a claim."""
+"""The claims of all papers as a table, one row for each claim."""
 
 import math
 from collections.abc import Mapping
@@ -18,24 +18,30 @@ COLUMNS = (
     "control_high", "control_shows", "p", "level", "verdict", "reason", "encoder", "comparable", "printed", "printed_effect",
     "printed_holds", "item", "command",
 )  # fmt: skip
-"""effect, low, high: with the 95 % interval, in points of the items' scales; of several parts those of the one that is least
-surely as claimed. n, unit: how many of what it is over. seeds: of a training of an encoder, the fewest. control: the largest
-effect where there should be none. p: of the claim or its opposite, the smaller one; level: with which it is compared, after Holm
-for central claims. encoder: that it was decided on. comparable: whether encoder and corpora are the paper's, so that numbers are
-too; else it is a replication of the claim. item: tables and figures that decide it; command: that makes what is missing."""
-WHOLE = ("n", "seeds")
+"""effect, low, high: the effect with its 95 % interval, in points of the score's scale; of several parts, the one that is least
+surely as claimed. n, unit: number and name of the units that the effect is over. seeds: fewest seeds of a training of an encoder.
+control, control_low, control_high: the largest effect among the controls. p: the smaller of the probabilities of the claim and of
+its opposite. level: level with which p is compared, after Holm for central claims. encoder: encoders on which the claim was
+decided. comparable: whether encoder and corpora are the paper's; if not, the claim is replicated, but not its number.
+item: tables and figures that decide the claim. command: command that makes what is missing."""
+WHOLE = ("n", "seeds")  # columns of whole numbers
 
 
-def table(decisions: Mapping[str, Mapping[str, Decision]], about: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Decisions by paper and claim as a table of COLUMNS.
+def table(decisions: Mapping[str, Mapping[str, Decision]], settings: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """A table of COLUMNS, one row for each claim.
 
-    about: settings of each paper, see Plan.settings.
+    decisions: paper -> claim -> decision.
+    settings: paper -> settings of its claims, see Plan.settings.
     """
-    lines = [_line(paper, key, decision, about[paper]) for paper, of in decisions.items() for key, decision in of.items()]
-    return pd.DataFrame(lines, columns=list(COLUMNS)).astype(dict.fromkeys(WHOLE, "Int64"))
+    rows = [
+        _row(paper, key, decision, settings[paper])
+        for paper, decisions_on_paper in decisions.items()
+        for key, decision in decisions_on_paper.items()
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(WHOLE, "Int64"))
 
 
-def _line(paper: str, key: str, decision: Decision, about: Mapping[str, Any]) -> dict[str, Any]:
+def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) -> dict[str, Any]:
     claim, part = decision.claim, decision.part
     controls = sorted(decision.controls, key=lambda control: abs(control[1].estimate.value))
     control = controls[-1][1] if controls else None
@@ -57,34 +63,34 @@ def _line(paper: str, key: str, decision: Decision, about: Mapping[str, Any]) ->
         "level": float(f"{decision.level:.3g}"),
         "verdict": decision.verdict,
         "reason": decision.reason,
-        "encoder": encoder(decision, about),
-        "comparable": not about["apart"],
+        "encoder": encoder(decision, settings),
+        "comparable": not settings["apart"],
         "printed": printed.text if printed else "",
         "printed_effect": printed.effect if printed else None,
         "printed_holds": (printed.holds or "") if printed else "",
-        "item": ", ".join(dict.fromkeys(place for name in decision.items if (place := about["items"].get(name)))),
-        "command": command(decision, about) if decision.verdict == NOT_MEASURED else "",
+        "item": ", ".join(dict.fromkeys(place for name in decision.items if (place := settings["items"].get(name)))),
+        "command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }
 
 
 def _numbers(part: Part | None, names: tuple[str, str, str]) -> dict[str, float | None]:
-    """Value and ends of a part, rounded as its scale needs it."""
+    """Value and ends of a part by column: rounded to two decimals, correlations and values below 1 to three."""
     if part is None or math.isnan(part.estimate.value):
         return dict.fromkeys(names)
     digits = 3 if isinstance(part.estimate, Correlation) or abs(part.estimate.value) < 1 else 2
     return {name: rounded(number, digits) for name, number in zip(names, part.estimate.interval(), strict=True)}
 
 
-def encoder(decision: Decision, about: Mapping[str, Any]) -> str:
-    """Encoders that a claim was decided on: none where it is about what was printed."""
+def encoder(decision: Decision, settings: Mapping[str, Any]) -> str:
+    """Encoders on which a claim was decided, as text; "" where print alone decided it."""
     if decision.in_print or not decision.parts:
         return ""
     recipes = dict.fromkeys(recipe for part in decision.parts for recipe in part.recipes) or [""]
-    return ", ".join(dict.fromkeys(about["encoders"][recipe] for recipe in recipes))
+    return ", ".join(dict.fromkeys(settings["encoders"][recipe] for recipe in recipes))
 
 
-def command(decision: Decision, about: Mapping[str, Any]) -> str:
-    """The commands that make what is missing of a claim, or make it again where nothing is."""
-    files = [file for name in decision.items if (file := about["evidence"]["tables"].get(name))]
+def command(decision: Decision, settings: Mapping[str, Any]) -> str:
+    """Commands that make the missing tables and figures of a claim, or all of them where none is missing; "" without any."""
+    files = [file for name in decision.items if (file := settings["evidence"]["tables"].get(name))]
     missing = [file for file in files if not Path(file).exists()] or files
     return " && ".join(filter(None, map(commands.command, dict.fromkeys(missing))))

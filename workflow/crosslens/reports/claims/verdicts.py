@@ -1,11 +1,12 @@
-"""Verdicts on claims: what estimates of effects and controls say of them, where the trainings that they compare have learned."""
+"""Verdicts on claims, from the estimates of effects and controls, and from whether the trainings behind them have learned."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from crosslens.numerics.estimates import LEVEL, Estimate, holm, varied
+from crosslens.numerics.estimates import Estimate, add_errors, holm
+from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Contrasts, Part
 from crosslens.reports.claims.evidence import Missing, Unconfigured
 from crosslens.reports.claims.ledger import Claim, Control, Effect, Learned, Ledger, Region
@@ -21,12 +22,16 @@ NOT_MEASURED: Final = "not measured"
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known of a claim.
+    """A claim with its verdict, and the numbers that lead to it.
 
-    parts: its effects; controls: those that must not be there, with what they show; p: probability of the parts if the truth were
-    no nearer to the claim's region than its border, nan where none is known; level: at which it is decided; items: tables and
-    figures that decide it; in_print: whether it is decided by what was printed alone;
-    left_out: optional effects of which the scale has nothing.
+    parts: effects of the claim.
+    controls: effects that must be absent, each after its entry in the ledger.
+    p: the smaller of the probabilities of such effects if the claim were false and if it were true; nan where no effect has an
+    error.
+    level: level with which p is compared.
+    items: names of the tables and figures that decide the claim.
+    in_print: whether printed numbers alone decide it.
+    left_out: names of optional effects that the scale does not have.
     """
 
     claim: Claim
@@ -42,24 +47,25 @@ class Decision:
 
     @property
     def part(self) -> Part | None:
-        """The part that the claim hangs on: the one that is least surely as expected."""
-        return max(self.parts, key=_doubt) if self.parts else None
+        """The part on which the verdict depends most: the least surely expected of the parts that have to be as claimed."""
+        needed = self.claim.at_least or len(self.parts)
+        return sorted(self.parts, key=_doubt)[:needed][-1] if self.parts else None
 
     @property
     def tested(self) -> float:
-        """p, nan where all numbers are exact, which is no test."""
+        """Probability `p` of a claim that is tested; nan where all its numbers are exact."""
         return self.p if any(part.estimate.error for part in self.parts) else math.nan
 
 
 def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
-    """A decision for each claim, at levels after Holm for those that are central.
+    """Decisions on the claims of a ledger, by claim. Levels of central claims are Holm's.
 
     Raises DataError where a selection mixes numbers of different metrics or definitions.
     """
     measured = {}
     for key, claim in ledger.claims.items():
         try:
-            measured[key] = _measured(_comparable(claim, ledger, contrasts.evidence.apart), contrasts)
+            measured[key] = _measure(_comparable(claim, ledger, contrasts.evidence.apart), contrasts)
         except DataError:  # a damaged table
             raise
         except ValueError as error:
@@ -77,36 +83,39 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
             items=list(dict.fromkeys(ledger.items(decision.claim))),
             in_print=sources == {"published"},
         )
-        decisions[key] = _with_what_lacks(_decided(decision, unlearned, apart))
+        decisions[key] = _with_omissions(_judge(decision, unlearned, apart))
     return decisions
 
 
 def _comparable(claim: Claim, ledger: Ledger, apart: Sequence[str]) -> Claim:
-    """A claim without the effects that compare printed numbers with ours where these are not comparable, if others decide it.
+    """A claim without the effects that set our numbers beside printed ones, where these are not comparable.
 
-    apart: why they are not.
+    A claim that would have no effects left keeps all.
+
+    apart: reasons why the numbers are not comparable; empty where they are.
     """
     if not apart:
         return claim
-    kept = [effect for effect in claim.effect if not _mixes(effect, ledger)]
-    return claim.model_copy(update={"effect": kept}) if kept else claim
+    effects = [effect for effect in claim.effect if not _mixes(effect, ledger)]
+    return claim.model_copy(update={"effect": effects}) if effects else claim
 
 
 def _mixes(effect: Effect, ledger: Ledger) -> bool:
+    """Whether an effect sets our numbers beside printed ones."""
     sources = {ledger.selection(effect.shared(place), selector).source for place, selector in effect.selectors()}
     return len(sources) > 1 and "published" in sources
 
 
-def _with_what_lacks(decision: Decision) -> Decision:
-    """A decision whose reason names the effects without which it was made."""
+def _with_omissions(decision: Decision) -> Decision:
+    """A decision whose reason names the optional effects that were left out."""
     if not decision.left_out:
         return decision
-    lacks = f"without {', '.join(decision.left_out)}, which this scale does not have"
-    return replace(decision, reason="; ".join(filter(None, (decision.reason, lacks))))
+    omissions = f"without {', '.join(decision.left_out)}, which this scale does not have"
+    return replace(decision, reason="; ".join(filter(None, (decision.reason, omissions))))
 
 
-def _measured(claim: Claim, contrasts: Contrasts) -> Decision:
-    """The effects of a claim and its controls, without a verdict but that something is missing."""
+def _measure(claim: Claim, contrasts: Contrasts) -> Decision:
+    """A claim with its effects and controls, not yet judged: undecided, or not measured where an effect is missing."""
     if claim.kind == "interpretation":
         rests = f", which rests on {', '.join(claim.rests_on)}" if claim.rests_on else ""
         return Decision(claim, UNDECIDED, f"an interpretation{rests}")
@@ -135,63 +144,66 @@ def _measured(claim: Claim, contrasts: Contrasts) -> Decision:
     return Decision(claim, UNDECIDED, reason, parts, controls, _p(claim, parts), left_out=[*left_out])
 
 
-def _decided(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> Decision:
-    """A decision with its verdict. apart: why its numbers cannot be compared with printed ones, where they are."""
+def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> Decision:
+    """A decision with its verdict.
+
+    apart: reasons why our numbers are not comparable with the printed ones that the claim sets beside them.
+    """
     claim, parts = decision.claim, decision.parts
     if not parts or decision.verdict == NOT_MEASURED:
         return decision
     reasons = [*apart, *(unlearned(part.recipes) for part in parts)]
-    reasons += [f"{unlearned.trained(part.recipes)} one seed" for part in parts if part.seeds == 1]
+    reasons += [f"{unlearned.subject(part.recipes)} one seed" for part in parts if part.seeds == 1]
     reasons += ["one family of languages" for part in parts if part.families == 1]
     if reasons := list(dict.fromkeys(filter(None, reasons))):
         return replace(decision, reason="; ".join(reasons))
     if math.isnan(decision.p):
         return replace(decision, reason="; ".join(_without_interval(parts)))
     if decision.p >= decision.level:
-        at = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
+        level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
         number = sum(sure(part, decision.level) < 0 for part in parts)
-        some = f"{number} of {len(parts)} parts are as claimed{at}" if len(parts) > 1 else f"the interval{at} covers both sides"
-        return replace(decision, reason="; ".join([some, *_without_interval(parts)]))
-    there, _ = _probabilities(claim, parts)
-    if decision.p == there:
+        several = f"{number} of {len(parts)} parts are as claimed{level}"
+        doubt = several if len(parts) > 1 else f"the interval{level} covers both sides"
+        return replace(decision, reason="; ".join([doubt, *_without_interval(parts)]))
+    p_if_false, _ = _probabilities(claim, parts)
+    if decision.p == p_if_false:
         for control, part in decision.controls:
-            if sure(part) < 0 and not _beyond(decision.part, part):
-                return replace(decision, verdict=CONTROL_FAILS, reason=f"the effect is there too: {control.says}")
+            if sure(part) < 0 and not _exceeds(decision.part, part):
+                return replace(decision, verdict=CONTROL_FAILS, reason=f"the control has the effect too: {control.says}")
         if decision.reason:
             return decision
         return replace(decision, verdict=HOLDS, reason="")
     return replace(decision, verdict=FAILS, reason="")
 
 
-def _beyond(part: Part | None, control: Part) -> bool:
-    """Whether an effect surely exceeds that of its control in the direction that is claimed.
+def _exceeds(part: Part | None, control: Part) -> bool:
+    """Whether an effect surely exceeds its control in the direction that is claimed, with errors taken to be independent.
 
-    None does of what is claimed to lie between two numbers. Their errors are taken to be independent.
+    An effect that is claimed to lie between two numbers has no direction, and exceeds nothing.
     """
     low, high = part.region.ends if part else (0, 0)
     if part is None or math.isfinite(low) and math.isfinite(high):
         return False
-    more = part.estimate.value - control.estimate.value
-    difference = varied(Estimate(more, 0.0), part.estimate, control.estimate)
-    return more * (1 if math.isfinite(low) else -1) > 0 and difference.p(0) < LEVEL
+    excess = part.estimate.value - control.estimate.value
+    difference = add_errors(Estimate(excess, 0.0), part.estimate, control.estimate)
+    return excess * (1 if math.isfinite(low) else -1) > 0 and difference.p(0) < LEVEL
 
 
 def _without_interval(parts: Sequence[Part]) -> list[str]:
-    """Why parts have no interval."""
-    lacking = [part for part in parts if math.isnan(part.estimate.error)]
-    return [": ".join(filter(None, (part.name, part.lack or "nothing says how much it varies"))) for part in lacking]
+    """Reasons why some parts have no interval, one for each such part."""
+    unknown = [part for part in parts if math.isnan(part.estimate.error)]
+    return [": ".join(filter(None, (part.name, part.lack or "nothing says how much it varies"))) for part in unknown]
 
 
 def _p(claim: Claim, parts: Sequence[Part]) -> float:
-    """The smaller of the probabilities of the claim and of its opposite; nan where no part has an error."""
-    there, not_there = _probabilities(claim, parts)
-    return min(there, not_there) if any(not math.isnan(part.estimate.error) for part in parts) else math.nan
+    """The smaller of the two probabilities of `_probabilities`; nan where no part has an error."""
+    return min(_probabilities(claim, parts)) if any(not math.isnan(part.estimate.error) for part in parts) else math.nan
 
 
 def _probabilities(claim: Claim, parts: Sequence[Part]) -> tuple[float, float]:
-    """Probabilities of so many parts inside their regions, and of so many outside, if fewer were.
+    """Probabilities of parts that are as far inside their regions if the claim were false, and as far outside if it were true.
 
-    That at least u of m hypotheses are false has the probability (m - u + 1) times the u-th smallest (Benjamini and Heller 2008).
+    The claim is true where at least `at_least` of its parts, or all of them, lie inside their regions.
     """
     needed = claim.at_least or len(parts)
     inside = [part_p(part) for part in parts if _side(part) < 0]
@@ -200,19 +212,27 @@ def _probabilities(claim: Claim, parts: Sequence[Part]) -> tuple[float, float]:
 
 
 def _at_least(needed: int, ps: Iterable[float], number: int) -> float:
-    known = sorted(p for p in ps if not math.isnan(p))
-    return min(1.0, (number - needed + 1) * known[needed - 1]) if 0 < needed <= len(known) else 1.0
+    """Probability of results like these if fewer than `needed` of the null hypotheses were false.
+
+    Of m hypotheses and u needed ones it is (m - u + 1) times the u-th smallest of the single probabilities.
+
+    ps: probabilities of single results under their null hypotheses; nan, and those that are left out, count as 1.
+    number: number of all hypotheses.
+    Source: Benjamini and Heller (2008).
+    """
+    ascending = sorted(p for p in ps if not math.isnan(p))
+    return min(1.0, (number - needed + 1) * ascending[needed - 1]) if 0 < needed <= len(ascending) else 1.0
 
 
 def part_p(part: Part) -> float:
-    """The level at which the interval of a part ends at the border of its region: the farther of two where it lies inside."""
+    """Level at which the interval of a part ends at the border of its region; of two borders, the larger level counts."""
     if part.estimate.error == 0:
         return 0.0
     return max(part.estimate.p(end) for end in part.region.ends if math.isfinite(end))
 
 
 def _side(part: Part) -> int:
-    """-1: the value lies inside the region; 1: outside; 0: it is not known."""
+    """-1 where the value lies inside the region, 1 where it lies outside, 0 where it is unknown."""
     low, high = part.region.ends
     if math.isnan(part.estimate.value):
         return 0
@@ -220,48 +240,50 @@ def _side(part: Part) -> int:
 
 
 def sure(part: Part, level: float = LEVEL) -> int:
-    """-1: the interval lies inside the region; 1: outside; 0: it includes a border, or is not known."""
+    """-1 where the interval lies inside the region, 1 where it lies outside, 0 where it includes a border or is unknown."""
     return _side(part) if part_p(part) < level else 0
 
 
 def _doubt(part: Part) -> float:
-    """From -1, surely as claimed, to 1, surely not; 0 where nothing is known."""
+    """Doubt about a part: from -1, surely as claimed, to 1, surely not; 0 where nothing is known."""
     p = part_p(part)
     return 0 if math.isnan(p) else _side(part) * (1 - p)
 
 
 class Unlearned:
-    """Which trainings count as having learned nothing, and why."""
+    """Reasons why trainings count as having learned nothing."""
 
     def __init__(self, ledger: Ledger, contrasts: Contrasts) -> None:
         self.ledger, self.contrasts = ledger, contrasts
         self.reasons: dict[str, str] = {}
 
     def __call__(self, recipes: Iterable[str]) -> str:
-        """Why one of some trainings is not known to have learned; "" where all have."""
-        return next(filter(None, map(self._reason, self._trained(recipes))), "")
+        """Reason why one of these trainings is not known to have learned; "" where all have learned."""
+        return next(filter(None, map(self._reason, self._encoder_trainings(recipes))), "")
 
-    def trained(self, recipes: Iterable[str]) -> str:
-        """Subject and verb of a sentence about those of some trainings that train an encoder."""
-        names = self._trained(recipes)
+    def subject(self, recipes: Iterable[str]) -> str:
+        """Subject and verb of a sentence about those of these trainings that train an encoder: "TRAINING has"."""
+        names = self._encoder_trainings(recipes)
         return f"{names[0]} has" if len(names) == 1 else "a training of an encoder has"
 
-    def _trained(self, recipes: Iterable[str]) -> list[str]:
+    def _encoder_trainings(self, recipes: Iterable[str]) -> list[str]:
         return [name for name in recipes if self.contrasts.evidence.facts[name]["trained"]]
 
     def _reason(self, recipe: str) -> str:
         if recipe not in self.reasons:
             entries = [(learned, name) for learned in self.ledger.learned for name in learned.selections
-                       if recipe in self._named(learned, name)]  # fmt: skip
-            reasons = (self._of(recipe, learned, name) for learned, name in entries)
+                       if recipe in self._trainings(learned, name)]  # fmt: skip
+            reasons = (self._shortfall(recipe, learned, name) for learned, name in entries)
             self.reasons[recipe] = next(filter(None, reasons), "") if entries else f"no floor is stated for {recipe}"
         return self.reasons[recipe]
 
-    def _named(self, learned: Learned, name: str) -> Sequence[str]:
+    def _trainings(self, learned: Learned, name: str) -> Sequence[str]:
+        """Trainings of a selection that an entry of `learned` names."""
         patterns = self.ledger.selection(learned.of, name).recipes or ()
-        return [recipe for pattern in patterns for recipe in self.contrasts.evidence.named(pattern)]
+        return [recipe for pattern in patterns for recipe in self.contrasts.evidence.trainings(pattern)]
 
-    def _of(self, recipe: str, learned: Learned, name: str) -> str:
+    def _shortfall(self, recipe: str, learned: Learned, name: str) -> str:
+        """The first level that the score of a training is not surely above, as a sentence; "" where it is above all levels."""
         for level, floor in learned.above.items():
             constant = isinstance(floor, int | float)
             region = Region(above=float(floor)) if isinstance(floor, int | float) else Region(above=0)
@@ -278,6 +300,6 @@ class Unlearned:
                 return f"{recipe} has no score beside {level}: {missing}"
             if sure(part) >= 0:
                 score = part.estimate.value
-                than = f"{score:.1f}, {level} {floor:g}" if constant else f"{score:+.1f} points"
-                return f"{recipe} is not {'surely ' if _side(part) < 0 else ''}above {level} ({than})"
+                comparison = f"{score:.1f}, {level} {floor:g}" if constant else f"{score:+.1f} points"
+                return f"{recipe} is not {'surely ' if _side(part) < 0 else ''}above {level} ({comparison})"
         return ""

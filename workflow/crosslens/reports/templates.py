@@ -1,0 +1,18 @@
+"""The Jinja templates of all pages."""
+
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined, Template
+from markdown_it import MarkdownIt
+
+
+def read_template(path: Path) -> Template:
+    """The template in a file, which escapes values and raises an error for a name that it is not given.
+
+    Its filters `markdown` and `inline` turn Markdown into HTML: paragraphs, or text within a line.
+    """
+    jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    markdown = MarkdownIt("commonmark", {"html": False})
+    jinja.filters["markdown"] = markdown.render
+    jinja.filters["inline"] = markdown.renderInline
+    return jinja.from_string(path.read_text("utf-8"))

@@ -116,8 +116,8 @@ def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]]) -> list[Lin
     printed = {key[1:] for key, cells in lines.items() if any(cell["published"] for cell in cells.values())}
     if not printed:
         return list(lines)
-    rows = {row for row, *way in lines if tuple(way) in printed}
-    first = {key[0]: key for key in reversed(lines)}
+    rows = {key[0] for key in lines if key[1:] in printed}
+    first = {key[0]: key for key in reversed([*lines])}
     return [key for key in lines if key[1:] in printed or (key[0] not in rows and first[key[0]] == key)]
 
 

@@ -129,7 +129,7 @@ class _Scores:
         if not paired and not row.mean_over_targets:  # of one text, whose score has an interval of its own
             for bound in ("low", "high"):
                 runs[bound] = self._texts(row, layer_set, bound).loc[values.index].to_numpy(dtype=float)
-        return cells.cell(runs, score=not paired), "", [name.rpartition("/")[2] for name in values]
+        return cells.cell(runs, score=not paired), "", [str(name).rpartition("/")[2] for name in values]
 
     def share(self, definition: str, row: Row, layer_set: str, languages: Collection[str]) -> str:
         """Remark on how many words of the scored texts one of SHARES counts; empty where none."""

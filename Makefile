@@ -37,7 +37,7 @@ provenance: install ## Show how the demo was made, job by job, in Snakemake's ow
 test: install ## Run the test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-long: install ## Test runs of the workflow from one end to the other that take minutes (10 min)
+test-long: install ## Test what takes minutes: runs of the workflow from one end to the other, whole files of real data (10 min)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
 
 test-demo: install ## Test the findings that hold on the demo, over three seeds (15 min)

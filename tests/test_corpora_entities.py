@@ -214,6 +214,7 @@ def records(folder: str) -> dict[str, int]:
         return {row["path"]: int(row["records"]) for row in rows if row["path"].startswith(f"{folder}/")}
 
 
+@pytest.mark.long
 @needs_mirror
 def test_real_wikiann() -> None:
     opened: Counter[str] = Counter()

@@ -248,6 +248,7 @@ def real_xnli(split: str, language: str) -> list[Pair]:
     return list(read_pairs(MIRROR / "xnli" / "XNLI-1.0" / f"xnli.{split}.tsv.xz", language))
 
 
+@pytest.mark.long
 @needs_mirror
 @pytest.mark.parametrize(("split", "pairs"), [("dev", 2490), ("test", 5010)])
 def test_real_xnli(split: str, pairs: int) -> None:
@@ -277,6 +278,7 @@ def test_real_translations_of_multinli() -> None:
         assert found == dict.fromkeys(NLI, 3000), language
 
 
+@pytest.mark.long
 @needs_mirror
 def test_liu2020_table_3(tmp_path: Path) -> None:
     """The 14 printed cells, from whole pairs: [UNK] is a member of each set, [CLS] and [SEP] are not."""

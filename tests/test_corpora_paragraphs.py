@@ -655,6 +655,7 @@ def test_the_phrasebook_comes_back(tmp_path: Path) -> None:
     assert tuple((p.title, tuple(long_paragraphs(p.text, 100))) for p in articles(path)) == tuple(made.plain)
 
 
+@pytest.mark.long
 @needs_mirror
 @pytest.mark.parametrize(("wiki", "asked"), [("enwiki", 100), ("jawiki", 100), ("elwiki", 5000)])
 def test_unknown_pieces_leave_before_the_sample_is_drawn(tmp_path: Path, wiki: str, asked: int) -> None:

@@ -111,6 +111,7 @@ def test_every_rule_has_what_its_script_imports():
     assert missing_packages(REPOSITORY) == []
 
 
+@pytest.mark.long
 def test_what_scripts_import_by_name_is_there_too(config):
     """Kinds of measures, modules of items, readers of corpora: see the scripts measure, table, figure and corpus."""
     modules = {f"measures/{name}": "encoders" if kind.source == "encoder" else "measures" for name, kind in kinds().items()}

@@ -99,6 +99,7 @@ def test_a_ledger_has_each_claim_once_and_every_function_is_there(paper):
     assert all(callable(getattr(import_module(f"crosslens.papers.{paper}.claims"), name)) for name in functions)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("paper", CLAIMS)
 def test_all_that_a_ledger_selects_is_written_at_the_published_scale(scales, paper):
     """Tables and records are synthetic: what is missing here is selected by a name that the code does not write."""

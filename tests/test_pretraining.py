@@ -266,6 +266,7 @@ def test_two_processes_end_with_the_weights_of_one(bench, tokens, tmp_path, log)
     assert "pretraining" in (tmp_path / "log").read_text()  # the first of the two goes on with the log
 
 
+@pytest.mark.long
 def test_what_ends_a_process_is_said_by_the_one_that_started_it(bench, tokens, tmp_path, log, capfd):
     """Bad input in one line, anything else with its traceback."""
     damaged = shutil.copytree(tokens, tmp_path / "tokens")
@@ -279,6 +280,7 @@ def test_what_ends_a_process_is_said_by_the_one_that_started_it(bench, tokens, t
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.long
 def test_a_signal_stops_both_processes_and_the_next_run_goes_on(bench, tokens, tmp_path, signals_handled, capfd):
     """Once the first epoch is in the log."""
     log, made = logging.getLogger("crosslens.tests"), recipe(parts=2)

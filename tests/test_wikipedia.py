@@ -290,6 +290,7 @@ def test_not_many_parts_are_read_ahead(tmp_path: Path, monkeypatch: pytest.Monke
 REAL = ["elwiki", "jawiki"]
 
 
+@pytest.mark.long
 @needs_mirror
 @pytest.mark.parametrize("wiki", REAL)
 def test_real_multistream_dumps(tmp_path: Path, wiki: str) -> None:

@@ -43,7 +43,7 @@ def cells(lines, folder):
 def test_cells_have_fixed_decimals_and_numbered_notes(tmp_path):
     found = laid_out(cells(LINES, tmp_path), 2)
     (part,) = found["parts"]
-    assert (part["corner"], found["columns"], found["notes"]) == ("F1", ["REF", "delta <1>"], ["few", "odd", "no score"])
+    assert (part["corner"], part["columns"], found["notes"]) == ("F1", ["REF", "delta <1>"], ["few", "odd", "no score"])
     assert list(part["groups"]) == [""]  # one metric and definition: a line is a row
     first, second, third = part["groups"][""]
     assert [each["name"] for each in (first, second, third)] == ["EN->X", "EN->EN", "EN->DE"]
@@ -135,12 +135,14 @@ def test_definitions_that_were_not_printed_are_folded_and_constant_ones_are_note
              line("bigram", "x", "accuracy", "masked", {"here": 6}),
              line("bigram", "x", "share", "rare", {"here": 7})]  # fmt: skip
     lines += [line(row, column, "share", "texts cut", {"here": 0}) for row in ("A", "B") for column in ("x", "y")]
+    lines += [line("A", "y", "F1", "strict", {"here": 8})]
     laid = laid_out(cells(lines, tmp_path), 2)
     headline, further = (
         {way: [each["name"] for each in group] for way, group in part["groups"].items()} for part in laid["parts"]
     )
     assert headline == {"plain, F1": ["A", "B"], "masked, accuracy": ["bigram"]}
     assert further == {"strict, F1": ["A", "B"], "rare, share": ["bigram"]} and laid["parts"][1]["lines"] == 3
+    assert [part["columns"] for part in laid["parts"]] == [["x"], ["x", "y"]]
     assert laid["constant"] == ["texts cut: 0.00 in every row and column"]
     nothing_printed = laid_out(cells([line("A", "x", "F1", way, {"here": 1}) for way in ("strict", "plain")], tmp_path), 2)
     assert len(nothing_printed["parts"]) == 1

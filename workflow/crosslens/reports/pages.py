@@ -52,15 +52,15 @@ def _item(settings: Mapping[str, Any], file: Path, *glossary: Mapping[str, str])
 
 
 def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str, Any]:
-    """Cells (crosslens.reports.cells, as text) laid out as printed: columns, parts of the table, numbered notes.
+    """Cells (crosslens.reports.cells, as text) laid out as printed: parts of the table, numbered notes, constant values.
 
     decimals: of our values; None: as they are, but two for scores, which rest on n units. Differences are those of the table;
     those of counts and settings are shown where they are not 0. The first part has the lines that are read first, see
-    `_headline`, the second, if any, the others; a part is a corner and groups of lines under one heading. Lines are grouped by
-    row where the lines of each row stand together, otherwise by metric and definition. Remarks become notes, and so does a
-    definition under which all values are equal.
+    `_headline`, the second, if any, the others; a part is a corner, columns and groups of lines under one heading. Lines are
+    grouped by row where the lines of each row stand together, otherwise by metric and definition. Remarks become notes, and so
+    does a definition under which all values are equal.
     """
-    columns = list(dict.fromkeys(cell["column"] for cell in cells))
+    all_columns = list(dict.fromkeys(cell["column"] for cell in cells))
     notes: dict[str, int] = {}
     constant = _constant(cells)
     lines: dict[Line, dict[str, Mapping[str, str]]] = defaultdict(dict)
@@ -73,6 +73,7 @@ def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str,
     parts = []
     for keys in filter(None, (headline, [key for key in lines if key not in headline])):
         ways = {definition or metric for _, metric, definition in keys}
+        columns = [column for column in all_columns if any(column in lines[key] for key in keys)]
         groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for key, (heading, name, detail) in zip(keys, _headings(keys), strict=True):
             cells_of_line: list[dict[str, Any] | None] = []
@@ -91,9 +92,10 @@ def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str,
                     "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
                 })  # fmt: skip
             groups[heading].append({"name": name, "detail": detail, "cells": cells_of_line})
-        parts.append({"corner": "".join(ways) if len(ways) == 1 else "", "groups": groups, "lines": len(keys)})
+        corner = "".join(ways) if len(ways) == 1 else ""
+        parts.append({"corner": corner, "columns": columns, "groups": groups, "lines": len(keys)})
     equal = [f"{way or metric}: {_number(value, decimals)} in every row and column" for (metric, way), value in constant.items()]
-    return {"columns": columns, "parts": parts, "notes": list(notes), "constant": equal}
+    return {"parts": parts, "notes": list(notes), "constant": equal}
 
 
 def _constant(cells: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], str]:

@@ -262,7 +262,7 @@ def test_trials_of_the_search_keep_no_weights(built):
 def test_records_tell_how_each_measure_was_made_and_what_trainings_read(built):
     measured = 0
     for path in (built / RESULTS).glob("**/*.json"):
-        if path.name.endswith((".csv.json", ".svg.json")):
+        if path.name.endswith((".csv.json", ".svg.json")) and path.name not in ("claims.csv.json", "scoreboard.csv.json"):
             record = json.loads(path.read_text())
             needs = {(need["kind"], need["recipe"]) for need in record["settings"]["needs"] if need["kind"] not in MODEL_FILES}
             told = {(measure["kind"], recipe) for measure in record["measures"] for recipe in measure["recipes"]}

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from crosslens.config.base import nearest
@@ -149,7 +150,7 @@ def faults(root: Path) -> str:
     columns = ("fault", "tried", "survived", "refused", "rerun", "silent")
     lines = [f"| {' | '.join(columns)} | what the user sees, for example |", f"|{'---|' * (len(columns) + 1)}"]
     for row in rows:
-        example = f"`{_escaped(row['seen'])}`" if row["seen"] else ""
+        example = f"`{_escaped(shorten(row['seen'], 480, placeholder=' ...'))}`" if row["seen"] else ""
         lines.append("| " + " | ".join([*(row[name] for name in columns), example]) + " |")
     return "\n".join(lines)
 

@@ -14,6 +14,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from math import inf
 from pathlib import Path, PurePosixPath
 from random import Random
 
@@ -30,10 +31,9 @@ from test_corpora_mutations import REUTERS, WALS, case
 
 MEASURED = 0.2  # seconds of the processor that reading the smaller input takes
 LARGEST = 8 * 10**6  # bytes of an input that need not take so long
-QUICK = 1.0  # seconds in which so large an input is read quickly, though caches of the processor end and times grow for that
 RATIO = 2.5
-TRIES = 4  # further pairs of measurements where the first is above RATIO
-WORK = 2 * 10**6  # numbers that are added up before and after a measurement, to know how fast the processor is at that moment
+QUICK = 1.0  # seconds in which so large an input is read quickly, whatever the caches of the processor do
+TRIES = 6  # of measurements, of which the smallest counts: what else the machine does only ever adds to them
 Make = Callable[[int], bytes]
 
 
@@ -47,46 +47,28 @@ def seconds(read: Callable[[Path], object], path: Path, content: bytes) -> float
     return time.process_time() - begin
 
 
-def paired(read: Callable[[Path], object], path: Path, content: bytes, twice: bytes) -> float:
-    """How many times as long the second content takes as the first, each relative to a known piece of work around it.
-
-    On a shared machine a processor is half as fast at one moment as at the next.
-    """
-    relative = []
-    for part in (content, twice):
-        before = work()
-        took = seconds(read, path, part)
-        relative.append(took / (before + work()))
-    return relative[1] / relative[0]
-
-
-def work() -> float:
-    """Processor time of a piece of work that is always the same."""
-    begin = time.process_time()
-    sum(number & 1 for number in range(WORK))
-    return time.process_time() - begin
-
-
 def growth(read: Callable[[Path], object], path: Path, make: Make) -> tuple[float, float, int]:
-    """How many times as long the larger of two inputs takes as the smaller one, seconds and bytes of that."""
+    """How many times as long the larger of two inputs takes as the smaller one, the seconds of that, and its bytes."""
     number = 100
     while (smaller := seconds(read, path, content := make(number))) < MEASURED and len(content) < LARGEST:
         number *= 2 if smaller > MEASURED / 8 else 4
     if smaller < (QUICK if len(content) >= LARGEST else MEASURED):
         return 0, smaller, len(content)
     ratio = doubled(read, path, make, number)
-    if ratio > RATIO:  # a step, where the content no longer fits into a cache of the processor, is not followed by another
+    if ratio > RATIO:
         ratio = min(ratio, doubled(read, path, make, 2 * number))
     return ratio, smaller, len(content)
 
 
 def doubled(read: Callable[[Path], object], path: Path, make: Make, number: int) -> float:
-    """How many times as long an input of twice the number takes; where that is above RATIO, the second smallest of five tries."""
-    contents = make(number), make(2 * number)
-    ratios = [paired(read, path, *contents)]
-    while ratios[0] > RATIO and len(ratios) <= TRIES:
-        ratios.append(paired(read, path, *contents))
-    return sorted(ratios)[min(1, len(ratios) - 1)]
+    """How many times as long an input of twice the number takes, by the shortest of up to TRIES measurements of both."""
+    content, twice = make(number), make(2 * number)
+    smaller = larger = inf
+    for _ in range(TRIES):
+        smaller, larger = min(smaller, seconds(read, path, content)), min(larger, seconds(read, path, twice))
+        if larger <= RATIO * smaller:
+            break
+    return larger / smaller
 
 
 # Readers, by what they read

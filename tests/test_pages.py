@@ -56,13 +56,13 @@ def test_cells_have_fixed_decimals_and_numbered_notes(tmp_path):
 
 
 def groups(lines, decimals):
-    """Of a table of one part."""
+    """Return the groups of lines of a table that has one part."""
     (part,) = laid_out(lines, decimals)["parts"]
     return part["groups"]
 
 
 def differences(lines, decimals):
-    return [cell["difference"] for each in groups(lines, decimals)[""] for cell in each["cells"] if cell]
+    return [cell["difference"] for row in groups(lines, decimals)[""] for cell in row["cells"] if cell]
 
 
 def test_differences_are_those_of_the_table(tmp_path):
@@ -92,8 +92,8 @@ def test_of_settings_differences_are_shown_where_they_are_not_equal(tmp_path):
     ],
 )
 def test_numbers(tmp_path, number, n, decimals, shown):
-    made = groups(cells([line("r", "c", "m", "d", {"here": number, "n": n})], tmp_path), decimals)
-    assert made[""][0]["cells"][0]["here"] == shown
+    groups_of_lines = groups(cells([line("r", "c", "m", "d", {"here": number, "n": n})], tmp_path), decimals)
+    assert groups_of_lines[""][0]["cells"][0]["here"] == shown
 
 
 def test_numbers_of_seeds_are_said_where_they_differ(tmp_path):
@@ -123,9 +123,11 @@ def test_numbers_of_seeds_are_said_where_they_differ(tmp_path):
 )  # fmt: skip
 def test_lines_are_grouped_by_what_they_share(tmp_path, keys, headings):
     lines = [line(row, "c", metric, definition, {"here": i}) for i, (row, metric, definition) in enumerate(keys)]
-    made = groups(cells(lines, tmp_path), 2)
-    found = [(heading, each["name"], each["detail"]) for heading, group in made.items() for each in group]
-    assert sorted(found) == sorted(headings) and list(made) == list(dict.fromkeys(heading for heading, _, _ in headings))
+    groups_of_lines = groups(cells(lines, tmp_path), 2)
+    places = [(heading, row["name"], row["detail"]) for heading, group in groups_of_lines.items() for row in group]
+    assert sorted(places) == sorted(headings) and list(groups_of_lines) == list(
+        dict.fromkeys(heading for heading, _, _ in headings)
+    )
 
 
 def test_definitions_that_were_not_printed_are_folded_and_constant_ones_are_notes(tmp_path):
@@ -136,14 +138,14 @@ def test_definitions_that_were_not_printed_are_folded_and_constant_ones_are_note
              line("bigram", "x", "share", "rare", {"here": 7})]  # fmt: skip
     lines += [line(row, column, "share", "texts cut", {"here": 0}) for row in ("A", "B") for column in ("x", "y")]
     lines += [line("A", "y", "F1", "strict", {"here": 8})]
-    laid = laid_out(cells(lines, tmp_path), 2)
+    page_table = laid_out(cells(lines, tmp_path), 2)
     headline, further = (
-        {way: [each["name"] for each in group] for way, group in part["groups"].items()} for part in laid["parts"]
+        {way: [row["name"] for row in group] for way, group in part["groups"].items()} for part in page_table["parts"]
     )
     assert headline == {"plain, F1": ["A", "B"], "masked, accuracy": ["bigram"]}
-    assert further == {"strict, F1": ["A", "B"], "rare, share": ["bigram"]} and laid["parts"][1]["lines"] == 3
-    assert [part["columns"] for part in laid["parts"]] == [["x"], ["x", "y"]]
-    assert laid["constant"] == ["texts cut: 0.00 in every row and column"]
+    assert further == {"strict, F1": ["A", "B"], "rare, share": ["bigram"]} and page_table["parts"][1]["lines"] == 3
+    assert [part["columns"] for part in page_table["parts"]] == [["x"], ["x", "y"]]
+    assert page_table["constant"] == ["texts cut: 0.00 in every row and column"]
     nothing_printed = laid_out(cells([line("A", "x", "F1", way, {"here": 1}) for way in ("strict", "plain")], tmp_path), 2)
     assert len(nothing_printed["parts"]) == 1
 

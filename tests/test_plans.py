@@ -112,8 +112,8 @@ REFUSED = {  # kind and settings of a measure -> the line that refuses it
 @pytest.mark.parametrize("fault", REFUSED)
 def test_a_measure_that_cannot_be_made_is_refused_as_it_is_planned(fault):
     kind, settings, expected = REFUSED[fault]
-    asked = {"kind": kind, "recipe": FINETUNED, "settings": settings}
-    studies = Studies(load(merged("demo") | {"measures": {"mine": asked}}), papers())
+    request = {"kind": kind, "recipe": FINETUNED, "settings": settings}
+    studies = Studies(load(merged("demo") | {"measures": {"mine": request}}), papers())
     line = expected.format(place=f"measures/{kind}@mine/{FINETUNED}").replace("?", "[?]")
     with pytest.raises(DataError, match=f"^{line}$"):
         studies.settings(f"{kind}@mine", FINETUNED)

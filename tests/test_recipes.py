@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[1]
 def every(config):
     """All recipes of the published study, and the trials."""
     studies = Studies(config, papers())
-    made = [recipe for _, recipe in studies.recipes.values()]
-    return made + [trial for _, job in studies.trials.values() for trial in job]
+    recipes = [recipe for _, recipe in studies.recipes.values()]
+    return recipes + [trial for _, job in studies.trials.values() for trial in job]
 
 
 def plain(heads) -> Recipe:

@@ -81,10 +81,10 @@ def test_every_command_of_make_is_documented():
 
 
 def test_papers_are_described_alike():
-    described = [re.findall(r"^## (.+)$", (REPOSITORY / f"docs/{key}.md").read_text("utf-8"), re.MULTILINE) for key in DESCRIBED]
+    headings = [re.findall(r"^## (.+)$", (REPOSITORY / f"docs/{key}.md").read_text("utf-8"), re.MULTILINE) for key in DESCRIBED]
     common = ["What is trained", "How to run it", "What it costs", "What we found", "The authors' procedure, point by point"]
     common += ["What is left open", "What cannot be matched", "Where to find the code"]
-    assert [[heading for heading in found if heading in common] for found in described] == [common] * len(DESCRIBED)
+    assert [[heading for heading in page if heading in common] for page in headings] == [common] * len(DESCRIBED)
 
 
 @pytest.mark.parametrize("key", DESCRIBED)

@@ -59,8 +59,7 @@ def test_probes_find_planted_languages_and_their_control_does_not():
     assert len(rows) == 5
     assert rows["converged"].all() and (rows["gradient"] <= 1e-6).all() and set(rows["penalty"]) <= {0.1, 1.0}
     never = partial(logistic_probe, penalties=[1.0], tolerance=1e-300, seed=0)
-    _, first = next(iter(probe_records(target, wiki, never, 0.4, 0)))
-    assert not first["converged"]
+    assert not any(record["converged"] for _, record in probe_records(target, wiki, never, 0.4, 0))
     control = rows["definition"] == PROBE_RANDOM
     assert (rows[~control]["value"] > 0.95).all()
     assert (rows[control]["value"] < 0.75).all()

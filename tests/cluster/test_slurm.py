@@ -251,8 +251,8 @@ def test_the_controller_may_die_and_come_back(study):
 def test_the_documented_recovery_from_a_killed_snakemake(study):
     """Its jobs go on; the folder is locked; after scancel and --unlock the same command finishes."""
     recipe = "tanti2021/pos/entropy_maximisation"  # not of the table, whose trainings stay as they are
-    wanted = [study.again(recipe), *epochs(500)]
-    process = study.start(*wanted)
+    targets = [study.again(recipe), *epochs(500)]
+    process = study.start(*targets)
     (job,) = wait(lambda: study.cluster.running("train"), "the training runs")
     wait(lambda: "stage task, epoch" in study.log(recipe), "the training is in its epochs")
     os.killpg(process.pid, signal.SIGKILL)
@@ -260,11 +260,11 @@ def test_the_documented_recovery_from_a_killed_snakemake(study):
     assert study.cluster.running("train") == [job]  # it survives
     run("scancel", job, seconds=60, cwd=study.root)
     wait(lambda: not study.cluster.queued(), "the survivor has ended")
-    assert "--unlock" in study.build(*wanted, works=False)
-    study.build("--unlock", *wanted)
-    study.build(*wanted)
+    assert "--unlock" in study.build(*targets, works=False)
+    study.build("--unlock", *targets)
+    study.build(*targets)
     assert "resumed stage" in study.log(recipe)  # scancel sends SIGTERM, as a time limit does
-    assert (study.folder(recipe) / "record.json").is_file() and "Nothing to be done" in study.build("-n", *wanted)
+    assert (study.folder(recipe) / "record.json").is_file() and "Nothing to be done" in study.build("-n", *targets)
 
 
 def test_conda_environments_on_the_nodes(study):

@@ -76,26 +76,30 @@ def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str,
         columns = [column for column in all_columns if any(column in lines[key] for key in keys)]
         groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for key, (heading, name, detail) in zip(keys, _headings(keys), strict=True):
-            cells_of_line: list[dict[str, Any] | None] = []
-            for column in columns:
-                if column not in lines[key]:
-                    cells_of_line.append(None)
-                    continue
-                cell = lines[key][column]
-                places = 2 if decimals is None and cell["n"] else decimals
-                difference = _number(cell["difference"], decimals, sign=True)
-                cells_of_line.append({
-                    "here": _number(cell["here"], places),
-                    "details": _details(cell, places, several) if cell["here"] else [],
-                    "published": _number(cell["published"], printed),
-                    "difference": "" if decimals is None and difference == "+0" else difference,
-                    "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
-                })  # fmt: skip
+            cells_of_line = [
+                _cell(lines[key][column], decimals, printed, several, notes) if column in lines[key] else None
+                for column in columns
+            ]
             groups[heading].append({"name": name, "detail": detail, "cells": cells_of_line})
         corner = "".join(ways) if len(ways) == 1 else ""
         parts.append({"corner": corner, "columns": columns, "groups": groups, "lines": len(keys)})
     equal = [f"{way or metric}: {_number(value, decimals)} in every row and column" for (metric, way), value in constant.items()]
     return {"parts": parts, "notes": list(notes), "constant": equal}
+
+
+def _cell(
+    cell: Mapping[str, str], decimals: int | None, printed: int | None, several: bool, notes: dict[str, int]
+) -> dict[str, Any]:  # fmt: skip
+    """A cell for the template. printed: decimals of printed values; notes: numbers of remarks, to which new ones are added."""
+    places = 2 if decimals is None and cell["n"] else decimals
+    difference = _number(cell["difference"], decimals, sign=True)
+    return {
+        "here": _number(cell["here"], places),
+        "details": _details(cell, places, several) if cell["here"] else [],
+        "published": _number(cell["published"], printed),
+        "difference": "" if decimals is None and difference == "+0" else difference,
+        "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
+    }
 
 
 def _constant(cells: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], str]:

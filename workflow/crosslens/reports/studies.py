@@ -114,9 +114,9 @@ class Studies:
         kind, here = measure.partition("@")[0], f"measures/{measure}/{recipe}"
         expected = expected_settings(kind)
         if expected is not None:
-            for name in (name for name in settings if name not in expected):
-                names = ", ".join(expected) or "none"
-                raise DataError(f"{here}: expected settings of {kind}, {names}, found '{name}'{nearest(name, expected)}")
+            if unknown := [name for name in settings if name not in expected]:
+                names, near = ", ".join(expected) or "none", nearest(unknown[0], expected)
+                raise DataError(f"{here}: expected settings of {kind}, {names}, found '{unknown[0]}'{near}")
             if missing := [name for name, needed in expected.items() if needed and name not in settings]:
                 raise DataError(f"{here}: expected a value of {', '.join(missing)} too, for which {kind} has no default")
         draws = self.drawn(recipe) if self.kind(measure).source in ("states", "draws") else None

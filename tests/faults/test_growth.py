@@ -1,7 +1,6 @@
 """Twice the input takes at most 2.5 times the time, whatever it is: ordinary files of every official format, and odd ones.
 
-An input is something small that is repeated. It is doubled until reading it takes long enough to be measured, and then once more;
-one that takes longer is doubled again, since no more than one step in a row may come from the processor's caches.
+An input is something small that is repeated. It is doubled until reading it takes long enough to be measured, and then once more.
 That it is refused is as good as that it is read: damage and hostile files are in test_corpora_mutations.py and test_hostile.py.
 """
 
@@ -14,7 +13,6 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from math import inf
 from pathlib import Path, PurePosixPath
 from random import Random
 
@@ -32,8 +30,7 @@ from test_corpora_mutations import REUTERS, WALS, case
 MEASURED = 0.2  # seconds of the processor that reading the smaller input takes
 LARGEST = 8 * 10**6  # bytes of an input that need not take so long
 RATIO = 2.5
-QUICK = 1.0  # seconds in which so large an input is read quickly, whatever the caches of the processor do
-TRIES = 6  # of measurements, of which the smallest counts: what else the machine does only ever adds to them
+TRIES = 4  # of measurements, of which the smallest counts
 Make = Callable[[int], bytes]
 
 
@@ -52,23 +49,15 @@ def growth(read: Callable[[Path], object], path: Path, make: Make) -> tuple[floa
     number = 100
     while (smaller := seconds(read, path, content := make(number))) < MEASURED and len(content) < LARGEST:
         number *= 2 if smaller > MEASURED / 8 else 4
-    if smaller < (QUICK if len(content) >= LARGEST else MEASURED):
+    if smaller < MEASURED:
         return 0, smaller, len(content)
-    ratio = doubled(read, path, make, number)
-    if ratio > RATIO:
-        ratio = min(ratio, doubled(read, path, make, 2 * number))
-    return ratio, smaller, len(content)
-
-
-def doubled(read: Callable[[Path], object], path: Path, make: Make, number: int) -> float:
-    """How many times as long an input of twice the number takes, by the shortest of up to TRIES measurements of both."""
-    content, twice = make(number), make(2 * number)
-    smaller = larger = inf
+    larger = seconds(read, path, make(2 * number))
     for _ in range(TRIES):
-        smaller, larger = min(smaller, seconds(read, path, content)), min(larger, seconds(read, path, twice))
         if larger <= RATIO * smaller:
             break
-    return larger / smaller
+        smaller = min(smaller, seconds(read, path, content))
+        larger = min(larger, seconds(read, path, make(2 * number)))
+    return larger / smaller, smaller, len(content)
 
 
 # Readers, by what they read

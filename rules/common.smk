@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from contextlib import contextmanager
 from functools import cache
 
 from snakemake.logging import logger
@@ -38,15 +39,23 @@ from crosslens.reports.studies import BY_SEED, Studies
 from crosslens.config.scales import read_yaml, scales
 from crosslens.storage.adoption import Records
 
-try:
+
+@contextmanager
+def errors_in_a_line():
+    """Raise the library's errors about data as Snakemake's, which are shown without a traceback. Decorates functions, too."""
+    try:
+        yield
+    except DataError as error:
+        raise WorkflowError(str(error))
+
+
+with errors_in_a_line():
     if workflow.exec_mode == ExecMode.DEFAULT:
         # Snakemake has read them, but takes the last of two equal keys, and does not expand aliases.
         for file in workflow.configfiles:
             if Path(file).suffix != ".json":
                 read_yaml(Path(os.path.relpath(file)))
     CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
-except DataError as error:
-    raise WorkflowError(str(error))
 
 RESULTS = CONFIG.results
 folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow
@@ -84,12 +93,10 @@ def code(script, *modules):
     return " ".join(fingerprint(file) for file in files)
 
 
+@errors_in_a_line()
 def recipe_of(name):
     """Recipe of a name; of trials that share a job, the first. Raises WorkflowError for an unknown name."""
-    try:
-        return STUDIES.recipe(name)[1]
-    except DataError as error:
-        raise WorkflowError(str(error))
+    return STUDIES.recipe(name)[1]
 
 
 def environment(name):

@@ -90,10 +90,8 @@ def all_official_files():
     read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
     read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
     read.update(*((*item.corpora, item.typology) for item in items))
-    try:
+    with errors_in_a_line():
         read.update(corpus for _, settings in STUDIES.requests() for corpus in named_corpora(settings))
-    except DataError as error:
-        raise WorkflowError(str(error))
     return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
 
 
@@ -248,13 +246,11 @@ def recipe_params():
     }
 
 
+@errors_in_a_line()
 def measure_settings(wildcards):
     """Settings of a measure of a recipe."""
-    try:
-        paper, recipe = STUDIES.recipe(wildcards.recipe)
-        settings = STUDIES.settings(wildcards.kind, wildcards.recipe)
-    except DataError as error:
-        raise WorkflowError(str(error))
+    paper, recipe = STUDIES.recipe(wildcards.recipe)
+    settings = STUDIES.settings(wildcards.kind, wildcards.recipe)
     common = {"paper": paper.key, "encoder": recipe.encoder, "task": recipe.task}
     return {"common": common, "measure": settings}
 
@@ -292,12 +288,10 @@ def model_files(name, kind, seeds):
     return folders if name in TRIALS else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
 
 
+@errors_in_a_line()
 def need_measure(paper, need):
     """Name of the measure that a need of a paper's item asks for. Raises WorkflowError for an unknown kind or recipe."""
-    try:
-        return STUDIES.measure(paper.key, need)
-    except DataError as error:
-        raise WorkflowError(str(error))
+    return STUDIES.measure(paper.key, need)
 
 
 def need_files(paper, need):
@@ -443,20 +437,18 @@ CLAIMS_TEXTS = [*(file for paper in CLAIMED for file in claims_files(paper)), *C
 
 
 @cache
+@errors_in_a_line()
 def claims_settings():
     """Settings of the claims of each paper, by its key: tables and records that decide them, encoders, names of items."""
     # Not at the top: ledgers are slow to import, and few runs plan claims.
     from crosslens.reports.claims.ledger import read_ledger
     from crosslens.reports.claims.plan import Plan
 
-    try:
-        plan = Plan(about(), RESULTS)
-        return {
-            paper.key: plan.settings(paper, read_ledger(ROOT / files[0], plan.names(paper)), files)
-            for paper, files in ((paper, claims_files(paper)) for paper in CLAIMED)
-        }
-    except DataError as error:
-        raise WorkflowError(str(error))
+    plan = Plan(about(), RESULTS)
+    return {
+        paper.key: plan.settings(paper, read_ledger(ROOT / files[0], plan.names(paper)), files)
+        for paper, files in ((paper, claims_files(paper)) for paper in CLAIMED)
+    }
 
 
 @cache

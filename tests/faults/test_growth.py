@@ -30,7 +30,7 @@ from test_corpora_mutations import REUTERS, WALS, case
 MEASURED = 0.2  # seconds of the processor that reading the smaller input takes
 LARGEST = 8 * 10**6  # bytes of an input that need not take so long
 RATIO = 2.5
-TRIES = 4  # of measurements, of which the smallest counts
+TRIES = 8  # of measurements, of which the smallest counts
 Make = Callable[[int], bytes]
 
 

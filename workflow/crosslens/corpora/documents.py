@@ -9,7 +9,6 @@ from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 from crosslens.config.base import languages_table
 from crosslens.config.labels import TOPICS
@@ -184,22 +183,27 @@ class _Document(NamedTuple):
     text: str
 
 
-def _document(content: bytes, place: str) -> _Document | str:
-    """Topic and text of a document, or the reason why it is dropped. Raises DataError where it declares entities."""
+class _WithoutDoctype(ElementTree.TreeBuilder):
+    """Builder of a tree without a document type, which may declare entities that grow without end or name a file."""
 
-    def doctype(*_: object) -> None:
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self.place = place
+
+    def doctype(self, *_: str | None) -> None:
+        """Raise DataError for a document type, whatever it declares."""
         raise DataError(
-            f"{place}: expected a document of Reuters without a document type, found one: do not use this file; fetch it again"
+            f"{self.place}: expected a document of Reuters without a document type, found one: do not use this file; fetch it again"
         )
 
-    check = expat.ParserCreate()
-    check.StartDoctypeDeclHandler = doctype  # an entity that grows without end, or names a file, is declared there
+
+def _document(content: bytes, place: str) -> _Document | str:
+    """Topic and text of a document, or the reason why it is dropped. Raises DataError where it has a document type."""
     try:
-        check.Parse(content, True)
-        root = ElementTree.fromstring(content)
+        root = ElementTree.fromstring(content, ElementTree.XMLParser(target=_WithoutDoctype(place)))
     except DataError:
         raise
-    except (expat.ExpatError, ElementTree.ParseError, LookupError, ValueError):  # the last two: an encoding that is unknown
+    except (ElementTree.ParseError, LookupError, ValueError):  # the last two: an encoding that is unknown
         return "unreadable"
     codes = [code.get("code") for code in root.iterfind(".//codes[@class='bip:topics:1.0']/code")]
     topics = [code for code in codes if code in TOPICS]

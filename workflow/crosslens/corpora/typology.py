@@ -101,25 +101,28 @@ def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
     try:
         with open_binary(path) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-            reader = csv.DictReader(iter(lambda: text.readline(LONGEST), ""), strict=True)
-            names = reader.fieldnames or ()
-            missing = [column for column in COLUMNS[table] if column not in names]
-            if missing or len({*names}) < len(names):
+            reader = csv.reader(iter(lambda: text.readline(LONGEST), ""), strict=True)
+            header = next(reader, [])
+            columns = COLUMNS[table]
+            missing = [column for column in columns if column not in header]
+            if missing or any(header.count(column) > 1 for column in columns):
                 fault = f"no column {', '.join(missing)}" if missing else "a column a second time"
                 refuse(path, 1, fault, f"the header of {table}.csv in CLDF")
+            places = {column: header.index(column) for column in columns}
             ids: set[str] = set()
-            for row in reader:
+            for cells in filter(None, reader):  # an empty line has no cells
                 number = reader.line_num
-                if None in row or None in row.values():
-                    refuse(path, number, "a different number", f"{len(reader.fieldnames or ())} columns")
-                if "ID" in COLUMNS[table]:
+                if len(cells) != len(header):
+                    refuse(path, number, "a different number", f"{len(header)} columns")
+                row = {column: cells[place] for column, place in places.items()}
+                if "ID" in columns:
                     if row["ID"] in ids:
                         refuse(path, number, f"ID '{row['ID']:.40}' a second time", "a new ID")
                     ids.add(row["ID"])
-                    empty = [column for column in ("ID", "Name") if column in COLUMNS[table] and not row[column].strip()]
+                    empty = [column for column in ("ID", "Name") if column in columns and not row[column].strip()]
                     if empty:
                         refuse(path, number, f"an empty {empty[0]}", "one in every row")
-                if any("\0" in cell for cell in row.values()):
+                if any("\0" in cell for cell in cells):
                     refuse(path, number, "a zero byte", "text")
                 yield number, row
             if not number:

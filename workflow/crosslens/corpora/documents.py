@@ -193,7 +193,8 @@ class _WithoutDoctype(ElementTree.TreeBuilder):
     def doctype(self, *_: str | None) -> None:
         """Raise DataError for a document type, whatever it declares."""
         raise DataError(
-            f"{self.place}: expected a document of Reuters without a document type, found one: do not use this file; fetch it again"
+            f"{self.place}: expected a document of Reuters without a document type, found one: "
+            "do not use this file; fetch it again"
         )
 
 

@@ -342,11 +342,11 @@ def test_an_interpretation_is_never_decided(tmp_path):
     assert (decision.verdict, decision.reason) == ("undecided", "an interpretation, which rests on c0")
 
 
-def table(tmp_path: Path, *lines: tuple[Any, ...]) -> str:
-    """A sealed table."""
+def table(tmp_path: Path, *lines: tuple[Any, ...], apart: str | None = None) -> str:
+    """A sealed table. apart: reason why it is not comparable with the print."""
     path = tmp_path / "table1.csv"
     with sealed(path) as temporary:
-        pd.DataFrame(lines, columns=list(CELLS)).to_csv(temporary, index=False)
+        pd.DataFrame(lines, columns=list(CELLS)).assign(reason=apart).to_csv(temporary, index=False)
     return str(path)
 
 
@@ -388,20 +388,18 @@ def test_languages_are_paired_by_what_they_are(tmp_path):
 
 
 def test_what_cannot_be_compared_with_the_print_is_left_to_the_print(tmp_path):
-    settings = {
-        "tables": {"table1": table(tmp_path, ("r", "a", "F1", "d", 40.0, None, None, None, 1, 100))},
-        "records": {},
-        "recipes": {},
-    }
     published = pd.DataFrame([("table1", "r", name, "F1", value) for name, value in (("a", 60.0), ("b", 50.0))],
                              columns=["item", "row", "column", "metric", "value"])  # fmt: skip
     cited, of = {"published": "table1", "column": "b"}, {"over": "none", "minus": {"published": "table1", "column": "b"}}
     effects = [{"plus": cited | {"column": "a"}} | of, {"plus": {"table": "table1", "column": "a"}} | of]
     ledger = Ledger.model_validate({"claims": {"c0": claim(effect=effects), "c1": claim(effect=effects[1])}})
-    for apart, expected in (([], ("fails", "fails")), (["another encoder"], ("holds", "undecided"))):
-        decided = decide(ledger, Contrasts(ledger, Evidence(settings, published, apart), lambda name: None))
+    for apart, expected in ((None, ("fails", "fails")), ("another encoder; other texts", ("holds", "undecided"))):
+        cells = table(tmp_path, ("r", "a", "F1", "d", 40.0, None, None, None, 1, 100), apart=apart)
+        evidence = Evidence({"tables": {"table1": cells}, "records": {}, "recipes": {}}, published, ["the paper's other tables"])
+        decided = decide(ledger, Contrasts(ledger, evidence, lambda name: None))
         assert tuple(decision.verdict for decision in decided.values()) == expected
-    assert decided["c0"].in_print and decided["c1"].reason == "another encoder"
+        assert decided["c1"].apart == (apart.split("; ") if apart else [])
+    assert decided["c0"].in_print and decided["c0"].apart == [] and decided["c1"].reason == apart
 
 
 def test_names_of_a_scale_are_filled_in(tmp_path):

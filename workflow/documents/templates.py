@@ -10,9 +10,10 @@ of other columns:
     {{ interval("demo/table1", "UDPOS Init.", row="Target task", definition="accuracy") }}   77.8 [76.6, 79.1]
     {{ rows("demo/table1", {"definition": "definition", "before": "UDPOS Init."}, row="Target task") }}   a table in Markdown
 
-rows() takes lists too: several columns in one, rows in the order of the values that are named. meanings(PART) lists terms of
-resources/terms.yaml: "definitions", or the names in the tables of a paper; faults() has the outcomes of the tested faults.
-scoreboard has the verdicts of the scoreboard, with their meanings.
+rows() takes lists too: several columns in one, rows in the order of the values that are named. claims(SCALE) has the rows of
+the scale's claims.csv. meanings(PART) lists terms of resources/terms.yaml: "definitions", or the names in the tables of a paper;
+faults() has the outcomes of the tested faults. scoreboard has the verdicts of the scoreboard, with their meanings, papers the
+subject of each paper.
 
 Values are exact decimals, so that a difference is rounded once, where it is printed: to one place, or `| places(2)`.
 """
@@ -28,6 +29,7 @@ from textwrap import shorten
 from typing import Any
 
 from crosslens.config.base import nearest
+from crosslens.papers import papers
 from crosslens.reports.pages import read_terms
 from crosslens.reports.scoreboard import VERDICTS
 from crosslens.runs.errors import DataError
@@ -52,10 +54,10 @@ class Tables:
 
     def __init__(self, root: Path) -> None:
         self.folder = root / TABLES
-        self._read = cache(self._read_file)
+        self._read = cache(lambda name: _read(self._path(name)))
 
-    def _read_file(self, name: str) -> tuple[list[str], Rows]:
-        """Columns and rows of a table, which must match its record."""
+    def _path(self, name: str) -> Path:
+        """Path of a table, which must match its record."""
         path = self.folder / f"{name}.csv"
         record = path.with_name(f"{path.name}.json")
         for file in (path, record):
@@ -65,7 +67,16 @@ class Tables:
             raise DataError(
                 f"{TABLES}/{name}.csv: expected the table of {record.name}, found another; copy both from the same run"
             )
-        return _read(path)
+        return path
+
+    def claims(self, scale: str) -> Rows:
+        """Rows of the claims of a scale (crosslens.reports.claims.table) as text, with the intervals beside effect and control."""
+        with self._path(f"{scale}/claims").open(newline="", encoding="utf-8") as stream:
+            rows = [{name: _escaped(text) for name, text in row.items()} for row in csv.DictReader(stream)]
+        for row in rows:
+            row["effect"] = _with_ends(row["effect"], row["low"], row["high"])
+            row["control"] = _with_ends(row["control"], row["control_low"], row["control_high"])
+        return rows
 
     def _rows(self, table: str, columns: Sequence[str], where: Where) -> Rows:
         """Rows in which each column of `where` has its value, or each of its values in turn.
@@ -177,7 +188,12 @@ def _cell(row: Mapping[str, str], name: str) -> str:
     """A value, with its interval where it has one."""
     texts = [row[name], *(row.get(f"{name} {end}", "") for end in ("low", "high"))]
     value, low, high = (str(printed(Decimal(text))) if _is_number(text) else _escaped(text) for text in texts)
-    return f"{value} [{low}, {high}]" if low and high else value
+    return _with_ends(value, low, high)
+
+
+def _with_ends(value: str, low: str, high: str) -> str:
+    """A value with the ends of its interval, where it has one that has a width."""
+    return f"{value} [{low}, {high}]" if low and high and low != high else value
 
 
 def _escaped(text: str) -> str:
@@ -203,9 +219,11 @@ def documents(root: Path) -> dict[str, str]:
         "value": tables.value,
         "interval": tables.interval,
         "rows": tables.rows,
+        "claims": tables.claims,
         "meanings": partial(meanings, root),
         "faults": partial(faults, root),
         "scoreboard": VERDICTS,
+        "papers": {paper.key: paper.about for paper in papers()},
     }
     texts = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):

@@ -46,7 +46,7 @@ class Evidence:
 
         settings: `tables`, `records` and `recipes`, see Plan.evidence.
         published: printed cells of the paper; None where there are none.
-        apart: reasons why our numbers are not comparable with the printed ones; empty where they are.
+        apart: reasons why numbers of the paper's usual encoder and corpora are not comparable with the printed ones.
         """
         self.tables, self.records, self.recipes = (settings[name] for name in ("tables", "records", "recipes"))
         self.published, self.apart = published, tuple(apart)
@@ -88,6 +88,22 @@ class Evidence:
     def trainings(self, pattern: str) -> list[str]:
         """Names of the trainings that match a pattern of the ledger; a name matches itself."""
         return [pattern] if pattern in self.facts else list(self.recipes.get(pattern, ()))
+
+    def reasons_apart(self, selections: Iterable[Selection]) -> list[str]:
+        """Reasons why our numbers among some selections are not comparable with printed ones.
+
+        A table may rest on another encoder than others of its paper, and so has reasons of its own. Of records and of tables that
+        are missing, those of the paper count.
+        """
+        reasons: dict[str, None] = {}
+        for selection in selections:
+            tables = [name for name in selection.names if selection.source == "table" and self._exists(name)]
+            for name in tables:
+                texts = self._table(self.tables[name])["reason"].dropna().unique()
+                reasons |= dict.fromkeys(reason for text in texts for reason in text.split("; ") if reason)
+            if not tables and selection.source != "published":
+                reasons |= dict.fromkeys(self.apart)
+        return list(reasons)
 
     def _from_table(self, selection: Selection, names: tuple[str, ...], scale: float) -> pd.DataFrame:
         if not any(self.tables[name] for name in selection.names):

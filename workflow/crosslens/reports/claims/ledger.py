@@ -6,7 +6,7 @@ Nothing that computes is imported here, since planning reads ledgers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any, Literal, NamedTuple
@@ -235,14 +235,14 @@ class Ledger(Section):
             None if recipes is False else tuple(map(str, _as_list(recipes) if recipes else ())),
         )
 
-    def sources(self, claim: Claim) -> list[Selection]:
-        """Selections of a claim's effects, without those of its controls."""
-        pairs = [(effect.shared(place), selector) for effect in claim.effect for place, selector in effect.selectors()]
+    def sources(self, effects: Iterable[Effect]) -> list[Selection]:
+        """Selections of all numbers that some effects are made of."""
+        pairs = [(effect.shared(place), selector) for effect in effects for place, selector in effect.selectors()]
         return [self.selection(common, selector) for common, selector in pairs]
 
     def items(self, claim: Claim) -> list[str]:
         """Tables and figures that decide a claim: those that it names or, without any, those whose cells it reads."""
-        return claim.items or [name for source in self.sources(claim) if source.source != "records" for name in source.names]
+        return claim.items or [name for source in self.sources(claim.effect) if source.source != "records" for name in source.names]
 
     def _expanded(self, selector: Selector) -> dict[str, Any]:
         """Columns and values of a selector, with those of the selection that it names."""

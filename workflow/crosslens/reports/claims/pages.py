@@ -72,7 +72,7 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
     """A claim, as the template shows it."""
     claim, controls = decision.claim, [part for _, part in decision.controls]
     title = f"{claim.says} {decision.verdict}"
-    printed = claim.printed.effect if claim.printed and (decision.in_print or not settings["apart"]) else None
+    printed = claim.printed.effect if claim.printed and (decision.in_print or not decision.apart) else None
     parts = decision.parts
     few = parts if len(parts) <= MOST else [decision.part]
     return {
@@ -135,17 +135,17 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
         + " (Holm, over the paper's central claims)" * (decision.level != LEVEL),
         "Limits": claim.note if decision.reason != claim.note else "",
         "Encoder": encoder(decision, settings) or "none: decided by what was printed" * decision.in_print,
-        "Replicates": _replicates(decision, settings),
+        "Replicates": _replicates(decision),
         "Command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }  # fmt: skip
     yield from ((name, text) for name, text in facts.items() if text)
 
 
-def _replicates(decision: Decision, settings: Mapping[str, Any]) -> str:
+def _replicates(decision: Decision) -> str:
     """Whether the claim alone is replicated, or its number too, in words; "" where nothing of ours was measured."""
     if decision.in_print or not decision.parts:
         return ""
-    apart = "; ".join(settings["apart"])
+    apart = "; ".join(decision.apart)
     return f"the claim, not its number: {apart}" if apart else "the claim and its number"
 
 

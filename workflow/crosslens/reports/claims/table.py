@@ -64,7 +64,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "verdict": decision.verdict,
         "reason": decision.reason,
         "encoder": encoder(decision, settings),
-        "comparable": not settings["apart"],
+        "comparable": not (decision.apart if decision.parts else settings["apart"]),
         "printed": printed.text if printed else "",
         "printed_effect": printed.effect if printed else None,
         "printed_holds": (printed.holds or "") if printed else "",

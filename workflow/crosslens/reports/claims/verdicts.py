@@ -8,8 +8,8 @@ from typing import Final, Literal
 from crosslens.numerics.estimates import Estimate, add_errors, holm
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Contrasts, Part
-from crosslens.reports.claims.evidence import Missing, Unconfigured
-from crosslens.reports.claims.ledger import Claim, Control, Effect, Learned, Ledger, Region
+from crosslens.reports.claims.evidence import Evidence, Missing, Unconfigured
+from crosslens.reports.claims.ledger import Claim, Control, Effect, Learned, Ledger, Region, Selection
 from crosslens.runs.errors import DataError
 
 Verdict = Literal["holds", "fails", "undecided", "control fails", "not measured"]
@@ -31,6 +31,7 @@ class Decision:
     level: level with which p is compared.
     items: names of the tables and figures that decide the claim.
     in_print: whether printed numbers alone decide it.
+    apart: reasons why our numbers that decide it are not comparable with printed ones.
     left_out: names of optional effects that the scale does not have.
     """
 
@@ -43,6 +44,7 @@ class Decision:
     level: float = LEVEL
     items: Sequence[str] = ()
     in_print: bool = False
+    apart: Sequence[str] = ()
     left_out: Sequence[str] = ()
 
     @property
@@ -65,7 +67,7 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
     measured = {}
     for key, claim in ledger.claims.items():
         try:
-            measured[key] = _measure(_comparable(claim, ledger, contrasts.evidence.apart), contrasts)
+            measured[key] = _measure(_comparable(claim, ledger, contrasts.evidence), contrasts)
         except DataError:  # a damaged table
             raise
         except ValueError as error:
@@ -75,34 +77,34 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
     unlearned = Unlearned(ledger, contrasts)
     decisions = {}
     for key, decision in measured.items():
-        sources = {source.source for source in ledger.sources(decision.claim)}
-        apart = contrasts.evidence.apart if len(sources) > 1 and "published" in sources else ()
+        selections = ledger.sources(decision.claim.effect)
         decision = replace(
             decision,
             level=levels.get(key, LEVEL),
             items=list(dict.fromkeys(ledger.items(decision.claim))),
-            in_print=sources == {"published"},
+            in_print={selection.source for selection in selections} == {"published"},
+            apart=contrasts.evidence.reasons_apart(selections),
         )
-        decisions[key] = _with_omissions(_judge(decision, unlearned, apart))
+        decisions[key] = _with_omissions(_judge(decision, unlearned, decision.apart if _mixed(selections) else ()))
     return decisions
 
 
-def _comparable(claim: Claim, ledger: Ledger, apart: Sequence[str]) -> Claim:
+def _comparable(claim: Claim, ledger: Ledger, evidence: Evidence) -> Claim:
     """A claim without the effects that set our numbers beside printed ones, where these are not comparable.
 
     A claim that would have no effects left keeps all.
-
-    apart: reasons why the numbers are not comparable; empty where they are.
     """
-    if not apart:
-        return claim
-    effects = [effect for effect in claim.effect if not _mixes(effect, ledger)]
+    effects = []
+    for effect in claim.effect:
+        selections = ledger.sources([effect])
+        if not (_mixed(selections) and evidence.reasons_apart(selections)):
+            effects.append(effect)
     return claim.model_copy(update={"effect": effects}) if effects else claim
 
 
-def _mixes(effect: Effect, ledger: Ledger) -> bool:
-    """Whether an effect sets our numbers beside printed ones."""
-    sources = {ledger.selection(effect.shared(place), selector).source for place, selector in effect.selectors()}
+def _mixed(selections: Sequence[Selection]) -> bool:
+    """Whether our numbers and printed ones are among some selections."""
+    sources = {selection.source for selection in selections}
     return len(sources) > 1 and "published" in sources
 
 

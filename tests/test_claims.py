@@ -402,6 +402,16 @@ def test_what_cannot_be_compared_with_the_print_is_left_to_the_print(tmp_path):
     assert decided["c0"].in_print and decided["c0"].apart == [] and decided["c1"].reason == apart
 
 
+@pytest.mark.parametrize(("count", "verdict"), [(50.0, "holds"), (51.0, "undecided")])
+def test_counts_that_are_the_printed_ones_are_so_whatever_they_were_made_of(tmp_path, count, verdict):
+    published = pd.DataFrame([("table1", "r", "a", "size", 50.0)], columns=["item", "row", "column", "metric", "value"])
+    cells = table(tmp_path, ("r", "a", "size", "d", count, None, None, None, None, 100), apart="other training texts")
+    effect = {"plus": {"table": "table1"}, "minus": {"published": "table1"}, "over": "none", "by": "column", "score": False}
+    ledger = Ledger.model_validate({"claims": {"c0": claim(kind="equality", expected={"within": 0.5}, effect=effect)}})
+    evidence = Evidence({"tables": {"table1": cells}, "records": {}, "recipes": {}}, published)
+    assert decide(ledger, Contrasts(ledger, evidence, lambda name: None))["c0"].verdict == verdict
+
+
 def test_names_of_a_scale_are_filled_in(tmp_path):
     file = tmp_path / "claims.yaml"
     text = f"says: a $b, where: b, unit: c, {POSITIVE}, effect: {{plus: {{table: t, row: $a, column: x ($b) $c}}}}"

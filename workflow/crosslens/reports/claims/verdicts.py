@@ -154,7 +154,9 @@ def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> 
     claim, parts = decision.claim, decision.parts
     if not parts or decision.verdict == NOT_MEASURED:
         return decision
-    reasons = [*apart, *(unlearned(part.recipes) for part in parts)]
+    # Counts that are the printed ones are so whatever they were made of: those of other texts would not be.
+    equal_counts = claim.kind == "equality" and all(part.estimate.error == 0 and _side(part) < 0 for part in parts)
+    reasons = [*(() if equal_counts else apart), *(unlearned(part.recipes) for part in parts)]
     reasons += [f"{unlearned.subject(part.recipes)} one seed" for part in parts if part.seeds == 1]
     reasons += ["one family of languages" for part in parts if part.families == 1]
     if reasons := list(dict.fromkeys(filter(None, reasons))):

@@ -175,12 +175,34 @@ def test_what_is_not_there_is_not_measured(tmp_path):
     assert (without.verdict, without.reason) == ("not measured", "No data.")
 
 
+def html(decision: Decision, folder: Path) -> tuple[str, str]:
+    """The page of all claims and the front page, of one decision."""
+    settings = {"study": "", "scale": "demo", "apart": [], "items": {}, "report": "report", "evidence": {"tables": {}}}
+    settings["encoders"] = dict.fromkeys(("", TUNED, FROZEN), "e")
+    template, style = REPORTS / "claims/claims.html.j2", REPORTS / "page.css"
+    return pages({"p": {"c1": decision}}, {"p": settings}, folder, template, style)
+
+
 def test_a_central_claim_that_no_command_measures_is_on_the_front_page(tmp_path):
     (decision,) = verdicts(tmp_path, scores(0.05), claim(central=True, effect=[], note="No data."))
-    settings = {"study": "", "scale": "demo", "encoders": {"": "e"}, "apart": [], "items": {}, "report": "report"}
-    template, style = REPORTS / "claims/claims.html.j2", REPORTS / "page.css"
-    _, front = pages({"p": {"c1": decision}}, {"p": settings | {"evidence": {"tables": {}}}}, tmp_path, template, style)
+    _, front = html(decision, tmp_path)
     assert "No data." in front and "<code>" not in front
+
+
+def test_of_many_effects_the_least_certain_are_drawn(tmp_path):
+    """100 layers, of which the effect is smallest in the last ones."""
+    numbers = []
+    for layer in range(100):
+        rows_of_layer = [*rows(FROZEN, "layers", 0.3), *rows(TUNED, "layers", 0.5 - layer / 1000 + np.array([-0.01, 0, 0.01]))]
+        numbers += [row | {"layer": layer} for row in rows_of_layer]
+    effect = {"of": {"records": "accuracy", "item": "layers"}, "plus": "tuned", "minus": "frozen", "by": "layer"}
+    (decision,) = verdicts(tmp_path, numbers, claim(central=True, effect=effect))
+    assert decision.verdict == "holds" and len(decision.parts) == 100
+    assert decision.least_certain(3) == decision.parts[-3:] and decision.least_certain(999) == decision.parts
+    page, front = html(decision, tmp_path)
+    assert page.count('<circle class="effect"') == 24 and "76 further effects" in page and "and 99 more effects" in front
+    assert "<dd><details>" in page
+
 
 
 def test_what_a_scale_lacks_may_be_left_out(tmp_path):

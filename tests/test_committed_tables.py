@@ -4,10 +4,13 @@ import csv
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 from crosslens.reports.cells import COLUMNS, line, table
+from crosslens.reports.claims.table import COLUMNS as CLAIMS
+from crosslens.reports.claims.verdicts import Verdict
 from snakemake.utils import update_config
 from synthetic import Scale
 
@@ -17,7 +20,7 @@ FILES = {
     "laptop": ["config.yaml", "laptop/overlay.yaml", "laptop/extracted.yaml"],
 }
 FOLDER = ROOT / "docs/results"
-TABLES = [path.relative_to(FOLDER).as_posix() for path in sorted(FOLDER.glob("**/*.csv"))]
+TABLES = [path.relative_to(FOLDER).as_posix() for path in sorted(FOLDER.glob("**/*.csv")) if path.stem != "claims"]
 KEY = ("row", "column", "metric", "definition")
 
 Row = Mapping[str, str]
@@ -89,6 +92,19 @@ def test_a_committed_table_is_one_that_the_code_writes(name, scales, tmp_path):
 
 def test_there_are_tables_of_every_scale_and_paper():
     assert {name.partition("/")[0].partition("-")[0] for name in TABLES} == FILES.keys() and len(TABLES) >= 26
+
+
+def test_committed_claims_are_those_of_the_ledgers():
+    committed = {row["claim"]: row for row in rows(FOLDER / "laptop/claims.csv")}
+    ledgers = {
+        f"{path.parent.name}-{key}": claim
+        for path in (ROOT / "workflow/crosslens/papers").glob("*/claims.yaml")
+        for key, claim in yaml.safe_load(path.read_text(encoding="utf-8"))["claims"].items()
+    }
+    assert committed.keys() == ledgers.keys()
+    for key, row in committed.items():
+        assert tuple(row) == CLAIMS and row["verdict"] in get_args(Verdict)
+        assert row["says"] == ledgers[key]["says"] or "$" in ledgers[key]["says"]
 
 
 CHANGES = {  # what is done to a table -> the fault that is found

@@ -24,6 +24,7 @@ MEANINGS = {
     NOT_MEASURED: "nothing has been run that decides it",
 }
 MOST = 4  # parts of a claim that a picture of the front page shows; of more, only the least certain one
+MOST_OF_ALL = 24  # parts that the picture on the page of all claims shows; of more, the least certain ones
 
 
 def pages(
@@ -85,7 +86,8 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
         "printed": claim.printed.text if claim.printed else "",
         "reason": decision.reason,
         "control": "; ".join(f"{control.says}: {interval(part)}" for control, part in decision.controls[:1]),
-        "picture": forest(parts, controls, printed, title),
+        "picture": forest(decision.least_certain(MOST_OF_ALL), controls[:MOST_OF_ALL], printed, title),
+        "undrawn": max(0, len(parts) - MOST_OF_ALL),
         "small": forest([part for part in few if part], controls[:1] if len(few) < 2 else [], printed, title),
         "more": len(parts) - len(few),
         "facts": dict(_facts(decision, settings)),

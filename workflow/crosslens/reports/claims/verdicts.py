@@ -53,6 +53,11 @@ class Decision:
         needed = self.claim.at_least or len(self.parts)
         return sorted(self.parts, key=_doubt)[:needed][-1] if self.parts else None
 
+    def least_certain(self, number: int) -> list[Part]:
+        """So many parts at most, in their order: those that are least surely as claimed."""
+        chosen = {id(part) for part in sorted(self.parts, key=_doubt)[-number:]}
+        return [part for part in self.parts if id(part) in chosen]
+
     @property
     def tested(self) -> float:
         """Probability `p` of a claim that is tested; nan where all its numbers are exact."""

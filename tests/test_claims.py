@@ -204,7 +204,6 @@ def test_of_many_effects_the_least_certain_are_drawn(tmp_path):
     assert "<dd><details>" in page
 
 
-
 def test_what_a_scale_lacks_may_be_left_out(tmp_path):
     there = {"name": "there", "of": SCORES, "plus": "tuned", "minus": "frozen"}
     lacking = {"name": "elsewhere", "of": SCORES, "plus": {"recipe": "p/lacking"}, "minus": "frozen"}

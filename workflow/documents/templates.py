@@ -70,7 +70,7 @@ class Tables:
         return path
 
     def claims(self, scale: str) -> Rows:
-        """Rows of the claims of a scale (crosslens.reports.claims.table) as text, with the intervals beside effect and control."""
+        """Rows of the claims of a scale (crosslens.reports.claims.table) as text; effect and control have their intervals."""
         with self._path(f"{scale}/claims").open(newline="", encoding="utf-8") as stream:
             rows = [{name: _escaped(text) for name, text in row.items()} for row in csv.DictReader(stream)]
         for row in rows:

@@ -242,7 +242,8 @@ class Ledger(Section):
 
     def items(self, claim: Claim) -> list[str]:
         """Tables and figures that decide a claim: those that it names or, without any, those whose cells it reads."""
-        return claim.items or [name for source in self.sources(claim.effect) if source.source != "records" for name in source.names]
+        sources = [source for source in self.sources(claim.effect) if source.source != "records"]
+        return claim.items or [name for source in sources for name in source.names]
 
     def _expanded(self, selector: Selector) -> dict[str, Any]:
         """Columns and values of a selector, with those of the selection that it names."""

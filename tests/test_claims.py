@@ -163,6 +163,12 @@ def test_a_training_that_did_not_learn_decides_nothing(tmp_path, score, level, r
     assert (decision.verdict, decision.reason) == ("undecided" if reason else "holds", reason)
 
 
+def test_a_training_with_the_same_score_with_all_seeds_has_learned(tmp_path):
+    learned = [*rows(TUNED, "task", [0.99, 0.99], half=0.02), *rows(RANDOM, "task", 0.4, half=0.02)]
+    (decision,) = verdicts(tmp_path, [*scores(0.05), *learned], claim())
+    assert (decision.verdict, decision.reason) == ("holds", "")
+
+
 def test_a_training_without_a_floor_decides_nothing(tmp_path):
     (decision,) = verdicts(tmp_path, scores(0.05), claim(), learned=[])
     assert decision.reason == "no floor is stated for p/tuned"

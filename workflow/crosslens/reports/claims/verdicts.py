@@ -162,7 +162,8 @@ def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> 
     # Counts that are the printed ones are so whatever they were made of: those of other texts would not be.
     equal_counts = claim.kind == "equality" and all(part.estimate.error == 0 and _side(part) < 0 for part in parts)
     reasons = [*(() if equal_counts else apart), *(unlearned(part.recipes) for part in parts)]
-    reasons += [f"{unlearned.subject(part.recipes)} one seed" for part in parts if part.seeds == 1]
+    if single := [part for part in parts if part.seeds == 1]:
+        reasons.append(f"{unlearned.subject(single)} one seed")
     reasons += ["one family of languages" for part in parts if part.families == 1]
     if reasons := list(dict.fromkeys(filter(None, reasons))):
         return replace(decision, reason="; ".join(reasons))
@@ -270,10 +271,15 @@ class Unlearned:
         """Reason why one of these trainings is not known to have learned; "" where all have learned."""
         return next(filter(None, map(self._reason, self._encoder_trainings(recipes))), "")
 
-    def subject(self, recipes: Iterable[str]) -> str:
-        """Subject and verb of a sentence about those of these trainings that train an encoder: "TRAINING has"."""
-        names = self._encoder_trainings(recipes)
-        return f"{names[0]} has" if len(names) == 1 else "a training of an encoder has"
+    def subject(self, parts: Iterable[Part]) -> str:
+        """Subject and verb of a sentence about the trainings of an encoder that parts rest on: "TRAINING has".
+
+        Of a part that rests on several trainings it is not known about which one the sentence is true.
+        """
+        names = list(dict.fromkeys(tuple(self._encoder_trainings(part.recipes)) for part in parts))
+        if any(len(names_of_part) != 1 for names_of_part in names):
+            return "a training of an encoder has"
+        return f"{names[0][0]} has" if len(names) == 1 else f"{len(names)} trainings of an encoder have"
 
     def _encoder_trainings(self, recipes: Iterable[str]) -> list[str]:
         return [name for name in recipes if self.contrasts.evidence.facts[name]["trained"]]
@@ -305,6 +311,8 @@ class Unlearned:
             )
             try:
                 (part,) = self.contrasts.parts(effect, region)
+                if math.isnan(part.estimate.error):  # the same score with all seeds; texts vary all the same
+                    (part,) = self.contrasts.parts(effect.model_copy(update={"over": "text"}), region)
             except Missing as missing:
                 return f"{recipe} has no score beside {level}: {missing}"
             if sure(part) >= 0:

@@ -135,7 +135,7 @@ class Scale:
                 yield from (weights | {"layer": layer} for layer in range(self._blocks(recipe.encoder) + 1))
                 for corpus, layer in product(settings["corpora"], range(self._blocks(recipe.encoder) + 1)):
                     place = {"item": "states", "corpus": corpus, "layer": layer, "measure": versions.STATES}
-                    for code, name in product(self.config.corpora[corpus].languages, (versions.TRAINED, versions.RANDOM)):
+                    for code, name in product(self.config.corpora[corpus].languages, (versions.TRAINED, versions.LOWER_HALF)):
                         yield place | {"language": code, "definition": name}
             case "sentence_probes":
                 place = {"measure": "probe", "item": "language", "corpus": settings["corpus"], "definition": d.PROBE_WITHIN}

@@ -12,7 +12,7 @@ from crosslens.encoding.blocks import blocks
 from crosslens.encoding.texts import load
 from crosslens.measures import change, sentence_probes
 from crosslens.measures.subject import Subject
-from crosslens.measures.versions import RANDOM, STATES, TRAINED, WEIGHTS
+from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
 from crosslens.papers.muller2021.change import PROBE, table
 from crosslens.storage.seals import seal, sealed
 from safetensors.torch import save_file
@@ -35,7 +35,7 @@ def changes(tmp_path, folder, sentences, encoder):
     save_file({f"encoder.{name}": value for name, value in encoder.state_dict().items()}, file, {"encoder": "yes"})
     subject = Subject(folder, 0, {"sentences": sentences}, weights=[file])
     rows = pd.DataFrame(change.measure(subject, corpora={"sentences": "whole"}))
-    assert set(rows["definition"]) == {TRAINED, RANDOM} and set(rows["measure"]) == {STATES, WEIGHTS}
+    assert set(rows["definition"]) == {TRAINED, LOWER_HALF} and set(rows["measure"]) == {STATES, WEIGHTS}
     return rows.set_index(["measure", "definition", "language", "layer"]).sort_index()
 
 
@@ -59,23 +59,27 @@ def debiased(x, y):
     return hsic(first, second) / np.sqrt(hsic(first, first) * hsic(second, second))
 
 
-def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folder, sentences):
-    before, after = load_encoder(encoder_folder), load_encoder(encoder_folder)
+def other_weights(folder, block):
+    """The encoder, and a version of it in which the weights of one of its two blocks are others."""
+    before, after = load_encoder(folder), load_encoder(folder)
     generator = torch.Generator().manual_seed(0)
-    _, upper = blocks(after)
     with torch.no_grad():
-        for weight in upper.parameters():
+        for weight in blocks(after)[block - 1].parameters():
             weight += 0.2 * torch.randn(weight.shape, generator=generator)
+    return before, after
+
+
+def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folder, sentences):
+    before, after = other_weights(encoder_folder, 2)
     rows = changes(tmp_path, encoder_folder, sentences, after)
     for language in LANGUAGES:
-        for definition in (TRAINED, RANDOM):
-            cka = rows.loc[(STATES, definition, language)]
-            assert cka["value"][[0, 1]].tolist() == pytest.approx([1, 1]) and 0 < cka["value"][2] < 0.99
-            assert cka["low"][2] < cka["value"][2] < cka["high"][2]
+        cka = rows.loc[(STATES, TRAINED, language)]
+        assert cka["value"][[0, 1]].tolist() == pytest.approx([1, 1]) and 0 < cka["value"][2] < 0.99
+        assert cka["low"][2] < cka["value"][2] < cka["high"][2]
+        assert rows.loc[(STATES, LOWER_HALF, language)]["value"].tolist() == pytest.approx([1, 1, 1])
         texts = load([sentences / f"{language}.test.parquet"], (), (), "text")
-        expected = debiased(means(before, texts), means(after, texts))
-        assert rows["value"][STATES, TRAINED, language, 2] == pytest.approx(expected, abs=1e-4)
-        assert rows["n"][STATES, TRAINED, language, 2] == len(texts)
+        assert cka["value"][2] == pytest.approx(debiased(means(before, texts), means(after, texts)), abs=1e-4)
+        assert cka["n"][2] == len(texts)
     old, new = (np.concatenate([weight.detach().numpy().ravel() for weight in blocks(encoder)[1].parameters()]).astype(float)
                 for encoder in (before, after))  # fmt: skip
     weights = rows.loc[(WEIGHTS, TRAINED, "all")]
@@ -83,27 +87,21 @@ def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folde
     assert weights["n"][2] == len(old)
 
 
+def test_a_change_of_the_lower_block_is_seen_above_it(tmp_path, encoder_folder, sentences):
+    """States of the upper block change too, with the lower half alone as much as with all of it; its weights do not."""
+    rows = changes(tmp_path, encoder_folder, sentences, other_weights(encoder_folder, 1)[1])
+    for language in LANGUAGES:
+        trained, lower_half = (rows.loc[(STATES, definition, language)]["value"] for definition in (TRAINED, LOWER_HALF))
+        assert trained[0] == pytest.approx(1) and trained[1] < 0.99 and trained[2] < 0.99
+        assert lower_half.tolist() == pytest.approx(trained.tolist())
+    weights = rows.loc[(WEIGHTS, TRAINED, "all")]["value"]
+    assert weights[1] > 0 and weights[[0, 2]].tolist() == [0, 0]
+
+
 def test_a_training_that_changes_nothing_leaves_everything_as_it_was(tmp_path, encoder_folder, sentences):
     rows = changes(tmp_path, encoder_folder, sentences, load_encoder(encoder_folder))
     assert rows.loc[STATES, "value"].tolist() == pytest.approx([1] * 2 * 3 * len(LANGUAGES))
     assert rows.loc[WEIGHTS, "value"].tolist() == [0, 0, 0]
-
-
-def test_random_changes_are_as_long_as_those_of_training_row_by_row(encoder_folder):
-    before, after = load_encoder(encoder_folder), load_encoder(encoder_folder)
-    words = after.embeddings.word_embeddings.weight
-    with torch.no_grad():
-        words[5:9] *= 1.5
-        blocks(after)[0].output.dense.bias += 0.1
-    versions = [change.randomly_changed(before, after, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)]
-    for (name, old), new, *random in zip(
-        before.named_parameters(), after.parameters(), *(version.parameters() for version in versions), strict=True
-    ):
-        lengths = (new - old).norm(dim=-1)
-        for weight in random:
-            assert torch.allclose((weight - old).norm(dim=-1), lengths, rtol=1e-4, atol=1e-6), name
-        assert torch.equal(random[0], random[1]) and torch.equal(random[0], random[2]) == (not lengths.any())
-        assert not lengths.any() or not torch.allclose(random[0], new)
 
 
 def store_states(folder, number):
@@ -154,7 +152,7 @@ def test_the_table_has_each_language_their_mean_the_weights_and_the_probes():
         for number, code in enumerate(languages):
             of_language = place | {"measure": STATES, "language": code}
             rows.append(of_language | {"definition": TRAINED, "value": 1 - layer * (0.1 + number / 100 + seed / 1000)})
-            rows.append(of_language | {"definition": RANDOM, "value": 1.0})
+            rows.append(of_language | {"definition": LOWER_HALF, "value": 1.0})
         rows.append(place | {"measure": WEIGHTS, "definition": TRAINED, "language": "all", "value": 0.01 * (1 + layer)})
         rows.append(place | {"measure": "probe", "definition": "within", "language": "all", "value": 0.5, "gradient": 2e-3,
                              "converged": layer == 0})  # fmt: skip
@@ -164,12 +162,12 @@ def test_the_table_has_each_language_their_mean_the_weights_and_the_probes():
     inputs = SyntheticInputs([], [], None, {}, {}, by_kind={"all": frame(rows)})
     cells = table("change", inputs, {"study": vars(STUDY)})
     cells = cells.set_index(["row", "column", "metric", "definition"])
-    debiased_cka, at_random = "linear, debiased (ours)", f"linear, debiased (ours); {RANDOM}"
+    debiased_cka, of_lower_half = "linear, debiased (ours)", f"linear, debiased (ours); {LOWER_HALF}"
     assert cells["here"]["Parsing, ARABIC", "layer 1", "CKA", debiased_cka] == pytest.approx(1 - 0.1 - 0.01 - 0.0005, abs=6e-4)
     mean = cells.loc[("NER, mean of languages", "layer 1", "CKA", debiased_cka)]
     assert mean["here"] == pytest.approx(1 - 0.1 - np.mean(range(16)) / 100 - 0.0005, abs=6e-4)
     assert (mean["seeds"], mean["n"]) == (2, 50 * 16)
-    assert cells["here"]["POS, mean of languages", "layer 1", "CKA", at_random] == 1
+    assert cells["here"]["POS, mean of languages", "layer 1", "CKA", of_lower_half] == 1
     assert cells["here"]["POS", "layer 1", WEIGHTS, ""] == 2
     probes = cells.xs(PROBE, level="metric").droplevel("definition")
     assert probes["here"]["POS", "layer 0"] == 50 and probes["remark"]["POS", "layer 1"].startswith(

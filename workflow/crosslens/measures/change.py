@@ -2,8 +2,8 @@
 
 muller2021 (abstract, sections 5 and 6) says that fine-tuning leaves the lower layers mostly as they were and changes the upper
 ones; no number is printed. What changes in a block goes on into the states of all blocks above it, so that states of upper
-layers differ more even where all blocks have changed alike. The control shows how much: weights that are changed at random, by
-as much as training changed them.
+layers may change though their blocks have not. The control shows how much: only the embeddings and the blocks of the lower half
+have their weights after training, the upper half has those before it.
 """
 
 import copy
@@ -21,8 +21,7 @@ from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import load
 from crosslens.measures.cka import OURS, compare
 from crosslens.measures.subject import Subject
-from crosslens.measures.versions import RANDOM, STATES, TRAINED, WEIGHTS
-from crosslens.numerics.streams import stream
+from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
 from crosslens.storage.seals import verified
 
 READS = ("encoder",)
@@ -45,8 +44,7 @@ def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[st
             "item": "weights", "language": "all", "layer": layer, "measure": WEIGHTS, "definition": TRAINED,
             "value": relative_change(old, new), "n": sum(weight.numel() for weight in old),
         }  # fmt: skip
-    generator = torch.Generator().manual_seed(stream(subject.seed, "random change"))
-    versions = {TRAINED: after, RANDOM: randomly_changed(before, after, generator)}
+    versions = {TRAINED: after, LOWER_HALF: lowest_changed(before, after, top // 2)}
     for encoder in (before, *versions.values()):
         encoder.to(device)
     for corpus in corpora:
@@ -78,16 +76,9 @@ def relative_change(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor
     return float((square([new - old for old, new in zip(before, after, strict=True)]) / square(before)) ** 0.5)
 
 
-def randomly_changed(before: nn.Module, after: nn.Module, generator: torch.Generator) -> nn.Module:
-    """Return a copy of an encoder, each row of whose weights differs by a random vector as long as that row's change to `after`.
-
-    A vector of weights, such as a bias, is one row. A row that training left as it was, such as that of a subword that does not
-    occur, stays as it was.
-    """
+def lowest_changed(before: nn.Module, after: nn.Module, number: int) -> nn.Module:
+    """Return a copy of an encoder whose embeddings and lowest `number` blocks have the weights of `after`."""
     changed = copy.deepcopy(before)
-    with torch.no_grad():
-        for weight, trained_weight in zip(changed.parameters(), after.parameters(), strict=True):
-            direction = torch.randn(weight.shape, generator=generator)
-            lengths = (trained_weight - weight).norm(dim=-1, keepdim=True)
-            weight += direction * lengths / direction.norm(dim=-1, keepdim=True)
+    for module, trained_module in zip(lowest(changed, number), lowest(after, number), strict=True):
+        module.load_state_dict(trained_module.state_dict())
     return changed

@@ -2,5 +2,5 @@
 
 STATES, WEIGHTS = "cka before and after", "relative change of weights"
 """Measures: similarity of states by layer and language, and length of the change of a layer's weights over their length."""
-TRAINED, RANDOM = "changed by training", "changed at random by as much"
-"""Definitions: what changed the encoder between before and after."""
+TRAINED, LOWER_HALF = "changed by training", "changed by training in the lower half alone"
+"""Definitions: what differs between the encoder before and after."""

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from crosslens.measures.cka import HEADINGS, OURS
-from crosslens.measures.versions import RANDOM, STATES, TRAINED, WEIGHTS
+from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
 from crosslens.numerics.definitions import PROBE_WITHIN
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.layout import PRETRAINED, REF, TASKS, UNTRAINED, Study, recipe_name
@@ -27,9 +27,9 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _changes(records: pd.DataFrame, head: str, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of a task: CKA by language, with its mean over languages, then of randomly changed weights; change of the weights."""
+    """Lines of a task: CKA by language, with its mean over languages, also of the lower half alone; change of weights."""
     languages = study.languages[study.parallel]
-    for definition, words in ((TRAINED, HEADINGS[OURS]), (RANDOM, f"{HEADINGS[OURS]}; {RANDOM}")):
+    for definition, words in ((TRAINED, HEADINGS[OURS]), (LOWER_HALF, f"{HEADINGS[OURS]}; {LOWER_HALF}")):
         states = where(records, measure=STATES, definition=definition)
         for layer, runs in states.groupby("layer"):
             rows = {f"{head}, {study.name(language)}": where(runs, language=language) for language in languages}

@@ -16,7 +16,7 @@ import pyarrow as pa
 from crosslens.config.heads import LANGUAGE
 from crosslens.corpora import schema
 from crosslens.encoding import drawn as draws
-from crosslens.measures import cka, guesses, shifts
+from crosslens.measures import cka, guesses, shifts, versions
 from crosslens.measures.pairs import Mean
 from crosslens.numerics import definitions as d
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, WINDOWS, of_layer
@@ -130,6 +130,17 @@ class Scale:
                 ):  # fmt: skip
                     place = {"item": kind, "corpus": settings["corpus"], "language": language, "layer": layer}
                     yield from (place | {"measure": measure, "definition": definition} for measure in ("cka", "cka floor"))
+            case "change":
+                weights = {"item": "weights", "measure": versions.WEIGHTS, "definition": versions.TRAINED}
+                yield from (weights | {"layer": layer} for layer in range(self._blocks(recipe.encoder) + 1))
+                for corpus, layer in product(settings["corpora"], range(self._blocks(recipe.encoder) + 1)):
+                    place = {"item": "states", "corpus": corpus, "layer": layer, "measure": versions.STATES}
+                    for code, name in product(self.config.corpora[corpus].languages, (versions.TRAINED, versions.LOWER_HALF)):
+                        yield place | {"language": code, "definition": name}
+            case "sentence_probes":
+                place = {"measure": "probe", "item": "language", "corpus": settings["corpus"], "definition": d.PROBE_WITHIN}
+                for layer in range(self._blocks(recipe.encoder) + 1):
+                    yield place | {"layer": layer, "gradient": 0.0, "converged": True}
             case "probes":
                 for corpus, definitions in PROBES.items():
                     place = {"measure": "probe", "item": "language", "corpus": settings[corpus]}

@@ -223,8 +223,8 @@ def test_the_number_of_layers_is_the_encoders(tmp_path, config):
 @pytest.mark.parametrize(("task", "kind"), [("parsing", "attachment"), ("pos", "classification"), ("ner", "spans")])
 def test_a_task_has_scores_of_its_kind(config, task, kind):
     asked = measures(resolve(f"muller2021/{task}/en/ref", config), config)
-    assert set(asked) == {"similarity", kind} <= kinds().keys()
-    assert set(measures(resolve("muller2021/pretrained", config), config)) == {"similarity"}
+    assert set(asked) == {"similarity", "sentence_probes", "change", kind} <= kinds().keys()
+    assert set(measures(resolve("muller2021/pretrained", config), config)) == {"similarity", "sentence_probes"}
     assert measures(resolve(f"muller2021/{task}/en/ref/trials00/trial00", config), config) == {}
 
 

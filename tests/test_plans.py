@@ -79,7 +79,8 @@ def test_prefetch_says_how_much_there_is(root):
 def test_a_measure_that_a_paper_does_not_ask_for_is_refused():
     studies = Studies(load(merged("demo")), papers())
     expected = (
-        "muller2021/parsing/en/ref: expected a measure whose settings the paper of the recipe states (similarity, attachment)"
+        "muller2021/parsing/en/ref: expected a measure whose settings the paper of the recipe states "
+        "(similarity, sentence_probes, change, attachment)"
     )
     for kind in ("classification", "probes"):
         with pytest.raises(DataError, match=re.escape(f"measures/{kind}/{expected}")):

@@ -48,6 +48,7 @@ FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
 OTHER_TABLES = (
     *(f"muller2021/table{number}" for number in range(1, 9)),
     "muller2021/table3_search",
+    "muller2021/change",
     *(f"liang2021/table{number}" for number in range(1, 7)),
     *(f"wu2019/table{number}" for number in range(1, 7)),
     *(f"wu2019/{name}" for name in ("figure1_cells", "overlap", "search")),
@@ -370,7 +371,7 @@ def trials(job: str, *items: str) -> list[str]:
 
 
 LIBRARY = "workflow/crosslens"
-MULLER_TABLES = [table for table in OTHER_TABLES if table.startswith("muller2021") and "table3" not in table]
+MULLER_TABLES = [f"muller2021/table{number}" for number in range(1, 9) if number != 3]
 PAGE = (f"{LIBRARY}/reports/page.html.j2", f"{LIBRARY}/reports/page.css")
 PAGES = pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)
 REWEIGHTED = "gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 16, reversal: 0.2 }"

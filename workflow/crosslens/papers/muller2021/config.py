@@ -81,6 +81,14 @@ class MullerSimilarity(Section):
     draws: Annotated[int, Field(ge=0)] = Field(200, description="number of shuffled pairings for the floor")
 
 
+class MullerProbe(Section):
+    """Probes that tell the language of a parallel sentence from its mean state; no number is printed on what the paper says."""
+
+    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="share of the sentences that are tested")
+    penalty: Positive = Field(1.0, description="C, scikit-learn's default")
+    tolerance: Positive = Field(1e-6, description="largest component of a converged probe's gradient, averaged over sentences")
+
+
 class Muller2021(PaperSection):
     """First align, then predict: understanding the cross-lingual ability of multilingual BERT (Muller et al. 2021)."""
 
@@ -100,6 +108,7 @@ class Muller2021(PaperSection):
     domain_entities: str | None = Field(None, description="key of corpora: named entities in news for table 2")
     search: MullerSearch = Field(MullerSearch(), description="grid search")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA")
+    probe: MullerProbe = Field(MullerProbe(), description="probes of the language")
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

@@ -6,7 +6,7 @@ from typing import Any
 from crosslens.config.whole import Config, once
 from crosslens.papers import captions
 from crosslens.papers.muller2021.config import section
-from crosslens.papers.muller2021.layout import COMPARED, ITEMS, REF, item_recipes, recipe_name
+from crosslens.papers.muller2021.layout import COMPARED, ITEMS, PRETRAINED, REF, UNTRAINED, item_recipes, recipe_name
 from crosslens.papers.muller2021.recipes import PAPER, recipes, set_name, study, trials
 from crosslens.reports.paper import Item, Need
 
@@ -19,6 +19,7 @@ def items(config: Config) -> dict[str, Item]:
     items_by_name = {name: _item(name, config) for name in ITEMS} | {
         "table3": _hyperparameters(config),
         "table3_search": _search(config),
+        "change": _change(config),
     }
     return {name: items_by_name[name] for name in captions.items(PAPER)}
 
@@ -50,6 +51,16 @@ def _hyperparameters(config: Config) -> Item:
     needs = tuple(Need(kind, recipe, tuple(paper.seeds)) for kind in ("record", "history") for recipe in tasks)
     settings = {"tasks": tasks, "grid": paper.search.model_dump()}
     return captions.captioned(PAPER, "table3", "hyperparameters", needs=needs, settings=settings, decimals=None)
+
+
+def _change(config: Config) -> Item:
+    paper = section(config)
+    tuned = [recipe_name(task, "en", REF) for task in paper.tasks]
+    seeds = dict.fromkeys(tuned, tuple(paper.seeds)) | dict.fromkeys((PRETRAINED, UNTRAINED), tuple(paper.seeds[:1]))
+    needs = [Need("change", recipe, seeds[recipe]) for recipe in tuned]
+    needs += [Need("sentence_probes", recipe, of_recipe) for recipe, of_recipe in seeds.items()]
+    settings = {"study": asdict(study(config))}
+    return captions.captioned(PAPER, "change", "change", needs=tuple(needs), settings=settings, decimals=3)
 
 
 def _search(config: Config) -> Item:

@@ -33,10 +33,15 @@ def draws(config: Config) -> dict[str, Draws]:
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     """Settings of the measures of a recipe, by kind."""
     paper = section(config)
-    similarity = {"corpus": paper.parallel, "reference": "en", "draws": paper.similarity.draws}
-    settings: dict[str, dict[str, Any]] = {} if recipe.trial else {"similarity": similarity}
-    if recipe.task is None or recipe.trial:
+    if recipe.trial:
+        return {}
+    settings: dict[str, dict[str, Any]] = {
+        "similarity": {"corpus": paper.parallel, "reference": "en", "draws": paper.similarity.draws},
+        "sentence_probes": {"corpus": paper.parallel, **paper.probe.model_dump()},
+    }
+    if recipe.task is None:
         return settings
+    settings["change"] = {"corpora": {paper.parallel: paper.reading}}
     labels = recipe.heads[TASK].labels
     training = [file for data in recipe.taught(TASK) for file in data.files()]
     scores: dict[str, dict[str, Any]] = {

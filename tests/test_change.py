@@ -1,0 +1,178 @@
+"""What a training changes in an encoder, layer by layer, on planted changes; languages that probes tell from planted states."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import torch
+from conftest import LANGUAGES
+from crosslens.encoders.load import load_encoder
+from crosslens.encoding import stored
+from crosslens.encoding.blocks import blocks
+from crosslens.encoding.texts import load
+from crosslens.measures import change, sentence_probes
+from crosslens.measures.subject import Subject
+from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
+from crosslens.papers.muller2021.change import PROBE, table
+from crosslens.storage.seals import seal, sealed
+from safetensors.torch import save_file
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from synthetic import SyntheticInputs
+from test_muller2021_tables import STUDY, frame
+
+
+@pytest.fixture(scope="module")
+def sentences(tokens):
+    """Tokens of sentences in a sealed folder, as a run leaves them."""
+    seal(tokens / "sentences")
+    return tokens / "sentences"
+
+
+def changes(tmp_path, folder, sentences, encoder):
+    """Records of the kind, of an encoder that a training has left; without intervals."""
+    file = tmp_path / "model.safetensors"
+    save_file({f"encoder.{name}": value for name, value in encoder.state_dict().items()}, file, {"encoder": "yes"})
+    subject = Subject(folder, 0, {"sentences": sentences}, weights=[file])
+    rows = pd.DataFrame(change.measure(subject, corpora={"sentences": "whole"}))
+    assert set(rows["definition"]) == {TRAINED, LOWER_HALF} and set(rows["measure"]) == {STATES, WEIGHTS}
+    return rows.set_index(["measure", "definition", "language", "layer"]).sort_index()
+
+
+def means(encoder, texts):
+    """States of layer 2, averaged over each text's pieces but the special ones, one text at a time."""
+    rows = []
+    for text in range(len(texts)):
+        pieces = torch.tensor(texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]].astype(np.int64))
+        rows.append(encoder(input_ids=pieces[None]).last_hidden_state[0, 1:-1].mean(0).detach().double().numpy())
+    return np.array(rows)
+
+
+def debiased(x, y):
+    """CKA from HSIC_1 as Song et al. (2012) write it, with sums over Gram matrices without their diagonals."""
+    first, second = (a @ a.T * (1 - np.eye(len(a))) for a in (x, y))
+    n = len(first)
+
+    def hsic(a, b):
+        return (a * b).sum() + a.sum() * b.sum() / (n - 1) / (n - 2) - 2 * (a @ b).sum() / (n - 2)
+
+    return hsic(first, second) / np.sqrt(hsic(first, first) * hsic(second, second))
+
+
+def other_weights(folder, block):
+    """The encoder, and a version of it in which the weights of one of its two blocks are others."""
+    before, after = load_encoder(folder), load_encoder(folder)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in blocks(after)[block - 1].parameters():
+            weight += 0.2 * torch.randn(weight.shape, generator=generator)
+    return before, after
+
+
+def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folder, sentences):
+    before, after = other_weights(encoder_folder, 2)
+    rows = changes(tmp_path, encoder_folder, sentences, after)
+    for language in LANGUAGES:
+        cka = rows.loc[(STATES, TRAINED, language)]
+        assert cka["value"][[0, 1]].tolist() == pytest.approx([1, 1]) and 0 < cka["value"][2] < 0.99
+        assert cka["low"][2] < cka["value"][2] < cka["high"][2]
+        assert rows.loc[(STATES, LOWER_HALF, language)]["value"].tolist() == pytest.approx([1, 1, 1])
+        texts = load([sentences / f"{language}.test.parquet"], (), (), "text")
+        assert cka["value"][2] == pytest.approx(debiased(means(before, texts), means(after, texts)), abs=1e-4)
+        assert cka["n"][2] == len(texts)
+    old, new = (np.concatenate([weight.detach().numpy().ravel() for weight in blocks(encoder)[1].parameters()]).astype(float)
+                for encoder in (before, after))  # fmt: skip
+    weights = rows.loc[(WEIGHTS, TRAINED, "all")]
+    assert weights["value"].tolist() == pytest.approx([0, 0, np.linalg.norm(new - old) / np.linalg.norm(old)])
+    assert weights["n"][2] == len(old)
+
+
+def test_a_change_of_the_lower_block_is_seen_above_it(tmp_path, encoder_folder, sentences):
+    """States of the upper block change too, with the lower half alone as much as with all of it; its weights do not."""
+    rows = changes(tmp_path, encoder_folder, sentences, other_weights(encoder_folder, 1)[1])
+    for language in LANGUAGES:
+        trained, lower_half = (rows.loc[(STATES, definition, language)]["value"] for definition in (TRAINED, LOWER_HALF))
+        assert trained[0] == pytest.approx(1) and trained[1] < 0.99 and trained[2] < 0.99
+        assert lower_half.tolist() == pytest.approx(trained.tolist())
+    weights = rows.loc[(WEIGHTS, TRAINED, "all")]["value"]
+    assert weights[1] > 0 and weights[[0, 2]].tolist() == [0, 0]
+
+
+def test_a_training_that_changes_nothing_leaves_everything_as_it_was(tmp_path, encoder_folder, sentences):
+    rows = changes(tmp_path, encoder_folder, sentences, load_encoder(encoder_folder))
+    assert rows.loc[STATES, "value"].tolist() == pytest.approx([1] * 2 * 3 * len(LANGUAGES))
+    assert rows.loc[WEIGHTS, "value"].tolist() == [0, 0, 0]
+
+
+def store_states(folder, number):
+    """States of parallel sentences: layer 0 is of the sentence alone, layer 1 also of its language."""
+    generator = np.random.default_rng(0)
+    ids = [f"n{document:05d}001" for document in range(number)]
+    meanings, centres = generator.normal(size=(number, 6)), 1.5 * generator.normal(size=(3, 6))
+    with sealed(folder / "pud") as temporary:
+        for code, centre in zip(LANGUAGES, centres, strict=True):
+            columns = {"id": ids, "word": ids, "label": [""] * number, "language": [code] * number, "split": ["test"] * number,
+                       "sample": [True] * number, "random": [False] * number}  # fmt: skip
+            vectors = {f"layer_{layer}": meanings + layer * centre + 0.5 * generator.normal(size=(number, 6)) for layer in (0, 1)}
+            stored.write(pa.table(columns), vectors, temporary / f"{code}.parquet", "float32")
+
+
+def test_probes_tell_the_languages_of_sentences_where_states_have_them(tmp_path, monkeypatch):
+    store_states(tmp_path, 60)
+    parts = []
+
+    def probe(train, truth, texts, tests, **settings):
+        parts.append((train, truth, texts, *tests))
+        return logistic_probe(train, truth, texts, tests, **settings)
+
+    logistic_probe = sentence_probes.logistic_probe
+    monkeypatch.setattr(sentence_probes, "logistic_probe", probe)
+    found = {}
+    for seed in (0, 1):
+        rows = sentence_probes.measure(Subject(tmp_path, seed, {}), corpus="pud", held_out=0.4, penalty=1.0, tolerance=1e-6)
+        found[seed] = pd.DataFrame(rows).set_index("layer")
+    assert found[0].equals(found[1])  # the same sentences whatever the training's seed
+    rows = found[0]
+    assert rows["value"][0] < 0.5 and rows["value"][1] > 0.8 and rows["converged"].all()
+    assert set(rows["n"]) == {24 * 3} and set(rows["language"]) == {"all"}
+    assert (rows["low"] < rows["value"]).all() and (rows["value"] < rows["high"]).all()
+    for layer, (train, truth, texts, test) in enumerate(parts[:2]):
+        assert len(set(texts)) == 36 and len(texts) == 36 * 3  # so that no translation of a tested sentence was learned from
+        scaler = StandardScaler().fit(train)
+        fitted = LogisticRegression(C=1.0, max_iter=10_000, tol=1e-8).fit(scaler.transform(train), truth)
+        gold = np.repeat(LANGUAGES, 24)
+        assert rows["value"][layer] == pytest.approx((fitted.predict(scaler.transform(test)) == gold).mean())
+
+
+def test_the_table_has_each_language_their_mean_the_weights_and_the_probes():
+    languages = STUDY.languages[STUDY.parallel]
+    rows = []
+    for task, seed, layer in ((task, seed, layer) for task in STUDY.own for seed in (0, 1) for layer in (0, 1)):
+        place = {"recipe": f"muller2021/{task}/en/ref", "seed": seed, "layer": layer, "n": 50}
+        for number, code in enumerate(languages):
+            of_language = place | {"measure": STATES, "language": code}
+            rows.append(of_language | {"definition": TRAINED, "value": 1 - layer * (0.1 + number / 100 + seed / 1000)})
+            rows.append(of_language | {"definition": LOWER_HALF, "value": 1.0})
+        rows.append(place | {"measure": WEIGHTS, "definition": TRAINED, "language": "all", "value": 0.01 * (1 + layer)})
+        rows.append(place | {"measure": "probe", "definition": "within", "language": "all", "value": 0.5, "gradient": 2e-3,
+                             "converged": layer == 0})  # fmt: skip
+    for name in ("pretrained", "untrained"):
+        rows.append({"recipe": f"muller2021/{name}", "seed": 0, "layer": 0, "n": 50, "measure": "probe", "language": "all",
+                     "value": 0.05, "low": 0.04, "high": 0.06, "converged": True})  # fmt: skip
+    inputs = SyntheticInputs([], [], None, {}, {}, by_kind={"all": frame(rows)})
+    cells = table("change", inputs, {"study": vars(STUDY)})
+    cells = cells.set_index(["row", "column", "metric", "definition"])
+    debiased_cka, of_lower_half = "linear, debiased (ours)", f"linear, debiased (ours); {LOWER_HALF}"
+    assert cells["here"]["Parsing, ARABIC", "layer 1", "CKA", debiased_cka] == pytest.approx(1 - 0.1 - 0.01 - 0.0005, abs=6e-4)
+    mean = cells.loc[("NER, mean of languages", "layer 1", "CKA", debiased_cka)]
+    assert mean["here"] == pytest.approx(1 - 0.1 - np.mean(range(16)) / 100 - 0.0005, abs=6e-4)
+    assert (mean["seeds"], mean["n"]) == (2, 50 * 16)
+    assert cells["here"]["POS, mean of languages", "layer 1", "CKA", of_lower_half] == 1
+    assert cells["here"]["POS", "layer 1", WEIGHTS, ""] == 2
+    probes = cells.xs(PROBE, level="metric").droplevel("definition")
+    assert probes["here"]["POS", "layer 0"] == 50 and probes["remark"]["POS", "layer 1"].startswith(
+        "not converged, gradient 2e-03"
+    )
+    assert "not above chance" in probes["remark"]["untrained", "layer 0"]
+    assert (probes["low"]["pretrained", "layer 0"], probes["high"]["pretrained", "layer 0"]) == (4, 6)
+    assert len(cells) == 3 * 2 * (2 * 17 + 1 + 1) + 2

@@ -1,0 +1,37 @@
+"""Accuracy of converged linear probes that tell the language of a sentence from its mean state, by layer."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from crosslens.encoding.stored import layers, read
+from crosslens.measures.probes import accuracy_of, logistic_probe, split_by_text
+from crosslens.measures.subject import Subject
+from crosslens.numerics.definitions import PROBE_WITHIN
+
+READS = ("states",)
+SPLIT = 0  # seed of the draw of sentences, the same for all encoders, so that they are compared on the same ones
+
+
+def measure(
+    subject: Subject, *, corpus: str, held_out: float, penalty: float, tolerance: float
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Yield the accuracy at each layer on the sentences of a corpus that the probe has not learned from, in no language.
+
+    corpus: parallel texts, whose sentences have the same id in all languages. held_out: share of these ids. penalty: C of the
+    probe. tolerance: largest component of the gradient of a fit that has converged.
+    """
+    folder = subject.folder / corpus
+    for layer in layers(folder):
+        states = read(folder, layer)
+        sentences = np.array([text.partition("/")[2] for text in states.texts])  # a translation must not give its sentence away
+        outside = split_by_text(sentences, held_out, SPLIT)
+        train, test = states.take(~outside), states.take(outside)
+        (fitted,) = logistic_probe(
+            train.vectors, train.languages, sentences[~outside], [test.vectors],
+            penalties=[penalty], tolerance=tolerance, seed=SPLIT,
+        )  # fmt: skip
+        convergence = {"penalty": fitted.penalty, "gradient": fitted.gradient, "converged": fitted.converged}
+        place = {"corpus": corpus, "layer": layer, "measure": "probe", "definition": PROBE_WITHIN}
+        yield accuracy_of(fitted.predicted, test) | place | convergence

@@ -135,6 +135,10 @@ class Scale:
                     place = {"measure": "probe", "item": "language", "corpus": settings[corpus]}
                     convergence = {"gradient": 0.1, "converged": False}
                     yield from (place | convergence | {"definition": definition} for definition in definitions)
+            case "units":
+                for item, definition in product(("language of words", "language of texts"), (d.PROBE_ACROSS, d.PROBE_RANDOM)):
+                    place = {"measure": "probe", "item": item, "corpus": next(iter(settings["corpora"]))}
+                    yield place | {"definition": definition, "gradient": 0.1, "converged": False}
             case "spelling":
                 for corpus in PROBES:
                     yield {"measure": kind, "item": "language", "corpus": settings[corpus], "definition": d.ACCURACY}

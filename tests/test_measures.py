@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from crosslens.measures.clusters import agreement, kmeans
-from crosslens.measures.probes import logistic_probe, split_by_text
+from crosslens.measures.probes import logistic_probe, split_by_text, standardisation
 from crosslens.measures.projection import project
 from crosslens.measures.spelling import spelling_probe
 from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
@@ -63,6 +63,20 @@ def test_fewer_points_than_clusters_are_no_error():
 
 
 # Probes.
+
+
+@pytest.mark.parametrize("n", [1, 7, 240, 5000])
+def test_standardisation_is_scikit_learns_bit_for_bit(n):
+    generator = np.random.default_rng(n)
+    states = (generator.normal(size=(n, 40)) * generator.choice([1e-9, 1.0, 300.0], 40) + generator.normal(size=40)).astype(
+        np.float32
+    )
+    states[:, 3], states[:, 5] = 0.1, 0
+    states = states.astype(np.float64)
+    mean, scale = standardisation(states)
+    expected = StandardScaler().fit(states)
+    assert np.array_equal(mean, expected.mean_) and np.array_equal(scale, expected.scale_)
+    assert np.array_equal((states - mean) / scale, expected.transform(states))
 
 
 def probe(train, truth, texts, tests, penalties, tolerance=1e-6):

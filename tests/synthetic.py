@@ -16,7 +16,7 @@ import pyarrow as pa
 from crosslens.config.heads import LANGUAGE
 from crosslens.corpora import schema
 from crosslens.encoding import drawn as draws
-from crosslens.measures import cka, guesses, shifts, versions
+from crosslens.measures import cka, clusters, guesses, shifts, versions
 from crosslens.measures.pairs import Mean
 from crosslens.numerics import definitions as d
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, WINDOWS, of_layer
@@ -146,6 +146,10 @@ class Scale:
                     place = {"measure": "probe", "item": "language", "corpus": settings[corpus]}
                     convergence = {"gradient": 0.1, "converged": False}
                     yield from (place | convergence | {"definition": definition} for definition in definitions)
+            case "units":
+                for item, definition in product(("language of words", "language of texts"), (d.PROBE_ACROSS, d.PROBE_RANDOM)):
+                    place = {"measure": "probe", "item": item, "corpus": next(iter(settings["corpora"]))}
+                    yield place | {"definition": definition, "gradient": 0.1, "converged": False}
             case "spelling":
                 for corpus in PROBES:
                     yield {"measure": kind, "item": "language", "corpus": settings[corpus], "definition": d.ACCURACY}
@@ -153,7 +157,10 @@ class Scale:
                 target, paragraphs = settings["corpora"]
                 for item, corpus in (("labels", target), ("language", target), ("language", paragraphs)):
                     place = {"measure": kind, "item": item, "corpus": corpus}
-                    yield from (place | {"definition": definition} for definition in (d.V_MEASURE, d.AMI, d.V_CHANCE))
+                    groups = ("", f"; {clusters.TRAINING}", f"; {clusters.OTHERS}")
+                    suffixes = groups if item == "labels" and settings.get("source_language") else groups[:1]
+                    definitions = product(suffixes, (d.V_MEASURE, d.AMI, d.V_CHANCE))
+                    yield from (place | {"definition": f"{definition}{suffix}"} for suffix, definition in definitions)
             case "adversary":
                 watched = any(stage.watch for stage in recipe.stages)
                 for definition in (d.ADVERSARY_START, d.ADVERSARY_END, d.ADVERSARY_BEST) if watched else ():

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from crosslens.measures.clusters import kmeans_agreement
-from crosslens.measures.probes import logistic_probe, split_by_text
+from crosslens.measures.clusters import agreement, kmeans
+from crosslens.measures.probes import logistic_probe, split_by_text, standardisation
 from crosslens.measures.projection import project
 from crosslens.measures.spelling import spelling_probe
 from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
@@ -34,7 +34,7 @@ def planted(n=240, d=12, k=4, noise=0.3, seed=0):
 def test_agreement_is_scikit_learns(clusters):
     """Settings of the authors' code: ten runs, each one random start of at most 100 iterations, seeds 1 to 10."""
     vectors, truth, _ = planted(noise=1.5)
-    found = kmeans_agreement(vectors, truth, clusters, runs=10)
+    found = agreement(kmeans(vectors, clusters, runs=10), truth)
     assert len(np.unique(found[V_MEASURE])) > 5  # seeds do matter here
     for i in range(10):
         labels = KMeans(clusters, init="random", n_init=1, max_iter=100, random_state=i + 1).fit(vectors).labels_
@@ -46,23 +46,37 @@ def test_clusters_that_are_the_classes_agree_fully_and_shuffled_ones_do_not():
     vectors = np.repeat(np.eye(4), 50, axis=0) * 100
     vectors += np.random.default_rng(0).normal(size=vectors.shape)
     truth = np.repeat(list("abcd"), 50)
-    found = kmeans_agreement(vectors, truth, clusters=4, runs=10)
+    found = agreement(kmeans(vectors, clusters=4, runs=10), truth)
     assert found[V_MEASURE].max() == pytest.approx(1)
     assert found[V_CHANCE].mean() < 0.06
     # V rises with k by chance alone, the adjusted measure does not.
     noise = np.random.default_rng(1).normal(size=(200, 4))
-    found = kmeans_agreement(noise, truth, clusters=40, runs=3)
+    found = agreement(kmeans(noise, clusters=40, runs=3), truth)
     assert found[V_MEASURE].mean() > 0.1
     assert found[V_MEASURE].mean() == pytest.approx(found[V_CHANCE].mean(), abs=0.05)
     assert abs(found[AMI].mean()) < 0.05
 
 
 def test_fewer_points_than_clusters_are_no_error():
-    found = kmeans_agreement(np.eye(3), np.array(list("aab")), clusters=33, runs=1)
+    found = agreement(kmeans(np.eye(3), clusters=33, runs=1), np.array(list("aab")))
     assert 0 < found[V_MEASURE][0] <= 1
 
 
 # Probes.
+
+
+@pytest.mark.parametrize("n", [1, 7, 240, 5000])
+def test_standardisation_is_scikit_learns_bit_for_bit(n):
+    generator = np.random.default_rng(n)
+    states = (generator.normal(size=(n, 40)) * generator.choice([1e-9, 1.0, 300.0], 40) + generator.normal(size=40)).astype(
+        np.float32
+    )
+    states[:, 3], states[:, 5] = 0.1, 0
+    states = states.astype(np.float64)
+    mean, scale = standardisation(states)
+    expected = StandardScaler().fit(states)
+    assert np.array_equal(mean, expected.mean_) and np.array_equal(scale, expected.scale_)
+    assert np.array_equal((states - mean) / scale, expected.transform(states))
 
 
 def probe(train, truth, texts, tests, penalties, tolerance=1e-6):

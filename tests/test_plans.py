@@ -97,7 +97,8 @@ REFUSED = {  # kind and settings of a measure -> the line that refuses it
     "setting": (
         "clusters",
         {"corpora": ["udpos"], "rnus": 9},
-        "{place}: expected settings of clusters, corpora, runs, language_clusters, found 'rnus'; did you mean 'runs'?",
+        "{place}: expected settings of clusters, corpora, runs, language_clusters, source_language, found 'rnus'; "
+        "did you mean 'runs'?",
     ),
     "no setting": (
         "clusters",

@@ -1,5 +1,6 @@
 """Probes, clusters and projections of planted states against scikit-learn."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,13 +13,13 @@ from crosslens.measures import clusters, projection
 from crosslens.measures.probes import logistic_probe, probe_records
 from crosslens.measures.spelling import spelling_probe
 from crosslens.measures.subject import Subject
-from crosslens.numerics.definitions import PROBE_RANDOM, V_MEASURE
+from crosslens.numerics.definitions import AMI, PROBE_RANDOM, V_CHANCE, V_MEASURE
 from crosslens.papers.tanti2021.config import Tsne
 from crosslens.storage.seals import seal
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
-from sklearn.metrics import v_measure_score
+from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
 
 def states(seed, corpus, classes=("NOUN", "VERB")):
@@ -97,6 +98,47 @@ def test_v_measures_are_the_mean_of_ten_random_starts(tmp_path, language_cluster
             v_measure_score(getattr(sample, truth), means(random_state=seed).fit_predict(sample.vectors)) for seed in range(1, 11)
         ]
         assert of[place] == pytest.approx(np.mean(found), abs=1e-12)
+
+
+def labelled(everywhere):
+    """Words of three languages, whose states show their labels in English alone or in all languages."""
+    of, generator = states(0, "target"), np.random.default_rng(3)
+    showing = everywhere | (of.languages == "en")
+    centres = np.where(of.labels == "NOUN", 10.0, -10.0)
+    random = generator.choice([-10.0, 10.0], len(of.labels))
+    vectors = of.vectors.copy()
+    vectors[:, 0] += np.where(showing, centres, random)
+    return replace(of, vectors=vectors)
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_labels_that_only_the_language_of_training_has_show_there_alone(tmp_path, everywhere):
+    """The clusters are those of all points; agreement is that of the points of either side, against scikit-learn."""
+    target = labelled(everywhere)
+    given = stored(tmp_path, target=target)
+    rows = pd.DataFrame(clusters.measure(given, corpora=["target"], runs=3, source_language="en"))
+    same = pd.DataFrame(clusters.measure(given, corpora=["target"], runs=3))
+    assert rows[~rows["definition"].str.contains(";")].reset_index(drop=True).equals(same)  # no number moves
+    assert len(rows) == len(same) + 6 and set(rows[rows["definition"].str.contains(";")]["item"]) == {"labels"}
+    of = rows[rows["item"] == "labels"].set_index("definition")
+    sample = target.take(target.sample)
+    found = [KMeans(2, n_init=1, max_iter=100, init="random", random_state=i).fit_predict(sample.vectors) for i in (1, 2, 3)]
+    for group, chosen in ((clusters.TRAINING, sample.languages == "en"), (clusters.OTHERS, sample.languages != "en")):
+        for definition, score in ((V_MEASURE, v_measure_score), (AMI, adjusted_mutual_info_score)):
+            expected = np.mean([score(sample.labels[chosen], labels[chosen]) for labels in found])
+            assert of["value"][f"{definition}; {group}"] == pytest.approx(expected, abs=1e-12)
+        assert of["n"][f"{AMI}; {group}"] == chosen.sum()
+        assert of["value"][f"{V_CHANCE}; {group}"] < 0.2
+    assert of["value"][f"{AMI}; {clusters.TRAINING}"] > 0.8
+    assert (of["value"][f"{AMI}; {clusters.OTHERS}"] > 0.8) == everywhere
+    assert everywhere or abs(of["value"][f"{AMI}; {clusters.OTHERS}"]) < 0.1
+
+
+def test_a_group_without_points_is_left_out(tmp_path):
+    rows = pd.DataFrame(
+        clusters.measure(stored(tmp_path, target=states(0, "target")), corpora=["target"], runs=2, source_language="fi")
+    )
+    assert not rows["definition"].str.contains(clusters.TRAINING).any() and rows["definition"].str.contains(clusters.OTHERS).any()
 
 
 def test_points_of_figures_are_scikit_learns_tsne_of_the_sample(tmp_path):

@@ -43,7 +43,7 @@ from study import (
 )
 
 TABLES = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "languages", "epochs",
-          "findings")  # fmt: skip
+          "findings", "units")  # fmt: skip
 FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
 OTHER_TABLES = (
     *(f"muller2021/table{number}" for number in range(1, 9)),
@@ -66,7 +66,7 @@ OTHER_FIGURES = (
     *(f"wu2019/figure{number}" for number in range(1, 4)),
     *(f"liu2020/figure{number}" for number in range(1, 9)),
 )
-SCORED = ("table1", "table2", "table3", "footnote6", "languages", "epochs", "findings")  # by every training of tanti2021
+SCORED = ("table1", "table2", "table3", "footnote6", "languages", "epochs", "findings", "units")  # by every training of tanti2021
 UNTRAINED = {  # items without a training behind them; of liang2021's tables here those of mixed sources
     "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED,
     "wu2019/table1", "wu2019/overlap", "liu2020/table3", "liu2020/accents", "liu2020/text",
@@ -80,6 +80,7 @@ COLUMNS = (
     "here", "low", "high", "sd", "seeds", "n", "published", "difference", "comparable", "reason", "remark",
 )  # fmt: skip
 CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
+OF_UNITS = {("pos", "frozen"), ("pos", "finetuned"), ("nli", "finetuned")}
 ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2
 TRIALS = "tanti2021/pos/frozen/trials00"
 LANGUAGES = ("de", "en", "tr")
@@ -91,6 +92,7 @@ def training(task: str, run: str) -> list[str]:
     jobs = [f"Train {recipe}, seed 0", f"Store hidden states of {recipe}, seed 0"]
     kinds = ("clusters", "probes") if run in CONTROLS else ("clusters", "probes", "projection")
     jobs += [f"Measure {kind} of {recipe}, seed 0" for kind in kinds if (kind, run) != ("clusters", "no_adversary")]
+    jobs += [f"Measure units of {recipe}, seed 0"] * ((task, run) in OF_UNITS)
     return jobs + [f"Measure {kind} of {recipe}" for kind in ("classification", "adversary")[: 1 + (run in ADVERSARIAL)]]
 
 

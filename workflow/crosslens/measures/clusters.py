@@ -13,23 +13,27 @@ from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
 from crosslens.numerics.intervals import mean_interval
 
 READS = ("states",)
+TRAINING, OTHERS = "language of training", "other languages"  # groups of points
 
 
 def measure(
-    subject: Subject, *, corpora: Sequence[str], runs: int, language_clusters: int | None = None
-) -> Iterator[dict[str, Any]]:
+    subject: Subject, *, corpora: Sequence[str], runs: int, language_clusters: int | None = None,
+    source_language: str | None = None,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield how well clusters of each corpus's sample agree with its labels, if it has any, and its languages.
 
     Intervals are over runs. language_clusters: number of clusters that are compared with languages; None: number of languages.
-    The number of clusters that are compared with labels is the number of labels.
+    The number of clusters that are compared with labels is the number of labels. source_language: language of the training data;
+    agreement with labels is then also that of its points alone, and that of all other points, in the same clusters of all points.
     """
     for corpus in corpora:
-        yield from (
-            record | {"corpus": corpus} for record in cluster_records(read(subject.folder / corpus), runs, language_clusters)
-        )
+        states = read(subject.folder / corpus)
+        yield from (record | {"corpus": corpus} for record in cluster_records(states, runs, language_clusters, source_language))
 
 
-def cluster_records(states: States, runs: int, language_clusters: int | None) -> Iterator[dict[str, Any]]:
+def cluster_records(
+    states: States, runs: int, language_clusters: int | None, source_language: str | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield the records of one corpus, from its states; arguments as for `measure`."""
     sample = states.sampled()
     truths = {"labels": sample.labels, "language": sample.languages}
@@ -38,26 +42,37 @@ def cluster_records(states: States, runs: int, language_clusters: int | None) ->
         if item == "labels" and not sample.has_labels():
             continue
         clusters = language_clusters or classes if item == "language" else classes
-        for definition, values in kmeans_agreement(sample.vectors, truth, clusters, runs).items():
-            value, low, high = mean_interval(values)
-            yield {"item": item, "language": "all", "split": "test", "measure": "clusters", "definition": definition,
-                   "value": value, "low": low, "high": high, "n": len(truth)}  # fmt: skip
+        assigned, groups = kmeans(sample.vectors, clusters, runs), {"": np.ones(len(truth), bool)}
+        if item == "labels" and source_language:
+            groups |= {TRAINING: sample.languages == source_language, OTHERS: sample.languages != source_language}
+        for group, chosen in groups.items():
+            for definition, values in agreement(assigned[:, chosen], truth[chosen]).items() if chosen.any() else ():
+                value, low, high = mean_interval(values)
+                yield {"item": item, "language": "all", "split": "test", "measure": "clusters",
+                       "definition": "; ".join(filter(None, (definition, group))),
+                       "value": value, "low": low, "high": high, "n": int(chosen.sum())}  # fmt: skip
 
 
-def kmeans_agreement(vectors: np.ndarray, truth: np.ndarray, clusters: int, runs: int) -> dict[str, np.ndarray]:
-    """Return the agreement of `runs` k-means clusterings with the truth by definition, (runs,) fractions each.
+def kmeans(vectors: np.ndarray, clusters: int, runs: int) -> np.ndarray:
+    """Return the clusters of all points in `runs` k-means clusterings, (runs, n).
 
-    V_MEASURE is computed as in tanti2021's code (random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs), AMI is
-    corrected for chance, and V_CHANCE is the V-measure against shuffled truth, the chance level of V_MEASURE.
-    vectors: (n, d); truth: (n,) classes; clusters: number of clusters.
+    As in tanti2021's code: random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs. vectors: (n, d); clusters: number of
+    clusters, of which there are at most n.
     """
-    agreement: dict[str, list[float]] = {V_MEASURE: [], AMI: [], V_CHANCE: []}
+    settings = {"n_clusters": min(clusters, len(vectors)), "init": "random", "n_init": 1, "max_iter": 100, "algorithm": "lloyd"}
+    return np.stack([KMeans(**settings, random_state=seed).fit_predict(vectors) for seed in range(1, runs + 1)])
+
+
+def agreement(assigned: np.ndarray, truth: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the agreement of clusterings of points with the truth by definition, (runs,) fractions each.
+
+    V_MEASURE is that of tanti2021's code, AMI is corrected for chance, and V_CHANCE is the V-measure against shuffled truth, the
+    chance level of V_MEASURE. assigned: (runs, n) clusters; truth: (n,) classes.
+    """
     generator = np.random.default_rng(0)
-    clusters = min(clusters, len(vectors))
-    for seed in range(1, runs + 1):
-        means = KMeans(clusters, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed)
-        assigned = means.fit_predict(vectors)
-        agreement[V_MEASURE].append(float(v_measure_score(truth, assigned)))
-        agreement[AMI].append(float(adjusted_mutual_info_score(truth, assigned)))
-        agreement[V_CHANCE].append(float(v_measure_score(generator.permutation(truth), assigned)))
-    return {name: np.array(values) for name, values in agreement.items()}
+    values = {
+        V_MEASURE: [v_measure_score(truth, clusters) for clusters in assigned],
+        AMI: [adjusted_mutual_info_score(truth, clusters) for clusters in assigned],
+        V_CHANCE: [v_measure_score(generator.permutation(truth), clusters) for clusters in assigned],
+    }
+    return {definition: np.array(of_runs, float) for definition, of_runs in values.items()}

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from crosslens.encoding.drawn import Drawn
 from crosslens.encoding.stored import States, read
@@ -110,19 +109,32 @@ def logistic_probe(
     """
     states, (names, classes) = train.astype(np.float64), np.unique(truth, return_inverse=True)
 
-    def fitted(rows: np.ndarray, strengths: Sequence[float]) -> tuple[StandardScaler, Regressions]:
-        scaler = StandardScaler().fit(states[rows])
+    def fitted(rows: np.ndarray, strengths: Sequence[float]) -> tuple[np.ndarray, np.ndarray, Regressions]:
+        mean, scale = standardisation(states[rows])
         targets = np.repeat(classes[None, None, rows], len(strengths), 1)
-        inside = scaler.transform(states[rows])[None]
-        return scaler, fit(inside, targets, penalties=strengths, tolerance=tolerance)
+        return mean, scale, fit(((states[rows] - mean) / scale)[None], targets, penalties=strengths, tolerance=tolerance)
 
     best = penalties[0]
     if len(penalties) > 1:
         held_out = split_by_text(texts, 0.2, seed)
-        scaler, tried = fitted(~held_out, penalties)
-        right = tried.predict(scaler.transform(states[held_out])[None])[0, 0] == classes[held_out]
+        mean, scale, tried = fitted(~held_out, penalties)
+        right = tried.predict(((states[held_out] - mean) / scale)[None])[0, 0] == classes[held_out]
         best = penalties[int(right.mean(1).argmax())]
-    scaler, regressions = fitted(np.ones(len(train), bool), [best])
+    mean, scale, regressions = fitted(np.ones(len(train), bool), [best])
     gradient = float(regressions.gradients[0, 0, 0])
-    predicted = [names[regressions.predict(scaler.transform(test.astype(np.float64))[None])[0, 0, 0]] for test in tests]
+    predicted = [names[regressions.predict(((test.astype(np.float64) - mean) / scale)[None])[0, 0, 0]] for test in tests]
     return [Fitted(classes, best, gradient, gradient <= tolerance) for classes in predicted]
+
+
+def standardisation(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of each dimension, (d,) each; the deviation is 1 where a dimension is constant.
+
+    The numbers are those of scikit-learn's StandardScaler, bit for bit, without the package, which is not there where encoders
+    run. states: (n, d) float64.
+    """
+    n, precision = len(states), np.finfo(np.float64).eps
+    mean = states.sum(0) / n
+    distances = states - mean
+    variance = ((distances**2).sum(0) - distances.sum(0) ** 2 / n) / n
+    constant = variance <= n * precision * variance + (n * mean * precision) ** 2
+    return mean, np.where(constant, 1.0, np.sqrt(variance))

@@ -137,6 +137,13 @@ class Probe(Section):
     tolerance: Positive = Field(1e-6, description="largest component of a converged probe's gradient, averaged over words")
 
 
+class UnitTexts(Section):
+    """Paragraphs whose language converged probes identify by a word of each, and by the whole text: results/units.csv."""
+
+    train_texts: Count = Field(500, description="training paragraphs per language, at most")
+    test_texts: Count = Field(400, description="test paragraphs per language, at most")
+
+
 class Clustering(Section):
     """V-measure of k-means on the samples of appendix B."""
 
@@ -163,6 +170,7 @@ class Tanti2021(PaperSection):
     tasks: dict[Literal["pos", "nli"], Task] = Field(min_length=2, description="the paper's two tasks")
     search: Search = Field(Search(), description="random search")
     probe: Probe = Field(Probe(), description="the converged probe")
+    units: UnitTexts = Field(UnitTexts(), description="probes of words and of whole texts")
     clustering: Clustering = Field(Clustering(), description="k-means")
     tsne: Tsne = Field(Tsne(), description="t-SNE")
 

@@ -24,6 +24,7 @@ def items(config: Config) -> dict[str, Item]:
     paper = section(config)
     items_by_name = {name: _table(name, config) for name in TABLES}
     items_by_name["findings"] = _findings(config)
+    items_by_name["units"] = _units(config)
     grid = paper.search.model_dump(exclude={"experiments", "trials", "trials_per_job", "seed"})
     chosen = {task: {run: paper.run(task, run).model_dump() for run in PAPER_RUNS} for task in paper.tasks}
     items_by_name["table4"] = _item("table4", config, "search", settings={"search": grid}, decimals=None)
@@ -93,6 +94,14 @@ def _findings(config: Config) -> Item:
         "weights": {task: settings.runs["entropy_maximisation"].uniformity for task, settings in paper.tasks.items()},
     }
     return _item("findings", config, "findings", needs=needs, settings=_shared(RUNS, config) | settings)
+
+
+def _units(config: Config) -> Item:
+    # Before fine-tuning both tasks have the same encoder, which is probed once.
+    needs = _needs(["units"], ["frozen"], config, ["pos"]) + _needs(["units"], ["finetuned"], config)
+    columns = {recipe_name("pos", "frozen"): RUNS["frozen"]}
+    columns |= {recipe_name(task, "finetuned"): column(task, "finetuned") for task in section(config).tasks}
+    return _item("units", config, "units", needs=needs, settings={"wiki": section(config).language_corpus, "columns": columns})
 
 
 def _search(config: Config) -> Item:

@@ -65,6 +65,7 @@ ADVERSARY_ROWS = {"Adversary (Wiki validation)": "adversary, wiki"}
 CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
 PANELS = {"labels": "{} labels", "language, target": "{} languages", "language, wiki": "Wikipedia languages"}
 """Item of the records -> name in the captions of figures 3 to 6, with the task in braces."""
+UNIT_ROWS = {"Lang. ID of words": "language of words, wiki", "Lang. ID of texts": "language of texts, wiki"}  # of item units
 SPELLING = "spelling"  # a baseline in the place of a run: it sees no encoder
 
 

@@ -44,11 +44,15 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
         return settings
     target, paragraphs = paper.task(str(recipe.task)).corpus, paper.language_corpus
     corpora = {"target": target, "paragraphs": paragraphs}
+    grouped = paper.clustering.model_dump(exclude={"points_per_language"}) | {"source_language": paper.source_language}
     return settings | {
         "adversary": {"head": LANGUAGE},
-        "clusters": {"corpora": [target, paragraphs]} | paper.clustering.model_dump(exclude={"points_per_language"}),
+        "clusters": {"corpora": [target, paragraphs]} | grouped,
         "probes": corpora | paper.probe.model_dump(),
         "spelling": corpora,
+        "units": {"corpora": {paragraphs: paper.reading}, "pooler": recipe.units.state == "pooler"}
+        | paper.units.model_dump()
+        | paper.probe.model_dump(include={"penalties", "tolerance"}),
         "projection": {"corpora": [target, paragraphs], "tsne": paper.tsne.model_dump()},
     }
 

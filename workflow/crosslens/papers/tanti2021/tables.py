@@ -49,13 +49,13 @@ def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: 
                 printed = _published(published, name, row, task, run) if definition in (PAPER_F1, V_PAPER) else None
                 if len(records) or printed is not None:
                     head, numbers = column(task, run), cells.cell(records)
-                    remarks = [_unconverged(head, records), _equal_runs(records)]
+                    remarks = [unconverged(head, records), _equal_runs(records)]
                     chance = 0 if metric(definition) in SCORES else None
                     lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remarks, chance=chance))
     return cells.table(lines, PAPER, name)
 
 
-def _unconverged(head: str, records: pd.DataFrame) -> str:
+def unconverged(head: str, records: pd.DataFrame) -> str:
     """A remark where a probe did not converge, with the largest component of its gradient."""
     if not records["converged"].eq(False).any():
         return ""

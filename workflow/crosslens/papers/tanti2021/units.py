@@ -1,0 +1,31 @@
+"""tanti2021: the language of words and of whole texts, by converged probes of the same encoders.
+
+The paper probes tagging on words and inference on texts, and names that as a limit (section 6).
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.layout import PAPER, UNIT_ROWS, metric
+from crosslens.papers.tanti2021.records import named
+from crosslens.papers.tanti2021.tables import unconverged
+from crosslens.reports import cells
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """The table in percent. settings: wiki, key of the corpus of paragraphs; columns, recipe -> its name in the table."""
+    return cells.table([*_lines(named(inputs.records(), settings["wiki"]), settings["columns"])], PAPER, name)
+
+
+def _lines(scores: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """A line for each unit, definition and encoder. scores: `named` records."""
+    for row, item in UNIT_ROWS.items():
+        for definition, (recipe, column) in product((PROBE_ACROSS, PROBE_RANDOM), columns.items()):
+            records = cells.where(scores, item=item, definition=definition, recipe=recipe)
+            remark = unconverged(column, records)
+            yield cells.line(row, column, metric(definition), definition, cells.cell(records), None, remark, chance=0)

@@ -5,11 +5,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from crosslens.measures.clusters import kmeans_agreement
-from crosslens.measures.probes import logistic_probe, split_by_text
 from crosslens.measures.projection import project
 from crosslens.measures.spelling import spelling_probe
 from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
 from crosslens.numerics.logistic import fit
+from crosslens.numerics.probe import logistic_probe, split_by_text
 from crosslens.storage import records
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA

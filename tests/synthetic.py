@@ -174,15 +174,15 @@ class Scale:
                     yield place | {"measure": shifts.GAIN}
             case "language_of_subwords":
                 codes = self.config.corpora[next(iter(settings["corpora"]))].languages
-                for definition, language in product((languages.EVERY, languages.SEVERAL), ("all", *codes)):
+                for definition, language in product((identification.EVERY, identification.SEVERAL), ("all", *codes)):
                     place = {"item": "language of subwords", "measure": shifts.ACCURACY, "language": language}
                     yield place | {"definition": definition, "converged": True}
-                    yield place | {"definition": f"{definition}; {languages.CHANCE}"}
+                    yield place | {"definition": f"{definition}; {identification.CHANCE}"}
                     if language == "all":
-                        yield place | {"definition": f"{definition}; {languages.ALONE}"}
+                        yield place | {"definition": f"{definition}; {identification.ALONE}"}
             case "language_after_shift":
                 layers = range(settings["layer"], self._blocks(recipe.encoder) + 1)
-                unshifted = [f"{shift}; {languages.UNSHIFTED_PROBE}" for shift in (shifts.SHIFT, shifts.RANDOM)]
+                unshifted = [f"{shift}; {identification.UNSHIFTED_PROBE}" for shift in (shifts.SHIFT, shifts.RANDOM)]
                 definitions = (shifts.NO_SHIFT, shifts.SHIFT, shifts.RANDOM, *unshifted)
                 for language, layer, definition in product(settings["languages"], layers, definitions):
                     place = {"item": "language", "measure": shifts.ACCURACY, "language": language, "layer": layer}

@@ -87,7 +87,10 @@ def measure(
 
 
 def draw_subwords(texts: Texts, most: int, seed: int) -> Texts:
-    """Return the texts with at most so many subwords as labelled words, drawn evenly from the texts; special ones never."""
+    """Return texts with at most so many subwords as labelled words, drawn evenly from the texts; special ones never.
+
+    Texts without any are left out.
+    """
     inner = inner_pieces(texts)
     owners = np.repeat(np.arange(len(inner)), np.diff(inner.word_offsets))
     rows = inner.piece_offsets[owners] + inner.positions
@@ -95,7 +98,8 @@ def draw_subwords(texts: Texts, most: int, seed: int) -> Texts:
     inside = np.flatnonzero(inner.pieces[rows] != last[owners])
     chosen = inside[draw_evenly(owners[inside], most, seed)]
     offsets = np.searchsorted(owners[chosen], np.arange(len(inner) + 1))
-    return replace(inner, positions=inner.positions[chosen], word_offsets=offsets, words=[""] * len(chosen))
+    labelled = replace(inner, positions=inner.positions[chosen], word_offsets=offsets, words=[""] * len(chosen))
+    return labelled.take(np.unique(owners[chosen]))
 
 
 def states_of(encoder: nn.Module, texts: Texts, shifts: Mapping[str, Shift], layers: Sequence[int], segments: bool) -> Items:

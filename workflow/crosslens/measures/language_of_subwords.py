@@ -58,36 +58,36 @@ def measure(
             code: draw_places(windows[code], vocabularies[code] & chosen, subwords, stream(subject.seed, "subwords", code))
             for code in codes
         }
-        languages = np.repeat(codes, [len(rows[code]) for code in codes])
-        pieces = np.concatenate([windows[code].pieces[rows[code]] for code in codes])
-        if len(np.unique(pieces)) < 2 or len(np.unique(languages)) < 2:
+        rows = {code: places for code, places in rows.items() if len(places)}
+        languages = np.repeat(list(rows), [len(places) for places in rows.values()])
+        pieces = np.concatenate([windows[code].pieces[places] for code, places in rows.items()])
+        if len(rows) < 2:
             raise DataError(
-                f"language_of_subwords: expected at least two subwords, and two languages that have them ({definition}), found "
-                f"{len(np.unique(pieces))} and {len(np.unique(languages))}: use more text or other languages"
+                f"language_of_subwords: expected several languages with subwords to draw ({definition}), found {len(rows)}: "
+                "use more text or other languages"
             )
-        states = np.concatenate([states_of_places(encoder, windows[code], rows[code]) for code in codes])
+        states = np.concatenate([states_of_places(encoder, windows[code], places) for code, places in rows.items()])
         predicted, convergence = identify(
             states, languages, pieces, penalties=penalties, tolerance=tolerance, seed=stream(subject.seed, "halves")
         )
-        for code in ["all", *codes]:
+        for code in ["all", *rows]:
             inside = np.full(len(languages), code == "all") | (languages == code)
             of_code = row | {"language": code, "n": int(inside.sum())}
             right = (predicted == languages)[inside]
-            if len(right):
-                yield of_code | {"definition": definition} | share_record(right, pieces[inside]) | convergence
-                yield of_code | {"definition": f"{definition}; {CHANCE}", "value": 1 / len(np.unique(languages))}
+            yield of_code | {"definition": definition} | share_record(right, pieces[inside]) | convergence
+            yield of_code | {"definition": f"{definition}; {CHANCE}", "value": 1 / len(rows)}
         yield row | {
             "language": "all", "definition": f"{definition}; {ALONE}", "value": highest_share(pieces, languages),
             "n": len(pieces),
         }  # fmt: skip
 
 
-def draw_places(texts: Texts, wanted: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Return the rows, ascending, of at most so many places of wanted subwords, evenly among the different ones.
+def draw_places(texts: Texts, subset: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """Return the rows, ascending, of at most so many places of some subwords, evenly among the different ones.
 
-    wanted: (vocabulary,) bool, without special subwords.
+    subset: (vocabulary,) bool, whether a subword is one of these, of which none is special.
     """
-    rows = np.flatnonzero(wanted[texts.pieces])
+    rows = np.flatnonzero(subset[texts.pieces])
     return rows[draw_evenly(texts.pieces[rows], most, seed)]
 
 

@@ -1,7 +1,7 @@
 """Names of the numbers of language identification that liu2020's measures yield, shared with the tables, which run no encoder."""
 
 # Of subwords in running text.
-EVERY, SEVERAL = "all subwords", "subwords of several languages"
+EVERY, SEVERAL = "subwords of one or several languages", "subwords of several languages"
 CHANCE = "a guess without vectors"  # one of as many languages
 ALONE = "the best guess by the subword alone"  # the language in which it has most of its places
 

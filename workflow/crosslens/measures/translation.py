@@ -92,10 +92,8 @@ def measure(
         (language, split): read_pairs(subject.tokens[pairs], language, split) for split in GRID_SPLITS for language in languages
     }
     vocabularies = {key: vocabulary(part, size) for key, part in texts.items()}
-    spelling, entries_by_direction = (
-        Spelling(load_tokenizer(subject.folder)),
-        entries(subject.dictionaries[name] for name in dictionaries),
-    )
+    spelling = Spelling(load_tokenizer(subject.folder))
+    words = entries(subject.dictionaries[name] for name in dictionaries)
     for source, split in Progress(len(texts), "languages and splits", logger).over(texts):
         cells: dict[Cell, Shift] = {Cell(None, NO_SHIFT, mean_definitions[0].name, 0, 0.0): Shift(0, 0.0, torch.zeros(0))}
         targets = [target for first, target in directions if first == source]
@@ -110,8 +108,9 @@ def measure(
             cell = Cell(target, FREQUENT, mean_definitions[0].name, 0, 0.0)
             outputs[cell] = most_frequent(texts[source, split], texts[target, "dev"], size)
         for target in targets:
-            pairs_of_words = entries_by_direction.get((source, target), []) if split == "test" else []
-            lexicon = look_up(pairs_of_words, (source, target), texts[source, split], spelling, size)
+            direction, lexicon = (source, target), None
+            if split == "test" and direction in words:
+                lexicon = look_up(words[direction], direction, texts[source, split], spelling, size)
             for cell, output in ((cell, output) for cell, output in outputs.items() if cell.target in (None, target)):
                 vocabulary_pair = (vocabularies[source, split], vocabularies[target, split])
                 counts = compare(texts[source, split], texts[target, split], output, *vocabulary_pair)
@@ -120,11 +119,11 @@ def measure(
                     "weight": cell.weight, "definition": cell.definition, "subspace": cell.mean, "n": len(output),
                 }  # fmt: skip
                 yield from _scores(row, counts, everything=split == "test")
-                judged = (cell.definition, cell.mean, cell.layer) == (SHIFT, mean_definitions[0].name, layer)
-                if judged and cell.weight > 0 and len(lexicon.places):
-                    converted = vocabulary_pair[1] & ~vocabulary_pair[0]
+                judged = cell.weight > 0 and cell[1:4] == (SHIFT, mean_definitions[0].name, layer)  # definition, mean and layer
+                if judged and lexicon is not None:
+                    converted = (vocabulary_pair[1] & ~vocabulary_pair[0])[output]
                     places = stream(seed, "other places", source, target)
-                    yield from _translations(row, output, converted[output], lexicon, len(texts[source, split]), places)
+                    yield from _translations(row, output, converted, lexicon, len(texts[source, split]), places)
     alone = {
         code: vocabularies[code, "test"] & ~vocabularies[masked_source, "test"] for code in languages if code != masked_source
     }

@@ -33,7 +33,7 @@ class Standardisation:
 
     @classmethod
     def of(cls, states: np.ndarray) -> "Standardisation":
-        """Return that of states (n, d)."""
+        """Return mean and deviation of the columns of states (n, d)."""
         mean, deviation = states.mean(0), states.std(0)
         rounding = len(states) * np.finfo(states.dtype).eps * np.abs(mean)
         return cls(mean, np.where(deviation <= rounding, 1, deviation))

@@ -179,6 +179,10 @@ class Identification(Section):
     )
     penalties: list[Positive] = Field([0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="C, chosen on a held-out fifth")
     tolerance: Positive = Field(1e-6, description="largest component of a converged probe's gradient")
+    fine_tuned: bool = Field(
+        True,
+        description="shifted states also of the encoder fine-tuned on XNLI; false: as released alone, for which one seed does",
+    )
 
 
 class Vocabulary(Section):

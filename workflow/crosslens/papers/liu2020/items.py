@@ -64,7 +64,8 @@ def items(config: Config) -> dict[str, Item]:
     all_needs = _retrieval(paper.pretrained()), _inference(paper.pretrained())
     items_by_name["retrieval"] = _item("retrieval", "retrieval", config, all_needs[0], settings)
     items_by_name["inference"] = _item("inference", "xnli", config, all_needs[1], settings)
-    identification_needs = [(SUBWORDS, name) for name in most_text(config)] + [(SHIFTED, name) for name in (RELEASED, LAST)]
+    shifted_models = [RELEASED, *[LAST] * paper.identification.fine_tuned]
+    identification_needs = [(SUBWORDS, name) for name in most_text(config)] + [(SHIFTED, name) for name in shifted_models]
     items_by_name["languages"] = _item("languages", "languages", config, identification_needs, settings, OVER_UNITS)
     items_by_name["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
     if paper.vocabulary.altered:
@@ -110,6 +111,8 @@ def names(config: Config) -> dict[str, str | int]:
         "layer": min(configured_study.translation["layer"], top),
         "place": place(min(layer, top), weight),
     }
+    if paper.identification.fine_tuned:
+        names_by_key["fine_tuned"] = LAST
     for short in shorter[:1]:
         windows = f"window {configured_study.windows[1]} against {configured_study.windows[0]}"
         names_by_key |= {"short": short, "short_title": title(short), "windows": windows}

@@ -46,7 +46,7 @@ def _after_shift(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]
     """Lines of each model and layer, under each shift."""
     for model, recipe in ((released(study), RELEASED), (f"{study.encoder}, {HALF}", LAST)):
         of_model = where(records, recipe=recipe)
-        for layer in sorted(of_model["layer"].unique()):
+        for layer in sorted(of_model["layer"].unique()):  # none of a model that is not asked
             for definition in SHIFTS:
                 rows = where(of_model, layer=layer, definition=definition)
                 for language in study.inference:

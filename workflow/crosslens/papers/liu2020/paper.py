@@ -151,7 +151,7 @@ def _shifted(recipe: Recipe, config: Config) -> dict[str, Any]:
 
 
 def _probes(config: Config) -> dict[str, Any]:
-    return section(config).identification.model_dump()
+    return section(config).identification.model_dump(exclude={"fine_tuned"})
 
 
 PAPER = Paper(

@@ -25,7 +25,7 @@ from crosslens.encoding.batches import collate
 from crosslens.encoding.extract import extract
 from crosslens.encoding.texts import Texts, load
 from crosslens.measures.clusters import kmeans_agreement
-from crosslens.measures.probes import logistic_probe
+from crosslens.numerics.probe import logistic_probe
 
 OURS, OURS_16, SINGLE, PADDED = (
     "length-sorted batches, float32", "length-sorted batches, bfloat16", "one sentence at a time, float32",

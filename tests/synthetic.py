@@ -190,6 +190,21 @@ class Scale:
                         of_language = place | {"language": language, "weight": number / 10}
                         yield from (of_language | {"measure": measure} for measure in (shifts.ACCURACY, shifts.GAIN))
                     yield place | {"measure": shifts.GAIN}
+            case "language_of_subwords":
+                codes = self.config.corpora[next(iter(settings["corpora"]))].languages
+                for definition, language in product((identification.EVERY, identification.SEVERAL), ("all", *codes)):
+                    place = {"item": "language of subwords", "measure": shifts.ACCURACY, "language": language}
+                    yield place | {"definition": definition, "converged": True}
+                    yield place | {"definition": f"{definition}; {identification.CHANCE}"}
+                    if language == "all":
+                        yield place | {"definition": f"{definition}; {identification.ALONE}"}
+            case "language_after_shift":
+                layers = range(settings["layer"], self._blocks(recipe.encoder) + 1)
+                unshifted = [f"{shift}; {identification.UNSHIFTED_PROBE}" for shift in (shifts.SHIFT, shifts.RANDOM)]
+                definitions = (shifts.NO_SHIFT, shifts.SHIFT, shifts.RANDOM, *unshifted)
+                for language, layer, definition in product(settings["languages"], layers, definitions):
+                    place = {"item": "language", "measure": shifts.ACCURACY, "language": language, "layer": layer}
+                    yield place | {"definition": definition, "converged": True}
             case "translation":
                 yield from self._translated(recipe, settings)
             case _:
@@ -198,6 +213,7 @@ class Scale:
     def _translated(self, recipe: Recipe, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Of token translation."""
         layers, weights = range(1, self._blocks(recipe.encoder) + 1), settings["weights"]
+        judged = {language for corpus in settings["dictionaries"] for language in self.config.corpora[corpus].languages}
         layer = min(settings["layer"], layers[-1])
         first, *others = (Mean(**mean).name for mean in settings["means"])
         everywhere = [(shifts.SHIFT, at, weight, first) for at, weight in product(layers, weights)]
@@ -218,6 +234,12 @@ class Scale:
                 for (definition, at, weight, mean), measure in product(cells, measures):
                     of_cell = {"split": split, "definition": definition, "layer": at, "weight": weight, "subspace": mean}
                     yield place | of_cell | {"measure": measure}
+            frequent = {"definition": shifts.FREQUENT, "layer": 0, "weight": 0.0, "subspace": first}
+            yield from (place | frequent | {"measure": measure} for measure in scores)
+            of_dictionary = (shifts.IN_DICTIONARY, shifts.TRANSLATIONS, shifts.ELSEWHERE)
+            for weight, measure in product(weights, of_dictionary if {source, target} & judged else ()):
+                of_cell = {"definition": shifts.SHIFT, "layer": layer, "weight": weight, "subspace": first}
+                yield place | of_cell | {"measure": measure}
             for measure in (shifts.SHARES["target"], shifts.PROBABILITY) if source == settings["masked_source"] else ():
                 yield place | {"definition": shifts.MASKED, "measure": measure}
 

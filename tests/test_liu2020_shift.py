@@ -10,7 +10,20 @@ import pytest
 from crosslens.measures import samples
 from crosslens.measures import shifts as measured_transfer
 from crosslens.measures.guesses import BIGRAM, MAJORITY, MODEL, NAMED
-from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
+from crosslens.measures.shifts import (
+    BLEU_1,
+    CONVERT_RATE,
+    ELSEWHERE,
+    FREQUENT,
+    IN_DICTIONARY,
+    NO_SHIFT,
+    RANDOM,
+    SHARES,
+    SHIFT,
+    THIRD,
+    TRANSLATIONS,
+    WITHOUT_PENALTY,
+)
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.liu2020 import naming, transfer, translation, translation_figures
 from crosslens.papers.liu2020.layout import ALL, LAST
@@ -53,6 +66,11 @@ def translated() -> pd.DataFrame:
                      for measure in (BLEU_1, CONVERT_RATE)]  # fmt: skip
             rate = PRINTED[f"convert rate (layer=10, alpha={weight:g})", item] + 0.1
             rows.append(place | {"definition": SHIFT, "subspace": OTHER, "measure": CONVERT_RATE, "value": rate})
+        rows.append({"item": item, "layer": 0, "weight": 0.0, "split": "test", "definition": FREQUENT, "subspace": MEAN,
+                     "measure": BLEU_1, "value": 0.25})  # fmt: skip
+        for measure, value in ((IN_DICTIONARY, 0.6), (TRANSLATIONS, 0.3), (ELSEWHERE, 0.1)) if "sw" not in item else ():
+            rows += [{"item": item, "layer": 10, "weight": weight, "split": "test", "definition": SHIFT, "subspace": MEAN,
+                      "measure": measure, "value": value} for weight in WEIGHTS]  # fmt: skip
         rows.append({"item": item, "layer": 10, "weight": -3.0, "split": "test", "definition": SHIFT, "subspace": MEAN,
                      "measure": CONVERT_RATE, "value": 0.0})  # fmt: skip
         rows += [{"item": item, "layer": 0, "weight": 0.0, "split": "test", "definition": NO_SHIFT, "subspace": MEAN,
@@ -98,6 +116,21 @@ def test_table_2_has_every_printed_cell():
     assert selected.to_dict() == dict.fromkeys(DIRECTIONS, 0.2)
     assert set(made.loc[made["definition"] == NO_SHIFT, "here"]) == {7.0, 0.07}
     assert (made["seeds"] == 1).eq(made["here"].notna()).all()
+
+
+def test_table_2_has_what_needs_no_model_and_what_a_dictionary_says():
+    """Directions without a dictionary have no such lines."""
+    made = translation.table("table2", inputs(translated()), {"study": STUDY})
+    frequent = made[made["definition"] == FREQUENT].set_index("column")["here"]
+    assert frequent.to_dict() == dict.fromkeys(DIRECTIONS, 25.0)
+    judged = made[made["metric"].isin([IN_DICTIONARY, TRANSLATIONS, ELSEWHERE])]
+    assert set(judged["row"]) == {f"converted subwords (layer=10, alpha={weight:g})" for weight in WEIGHTS}
+    assert len(judged) == 3 * 3 * 10 and not judged["column"].str.contains("sw").any()
+    assert judged.groupby("metric")["here"].unique().map(list).to_dict() == {
+        IN_DICTIONARY: [0.6],
+        TRANSLATIONS: [0.3],
+        ELSEWHERE: [0.1],
+    }
 
 
 def test_the_mean_that_comes_closest_is_called_calibrated():

@@ -5,11 +5,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from crosslens.measures.clusters import agreement, kmeans
-from crosslens.measures.probes import logistic_probe, split_by_text, standardisation
 from crosslens.measures.projection import project
 from crosslens.measures.spelling import spelling_probe
 from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
 from crosslens.numerics.logistic import fit
+from crosslens.numerics.probe import Standardisation, logistic_probe, split_by_text
 from crosslens.storage import records
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
@@ -73,9 +73,8 @@ def test_standardisation_is_scikit_learns_bit_for_bit(n):
     )
     states[:, 3], states[:, 5] = 0.1, 0
     states = states.astype(np.float64)
-    mean, scale = standardisation(states)
-    expected = StandardScaler().fit(states)
-    assert np.array_equal(mean, expected.mean_) and np.array_equal(scale, expected.scale_)
+    standardise, expected = Standardisation.of(states), StandardScaler().fit(states)
+    assert np.array_equal(standardise.mean, expected.mean_) and np.array_equal(standardise.deviation, expected.scale_)
     assert np.array_equal((states - mean) / scale, expected.transform(states))
 
 

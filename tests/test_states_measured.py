@@ -10,10 +10,11 @@ import pytest
 from crosslens.encoding import stored as files
 from crosslens.encoding.stored import States
 from crosslens.measures import clusters, projection
-from crosslens.measures.probes import logistic_probe, probe_records
+from crosslens.measures.probes import probe_records
 from crosslens.measures.spelling import spelling_probe
 from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import AMI, PROBE_RANDOM, V_CHANCE, V_MEASURE
+from crosslens.numerics.probe import logistic_probe
 from crosslens.papers.tanti2021.config import Tsne
 from crosslens.storage.seals import seal
 from sklearn.cluster import KMeans

@@ -13,7 +13,21 @@ from crosslens.encoding.shift import Shift, shifted
 from crosslens.encoding.texts import load_pieces
 from crosslens.measures import samples, translation
 from crosslens.measures.pairs import Mean, mean_states
-from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, MASKED, NO_SHIFT, PROBABILITY, RANDOM, SHARES, SHIFT, THIRD
+from crosslens.measures.shifts import (
+    BLEU_1,
+    CONVERT_RATE,
+    ELSEWHERE,
+    FREQUENT,
+    IN_DICTIONARY,
+    MASKED,
+    NO_SHIFT,
+    PROBABILITY,
+    RANDOM,
+    SHARES,
+    SHIFT,
+    THIRD,
+    TRANSLATIONS,
+)
 from crosslens.measures.subject import Subject
 from crosslens.runs.errors import DataError
 from crosslens.storage import records
@@ -23,6 +37,7 @@ from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.trained import load_language_model
 from safetensors.torch import save_file
 from study import edit
+from test_retrieval import muse_folder  # noqa: F401
 
 MEAN = {"corpus": "pairs", "split": "dev", "weighting": "tokens", "specials": False}
 OTHER = {"corpus": "sentences", "split": "test", "weighting": "texts", "specials": True}
@@ -55,11 +70,12 @@ def dev_tokens(tokens, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def measured(folder, dev_tokens):
+def measured(folder, dev_tokens, muse_folder):  # noqa: F811
     """Records of the kind."""
     rows = translation.measure(
-        Subject(folder, 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN, OTHER], weights=[1.0, 3.0],
-        negative_weights=[-3.0], layer=1, masked_source="en", segments=True, seed=0,
+        Subject(folder, 0, dev_tokens, dictionaries={"muse": muse_folder}), corpora={}, pairs="pairs", directions=DIRECTIONS,
+        means=[MEAN, OTHER], weights=[1.0, 3.0],
+        negative_weights=[-3.0], layer=1, masked_source="en", segments=True, dictionaries=["muse"], seed=0,
     )  # fmt: skip
     return pd.DataFrame(list(rows), columns=records.RECORDS.names)
 
@@ -99,6 +115,7 @@ def test_every_cell_that_is_asked_for_has_records(measured):
     controls = {(*place, weight) for place in compared for weight in (1.0, 3.0)} | {
         (RANDOM, main, 2, 3.0),
         (SHIFT, main, 1, -3.0),
+        (FREQUENT, main, 0, 0.0),
     }
     directions = [f"{source}->{target}" for source, target in DIRECTIONS]
     assert cells == {
@@ -134,6 +151,22 @@ def test_scores_are_those_of_the_outputs(measured, folder, dev_tokens):
     for measure, value in expected.items():
         assert chosen[measure] == pytest.approx(value), measure
     assert sum(chosen[SHARES[kind]] for kind in ("source", "target", "common", "neither")) == pytest.approx(1)
+
+
+def test_a_dictionary_judges_converted_subwords_of_the_first_mean(measured):
+    """Under the shift at the layer of table 2 alone; of how many it does, and where none is converted, nothing."""
+    found = measured[measured["measure"].isin([IN_DICTIONARY, TRANSLATIONS, ELSEWHERE])]
+    assert set(found["layer"]) == {1} and set(found["subspace"]) == {Mean(**MEAN).name} and set(found["split"]) == {"test"}
+    converted = measured[(measured["measure"] == SHARES["target"]) & (measured["split"] == "test") & (measured["layer"] == 1)]
+    converted = converted[(converted["definition"] == SHIFT) & (converted["subspace"] == Mean(**MEAN).name)]
+    numbers = (converted["value"] * converted["n"]).round().groupby([converted["item"], converted["weight"]]).first()
+    shares = found.set_index(["measure", "item", "weight"])
+    for (item, weight), number in numbers[numbers > 0].items():
+        if weight > 0:
+            assert shares.loc[(IN_DICTIONARY, item, weight), "n"] == number
+    judged = {measure: shares.loc[measure, "n"] for measure in (TRANSLATIONS, ELSEWHERE)}
+    assert (judged[TRANSLATIONS] == judged[ELSEWHERE]).all() and len(judged[TRANSLATIONS])
+    assert (judged[TRANSLATIONS] == (shares.loc[IN_DICTIONARY, "value"] * shares.loc[IN_DICTIONARY, "n"]).round()).all()
 
 
 def test_masked_subwords(measured, folder, dev_tokens):
@@ -172,7 +205,7 @@ def test_an_encoder_without_a_mask_fails_before_its_work(folder, dev_tokens, tmp
     with pytest.raises(DataError, match="expected a tokenizer with a mask"):
         list(translation.measure(
             Subject(tmp_path / "encoder", 0, dev_tokens), corpora={}, pairs="pairs", directions=DIRECTIONS, means=[MEAN],
-            weights=[1.0], negative_weights=[], layer=1, masked_source="en", segments=True, seed=0,
+            weights=[1.0], negative_weights=[], layer=1, masked_source="en", segments=True, dictionaries=[], seed=0,
         ))  # fmt: skip
 
 

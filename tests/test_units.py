@@ -13,10 +13,10 @@ from conftest import LANGUAGES, NLI
 from crosslens.config.heads import LinearHead
 from crosslens.config.units import Units
 from crosslens.encoding.stored import States
-from crosslens.measures.probes import logistic_probe
 from crosslens.measures.subject import Subject
 from crosslens.measures.units import TEXTS, WORDS, draw, means, measure, sample, unit_records
 from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
+from crosslens.numerics.probe import logistic_probe
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021 import units

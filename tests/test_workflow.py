@@ -53,7 +53,7 @@ OTHER_TABLES = (
     *(f"wu2019/table{number}" for number in range(1, 7)),
     *(f"wu2019/{name}" for name in ("figure1_cells", "overlap", "search")),
     *(f"liu2020/table{number}" for number in range(1, 5)),
-    *(f"liu2020/{name}" for name in ("retrieval", "inference", "calibration", "accents", "text")),
+    *(f"liu2020/{name}" for name in ("retrieval", "inference", "languages", "calibration", "accents", "text")),
 )
 PROBED = tuple(
     f"liang2021/{name}" for name in ("figure1", "figure2", "figure5", "subspaces")

@@ -1,6 +1,6 @@
 """Mean difference shift: a vector is added to the states of one layer before the layers above run (liu2020, section 4)."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -48,17 +48,27 @@ def shifted(encoder: nn.Module, shift: Shift) -> Iterator[None]:
 
 def for_each_shift(
     texts: Texts, encoder: nn.Module, segments: bool, shifts: Mapping[Any, Shift],
-    step: Callable[[Hashable, Batch, torch.Tensor], None],
+    step: Callable[[Hashable, Batch, torch.Tensor], None], layers: Sequence[int] = (),
 ) -> None:  # fmt: skip
     """Call `step(key, batch, states)` with the last hidden states (B, T, d) of each batch of texts under each shift.
 
     Blocks up to a shift's layer do not depend on it, so they run once a batch for all shifts (in encoders of `blocks.KNOWN`;
     others run completely for each shift). Raises DataError for a layer that the encoder does not have.
+
+    layers: states are those of these layers, (layers, B, T, d), none of them below a shift; only in encoders of `blocks.KNOWN`.
     """
     top, device = int(encoder.config.num_hidden_layers), next(encoder.parameters()).device  # type: ignore[union-attr, arg-type]
     if wrong := sorted({shift.layer for shift in shifts.values() if not 0 <= shift.layer <= top}):
         raise DataError(f"shift: expected layers from 0 to {top} for this encoder, found {', '.join(map(str, wrong))}")
     is_supported = str(encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
+    if layers and not is_supported:
+        raise DataError(
+            f"shift: expected an encoder of a kind whose states can be read at each layer, {' or '.join(KNOWN)}, found "
+            f"{encoder.config.model_type}: name another encoder"  # type: ignore[union-attr]
+        )
+
+    def select(output: Any) -> torch.Tensor:
+        return torch.stack([output.hidden_states[layer] for layer in layers]) if layers else output.last_hidden_state
 
     def of_batch(batch: Batch) -> None:
         inputs = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
@@ -67,12 +77,12 @@ def for_each_shift(
         plain = encoder(input_ids=pieces, output_hidden_states=is_supported, **options)
         for key, shift in shifts.items():
             if not shift.weight:
-                step(key, batch, plain.last_hidden_state)
+                step(key, batch, select(plain))
             elif is_supported:
                 states = plain.hidden_states[shift.layer] + shift.weight * shift.vector.to(plain.last_hidden_state)
-                if shift.layer < top:
+                if layers or shift.layer < top:
                     with starting_from(encoder, shift.layer, lambda input_ids, states=states, **_: states):
-                        states = encoder(input_ids=pieces, **options).last_hidden_state
+                        states = select(encoder(input_ids=pieces, output_hidden_states=bool(layers), **options))
                 step(key, batch, states)
             else:
                 with shifted(encoder, shift):

@@ -113,6 +113,16 @@ def share_interval(hits: np.ndarray, sizes: np.ndarray, *, score: bool = True) -
     return _ends(hits.sum() / max(sizes.sum(), 1), deleted, int(np.count_nonzero(sizes)), score)
 
 
+def share_record(hits: np.ndarray, texts: np.ndarray) -> dict[str, float]:
+    """Return part of a record: the share of hits among n items with its interval over texts.
+
+    hits: (n,) bool; texts: (n,) id of each item's text, or of another group of items that are not independent.
+    """
+    numbers = np.unique(texts, return_inverse=True)[1]
+    low, high = share_interval(np.bincount(numbers, hits), np.bincount(numbers))
+    return {"value": float(hits.mean()), "low": low, "high": high}
+
+
 def _ends(value: float, deleted: np.ndarray, number: int, score: bool = True) -> tuple[float, float]:
     low, high = jackknife(value, deleted, number, score=score)
     return float(low), float(high)

@@ -1,7 +1,6 @@
 """Accuracy of converged linear probes that tell the language of a word from its states, and their controls."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,7 @@ from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN
 from crosslens.numerics.f1 import accuracy, token_counts
 from crosslens.numerics.intervals import Sample, score_interval
-from crosslens.numerics.logistic import Regressions, fit
+from crosslens.numerics.probe import logistic_probe, split_by_text
 
 READS = ("states",)
 
@@ -59,8 +58,7 @@ def probe_records(
         ("target", PROBE_RANDOM, random[0], outside),
         ("paragraphs", PROBE_RANDOM, random[1], test),
     ):
-        fit_record = {"penalty": fitted.penalty, "gradient": fitted.gradient, "converged": fitted.converged}
-        yield corpus, {"measure": "probe", "definition": definition} | fit_record | accuracy_of(fitted.predicted, words)
+        yield corpus, {"measure": "probe", "definition": definition} | fitted.convergence() | accuracy_of(fitted.predicted, words)
 
 
 def accuracy_of(predicted: np.ndarray, words: Drawn) -> dict[str, Any]:
@@ -72,69 +70,3 @@ def accuracy_of(predicted: np.ndarray, words: Drawn) -> dict[str, Any]:
     counts = token_counts(gold, guess, np.arange(len(gold)), len(gold), len(names) + 1)
     value, low, high = score_interval(counts, accuracy, Sample.of(ids, words.languages))
     return {"item": "language", "language": "all", "split": "test", "value": value, "low": low, "high": high, "n": len(gold)}
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """Predictions of a probe on its test items, and the convergence of its fit."""
-
-    predicted: np.ndarray  # (n_test,)
-    penalty: float  # C selected by validation
-    gradient: float  # largest component of the objective's gradient where the fit ended
-    converged: bool  # whether the gradient is at most the tolerance
-
-
-def split_by_text(texts: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Return a mask of about `share` of the items, (n,) bool, by whole texts, so that words of one text stay together."""
-    names = np.unique(texts)
-    chosen = np.random.default_rng(seed).permutation(names)[: max(1, round(share * len(names)))]
-    return np.isin(texts, chosen)
-
-
-def logistic_probe(
-    train: np.ndarray,
-    truth: np.ndarray,
-    texts: np.ndarray,
-    tests: Sequence[np.ndarray],
-    *,
-    penalties: Sequence[float],
-    tolerance: float,
-    seed: int,
-) -> list[Fitted]:
-    """Fit multinomial logistic regression on standardised states to convergence, and return predictions for each test set.
-
-    train: (n, d); truth: (n,) classes; texts: (n,) text of each word; tests: (m, d) each. penalties: values of C; among several,
-    the one that is best on a fifth of the texts is used. A fit has converged if no component of the gradient exceeds
-    `tolerance`; it runs in float64, since in float32 the gradient stays at 1e-5 to 1e-4.
-    """
-    states, (names, classes) = train.astype(np.float64), np.unique(truth, return_inverse=True)
-
-    def fitted(rows: np.ndarray, strengths: Sequence[float]) -> tuple[np.ndarray, np.ndarray, Regressions]:
-        mean, scale = standardisation(states[rows])
-        targets = np.repeat(classes[None, None, rows], len(strengths), 1)
-        return mean, scale, fit(((states[rows] - mean) / scale)[None], targets, penalties=strengths, tolerance=tolerance)
-
-    best = penalties[0]
-    if len(penalties) > 1:
-        held_out = split_by_text(texts, 0.2, seed)
-        mean, scale, tried = fitted(~held_out, penalties)
-        right = tried.predict(((states[held_out] - mean) / scale)[None])[0, 0] == classes[held_out]
-        best = penalties[int(right.mean(1).argmax())]
-    mean, scale, regressions = fitted(np.ones(len(train), bool), [best])
-    gradient = float(regressions.gradients[0, 0, 0])
-    predicted = [names[regressions.predict(((test.astype(np.float64) - mean) / scale)[None])[0, 0, 0]] for test in tests]
-    return [Fitted(classes, best, gradient, gradient <= tolerance) for classes in predicted]
-
-
-def standardisation(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation of each dimension, (d,) each; the deviation is 1 where a dimension is constant.
-
-    The numbers are those of scikit-learn's StandardScaler, bit for bit, without the package, which is not there where encoders
-    run. states: (n, d) float64.
-    """
-    n, precision = len(states), np.finfo(np.float64).eps
-    mean = states.sum(0) / n
-    distances = states - mean
-    variance = ((distances**2).sum(0) - distances.sum(0) ** 2 / n) / n
-    constant = variance <= n * precision * variance + (n * mean * precision) ** 2
-    return mean, np.where(constant, 1.0, np.sqrt(variance))

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from crosslens.encoding.stored import layers, read
-from crosslens.measures.probes import accuracy_of, logistic_probe, split_by_text
+from crosslens.measures.probes import accuracy_of
 from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import PROBE_WITHIN
+from crosslens.numerics.probe import logistic_probe, split_by_text
 
 READS = ("states",)
 SPLIT = 0  # seed of the draw of sentences, the same for all encoders, so that they are compared on the same ones
@@ -32,6 +33,5 @@ def measure(
             train.vectors, train.languages, sentences[~outside], [test.vectors],
             penalties=[penalty], tolerance=tolerance, seed=SPLIT,
         )  # fmt: skip
-        convergence = {"penalty": fitted.penalty, "gradient": fitted.gradient, "converged": fitted.converged}
         place = {"corpus": corpus, "layer": layer, "measure": "probe", "definition": PROBE_WITHIN}
-        yield accuracy_of(fitted.predicted, test) | place | convergence
+        yield accuracy_of(fitted.predicted, test) | place | fitted.convergence()

@@ -4,6 +4,8 @@
 NO_SHIFT, SHIFT, RANDOM, THIRD, MASKED = (
     "no shift", "mean difference shift", "random direction", "shift to a third language", "one masked subword, no shift",
 )  # fmt: skip
+FREQUENT = "most frequent subwords in any order"
+"""Outputs of no model: the most frequent subwords of the target language's development texts, as many as the input has."""
 
 # Measures of the outputs of token translation.
 BLEU_1, CONVERT_RATE = "BLEU-1", "convert rate"
@@ -13,6 +15,13 @@ SHARES = {
     "neither": "subwords of neither language", "unchanged": "subwords as in the input",
 }  # fmt: skip
 PROBABILITY = "probability of subwords of the target alone"
+
+# Shares among the converted subwords, those of the target alone.
+IN_DICTIONARY = "converted subwords in the place of a word that the dictionary has"
+TRANSLATIONS, ELSEWHERE = (
+    "converted subwords that are translations of the word in their place",
+    "converted subwords that are translations of the word in another place",
+)
 
 # Measures of a classifier: accuracy at every weight has the definitions above, accuracy at a selected weight these.
 ACCURACY, GAIN = "accuracy", "gain in accuracy"

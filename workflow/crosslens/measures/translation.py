@@ -17,6 +17,7 @@ from torch import nn
 from crosslens.config.heads import TASK
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoding.batches import Batch
+from crosslens.encoding.occurrences import Spelling
 from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces, random_direction
 from crosslens.encoding.texts import Texts
 from crosslens.measures.conversion import (
@@ -30,10 +31,14 @@ from crosslens.measures.conversion import (
     share_interval,
     vocabulary,
 )
+from crosslens.measures.lexicon import Lexicon, count_translations, entries, look_up
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import (
     BLEU_1,
     CONVERT_RATE,
+    ELSEWHERE,
+    FREQUENT,
+    IN_DICTIONARY,
     MASKED,
     MEAN_BLEU,
     NO_SHIFT,
@@ -42,6 +47,7 @@ from crosslens.measures.shifts import (
     SHARES,
     SHIFT,
     THIRD,
+    TRANSLATIONS,
     WITHOUT_PENALTY,
 )
 from crosslens.measures.subject import Subject
@@ -49,6 +55,7 @@ from crosslens.numerics.streams import stream
 from crosslens.recipes import Masking
 from crosslens.runs.errors import DataError
 from crosslens.runs.progress import Progress
+from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.heads.language_model import LOGITS, LanguageModel
 from crosslens.training.heads.naming import Naming
 from crosslens.training.masking import HELD_OUT, masked
@@ -63,14 +70,15 @@ GRID_SPLITS = ("test", "dev")
 def measure(
     subject: Subject, *, corpora: Mapping[str, str], pairs: str, directions: Sequence[Sequence[str]],
     means: Sequence[Mapping[str, Any]], weights: Sequence[float], negative_weights: Sequence[float], layer: int,
-    masked_source: str, segments: bool, seed: int,
+    masked_source: str, segments: bool, dictionaries: Sequence[str], seed: int,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the records of each direction (item en->de), layer, weight and mean (column subspace).
 
     means: definitions of the mean, the paper's first. Under the first, all layers and weights are tried, on dev too, for
     selection; negative weights and shifts to a third language at `layer` alone; random directions of the same length there, and
     at all layers with the largest weight. Under the other means `layer` alone is shifted. The vocabulary of a language is that of
-    the split that is translated.
+    the split that is translated. dictionaries: by which the first mean's outputs at `layer` are judged, of directions that they
+    have.
     """
     torch.set_num_threads(subject.threads)
     mask = mask_piece(subject.folder)  # first, since an encoder may have no mask
@@ -84,6 +92,8 @@ def measure(
         (language, split): read_pairs(subject.tokens[pairs], language, split) for split in GRID_SPLITS for language in languages
     }
     vocabularies = {key: vocabulary(part, size) for key, part in texts.items()}
+    spelling = Spelling(load_tokenizer(subject.folder))
+    words = entries(subject.dictionaries[name] for name in dictionaries)
     for source, split in Progress(len(texts), "languages and splits", logger).over(texts):
         cells: dict[Cell, Shift] = {Cell(None, NO_SHIFT, mean_definitions[0].name, 0, 0.0): Shift(0, 0.0, torch.zeros(0))}
         targets = [target for first, target in directions if first == source]
@@ -94,7 +104,13 @@ def measure(
             options = (weights, negative_weights, layer, stream(seed, "random direction", source, target))
             cells |= of_direction(target, differences, away_shift, *options, everything=split == "test")
         outputs = translate(encoder, head, texts[source, split], cells, segments) if targets else {}
+        for target in targets if split == "test" else ():
+            cell = Cell(target, FREQUENT, mean_definitions[0].name, 0, 0.0)
+            outputs[cell] = most_frequent(texts[source, split], texts[target, "dev"], size)
         for target in targets:
+            direction, lexicon = (source, target), None
+            if split == "test" and direction in words:
+                lexicon = look_up(words[direction], direction, texts[source, split], spelling, size)
             for cell, output in ((cell, output) for cell, output in outputs.items() if cell.target in (None, target)):
                 vocabulary_pair = (vocabularies[source, split], vocabularies[target, split])
                 counts = compare(texts[source, split], texts[target, split], output, *vocabulary_pair)
@@ -103,6 +119,11 @@ def measure(
                     "weight": cell.weight, "definition": cell.definition, "subspace": cell.mean, "n": len(output),
                 }  # fmt: skip
                 yield from _scores(row, counts, everything=split == "test")
+                judged = cell.weight > 0 and cell[1:4] == (SHIFT, mean_definitions[0].name, layer)  # definition, mean and layer
+                if judged and lexicon is not None:
+                    converted = (vocabulary_pair[1] & ~vocabulary_pair[0])[output]
+                    places = stream(seed, "other places", source, target)
+                    yield from _translations(row, output, converted, lexicon, len(texts[source, split]), places)
     alone = {
         code: vocabularies[code, "test"] & ~vocabularies[masked_source, "test"] for code in languages if code != masked_source
     }
@@ -166,6 +187,23 @@ def translate(
     return outputs
 
 
+def most_frequent(source: Texts, target: Texts, size: int) -> np.ndarray:
+    """Return the most frequent subwords of target texts, for each source text as many as it has inner places, flat.
+
+    size: of the vocabulary.
+    """
+    inner = inner_pieces(target)
+    frequencies = np.bincount(inner.pieces[_rows(inner)], minlength=size)
+    ranking = np.argsort(-frequencies, kind="stable").astype(np.int32)
+    return np.take(ranking, inner_pieces(source).positions - 1, mode="wrap")
+
+
+def _rows(inner: Texts) -> np.ndarray:
+    """Return the row of each inner place among all subwords of texts."""
+    rows: np.ndarray = np.repeat(inner.piece_offsets[:-1], np.diff(inner.word_offsets)) + inner.positions
+    return rows
+
+
 def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndarray, of_target: np.ndarray) -> Counts:
     """Return the counts of outputs for source texts against their translations, the target texts.
 
@@ -174,10 +212,9 @@ def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndar
     if source.ids != target.ids:
         raise DataError("translation: expected the same pairs in both languages, found different ids: tokenise the corpus again")
     reference = inner_pieces(target)
-    rows = np.repeat(reference.piece_offsets[:-1], np.diff(reference.word_offsets)) + reference.positions
     inner = inner_pieces(source)
-    before = source.pieces[np.repeat(inner.piece_offsets[:-1], np.diff(inner.word_offsets)) + inner.positions]
-    return count(output, inner.word_offsets, target.pieces[rows], reference.word_offsets, of_source, of_target, before)
+    pieces, before = target.pieces[_rows(reference)], source.pieces[_rows(inner)]
+    return count(output, inner.word_offsets, pieces, reference.word_offsets, of_source, of_target, before)
 
 
 def _scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Iterator[dict[str, Any]]:
@@ -190,6 +227,22 @@ def _scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Iter
         yield {**row, "measure": WITHOUT_PENALTY, "value": bleu(counts, penalty=False)}
         yield {**row, "measure": MEAN_BLEU, "value": mean_bleu(counts)}
         yield from ({**row, "measure": name, "value": share(counts, kind)} for kind, name in SHARES.items())
+
+
+def _translations(
+    row: Mapping[str, Any], output: np.ndarray, converted: np.ndarray, lexicon: Lexicon, number: int, seed: int
+) -> Iterator[dict[str, Any]]:
+    """Yield how many of the converted subwords a dictionary can judge and, of these, how many are translations."""
+    counts = count_translations(output, converted, lexicon, number, seed)
+    for measure_name, hits, sizes in (
+        (IN_DICTIONARY, counts.in_dictionary, counts.converted),
+        (TRANSLATIONS, counts.in_place, counts.in_dictionary),
+        (ELSEWHERE, counts.elsewhere, counts.in_dictionary),
+    ):
+        if sizes.any():
+            low, high = share_interval(hits, sizes)
+            value = float(hits.sum() / sizes.sum())
+            yield {**row, "measure": measure_name, "value": value, "low": low, "high": high, "n": int(sizes.sum())}
 
 
 def hide(texts: Texts, mask: int, size: int) -> Texts:

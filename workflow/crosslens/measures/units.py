@@ -14,9 +14,10 @@ from crosslens.encoders.load import load_encoder
 from crosslens.encoding.extract import extract
 from crosslens.encoding.stored import States
 from crosslens.encoding.texts import Texts, load
-from crosslens.measures.probes import accuracy_of, logistic_probe
+from crosslens.measures.probes import accuracy_of
 from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
+from crosslens.numerics.probe import logistic_probe
 from crosslens.numerics.streams import stream
 from crosslens.storage.seals import verified
 
@@ -53,8 +54,7 @@ def unit_records(train: States, test: States, probe: Any, seed: int) -> Iterator
     # The penalty cannot be selected by random labels.
     (random,) = probe(train.vectors, shuffled, train.texts, [test.vectors], penalties=[fitted.penalty])
     for definition, fit in ((PROBE_ACROSS, fitted), (PROBE_RANDOM, random)):
-        convergence = {"penalty": fit.penalty, "gradient": fit.gradient, "converged": fit.converged}
-        yield {"measure": "probe", "definition": definition} | convergence | accuracy_of(fit.predicted, test)
+        yield {"measure": "probe", "definition": definition} | fit.convergence() | accuracy_of(fit.predicted, test)
 
 
 def sample(encoder: nn.Module, tokens: Path, split: str, number: int) -> dict[str, States]:

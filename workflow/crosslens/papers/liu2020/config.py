@@ -170,6 +170,21 @@ class Inference(Training):
     features_epochs: Count = Field(10, description="its number of epochs")
 
 
+class Identification(Section):
+    """Converged probes that tell languages apart (sections 4.1, 4.3 and 5); the paper asks none."""
+
+    subwords: Count = Field(
+        1000,
+        description="of each language and split: evenly from pairs that are shifted, evenly among different ones of running text",
+    )
+    penalties: list[Positive] = Field([0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="C, chosen on a held-out fifth")
+    tolerance: Positive = Field(1e-6, description="largest component of a converged probe's gradient")
+    fine_tuned: bool = Field(
+        True,
+        description="shifted states also of the encoder fine-tuned on XNLI; false: as released alone, for which one seed does",
+    )
+
+
 class Vocabulary(Section):
     """Subwords of each language (table 3), and what altered letters change of them."""
 
@@ -192,6 +207,7 @@ class Liu2020(PaperSection):
     means: Means = Field(Means(), description="mean of a language's states")
     translation: Translation = Field(Translation(), description="unsupervised token translation")
     inference: Inference = Field(description="XNLI")
+    identification: Identification = Field(Identification(), description="language identification")
     vocabulary: Vocabulary = Field(description="table 3")
 
     def bert_name(self, window: Window) -> str:

@@ -11,6 +11,7 @@ from crosslens.papers.liu2020.layout import (
     ALL,
     LAST,
     OVER_PAIRS,
+    OVER_UNITS,
     PAPER,
     RELEASED,
     STATIC,
@@ -26,6 +27,7 @@ from crosslens.papers.liu2020.recipes import examples, recipes, translator
 from crosslens.reports.paper import Item, Need
 
 RETRIEVAL, XNLI, TRANSLATION, MASKED = "retrieval", "classification", "translation", "masked"
+SUBWORDS, SHIFTED = "language_of_subwords", "language_after_shift"
 """Kinds of measures."""
 TRANSLATED = ("table1", "table2", "figure7", "figure8")
 """Items of one model that translates."""
@@ -62,6 +64,9 @@ def items(config: Config) -> dict[str, Item]:
     all_needs = _retrieval(paper.pretrained()), _inference(paper.pretrained())
     items_by_name["retrieval"] = _item("retrieval", "retrieval", config, all_needs[0], settings)
     items_by_name["inference"] = _item("inference", "xnli", config, all_needs[1], settings)
+    shifted_models = [RELEASED, *[LAST] * paper.identification.fine_tuned]
+    identification_needs = [(SUBWORDS, name) for name in most_text(config)] + [(SHIFTED, name) for name in shifted_models]
+    items_by_name["languages"] = _item("languages", "languages", config, identification_needs, settings, OVER_UNITS)
     items_by_name["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
     if paper.vocabulary.altered:
         items_by_name["accents"] = _accents(config)
@@ -106,10 +111,19 @@ def names(config: Config) -> dict[str, str | int]:
         "layer": min(configured_study.translation["layer"], top),
         "place": place(min(layer, top), weight),
     }
+    if paper.identification.fine_tuned:
+        names_by_key["fine_tuned"] = LAST
     for short in shorter[:1]:
         windows = f"window {configured_study.windows[1]} against {configured_study.windows[0]}"
         names_by_key |= {"short": short, "short_title": title(short), "windows": windows}
     return names_by_key
+
+
+def most_text(config: Config) -> list[str]:
+    """Recipes of the models that are pretrained on most text, and of a BERT with random weights."""
+    paper = section(config)
+    largest_size = list(paper.pretraining.sizes)[-1]
+    return [*(pretraining(model) for model in paper.pretrained() if model.endswith(f"/{largest_size}")), UNTRAINED]
 
 
 def _retrieval(models: list[str]) -> list[tuple[str, str]]:
@@ -174,14 +188,16 @@ def _subwords(config: Config) -> dict[str, Any]:
     return {"corpora": (vocabulary.corpus,), "encoder": vocabulary.encoder, "reading": vocabulary.reading, "tokenizer": True}
 
 
-def _item(name: str, module: str, config: Config, needs: list[tuple[str, str]], settings: dict[str, Any]) -> Item:
+def _item(
+    name: str, module: str, config: Config, needs: list[tuple[str, str]], settings: dict[str, Any], single: str = OVER_PAIRS
+) -> Item:  # fmt: skip
     paper = section(config)
     pretrained = tuple(paper.pretraining.seeds)
 
     def seeds(kind: str, recipe: str) -> tuple[int, ...]:
         if kind in (TRANSLATION, "samples") or recipe == RELEASED or name in TRANSLATED:
             return pretrained[:1]
-        return pretrained if kind in (RETRIEVAL, MASKED) else tuple(paper.seeds)
+        return pretrained if kind in (RETRIEVAL, MASKED, SUBWORDS) else tuple(paper.seeds)
 
     item_needs = tuple(Need(kind, recipe, seeds(kind, recipe)) for kind, recipe in needs)
-    return captions.captioned(PAPER, name, module, single=OVER_PAIRS, needs=item_needs, settings=settings)
+    return captions.captioned(PAPER, name, module, single=single, needs=item_needs, settings=settings)

@@ -21,6 +21,8 @@ THIRD = 100 / 3
 """Accuracy by guessing on XNLI, in percent: its test set has equally many pairs of each label."""
 OVER_PAIRS = "the jackknife over pairs"
 """Name of the interval of a single seed's score on XNLI."""
+OVER_UNITS = "the jackknife over different subwords or, of pairs, over these"
+"""Name of the interval of a single seed's language identification."""
 STATIC = {"glove": "GloVe", "word2vec": "Word2Vec"}
 
 

@@ -7,7 +7,7 @@ from crosslens.config.heads import TASK
 from crosslens.config.whole import Config
 from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS, TRANSFER
 from crosslens.papers.liu2020.config import Means, section
-from crosslens.papers.liu2020.items import items, names
+from crosslens.papers.liu2020.items import items, most_text, names
 from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, examples, lower_half, recipes, translator
 from crosslens.recipes import Recipe
@@ -27,10 +27,14 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     settings: dict[str, Mapping[str, Any]] = {}
     if recipe.task == "pretraining" or recipe.name in (RELEASED, UNTRAINED):
         settings["retrieval"] = _retrieval(recipe, config)
+    if recipe.name in most_text(config):
+        settings["language_of_subwords"] = _running(recipe, config) | _probes(config)
     if recipe.stages and recipe.task == "pretraining" or recipe.name == translator(config):
         settings["masked"] = _masked(recipe, config)
     if recipe.name == translator(config):
         settings |= {"translation": _translation(config), "samples": _samples(config)}
+    if recipe.name in (RELEASED, LAST):
+        settings["language_after_shift"] = _shifted(recipe, config) | _probes(config)
     if recipe.name == LAST:
         settings["transfer"] = _transfer(recipe, config)
     if recipe.task == ON_XNLI:
@@ -43,18 +47,23 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _retrieval(recipe: Recipe, config: Config) -> dict[str, Any]:
-    """Settings of word retrieval. A model reads text as in its pretraining, others as the one with the long window."""
+    """Settings of word retrieval."""
     paper = section(config)
-    pretraining, settings = paper.pretraining, paper.retrieval
+    settings = paper.retrieval.model_dump(include={"dictionaries", "dictionary_split"})
+    return {"source": paper.source_language, **_running(recipe, config), **settings}
+
+
+def _running(recipe: Recipe, config: Config) -> dict[str, Any]:
+    """Settings of running text. A model reads it as in its pretraining, others as the one with the long window."""
+    paper = section(config)
+    pretraining, size = paper.pretraining, paper.retrieval.size
     data = [term.data for stage in recipe.stages for phase in stage.phases for term in phase.terms]
     windows = data[0].model_dump(include={"window", "within"}) if data else examples(pretraining.bert.window, pretraining.bert)
     return {
         "corpora": {pretraining.corpus: pretraining.reading},
-        "source": paper.source_language,
         "split": "train",
-        "texts": pretraining.sizes[settings.size] if settings.size else max(pretraining.sizes.values()),
+        "texts": pretraining.sizes[size] if size else max(pretraining.sizes.values()),
         **windows,
-        **settings.model_dump(include={"dictionaries", "dictionary_split"}),
     }
 
 
@@ -103,6 +112,7 @@ def _translation(config: Config) -> dict[str, Any]:
         "layer": settings.layer,
         "masked_source": source,
         "segments": paper.inference.segments,
+        "dictionaries": paper.retrieval.dictionaries,
         "seed": paper.pretraining.seeds[0],
     }  # fmt: skip
 
@@ -123,6 +133,11 @@ def _samples(config: Config) -> dict[str, Any]:
 
 
 def _transfer(recipe: Recipe, config: Config) -> dict[str, Any]:
+    return _shifted(recipe, config) | {"weights": section(config).inference.weights, "labels": recipe.labels(TASK)}
+
+
+def _shifted(recipe: Recipe, config: Config) -> dict[str, Any]:
+    """Settings of pairs that are shifted towards the source language where the frozen half ends."""
     paper = section(config)
     return {
         "corpora": _corpora([paper.means], config),
@@ -131,10 +146,12 @@ def _transfer(recipe: Recipe, config: Config) -> dict[str, Any]:
         "languages": paper.inference.languages,
         "means": _means(paper.means, config),
         "layer": lower_half(recipe.encoder, config),
-        "weights": paper.inference.weights,
-        "labels": recipe.labels(TASK),
-        "segments": recipe.units.segments,
+        "segments": paper.inference.segments,
     }
+
+
+def _probes(config: Config) -> dict[str, Any]:
+    return section(config).identification.model_dump(exclude={"fine_tuned"})
 
 
 PAPER = Paper(

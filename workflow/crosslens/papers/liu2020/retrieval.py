@@ -41,7 +41,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
     """The table of the records of all models. masked_lines: lines of what masked language models name."""
-    models = {_name(model): pretraining(model) for model in study.models} | {released(study): RELEASED, BLANK: UNTRAINED}
+    models = {model_name(model): pretraining(model) for model in study.models} | {released(study): RELEASED, BLANK: UNTRAINED}
     lines = [*masked_lines, *_of_words(records, models)]
     for model, recipe in models.items():
         of_model = cells.where(records, recipe=recipe)
@@ -97,7 +97,7 @@ def last_layer(records: pd.DataFrame) -> pd.DataFrame:
     return records[layers == layers.groupby(records["recipe"]).transform("max")]
 
 
-def _name(model: str) -> str:
+def model_name(model: str) -> str:
     """Name of a pretrained model in tables: BERT, window 512 (200k)."""
     return f"{title(model)} ({model.partition('/')[2]})"
 

@@ -6,7 +6,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM, SHARES, SHIFT, THIRD, WITHOUT_PENALTY
+from crosslens.measures.shifts import (
+    BLEU_1,
+    CONVERT_RATE,
+    ELSEWHERE,
+    FREQUENT,
+    IN_DICTIONARY,
+    NO_SHIFT,
+    RANDOM,
+    SHARES,
+    SHIFT,
+    THIRD,
+    TRANSLATIONS,
+    WITHOUT_PENALTY,
+)
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import naming
 from crosslens.papers.liu2020.layout import PAPER, Study, alpha, place
@@ -16,6 +29,7 @@ from crosslens.storage import parquet
 
 TEST, DEV = "selected on test data", "selected on development data"
 INPUT, REFERENCE = "input", "parallel text"
+FREQUENT_ROW = "most frequent subwords of the target"
 FITS = "mean absolute difference from the printed convert rates"
 
 
@@ -87,6 +101,15 @@ def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterat
         for item in directions:
             rows = where(test, item=item, measure=measure, definition=NO_SHIFT)
             yield _line("no shift: the subwords that are named", item, measure, NO_SHIFT, rows, scale, None)
+    for item in directions:
+        yield _bleu(FREQUENT_ROW, item, FREQUENT, where(test, item=item, measure=BLEU_1, definition=FREQUENT), None)
+    for measure in (IN_DICTIONARY, TRANSLATIONS, ELSEWHERE):
+        judged = where(test, measure=measure, definition=SHIFT, layer=layer)
+        for weight in settings["weights"]:
+            of_weight = where(judged, weight=weight)
+            for item in [item for item in directions if item in set(of_weight["item"])]:
+                row = f"converted subwords {place(layer, weight)}"
+                yield _line(row, item, measure, SHIFT, where(of_weight, item=item), 1, None)
     for definition in (RANDOM, THIRD):
         for item in directions:
             weight = max(settings["weights"])

@@ -1,0 +1,226 @@
+"""Language identification by vectors of subwords and after a shift: planted states, passes with a hook, scikit-learn."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from crosslens.encoders.load import load_encoder
+from crosslens.encoding.shift import Shift, shifted
+from crosslens.encoding.texts import load_pieces
+from crosslens.measures import language_after_shift as after
+from crosslens.measures import language_of_subwords as of_subwords
+from crosslens.measures.language_after_shift import TEST, TRAIN, Items, draw_subwords, states_of
+from crosslens.measures.languages import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
+from crosslens.measures.pairs import Mean, mean_states, read_pairs
+from crosslens.measures.shifts import NO_SHIFT, RANDOM, SHIFT
+from crosslens.measures.subject import Subject
+from crosslens.numerics.probe import Standardisation, draw_evenly, logistic_probe
+from crosslens.runs.errors import DataError
+from crosslens.storage import records
+from crosslens.storage.seals import seal
+from sklearn.preprocessing import StandardScaler
+from test_translation import dev_tokens  # noqa: F401
+
+MEAN = {"corpus": "pairs", "split": "dev", "weighting": "tokens", "specials": False}
+PROBE = {"penalties": [0.1], "tolerance": 1e-6}
+
+
+# What is drawn, and how it is standardised.
+
+
+def test_items_are_drawn_evenly_from_their_groups():
+    groups = np.random.default_rng(0).permutation(np.repeat([3, 7, 9], [50, 4, 1]))
+    for most, sizes in ((3, [1, 1, 1]), (5, [2, 2, 1]), (9, [4, 4, 1]), (99, [50, 4, 1])):
+        found = draw_evenly(groups, most, 0)
+        assert (np.diff(found) > 0).all() and sorted(np.unique(groups[found], return_counts=True)[1].tolist()) == sorted(sizes)
+    chosen = {tuple(draw_evenly(groups, 1, seed)) for seed in range(99)}
+    assert {groups[row] for (row,) in chosen} == {3, 7, 9}, "no group is always the first"
+
+
+def test_states_are_standardised_as_by_scikit_learn():
+    states = np.random.default_rng(0).normal(3, 2, (50, 4))
+    states[:, 1], states[:, 2] = 5.1, 0
+    np.testing.assert_allclose(Standardisation.of(states)(states), StandardScaler().fit_transform(states), atol=1e-13)
+
+
+# After a shift.
+
+
+def planted(difference: np.ndarray, noise: np.ndarray, seed: int) -> dict[str, Items]:
+    """Languages whose states differ by a vector; the mean difference takes it away. noise: deviation along each direction."""
+    made = {}
+    for split, number in ((TRAIN, 0), (TEST, 1)):
+        generator = np.random.default_rng((seed, number))
+        states = (noise * generator.standard_normal((1, 400, len(difference)))).astype(np.float32)
+        shifts = {NO_SHIFT: states + difference, SHIFT: states, RANDOM: states + difference + np.flip(difference)}
+        made[split] = Items(np.repeat([f"{split}-{i}" for i in range(200)], 2), shifts)
+    return made
+
+
+def accuracies(source: dict[str, Items], language: dict[str, Items]) -> dict[str, float]:
+    found = after.identify(source, language, 0, "en", "de", partial(logistic_probe, seed=0, **PROBE))
+    truth = np.repeat(["en", "de"], 400)
+    assert all(fitted.converged for fitted in found.values())
+    return {definition: float((fitted.predicted == truth).mean()) for definition, fitted in found.items()}
+
+
+def test_a_shift_that_takes_the_whole_difference_leaves_nothing():
+    difference = np.array([4.0, 0, 0, 0, 0, 0], np.float32)
+    found = accuracies(planted(0 * difference, np.ones(6), 0), planted(difference, np.ones(6), 1))
+    assert list(found) == [NO_SHIFT, *(f"{shift}; {UNSHIFTED_PROBE}" for shift in (SHIFT, RANDOM)), SHIFT, RANDOM]
+    assert found[NO_SHIFT] > 0.95 and found[RANDOM] > 0.95
+    assert found[SHIFT] == pytest.approx(0.5, abs=0.06) and found[f"{SHIFT}; {UNSHIFTED_PROBE}"] == pytest.approx(0.5, abs=0.06)
+    assert found[f"{RANDOM}; {UNSHIFTED_PROBE}"] > 0.95
+
+
+def test_a_shift_that_misses_the_difference_misleads_no_probe_that_learns_anew():
+    """The states move past the border of the first probe, but stay apart in another direction."""
+    difference = np.array([4.0, 0, 0, 0, 0, 0], np.float32)
+    source, language = planted(0 * difference, np.ones(6), 0), planted(difference, np.ones(6), 1)
+    for items in language.values():
+        items.states[SHIFT][:] += np.array([0, 0, 0, 0, 0, 9], np.float32)
+    found = accuracies(source, language)
+    assert found[f"{SHIFT}; {UNSHIFTED_PROBE}"] < 0.6 and found[SHIFT] > 0.95
+
+
+def test_subwords_are_drawn_from_all_texts_and_are_never_special(dev_tokens):  # noqa: F811
+    texts = read_pairs(dev_tokens["pairs"], "de", "test")
+    drawn = draw_subwords(texts, 3 * len(texts), 0)
+    assert set(np.diff(drawn.word_offsets)) == {3} and drawn.ids == texts.ids
+    assert len(draw_subwords(texts, 5, 0)) == 5
+    pieces = drawn.pieces[np.repeat(drawn.piece_offsets[:-1], np.diff(drawn.word_offsets)) + drawn.positions]
+    assert not {2, 3} & {*pieces.tolist()} and len(draw_subwords(texts, 10**6, 0).positions) == sum(
+        piece not in (2, 3) for piece in texts.pieces
+    )
+
+
+def test_states_are_those_of_passes_with_a_hook(encoder_folder, dev_tokens):  # noqa: F811
+    encoder = load_encoder(encoder_folder)
+    texts = draw_subwords(read_pairs(dev_tokens["pairs"], "en", "test"), 40, 0)
+    vector = torch.from_numpy(np.random.default_rng(0).standard_normal(32).astype(np.float32))
+    shifts = {NO_SHIFT: Shift(1, 0.0, vector), SHIFT: Shift(1, 1.0, vector)}
+    found = states_of(encoder, texts, shifts, [1, 2], True)
+    assert len(found.texts) == 40 and found.states[SHIFT].shape == (2, 40, 32)
+    owners = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
+    assert [texts.ids[i] for i in owners] == found.texts.tolist()
+    for row, i in enumerate(owners):
+        pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64))[None]
+        types = (torch.arange(pieces.shape[1]) >= texts.second[i]).long()[None]
+        with torch.inference_mode():
+            plain = encoder(input_ids=pieces, token_type_ids=types, output_hidden_states=True).hidden_states
+            with shifted(encoder, shifts[SHIFT]):
+                last = encoder(input_ids=pieces, token_type_ids=types).last_hidden_state
+        at = int(texts.positions[row])
+        expected = {NO_SHIFT: [plain[1][0, at], plain[2][0, at]], SHIFT: [plain[1][0, at] + vector, last[0, at]]}
+        for name, states in expected.items():
+            np.testing.assert_allclose(found.states[name][:, row], torch.stack(states), atol=1e-5)
+
+
+def test_records_after_a_shift(encoder_folder, dev_tokens):  # noqa: F811
+    rows = after.measure(
+        Subject(encoder_folder, 0, dev_tokens), corpora={}, pairs="pairs", source="en", languages=["de", "zh"], means=MEAN,
+        layer=1, segments=True, subwords=60, **PROBE,
+    )  # fmt: skip
+    found = pd.DataFrame(list(rows), columns=records.RECORDS.names)
+    definitions = {NO_SHIFT, SHIFT, RANDOM, *(f"{shift}; {UNSHIFTED_PROBE}" for shift in (SHIFT, RANDOM))}
+    places = found.groupby(["language", "layer"])["definition"]
+    assert len(places) == 4 and all(set(group) == definitions and len(group) == 5 for _, group in places)
+    assert found["converged"].all() and set(found["n"]) == {120} and (found["low"] <= found["value"]).all()
+    assert (found["weight"] == (found["definition"] != NO_SHIFT)).all()
+    shift = found[(found["layer"] == 1) & (found["definition"] == f"{SHIFT}; {UNSHIFTED_PROBE}")].set_index("language")["value"]
+    plain = found[(found["layer"] == 1) & (found["definition"] == NO_SHIFT)].set_index("language")["value"]
+    assert (shift < plain).all(), "the probe that has learnt without it is misled"
+    means = mean_states(load_encoder(encoder_folder), dev_tokens, ["de", "en"], [Mean(**MEAN)], True)[Mean(**MEAN)]
+    assert (means["de"] - means["en"]).norm() > 0
+
+
+# Subwords in running text.
+
+
+def running(generator: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States, languages and subwords: 200 subwords, each in two of four languages, by static vectors or by their context."""
+    pieces, languages, states = [], [], []
+    of_language = 3 * generator.standard_normal((4, 8))
+    for piece in range(200):
+        vector = generator.standard_normal(8)
+        for language in generator.choice(4, 2, replace=False):
+            pieces.append(piece)
+            languages.append("abcd"[language])
+            states.append(vector + (of_language[language] if kind == "context" else 0))
+    return np.array(states, np.float32), np.array(languages), np.array(pieces)
+
+
+@pytest.mark.parametrize("kind", ["static", "context"])
+def test_vectors_that_have_the_language_are_told_from_those_that_have_not(kind):
+    states, languages, pieces = running(np.random.default_rng(0), kind)
+    predicted, convergence = of_subwords.identify(states, languages, pieces, seed=0, **PROBE)
+    value = (predicted == languages).mean()
+    assert convergence["converged"] and of_subwords.highest_share(pieces, languages) == 0.5
+    assert value > 0.9 if kind == "context" else value == pytest.approx(0.25, abs=0.07)
+
+
+def test_no_subword_is_tested_by_a_probe_that_has_learnt_from_it():
+    """Each subword is of one language, which its vector does not tell: who has learnt it by heart would know."""
+    generator = np.random.default_rng(0)
+    pieces = np.repeat(np.arange(100), 4)
+    states = np.repeat(generator.standard_normal((100, 60)), 4, 0).astype(np.float32)
+    languages = np.repeat(np.array(list("abcd"))[generator.integers(0, 4, 100)], 4)
+    predicted, _ = of_subwords.identify(states, languages, pieces, seed=0, **PROBE)
+    assert (predicted == languages).mean() < 0.45
+
+
+def test_the_best_guess_by_the_subword_alone():
+    assert of_subwords.highest_share(np.array([5, 5, 5, 8]), np.array(["a", "b", "a", "c"])) == 0.75
+
+
+@pytest.fixture(scope="module")
+def text(dev_tokens):  # noqa: F811
+    return {"sentences": dev_tokens["sentences"]}
+
+
+def test_records_of_subwords(encoder_folder, text):
+    options = {"corpora": {"sentences": "whole"}, "split": "test", "window": 20, "within": "text", "subwords": 60}
+    rows = of_subwords.measure(Subject(encoder_folder, 0, text), **options, **PROBE)
+    found = pd.DataFrame(list(rows), columns=records.RECORDS.names)
+    values = found.set_index(["definition", "language"])["value"]
+    assert set(found["layer"]) == {2} and set(values.loc[EVERY].index) == {"all", "de", "en", "zh"}
+    for definition in (EVERY, SEVERAL):
+        chance = 1 / (len(values.loc[definition]) - 1)  # of the languages that have such subwords
+        assert set(values.loc[f"{definition}; {CHANCE}"]) == {chance}
+        assert chance <= values[f"{definition}; {ALONE}", "all"] <= 1
+    by_language = found[(found["definition"] == EVERY) & (found["language"] != "all")]
+    assert set(by_language["n"]) == {60}
+    assert values[EVERY, "all"] == pytest.approx(by_language["value"].mean())
+    assert values[f"{EVERY}; {ALONE}", "all"] > values[f"{SEVERAL}; {ALONE}", "all"]
+    assert set(found["converged"].dropna()) == {True}
+
+
+def test_a_state_is_that_of_its_place(encoder_folder, text):
+    encoder = load_encoder(encoder_folder)
+    texts = load_pieces([text["sentences"] / "en.test.parquet"])
+    inside = np.zeros(10**6, bool)
+    inside[np.unique(texts.pieces)] = True
+    inside[[2, 3]] = False
+    rows = of_subwords.draw_places(texts, inside, 25, 0)
+    assert len(np.unique(texts.pieces[rows])) == 25, "no subword has a second place before each has one"
+    found = of_subwords.states_of_places(encoder, texts, rows)
+    for number, row in enumerate(rows):
+        i = np.searchsorted(texts.piece_offsets, row, side="right") - 1
+        pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64))[None]
+        with torch.inference_mode():
+            expected = encoder(input_ids=pieces).last_hidden_state[0, row - texts.piece_offsets[i]]
+        np.testing.assert_allclose(found[number], expected, atol=1e-5)
+
+
+def test_languages_without_common_subwords_are_refused(encoder_folder, text, tmp_path):
+    (tmp_path / "sentences").mkdir()
+    for path in text["sentences"].glob("en.test.parquet"):
+        (tmp_path / "sentences" / path.name).write_bytes(path.read_bytes())
+    for path in text["sentences"].glob(".en.test.parquet*"):
+        (tmp_path / "sentences" / path.name).write_bytes(path.read_bytes())
+    seal(tmp_path / "sentences")
+    options = {"corpora": {"sentences": "whole"}, "split": "test", "window": None, "within": "text", "subwords": 9}
+    with pytest.raises(DataError, match="expected several languages with subwords to draw"):
+        list(of_subwords.measure(Subject(encoder_folder, 0, {"sentences": tmp_path / "sentences"}), **options, **PROBE))

@@ -11,8 +11,8 @@ from crosslens.encoding.shift import Shift, shifted
 from crosslens.encoding.texts import load_pieces
 from crosslens.measures import language_after_shift as after
 from crosslens.measures import language_of_subwords as of_subwords
+from crosslens.measures.identification import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
 from crosslens.measures.language_after_shift import TEST, TRAIN, Items, draw_subwords, states_of
-from crosslens.measures.languages import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import NO_SHIFT, RANDOM, SHIFT
 from crosslens.measures.subject import Subject

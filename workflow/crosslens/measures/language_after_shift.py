@@ -19,7 +19,7 @@ from crosslens.encoding.batches import Batch
 from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces, random_direction
 from crosslens.encoding.texts import Texts
 from crosslens.measures.conversion import share_record
-from crosslens.measures.languages import UNSHIFTED_PROBE
+from crosslens.measures.identification import UNSHIFTED_PROBE
 from crosslens.measures.pairs import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, NO_SHIFT, RANDOM, SHIFT
 from crosslens.measures.subject import Subject

@@ -18,7 +18,7 @@ from crosslens.encoding.occurrences import Occurrences, context_vectors
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.texts import Texts, load_pieces
 from crosslens.measures.conversion import share_record, vocabulary
-from crosslens.measures.languages import ALONE, CHANCE, EVERY, SEVERAL
+from crosslens.measures.identification import ALONE, CHANCE, EVERY, SEVERAL
 from crosslens.measures.shifts import ACCURACY
 from crosslens.measures.subject import Subject
 from crosslens.numerics.probe import draw_evenly, logistic_probe, split_by_text
@@ -88,7 +88,8 @@ def draw_places(texts: Texts, subset: np.ndarray, most: int, seed: int) -> np.nd
     subset: (vocabulary,) bool, whether a subword is one of these, of which none is special.
     """
     rows = np.flatnonzero(subset[texts.pieces])
-    return rows[draw_evenly(texts.pieces[rows], most, seed)]
+    chosen: np.ndarray = rows[draw_evenly(texts.pieces[rows], most, seed)]
+    return chosen
 
 
 def states_of_places(encoder: nn.Module, texts: Texts, rows: np.ndarray) -> np.ndarray:
@@ -100,7 +101,8 @@ def states_of_places(encoder: nn.Module, texts: Texts, rows: np.ndarray) -> np.n
     moved = rows - texts.piece_offsets[owners] + part.piece_offsets[places]
     occurrences = Occurrences(np.arange(len(rows)), moved, np.ones(len(rows), np.int64))
     specials = [int(part.pieces[0]), int(part.pieces[part.piece_offsets[1] - 1])]
-    return context_vectors(encoder, part, occurrences, len(rows), [top], specials)[0][0]
+    states: np.ndarray = context_vectors(encoder, part, occurrences, len(rows), [top], specials)[0][0]
+    return states
 
 
 def identify(

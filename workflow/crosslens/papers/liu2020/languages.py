@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens.measures.languages import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
+from crosslens.measures.identification import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
 from crosslens.measures.shifts import ACCURACY, NO_SHIFT, RANDOM, SHIFT
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020.layout import LAST, PAPER, RELEASED, UNTRAINED, Study, pretraining

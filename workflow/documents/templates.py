@@ -74,7 +74,8 @@ class Tables:
         with self._path(f"{scale}/claims").open(newline="", encoding="utf-8") as stream:
             rows = [{name: _escaped(text) for name, text in row.items()} for row in csv.DictReader(stream)]
         for row in rows:
-            row["effect"] = _with_ends(row["effect"], row["low"], row["high"])
+            if row["low"] != row["high"]:  # of an exact number, such as a count, they are the same
+                row["effect"] = _with_ends(row["effect"], row["low"], row["high"])
             row["control"] = _with_ends(row["control"], row["control_low"], row["control_high"])
         return rows
 
@@ -192,8 +193,8 @@ def _cell(row: Mapping[str, str], name: str) -> str:
 
 
 def _with_ends(value: str, low: str, high: str) -> str:
-    """A value with the ends of its interval, where it has one that has a width."""
-    return f"{value} [{low}, {high}]" if low and high and low != high else value
+    """A value with the ends of its interval, where it has one."""
+    return f"{value} [{low}, {high}]" if low and high else value
 
 
 def _escaped(text: str) -> str:

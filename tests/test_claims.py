@@ -169,6 +169,12 @@ def test_a_training_with_the_same_score_with_all_seeds_has_learned(tmp_path):
     assert (decision.verdict, decision.reason) == ("holds", "")
 
 
+def test_a_training_whose_score_has_no_interval_may_not_have_learned(tmp_path):
+    learned = [*rows(TUNED, "task", 0.99), *rows(RANDOM, "task", 0.4, half=0.02)]
+    (decision,) = verdicts(tmp_path, [*scores(0.05), *learned], claim())
+    assert decision.reason == "nothing says how surely p/tuned is above chance (99.0, chance 33.3)"
+
+
 def test_a_training_without_a_floor_decides_nothing(tmp_path):
     (decision,) = verdicts(tmp_path, scores(0.05), claim(), learned=[])
     assert decision.reason == "no floor is stated for p/tuned"

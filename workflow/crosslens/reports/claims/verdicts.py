@@ -318,5 +318,7 @@ class Unlearned:
             if sure(part) >= 0:
                 score = part.estimate.value
                 comparison = f"{score:.1f}, {level} {floor:g}" if constant else f"{score:+.1f} points"
+                if _side(part) < 0 and math.isnan(part.estimate.error):
+                    return f"nothing says how surely {recipe} is above {level} ({comparison})"
                 return f"{recipe} is not {'surely ' if _side(part) < 0 else ''}above {level} ({comparison})"
         return ""

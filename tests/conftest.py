@@ -228,6 +228,15 @@ def tokens(corpora, encoder_folder, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def sealed_sentences(tokens, tmp_path_factory) -> Path:
+    """Tokens of sentences in a sealed folder, as a run leaves them."""
+    folder = tmp_path_factory.mktemp("sealed") / "sentences"
+    shutil.copytree(tokens / "sentences", folder, ignore=shutil.ignore_patterns(".*"))
+    seal(folder)
+    return folder
+
+
 @dataclass(frozen=True)
 class Workbench:
     """What a training starts from."""

@@ -14,7 +14,7 @@ from crosslens.measures import change, sentence_probes
 from crosslens.measures.subject import Subject
 from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
 from crosslens.papers.muller2021.change import PROBE, table
-from crosslens.storage.seals import seal, sealed
+from crosslens.storage.seals import sealed
 from safetensors.torch import save_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -22,18 +22,11 @@ from synthetic import SyntheticInputs
 from test_muller2021_tables import STUDY, frame
 
 
-@pytest.fixture(scope="module")
-def sentences(tokens):
-    """Tokens of sentences in a sealed folder, as a run leaves them."""
-    seal(tokens / "sentences")
-    return tokens / "sentences"
-
-
-def changes(tmp_path, folder, sentences, encoder):
+def changes(tmp_path, folder, sealed_sentences, encoder):
     """Records of the kind, of an encoder that a training has left; without intervals."""
     file = tmp_path / "model.safetensors"
     save_file({f"encoder.{name}": value for name, value in encoder.state_dict().items()}, file, {"encoder": "yes"})
-    subject = Subject(folder, 0, {"sentences": sentences}, weights=[file])
+    subject = Subject(folder, 0, {"sentences": sealed_sentences}, weights=[file])
     rows = pd.DataFrame(change.measure(subject, corpora={"sentences": "whole"}))
     assert set(rows["definition"]) == {TRAINED, LOWER_HALF} and set(rows["measure"]) == {STATES, WEIGHTS}
     return rows.set_index(["measure", "definition", "language", "layer"]).sort_index()
@@ -69,15 +62,15 @@ def other_weights(folder, block):
     return before, after
 
 
-def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folder, sentences):
+def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folder, sealed_sentences):
     before, after = other_weights(encoder_folder, 2)
-    rows = changes(tmp_path, encoder_folder, sentences, after)
+    rows = changes(tmp_path, encoder_folder, sealed_sentences, after)
     for language in LANGUAGES:
         cka = rows.loc[(STATES, TRAINED, language)]
         assert cka["value"][[0, 1]].tolist() == pytest.approx([1, 1]) and 0 < cka["value"][2] < 0.99
         assert cka["low"][2] < cka["value"][2] < cka["high"][2]
         assert rows.loc[(STATES, LOWER_HALF, language)]["value"].tolist() == pytest.approx([1, 1, 1])
-        texts = load([sentences / f"{language}.test.parquet"], (), (), "text")
+        texts = load([sealed_sentences / f"{language}.test.parquet"], (), (), "text")
         assert cka["value"][2] == pytest.approx(debiased(means(before, texts), means(after, texts)), abs=1e-4)
         assert cka["n"][2] == len(texts)
     old, new = (np.concatenate([weight.detach().numpy().ravel() for weight in blocks(encoder)[1].parameters()]).astype(float)
@@ -87,9 +80,9 @@ def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folde
     assert weights["n"][2] == len(old)
 
 
-def test_a_change_of_the_lower_block_is_seen_above_it(tmp_path, encoder_folder, sentences):
+def test_a_change_of_the_lower_block_is_seen_above_it(tmp_path, encoder_folder, sealed_sentences):
     """States of the upper block change too, with the lower half alone as much as with all of it; its weights do not."""
-    rows = changes(tmp_path, encoder_folder, sentences, other_weights(encoder_folder, 1)[1])
+    rows = changes(tmp_path, encoder_folder, sealed_sentences, other_weights(encoder_folder, 1)[1])
     for language in LANGUAGES:
         trained, lower_half = (rows.loc[(STATES, definition, language)]["value"] for definition in (TRAINED, LOWER_HALF))
         assert trained[0] == pytest.approx(1) and trained[1] < 0.99 and trained[2] < 0.99
@@ -98,8 +91,8 @@ def test_a_change_of_the_lower_block_is_seen_above_it(tmp_path, encoder_folder, 
     assert weights[1] > 0 and weights[[0, 2]].tolist() == [0, 0]
 
 
-def test_a_training_that_changes_nothing_leaves_everything_as_it_was(tmp_path, encoder_folder, sentences):
-    rows = changes(tmp_path, encoder_folder, sentences, load_encoder(encoder_folder))
+def test_a_training_that_changes_nothing_leaves_everything_as_it_was(tmp_path, encoder_folder, sealed_sentences):
+    rows = changes(tmp_path, encoder_folder, sealed_sentences, load_encoder(encoder_folder))
     assert rows.loc[STATES, "value"].tolist() == pytest.approx([1] * 2 * 3 * len(LANGUAGES))
     assert rows.loc[WEIGHTS, "value"].tolist() == [0, 0, 0]
 

@@ -173,7 +173,9 @@ def test_names_are_explained_by_the_longest_terms_that_they_contain():
 
 
 def test_every_name_in_tables_is_explained():
-    tables = [path for path in sorted((REPOSITORY / "docs/results").rglob("*.csv")) if path.stem != "dataset_sizes"]
+    tables = [
+        path for path in sorted((REPOSITORY / "docs/results").rglob("*.csv")) if path.stem not in ("claims", "dataset_sizes")
+    ]
     assert len(tables) > 10
     blank = dict.fromkeys(("row", "column", "metric", "definition"), "")
     for path in tables:

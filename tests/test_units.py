@@ -1,6 +1,5 @@
 """Probes of words and of whole texts from the same states: on planted states, and from files by an encoder."""
 
-import shutil
 from functools import partial
 from itertools import product
 from types import SimpleNamespace
@@ -22,7 +21,6 @@ from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021 import units
 from crosslens.recipes import Data
 from crosslens.reports.studies import Studies
-from crosslens.storage.seals import seal
 from crosslens.training.model import EncoderWithHeads, save
 from test_states import naive
 
@@ -108,14 +106,9 @@ def test_states_are_those_of_the_trained_encoder_for_the_same_texts(bench, token
             assert np.isclose(expected, word, atol=1e-5).all(1).any()
 
 
-def test_records_of_an_encoder_that_was_trained_with_its_pooler(bench, tokens, trained, tmp_path):
+def test_records_of_an_encoder_that_was_trained_with_its_pooler(bench, sealed_sentences, trained):
     _, weights = trained
-    folder = tmp_path / "sentences"
-    folder.mkdir()
-    for file in (tokens / "sentences").glob("*.parquet"):
-        shutil.copy(file, folder)
-    seal(folder)
-    subject = Subject(bench.pooler_folder, 0, {"sentences": folder}, weights=[weights])
+    subject = Subject(bench.pooler_folder, 0, {"sentences": sealed_sentences}, weights=[weights])
     settings = {"train_texts": 12, "test_texts": 8, "penalties": [1.0], "tolerance": 1e-6, "pooler": True}
     rows = pd.DataFrame(measure(subject, corpora={"sentences": "whole"}, **settings))
     assert rows[["item", "definition"]].to_numpy().tolist() == [[*place] for place in product((WORDS, TEXTS), DEFINITIONS)]

@@ -17,7 +17,7 @@ from crosslens.reports.studies import Studies
 OVER_SEEDS = re.compile(r"over (the |\d+ )?seeds|of a single seed")
 SAY_INTERVALS = {
     "tanti2021": {"table1", "table2", "table3", "footnote6", "findings", "languages", "epochs", "units"},
-    "muller2021": {"table1", "table2", "table5", "table6", "table7", "table8"},
+    "muller2021": {"table1", "table2", "table5", "table6", "table7", "table8", "change"},
     "liang2021": {f"table{number}" for number in range(1, 7)},
     "wu2019": {"table2", "table3", "table4", "table5", "table6", "figure1", "figure1_cells", "figure3"},
     "liu2020": {"figure2", "figure4", "figure6", "table4", "inference", "languages"},

@@ -91,6 +91,11 @@ def counts(said: str) -> dict[str, int]:
     return {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", table.split("\n\n")[0], re.MULTILINE)}
 
 
+def committed_tables(scale: str = "") -> list[Path]:
+    """Tables of cells in docs/results, of all scales or of one; claims have columns of their own."""
+    return sorted(path for path in (REPOSITORY / "docs/results" / scale).rglob("*.csv") if path.stem != "claims")
+
+
 def edit(path: Path, *edits: tuple[str, str]) -> None:
     """Replace parts of a file, each of which must be there."""
     text = path.read_bytes().decode()

@@ -1,4 +1,4 @@
-"""What a training changes in an encoder, layer by layer, on planted changes; languages that probes tell from planted states."""
+"""The kinds `change` and `sentence_probes` find planted changes of an encoder, by layer, and languages in planted states."""
 
 import numpy as np
 import pandas as pd
@@ -120,12 +120,12 @@ def test_probes_tell_the_languages_of_sentences_where_states_have_them(tmp_path,
 
     logistic_probe = sentence_probes.logistic_probe
     monkeypatch.setattr(sentence_probes, "logistic_probe", probe)
-    found = {}
+    rows_by_seed = {}
     for seed in (0, 1):
         rows = sentence_probes.measure(Subject(tmp_path, seed, {}), corpus="pud", held_out=0.4, penalty=1.0, tolerance=1e-6)
-        found[seed] = pd.DataFrame(rows).set_index("layer")
-    assert found[0].equals(found[1])  # the same sentences whatever the training's seed
-    rows = found[0]
+        rows_by_seed[seed] = pd.DataFrame(rows).set_index("layer")
+    assert rows_by_seed[0].equals(rows_by_seed[1])  # the same sentences whatever the training's seed
+    rows = rows_by_seed[0]
     assert rows["value"][0] < 0.5 and rows["value"][1] > 0.8 and rows["converged"].all()
     assert set(rows["n"]) == {24 * 3} and set(rows["language"]) == {"all"}
     assert (rows["low"] < rows["value"]).all() and (rows["value"] < rows["high"]).all()

@@ -12,6 +12,7 @@ from crosslens.reports.cells import COLUMNS, line, table
 from crosslens.reports.claims.table import COLUMNS as CLAIMS
 from crosslens.reports.claims.verdicts import Verdict
 from snakemake.utils import update_config
+from study import committed_tables
 from synthetic import Scale
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +21,7 @@ FILES = {
     "laptop": ["config.yaml", "laptop/overlay.yaml", "laptop/extracted.yaml"],
 }
 FOLDER = ROOT / "docs/results"
-TABLES = [path.relative_to(FOLDER).as_posix() for path in sorted(FOLDER.glob("**/*.csv")) if path.stem != "claims"]
+TABLES = [path.relative_to(FOLDER).as_posix() for path in committed_tables()]
 KEY = ("row", "column", "metric", "definition")
 
 Row = Mapping[str, str]

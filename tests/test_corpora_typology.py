@@ -79,6 +79,8 @@ BAD = {  # table, what is replaced in it, by what, the line that is named, and w
     "number": ("codes", "SVO,2", "SVO,two", 3, "expected a whole number, found number 'two'"),
     "large number": ("codes", "SVO,2", "SVO,99999", 3, "found number '99999'"),
     "twice": ("values", "87A-eng,eng,87A,1,87A-1", "x,eng,81A,1,81A-1", 5, "found 81A of eng a second time"),
+    "a column twice": ("values", "Code_ID,Comment", "Code_ID,Value", 1, "found a column a second time"),
+    "an unused column twice": ("parameters", "Name,Chapter", "Name,Chapter,Chapter", 1, "found a column a second time"),
     "quotes": ("values", '"two\nlines"', '"two', 3, "in UTF-8, found a damaged table (unexpected end of data)"),
 }
 

@@ -33,8 +33,8 @@ PROBE = {"penalties": [0.1], "tolerance": 1e-6}
 def test_items_are_drawn_evenly_from_their_groups():
     groups = np.random.default_rng(0).permutation(np.repeat([3, 7, 9], [50, 4, 1]))
     for most, sizes in ((3, [1, 1, 1]), (5, [2, 2, 1]), (9, [4, 4, 1]), (99, [50, 4, 1])):
-        found = draw_evenly(groups, most, 0)
-        assert (np.diff(found) > 0).all() and sorted(np.unique(groups[found], return_counts=True)[1].tolist()) == sorted(sizes)
+        items = draw_evenly(groups, most, 0)
+        assert (np.diff(items) > 0).all() and sorted(np.unique(groups[items], return_counts=True)[1].tolist()) == sorted(sizes)
     chosen = {tuple(draw_evenly(groups, 1, seed)) for seed in range(99)}
     assert {groups[row] for (row,) in chosen} == {3, 7, 9}, "no group is always the first"
 
@@ -50,29 +50,29 @@ def test_states_are_standardised_as_by_scikit_learn():
 
 def planted(difference: np.ndarray, noise: np.ndarray, seed: int) -> dict[str, Items]:
     """Languages whose states differ by a vector; the mean difference takes it away. noise: deviation along each direction."""
-    made = {}
+    items_by_split = {}
     for split, number in ((TRAIN, 0), (TEST, 1)):
         generator = np.random.default_rng((seed, number))
         states = (noise * generator.standard_normal((1, 400, len(difference)))).astype(np.float32)
         shifts = {NO_SHIFT: states + difference, SHIFT: states, RANDOM: states + difference + np.flip(difference)}
-        made[split] = Items(np.repeat([f"{split}-{i}" for i in range(200)], 2), shifts)
-    return made
+        items_by_split[split] = Items(np.repeat([f"{split}-{i}" for i in range(200)], 2), shifts)
+    return items_by_split
 
 
 def accuracies(source: dict[str, Items], language: dict[str, Items]) -> dict[str, float]:
-    found = after.identify(source, language, 0, "en", "de", partial(logistic_probe, seed=0, **PROBE))
+    fits = after.identify(source, language, 0, "en", "de", partial(logistic_probe, seed=0, **PROBE))
     truth = np.repeat(["en", "de"], 400)
-    assert all(fitted.converged for fitted in found.values())
-    return {definition: float((fitted.predicted == truth).mean()) for definition, fitted in found.items()}
+    assert all(fitted.converged for fitted in fits.values())
+    return {definition: float((fitted.predicted == truth).mean()) for definition, fitted in fits.items()}
 
 
 def test_a_shift_that_takes_the_whole_difference_leaves_nothing():
     difference = np.array([4.0, 0, 0, 0, 0, 0], np.float32)
-    found = accuracies(planted(0 * difference, np.ones(6), 0), planted(difference, np.ones(6), 1))
-    assert list(found) == [NO_SHIFT, *(f"{shift}; {UNSHIFTED_PROBE}" for shift in (SHIFT, RANDOM)), SHIFT, RANDOM]
-    assert found[NO_SHIFT] > 0.95 and found[RANDOM] > 0.95
-    assert found[SHIFT] == pytest.approx(0.5, abs=0.06) and found[f"{SHIFT}; {UNSHIFTED_PROBE}"] == pytest.approx(0.5, abs=0.06)
-    assert found[f"{RANDOM}; {UNSHIFTED_PROBE}"] > 0.95
+    scores = accuracies(planted(0 * difference, np.ones(6), 0), planted(difference, np.ones(6), 1))
+    assert list(scores) == [NO_SHIFT, *(f"{shift}; {UNSHIFTED_PROBE}" for shift in (SHIFT, RANDOM)), SHIFT, RANDOM]
+    assert scores[NO_SHIFT] > 0.95 and scores[RANDOM] > 0.95
+    assert scores[SHIFT] == pytest.approx(0.5, abs=0.06) and scores[f"{SHIFT}; {UNSHIFTED_PROBE}"] == pytest.approx(0.5, abs=0.06)
+    assert scores[f"{RANDOM}; {UNSHIFTED_PROBE}"] > 0.95
 
 
 def test_a_shift_that_misses_the_difference_misleads_no_probe_that_learns_anew():
@@ -81,8 +81,8 @@ def test_a_shift_that_misses_the_difference_misleads_no_probe_that_learns_anew()
     source, language = planted(0 * difference, np.ones(6), 0), planted(difference, np.ones(6), 1)
     for items in language.values():
         items.states[SHIFT][:] += np.array([0, 0, 0, 0, 0, 9], np.float32)
-    found = accuracies(source, language)
-    assert found[f"{SHIFT}; {UNSHIFTED_PROBE}"] < 0.6 and found[SHIFT] > 0.95
+    scores = accuracies(source, language)
+    assert scores[f"{SHIFT}; {UNSHIFTED_PROBE}"] < 0.6 and scores[SHIFT] > 0.95
 
 
 def test_subwords_are_drawn_from_all_texts_and_are_never_special(dev_tokens):  # noqa: F811
@@ -101,10 +101,10 @@ def test_states_are_those_of_passes_with_a_hook(encoder_folder, dev_tokens):  # 
     texts = draw_subwords(read_pairs(dev_tokens["pairs"], "en", "test"), 40, 0)
     vector = torch.from_numpy(np.random.default_rng(0).standard_normal(32).astype(np.float32))
     shifts = {NO_SHIFT: Shift(1, 0.0, vector), SHIFT: Shift(1, 1.0, vector)}
-    found = states_of(encoder, texts, shifts, [1, 2], True)
-    assert len(found.texts) == 40 and found.states[SHIFT].shape == (2, 40, 32)
+    items = states_of(encoder, texts, shifts, [1, 2], True)
+    assert len(items.texts) == 40 and items.states[SHIFT].shape == (2, 40, 32)
     owners = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
-    assert [texts.ids[i] for i in owners] == found.texts.tolist()
+    assert [texts.ids[i] for i in owners] == items.texts.tolist()
     for row, i in enumerate(owners):
         pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64))[None]
         types = (torch.arange(pieces.shape[1]) >= texts.second[i]).long()[None]
@@ -115,7 +115,7 @@ def test_states_are_those_of_passes_with_a_hook(encoder_folder, dev_tokens):  # 
         at = int(texts.positions[row])
         expected = {NO_SHIFT: [plain[1][0, at], plain[2][0, at]], SHIFT: [plain[1][0, at] + vector, last[0, at]]}
         for name, states in expected.items():
-            np.testing.assert_allclose(found.states[name][:, row], torch.stack(states), atol=1e-5)
+            np.testing.assert_allclose(items.states[name][:, row], torch.stack(states), atol=1e-5)
 
 
 def test_records_after_a_shift(encoder_folder, dev_tokens):  # noqa: F811
@@ -123,14 +123,14 @@ def test_records_after_a_shift(encoder_folder, dev_tokens):  # noqa: F811
         Subject(encoder_folder, 0, dev_tokens), corpora={}, pairs="pairs", source="en", languages=["de", "zh"], means=MEAN,
         layer=1, segments=True, subwords=60, **PROBE,
     )  # fmt: skip
-    found = pd.DataFrame(list(rows), columns=records.RECORDS.names)
+    frame = pd.DataFrame(list(rows), columns=records.RECORDS.names)
     definitions = {NO_SHIFT, SHIFT, RANDOM, *(f"{shift}; {UNSHIFTED_PROBE}" for shift in (SHIFT, RANDOM))}
-    places = found.groupby(["language", "layer"])["definition"]
+    places = frame.groupby(["language", "layer"])["definition"]
     assert len(places) == 4 and all(set(group) == definitions and len(group) == 5 for _, group in places)
-    assert found["converged"].all() and set(found["n"]) == {120} and (found["low"] <= found["value"]).all()
-    assert (found["weight"] == (found["definition"] != NO_SHIFT)).all()
-    shift = found[(found["layer"] == 1) & (found["definition"] == f"{SHIFT}; {UNSHIFTED_PROBE}")].set_index("language")["value"]
-    plain = found[(found["layer"] == 1) & (found["definition"] == NO_SHIFT)].set_index("language")["value"]
+    assert frame["converged"].all() and set(frame["n"]) == {120} and (frame["low"] <= frame["value"]).all()
+    assert (frame["weight"] == (frame["definition"] != NO_SHIFT)).all()
+    shift = frame[(frame["layer"] == 1) & (frame["definition"] == f"{SHIFT}; {UNSHIFTED_PROBE}")].set_index("language")["value"]
+    plain = frame[(frame["layer"] == 1) & (frame["definition"] == NO_SHIFT)].set_index("language")["value"]
     assert (shift < plain).all(), "the probe that has learnt without it is misled"
     means = mean_states(load_encoder(encoder_folder), dev_tokens, ["de", "en"], [Mean(**MEAN)], True)[Mean(**MEAN)]
     assert (means["de"] - means["en"]).norm() > 0
@@ -183,18 +183,18 @@ def text(dev_tokens):  # noqa: F811
 def test_records_of_subwords(encoder_folder, text):
     options = {"corpora": {"sentences": "whole"}, "split": "test", "window": 20, "within": "text", "subwords": 60}
     rows = of_subwords.measure(Subject(encoder_folder, 0, text), **options, **PROBE)
-    found = pd.DataFrame(list(rows), columns=records.RECORDS.names)
-    values = found.set_index(["definition", "language"])["value"]
-    assert set(found["layer"]) == {2} and set(values.loc[EVERY].index) == {"all", "de", "en", "zh"}
+    frame = pd.DataFrame(list(rows), columns=records.RECORDS.names)
+    values = frame.set_index(["definition", "language"])["value"]
+    assert set(frame["layer"]) == {2} and set(values.loc[EVERY].index) == {"all", "de", "en", "zh"}
     for definition in (EVERY, SEVERAL):
         chance = 1 / (len(values.loc[definition]) - 1)  # of the languages that have such subwords
         assert set(values.loc[f"{definition}; {CHANCE}"]) == {chance}
         assert chance <= values[f"{definition}; {ALONE}", "all"] <= 1
-    by_language = found[(found["definition"] == EVERY) & (found["language"] != "all")]
+    by_language = frame[(frame["definition"] == EVERY) & (frame["language"] != "all")]
     assert set(by_language["n"]) == {60}
     assert values[EVERY, "all"] == pytest.approx(by_language["value"].mean())
     assert values[f"{EVERY}; {ALONE}", "all"] > values[f"{SEVERAL}; {ALONE}", "all"]
-    assert set(found["converged"].dropna()) == {True}
+    assert set(frame["converged"].dropna()) == {True}
 
 
 def test_a_state_is_that_of_its_place(encoder_folder, text):
@@ -205,13 +205,13 @@ def test_a_state_is_that_of_its_place(encoder_folder, text):
     inside[[2, 3]] = False
     rows = of_subwords.draw_places(texts, inside, 25, 0)
     assert len(np.unique(texts.pieces[rows])) == 25, "no subword has a second place before each has one"
-    found = of_subwords.states_of_places(encoder, texts, rows)
+    states = of_subwords.states_of_places(encoder, texts, rows)
     for number, row in enumerate(rows):
         i = np.searchsorted(texts.piece_offsets, row, side="right") - 1
         pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64))[None]
         with torch.inference_mode():
             expected = encoder(input_ids=pieces).last_hidden_state[0, row - texts.piece_offsets[i]]
-        np.testing.assert_allclose(found[number], expected, atol=1e-5)
+        np.testing.assert_allclose(states[number], expected, atol=1e-5)
 
 
 def test_languages_without_common_subwords_are_refused(encoder_folder, text, tmp_path):

@@ -30,7 +30,7 @@ from crosslens.reports.scoreboard import (
     scoreboard,
 )
 from crosslens.storage.seals import sealed
-from study import RESULTS, copy_repository, planned, tiny
+from study import RESULTS, committed_tables, copy_repository, planned, tiny
 from synthetic import Scale
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +38,7 @@ TEMPLATE = ROOT / "workflow/crosslens/reports/scoreboard.html.j2"
 KEY = ["paper", "item", "row", "column", "metric"]
 PRINTED = {paper.key: ROOT / f"resources/published/{paper.key}.csv" for paper in papers()}
 PUBLISHED = {key: read_published(path) for key, path in PRINTED.items() if path.is_file()}  # a paper may have printed nothing
-FILES = sorted(path for path in (ROOT / "docs/results/laptop").rglob("*.csv") if path.stem != "claims")
+FILES = committed_tables("laptop")
 LAPTOP = {path.relative_to(ROOT / "docs/results/laptop").with_suffix("").as_posix(): read_table(path) for path in FILES}
 QUICK = {  # tables whose lines the code writes without records
     "muller2021": [f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)],

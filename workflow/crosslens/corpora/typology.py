@@ -105,7 +105,7 @@ def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
             header = next(reader, [])
             columns = COLUMNS[table]
             missing = [column for column in columns if column not in header]
-            if missing or any(header.count(column) > 1 for column in columns):
+            if missing or len({*header}) < len(header):
                 fault = f"no column {', '.join(missing)}" if missing else "a column a second time"
                 refuse(path, 1, fault, f"the header of {table}.csv in CLDF")
             places = {column: header.index(column) for column in columns}

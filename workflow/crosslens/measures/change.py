@@ -23,6 +23,7 @@ from crosslens.measures.cka import OURS, compare
 from crosslens.measures.subject import Subject
 from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
 from crosslens.storage.seals import verified
+from crosslens.training.trained import device
 
 READS = ("encoder",)
 
@@ -35,7 +36,6 @@ def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[st
     corpora: corpora whose test sentences are read, each with its reading.
     """
     torch.set_num_threads(subject.threads)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     before, after = (load_encoder(subject.folder, weights) for weights in ((), subject.weights))
     top = int(before.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     for layer, modules in enumerate(zip(lowest(before, top), lowest(after, top), strict=True)):
@@ -46,7 +46,7 @@ def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[st
         }  # fmt: skip
     versions = {TRAINED: after, LOWER_HALF: lowest_changed(before, after, top // 2)}
     for encoder in (before, *versions.values()):
-        encoder.to(device)
+        encoder.to(device())
     for corpus in corpora:
         for path in sorted(verified(subject.tokens[corpus]).glob("*.test.parquet")):
             texts = load([path], (), (), "text")

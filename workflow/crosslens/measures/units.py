@@ -20,6 +20,7 @@ from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
 from crosslens.numerics.probe import logistic_probe
 from crosslens.numerics.streams import stream
 from crosslens.storage.seals import verified
+from crosslens.training.trained import device
 
 READS = ("encoder",)
 WORDS, TEXTS = "language of words", "language of texts"  # items of the records
@@ -36,8 +37,7 @@ def measure(
     encoder was trained with its pooler, which its weights then have.
     """
     torch.set_num_threads(subject.threads)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    encoder = load_encoder(subject.folder, subject.weights, pooler=pooler).to(device)
+    encoder = load_encoder(subject.folder, subject.weights, pooler=pooler).to(device())
     probe = partial(logistic_probe, penalties=penalties, tolerance=tolerance, seed=subject.seed)
     for corpus in corpora:
         folder = verified(subject.tokens[corpus])

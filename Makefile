@@ -34,11 +34,18 @@ demo-all: install ## The same for all papers implemented so far, and every corpu
 provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html
 
-test: install ## Run the test suite
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+PHRASEBOOK := $(shell git ls-files workflow/phrasebook workflow/crosslens/corpora resources/phrasebook tests/phrasebook)
+
+build/phrasebook-tested: .venv/installed $(PHRASEBOOK)
+	$(PYTEST) tests/phrasebook
+	@mkdir -p build && touch $@
+
+test: build/phrasebook-tested ## Run the test suite; the tests of the phrasebook only where it, or what reads it, has changed
+	$(PYTEST) --ignore tests/phrasebook
 
 test-long: install ## Test what takes minutes: runs of the workflow from one end to the other, whole files of real data (10 min)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
+	$(PYTEST) -m long
 
 test-demo: install ## Test the findings that hold on the demo, over three seeds (15 min)
 	$(BIN)/python -m pytest -m demo tests/demo

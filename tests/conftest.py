@@ -47,7 +47,7 @@ OFFICIAL = Layout("sources", load_sources())
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
 STUDY = ("test_workflow", "test_new_paper")  # files whose tests start from the tiny study
-LONGEST = (*STUDY, "test_training", "test_wikipedia", "test_your_own", "test_phrasebook")
+LONGEST = (*STUDY, "test_training", "test_wikipedia", "test_your_own", "test_muller2021_figures", "test_ledgers")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -217,6 +217,7 @@ def arguments(bench, tokens, folder: Path, made: Recipe) -> tuple:
     return made, 0, bench.encoder_folder, {"sentences": tokens / "sentences"}, folder
 
 
+@pytest.mark.long
 def test_a_process_killed_at_a_random_step_resumes(bench, tokens, tmp_path, log):
     """Kill -9, wherever it is: the next run ends with the weights of one that was left alone."""
     made = recipe(parts=2)
@@ -252,6 +253,7 @@ run(recipe(parts=2), 0, Path({str(bench.encoder_folder)!r}), {{"sentences": Path
     assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.long
 def test_two_processes_end_with_the_weights_of_one(bench, tokens, tmp_path, log):
     """On the CPU: the parts of a batch in two processes, or one after the other."""
     made = recipe(parts=2)

@@ -92,6 +92,6 @@ def test_the_tests_that_a_procedures_table_names_are_there(key):
     """docs/PAPER.md, point by point."""
     table = text_of(f"docs/{key}.md").partition("point by point")[2].partition("\n## ")[0]
     named = set(re.findall(r"(test_\w+)::(test_\w+)", table))
-    files = (REPOSITORY / "tests").glob("test_*.py")
+    files = (REPOSITORY / "tests").rglob("test_*.py")
     there = {(file.stem, name) for file in files for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.M)}
     assert len(named) > 15 and named <= there, named - there

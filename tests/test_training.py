@@ -694,6 +694,15 @@ RESUMED = {
 
 @pytest.mark.parametrize("name", RESUMED)
 def test_resume_is_exact(bench, name, tmp_path):
+    """After some step of the last stage."""
+    of = RESUMED[name]
+    before, total = steps_in_all(bench, of.model_copy(update={"stages": of.stages[:-1]})), steps_in_all(bench, of)
+    assert_resumes(bench, of, {int(np.random.default_rng(len(name)).integers(before + 1, total))}, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", RESUMED)
+def test_resume_is_exact_wherever_it_stops(bench, name, tmp_path):
     """After some step, and at the ends of an epoch, of a stage and of all."""
     of = RESUMED[name]
     total, first = steps_in_all(bench, of), steps_in_all(bench, of.model_copy(update={"stages": of.stages[:1]}))
@@ -814,6 +823,7 @@ except signals.Stopped:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "seconds", "status"), [(signal.SIGKILL, 0, -9), (signal.SIGTERM, 1000, 7)])
 def test_a_killed_process_resumes_exactly(bench, tokens, tmp_path, number, seconds, status):
     code = CHILD.format(

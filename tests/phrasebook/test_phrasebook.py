@@ -31,7 +31,7 @@ from phrasebook.treebanks import treebank_path
 from phrasebook.write import Sizes, write_sources
 
 LANGUAGES = languages_present()
-MIRROR = Path(__file__).resolve().parents[2] / "shared" / "mirror" / "ud"
+MIRROR = Path(__file__).resolve().parents[3] / "shared" / "mirror" / "ud"
 every_language = pytest.mark.parametrize("language", LANGUAGES)
 
 

@@ -46,7 +46,7 @@ SMALL = Sizes(
     train=20, dev=5, test=6, parallel=6, articles=12, inference_train=6, inference_dev=3, inference_test=3, records=RECORDS
 )
 SPLITS = {"train": 3 * RECORDS, "dev": RECORDS, "test": RECORDS}
-WALS = Path(__file__).parents[2] / "shared" / "mirror" / "wals" / "v2020" / "cldf"
+WALS = Path(__file__).parents[3] / "shared" / "mirror" / "wals" / "v2020" / "cldf"
 every_language = pytest.mark.parametrize("language", LANGUAGES)
 every_mldoc = pytest.mark.parametrize("language", MLDOC)
 

@@ -600,6 +600,7 @@ def test_another_packaged_file_is_refused_with_both_digests(content, tmp_path, m
         assert packaged.weights_file(settings, pinned | {"sha256": found}) == path
 
 
+@pytest.mark.long
 @needs_package
 def test_packaged_encoder_trims_without_a_change(sentences, tmp_path):
     encoder, state = packaged.description(PACKAGE), packaged.weights(PACKAGE)

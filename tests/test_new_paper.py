@@ -54,6 +54,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / RESULTS
 
 
+@pytest.mark.long
 def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(own):
     add_paper(own)
     assert planned(own) == sorted([
@@ -103,6 +104,7 @@ def test_a_figure_over_the_recipe_of_another_paper(results):
     assert record["settings"] == {"corpus": "pud", "reference": "en"}
 
 
+@pytest.mark.long
 def test_the_configuration_asks_for_a_measure_of_any_recipe(own):
     with open(own / OVERLAY, "a", encoding="utf-8") as overlay:
         overlay.write((SIXTH / "measures.yaml").read_text())
@@ -111,6 +113,7 @@ def test_the_configuration_asks_for_a_measure_of_any_recipe(own):
     assert metadata(own / target)["settings"] == {"corpora": ["udpos"], "runs": 9}
 
 
+@pytest.mark.long
 def test_a_misspelt_kind_of_a_need_is_one_line(own):
     add_paper(own)
     edit(own / "workflow/crosslens/papers/pires2019/items.py", ('Need("nearest_translation"', 'Need("nearest_translatoin"'))

@@ -13,6 +13,7 @@ from crosslens.measures import clusters, projection
 from crosslens.measures.probes import probe_records
 from crosslens.measures.spelling import spelling_probe
 from crosslens.measures.subject import Subject
+from crosslens.numerics import logistic
 from crosslens.numerics.definitions import AMI, PROBE_RANDOM, V_CHANCE, V_MEASURE
 from crosslens.numerics.probe import logistic_probe
 from crosslens.papers.tanti2021.config import Tsne
@@ -54,12 +55,13 @@ def stored(folder, **corpora):
     return Subject(folder, 0, {})
 
 
-def test_probes_find_planted_languages_and_their_control_does_not():
+def test_probes_find_planted_languages_and_their_control_does_not(monkeypatch):
     target, wiki = states(0, "target"), states(1, "wiki")
     probe = partial(logistic_probe, penalties=[0.1, 1.0], tolerance=1e-6, seed=0)
     rows = pd.DataFrame(record for _, record in probe_records(target, wiki, probe, 0.4, 0))
     assert len(rows) == 5
     assert rows["converged"].all() and (rows["gradient"] <= 1e-6).all() and set(rows["penalty"]) <= {0.1, 1.0}
+    monkeypatch.setattr(logistic, "ITERATIONS", 20)
     never = partial(logistic_probe, penalties=[1.0], tolerance=1e-300, seed=0)
     assert not any(record["converged"] for _, record in probe_records(target, wiki, never, 0.4, 0))
     control = rows["definition"] == PROBE_RANDOM

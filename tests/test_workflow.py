@@ -42,6 +42,8 @@ from study import (
     tiny,
 )
 
+pytestmark = pytest.mark.long
+
 TABLES = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "languages", "epochs",
           "findings", "units")  # fmt: skip
 FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
@@ -319,7 +321,6 @@ def test_another_mirror_reruns_nothing(own, tmp_path):
     assert "Nothing to be done" in said
 
 
-@pytest.mark.long
 def test_a_sample_of_all_blocks_is_the_dump(own, tmp_path):
     """Fetching through the workflow: the index, then blocks of a dump, from a mirror; what has no known digest is pinned."""
     mirror, target = tmp_path / "mirror", f"{RESULTS}/corpora/wikipedia/de.train.parquet"
@@ -571,7 +572,6 @@ def kill(root: Path, target: str, script: str, when: Callable[[], object], secon
     assert run.returncode != 0, said
 
 
-@pytest.mark.long
 def test_a_killed_training_goes_on_where_it_was(own):
     """SIGKILL at some moment after a checkpoint; the rest gives the same file as a training that nothing disturbed."""
     edit(own / LIBRARY / "training/loop.py", ("checkpoint_seconds: float = 300.0", "checkpoint_seconds: float = 0.0"))
@@ -600,7 +600,6 @@ def test_a_killed_training_goes_on_where_it_was(own):
     assert not list(folder.glob(".*.part-*"))
 
 
-@pytest.mark.long
 def test_a_killed_search_goes_on_after_its_finished_trials(own):
     edit(own / OVERLAY, ("epochs: 1, language_epochs: 1", "epochs: 60, language_epochs: 1"))
     folder = own / RESULTS / "models" / TRIALS / "seed0"
@@ -619,7 +618,6 @@ def test_a_killed_search_goes_on_after_its_finished_trials(own):
     assert predicted() == undisturbed and [path.name for path in folder.parent.iterdir()] == ["seed0"]
 
 
-@pytest.mark.long
 def test_a_damaged_file_is_noticed_and_made_again_as_the_error_says(own):
     """A byte changes on disk, and Snakemake sees nothing of it."""
     file = sorted((own / RESULTS / "states" / RECIPE / "seed0").rglob("*.parquet"))[0]

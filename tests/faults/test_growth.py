@@ -1,8 +1,8 @@
 """Twice the input takes at most 2.5 times the time, whatever it is: ordinary files of every official format, and odd ones.
 
 An input is something small that is repeated. It is doubled until reading it takes long enough to be measured, and then once more.
-Where that takes longer, it is doubled again: where the data outgrow a cache of the processor time takes a step, but only one, while
-a time that grows with the square exceeds the ratio at every doubling.
+Where that takes longer, it is doubled again: time takes a step, but only one, where the data outgrow a cache of the processor,
+while a time that grows with the square exceeds the ratio at every doubling.
 That it is refused is as good as that it is read: damage and hostile files are in test_corpora_mutations.py and test_hostile.py.
 """
 
@@ -54,10 +54,10 @@ def growth(read: Callable[[Path], object], path: Path, make: Make) -> tuple[floa
     if smaller < MEASURED:
         return 0, smaller, len(content)
     ratio = seconds(read, path, make(2 * number)) / smaller
-    for number in (number, 2 * number):
+    for size in (number, 2 * number):
         if ratio > RATIO:
             # What else runs on the processor only ever adds time: both inputs in turn, and the shortest time of each.
-            inputs = make(number), make(2 * number)
+            inputs = make(size), make(2 * size)
             times = [[seconds(read, path, content) for content in inputs] for _ in range(PAIRS)]
             smaller, larger = map(min, zip(*times, strict=True))
             ratio = larger / smaller

@@ -28,6 +28,11 @@ COUNTS = (
 SMALL = 10**7  # tolerance for the number of missing weights
 
 
+def default_device() -> torch.device:
+    """Return the device on which encoders run where nothing else is said: the GPU that PyTorch sees first, or the processor."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 def load_encoder(
     folder: Path,
     weights: Sequence[Path] = (),

@@ -10,7 +10,7 @@ import torch
 
 from crosslens.config.draws import Draws
 from crosslens.config.units import Units
-from crosslens.encoders.load import load_encoder
+from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding import stored as states_files
 from crosslens.encoding.drawn import SCHEMA
 from crosslens.encoding.extract import extract, text_means
@@ -45,9 +45,9 @@ def run(
     precision: of the forward pass; dtype: of the stored states, float16 or float32.
     """
     torch.set_num_threads(threads)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     verified(encoder)
-    model = load_encoder(encoder, [*map(verified, weights)], pooler=units.state == "pooler", dtype=DTYPES[precision]).to(device)
+    model = load_encoder(encoder, [*map(verified, weights)], pooler=units.state == "pooler", dtype=DTYPES[precision])
+    model = model.to(default_device())
     every = range(int(model.config.num_hidden_layers) + 1)  # type: ignore[union-attr, arg-type]
     files = [(corpus, language) for corpus, draw in draws.corpora.items() for language in draw.languages]
     with sealed(output) as temporary:

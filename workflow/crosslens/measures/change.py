@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from crosslens.corpora.treebanks import document
-from crosslens.encoders.load import load_encoder
+from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding.blocks import lowest
 from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import load
@@ -23,7 +23,6 @@ from crosslens.measures.cka import OURS, compare
 from crosslens.measures.subject import Subject
 from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
 from crosslens.storage.seals import verified
-from crosslens.training.trained import device
 
 READS = ("encoder",)
 
@@ -46,7 +45,7 @@ def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[st
         }  # fmt: skip
     versions = {TRAINED: after, LOWER_HALF: lowest_changed(before, after, top // 2)}
     for encoder in (before, *versions.values()):
-        encoder.to(device())
+        encoder.to(default_device())
     for corpus in corpora:
         for path in sorted(verified(subject.tokens[corpus]).glob("*.test.parquet")):
             texts = load([path], (), (), "text")

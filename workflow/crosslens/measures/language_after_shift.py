@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoders.load import load_encoder
+from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces, random_direction
 from crosslens.encoding.texts import Texts
@@ -26,7 +26,6 @@ from crosslens.measures.subject import Subject
 from crosslens.numerics.probe import Fitted, draw_evenly, logistic_probe
 from crosslens.numerics.streams import stream
 from crosslens.runs.progress import Progress
-from crosslens.training.trained import device
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +53,7 @@ def measure(
     probe of unshifted states is tested on shifted ones besides.
     """
     torch.set_num_threads(subject.threads)
-    encoder = load_encoder(subject.folder, subject.weights).to(device())
+    encoder = load_encoder(subject.folder, subject.weights).to(default_device())
     layers = range(layer, int(encoder.config.num_hidden_layers) + 1)  # type: ignore[union-attr, arg-type]
     mean = Mean(**means)
     states = mean_states(encoder, subject.tokens, [source, *languages], [mean], segments)[mean]

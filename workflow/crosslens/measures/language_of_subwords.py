@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoders.load import load_encoder
+from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding.occurrences import Occurrences, context_vectors
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.texts import Texts, load_pieces
@@ -25,7 +25,6 @@ from crosslens.numerics.probe import draw_evenly, logistic_probe, split_by_text
 from crosslens.numerics.streams import stream
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import verified
-from crosslens.training.trained import device
 
 READS = ("encoder",)
 
@@ -40,7 +39,7 @@ def measure(
     different subwords: among all, and among those that occur in the text of several languages.
     """
     torch.set_num_threads(subject.threads)
-    encoder = load_encoder(subject.folder, subject.weights).to(device())
+    encoder = load_encoder(subject.folder, subject.weights).to(default_device())
     files: dict[str, list[Path]] = defaultdict(list)
     for path in (path for corpus in corpora for path in sorted(verified(subject.tokens[corpus]).glob(f"*.{split}.parquet"))):
         files[path.name.split(".")[0]].append(path)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from crosslens.encoders.load import default_device
+
 SIMILARITIES = 1 << 24  # in memory at a time, 64 MB
 NEIGHBOURS = 10  # of CSLS (Conneau et al. 2018, section 2.3) and of the k-occurrence distribution
 TIE = 1e-6  # similarities that differ by no more count as equal: rounding changes products of the same vectors by less
@@ -37,7 +39,7 @@ def search(source: np.ndarray, candidates: np.ndarray, gold: Gold, k: int = NEIG
     Zero vectors have cosine 0. CSLS is 2 cos(x, y) - r(x) - r(y), where r is the mean cosine with the k nearest words of the
     other language (Conneau et al. 2018, equation 1). At most SIMILARITIES similarities are in memory at a time.
     """
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = default_device()
     x, y = (torch.nn.functional.normalize(torch.from_numpy(side).to(device, torch.float32)) for side in (source, candidates))
     near_x, near_y = _nearest_means(x, y, k), _nearest_means(y, x, k)
     adjusted: dict[str, Callable[[torch.Tensor, slice], torch.Tensor]] = {

@@ -15,7 +15,7 @@ import torch
 
 from crosslens.corpora.lines import UNSPACED
 from crosslens.corpora.schema import read
-from crosslens.encoders.load import load_encoder
+from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding.occurrences import Spelling, context_vectors, find, moved, word_vectors
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.texts import Texts, load_pieces
@@ -77,8 +77,8 @@ def measure(
     model; candidates are the targets of these pairs. Raises DataError if no direction has text.
     """
     torch.set_num_threads(subject.threads)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model, spelling = load_encoder(subject.folder, subject.weights).to(device), Spelling(load_tokenizer(subject.folder))
+    model = load_encoder(subject.folder, subject.weights).to(default_device())
+    spelling = Spelling(load_tokenizer(subject.folder))
     top = int(model.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     chosen = range(top + 1) if layers == "all" else (top,)
     files = [file for corpus in corpora for file in verified(subject.tokens[corpus]).glob(f"*.{split}.parquet")]

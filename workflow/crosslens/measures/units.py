@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from crosslens.config.units import Units
-from crosslens.encoders.load import load_encoder
+from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding.extract import extract
 from crosslens.encoding.stored import States
 from crosslens.encoding.texts import Texts, load
@@ -20,7 +20,6 @@ from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
 from crosslens.numerics.probe import logistic_probe
 from crosslens.numerics.streams import stream
 from crosslens.storage.seals import verified
-from crosslens.training.trained import device
 
 READS = ("encoder",)
 WORDS, TEXTS = "language of words", "language of texts"  # items of the records
@@ -37,7 +36,7 @@ def measure(
     encoder was trained with its pooler, which its weights then have.
     """
     torch.set_num_threads(subject.threads)
-    encoder = load_encoder(subject.folder, subject.weights, pooler=pooler).to(device())
+    encoder = load_encoder(subject.folder, subject.weights, pooler=pooler).to(default_device())
     probe = partial(logistic_probe, penalties=penalties, tolerance=tolerance, seed=subject.seed)
     for corpus in corpora:
         folder = verified(subject.tokens[corpus])

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from crosslens.config.heads import ALL, LanguageModelHead
+from crosslens.encoders.load import default_device
 from crosslens.encoding.batches import collate
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.numerics.streams import stream
@@ -66,7 +67,7 @@ class Loop:
         self.recipe, self.texts, self.seed, self.log, self.version = recipe, texts, seed, log, list(version)
         self.sizes = {data: len(part) for data, part in texts.items()}
         self.checkpoints, self.checkpoint_seconds, self.after_step, self.mask = checkpoints, checkpoint_seconds, after_step, mask
-        self.device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = device or default_device()
         self.precision = cpu.resolve_precision(recipe.precision, self.device)
         self.autocast = partial(cpu.autocast, self.precision, self.device)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "float16" and self.device.type == "cuda")

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from crosslens.config.static import GloVe, Word2Vec
+from crosslens.encoders.load import default_device
 from crosslens.encoding.texts import Texts
 from crosslens.training import cooccurrence, glove
 from crosslens.training.checkpoint import CheckpointFile
@@ -34,5 +35,6 @@ def train(
 
         return word2vec.train(settings, texts, vocabulary, size, seed=seed, log=log, checkpoint_file=checkpoint_file)
     pairs = cooccurrence.count(texts, vocabulary, settings.window, log)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return glove.train(settings, pairs, vocabulary, size, seed=seed, device=device, log=log, checkpoint_file=checkpoint_file)
+    return glove.train(
+        settings, pairs, vocabulary, size, seed=seed, device=default_device(), log=log, checkpoint_file=checkpoint_file
+    )

@@ -10,17 +10,12 @@ from torch import nn
 from crosslens.config.heads import TASK, Head
 from crosslens.config.units import Units
 from crosslens.encoders.folder import LANGUAGE_MODEL
-from crosslens.encoders.load import load_encoder
+from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoders.weights import load
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import verified
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.model import EncoderWithHeads
-
-
-def device() -> torch.device:
-    """Return the device on which measures run an encoder."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def load_language_model(folder: Path, weights: Sequence[Path]) -> tuple[nn.Module, LanguageModel]:
@@ -42,7 +37,7 @@ def load_language_model(folder: Path, weights: Sequence[Path]) -> tuple[nn.Modul
             )
         state = load(verified(path))
     head.load_state_dict(state)
-    return encoder.to(device()), head.to(device()).eval()
+    return encoder.to(default_device()), head.to(default_device()).eval()
 
 
 def load_classifier(folder: Path, weights: Sequence[Path], heads: Mapping[str, Head], units: Units) -> EncoderWithHeads:
@@ -50,7 +45,7 @@ def load_classifier(folder: Path, weights: Sequence[Path], heads: Mapping[str, H
     model = EncoderWithHeads(load_encoder(folder, weights, pooler=units.state == "pooler"), heads, units)
     for name in heads:
         model.head(name).load_state_dict(_head(weights[-1], name))
-    return model.to(device()).eval()
+    return model.to(default_device()).eval()
 
 
 def _head(path: Path, name: str) -> dict[str, torch.Tensor]:

@@ -51,6 +51,7 @@ class Evidence:
         self.tables, self.records, self.recipes = (settings[name] for name in ("tables", "records", "recipes"))
         self.published, self.apart = published, tuple(apart)
         self._table, self._measure = cache(_read_table), cache(_read_records)
+        self._cells = cache(lambda name: _cells_with_errors(self._table(self.tables[name])))
 
     def numbers(self, selection: Selection, scale: float) -> Numbers:
         """The numbers of a selection.
@@ -64,9 +65,11 @@ class Evidence:
         if selection.recipes and not names:
             raise Unconfigured(f"{', '.join(selection.recipes)}: no such training at this scale")
         rows = getattr(self, f"_from_{selection.source}")(selection, names, scale)
+        is_selected = np.full(len(rows), True)
         for column, values in selection.values.items():
             present_values = [value for value in values if value is not None]
-            rows = rows[rows[column].isin(present_values) | (rows[column].isna() if None in values else False)]
+            is_selected &= rows[column].isin(present_values) | (rows[column].isna() if None in values else False)
+        rows = rows[is_selected]
         if rows["value"].isna().all():
             where = ", ".join(f"{column} {' or '.join(map(str, values))}" for column, values in selection.values.items())
             if absent := [name for name in selection.names if selection.source == "table" and not self._exists(name)]:
@@ -111,11 +114,8 @@ class Evidence:
         tables = [name for name in selection.names if self._exists(name)]
         if not tables:
             raise Missing(f"{selection.names[0]} is missing")
-        cells = pd.concat([self._table(self.tables[name]) for name in tables], ignore_index=True)
-        seeds = cells["seeds"].fillna(1)
-        over_seeds = (cells["sd"] / np.sqrt(seeds)).where(cells["sd"] > 0)
-        error = over_seeds.where(seeds > 1, _over_texts(cells, "here"))
-        return cells.assign(value=cells["here"], error=error, freedom=np.where(seeds > 1, seeds - 1, np.inf), seeds=seeds)
+        cells = [self._cells(name) for name in tables]
+        return pd.concat(cells, ignore_index=True) if len(cells) > 1 else cells[0]
 
     def _exists(self, table: str) -> bool:
         return bool(self.tables[table]) and Path(self.tables[table]).exists()
@@ -137,6 +137,14 @@ class Evidence:
         cells = self.published[self.published["item"].isin(selection.names)]
         value = pd.to_numeric(cells["value"], errors="coerce")
         return cells.assign(value=value, error=np.nan, freedom=np.inf, seeds=1, n=np.nan)
+
+
+def _cells_with_errors(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells of a table with the columns that numbers have: value, its standard error, degrees of freedom and number of seeds."""
+    seeds = cells["seeds"].fillna(1)
+    over_seeds = (cells["sd"] / np.sqrt(seeds)).where(cells["sd"] > 0)
+    error = over_seeds.where(seeds > 1, _over_texts(cells, "here"))
+    return cells.assign(value=cells["here"], error=error, freedom=np.where(seeds > 1, seeds - 1, np.inf), seeds=seeds)
 
 
 def _over_texts(rows: pd.DataFrame, column: str) -> pd.Series:

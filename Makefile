@@ -54,7 +54,7 @@ test-slurm: install ## Run a slice of the study on a real SLURM started on this 
 	timeout -k 10 3600 $(BIN)/python -m pytest -x -m slurm tests/cluster
 
 test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (10 min)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --faults tests/faults
+	$(PYTEST) -m long --faults tests/faults
 
 test-registry: install ## Resolve the locks for each Python and platform, from the package index (a minute)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m registry

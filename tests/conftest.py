@@ -47,15 +47,19 @@ OFFICIAL = Layout("sources", load_sources())
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
 STUDY = ("test_workflow", "test_new_paper")  # files whose tests start from the tiny study
-LONGEST = (*STUDY, "test_training", "test_wikipedia", "test_your_own", "test_muller2021_figures", "test_ledgers")
+LONGEST = (*STUDY, "test_training", "test_wikipedia", "test_your_own", "test_ledgers", "test_muller2021_figures")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--faults", action="store_true", help="try faults as often as docs/reliability.md counts them")
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files whose tests take longest come first, so that no worker is left with one alone in the end."""
+    """Faults are long. The files whose tests take longest come first, so that no worker is left with one alone in the end."""
+    for item in items:
+        if item.path.parent.name == "faults":
+            item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
 
 

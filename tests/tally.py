@@ -43,7 +43,7 @@ class Tally:
 
 @pytest.fixture
 def often(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
-    """How often to try: the first number in `make test-faults`, the second in `make test`."""
+    """How often to try: the first number in `make test-faults`, the second in `make test-long`."""
     return lambda whole, slice: whole if request.config.getoption("--faults") else slice
 
 

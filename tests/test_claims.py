@@ -1,6 +1,7 @@
 """Claims: each verdict on planted numbers, and what a ledger may not say."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,10 @@ def test_an_equality_whose_control_is_as_equal_shows_nothing(tmp_path):
 def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(tmp_path):
     numbers = [*rows(FROZEN, "scores", 0.5, half=0.01), *rows(TUNED, "scores", 0.7, half=0.01)]
     (decision,) = verdicts(tmp_path, numbers, claim())
-    assert (decision.verdict, decision.reason) == ("undecided", "p/tuned has one seed")
+    assert (decision.verdict, decision.reason, decision.tendency) == ("undecided", "p/tuned has one seed", "as claimed")
+    assert "so far as claimed" in html(replace(decision, claim=decision.claim.model_copy(update={"central": True})), tmp_path)[1]
+    assert verdicts(tmp_path, numbers, claim(expected={"below": 0}))[0].tendency == "elsewhere"
+    assert verdicts(tmp_path, numbers, claim(expected={"above": 20}))[0].tendency == ""
     assert decision.part.estimate.interval().low == pytest.approx(20 - np.hypot(1, 1), abs=0.1)
     (decision,) = verdicts(tmp_path, numbers, claim(), trained=())
     assert decision.verdict == "holds" and decision.part.unit == "texts" and decision.part.n == 100
@@ -160,7 +164,7 @@ def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(
 def test_a_training_that_did_not_learn_decides_nothing(tmp_path, score, level, reason):
     learned = [*rows(TUNED, "task", score, half=0.02), *rows(RANDOM, "task", level, half=0.02)]
     (decision,) = verdicts(tmp_path, [*scores(0.05), *learned], claim())
-    assert (decision.verdict, decision.reason) == ("undecided" if reason else "holds", reason)
+    assert (decision.verdict, decision.reason, decision.tendency) == ("undecided" if reason else "holds", reason, "")
 
 
 def test_a_training_with_the_same_score_with_all_seeds_has_learned(tmp_path):
@@ -212,7 +216,8 @@ def test_of_many_effects_the_least_certain_are_drawn(tmp_path):
     assert decision.verdict == "holds" and len(decision.parts) == 100
     assert decision.least_certain(3) == decision.parts[-3:] and decision.least_certain(999) == decision.parts
     page, front = html(decision, tmp_path)
-    assert page.count('<circle class="effect"') == 24 and "76 further effects" in page and "and 99 more effects" in front
+    assert page.count('<circle class="effect"') == 24 and "76 further effects" in page
+    assert "the least certain of 100 effects" in front
     assert "<dd><details>" in page
 
 
@@ -366,7 +371,7 @@ def test_central_claims_share_a_level(tmp_path):
     assert {decision.verdict for decision in verdicts(tmp_path, numbers, *[claim()] * 3)} == {"holds"}
     together = verdicts(tmp_path, numbers, *[claim(central=True)] * 3, claim())
     assert [decision.verdict for decision in together] == ["undecided"] * 3 + ["holds"]
-    assert together[0].level == pytest.approx(0.05 / 3) and "98.33 % (Holm)" in together[0].reason
+    assert together[0].level == pytest.approx(0.05 / 3) and "98.33 % (Holm), " in together[0].reason
 
 
 def test_an_interpretation_is_never_decided(tmp_path):
@@ -433,6 +438,9 @@ def test_what_cannot_be_compared_with_the_print_is_left_to_the_print(tmp_path):
         assert tuple(decision.verdict for decision in decided.values()) == expected
         assert decided["c1"].apart == (apart.split("; ") if apart else [])
     assert decided["c0"].in_print and decided["c0"].apart == [] and decided["c1"].reason == apart
+    for key, in_print in (("c0", True), ("c1", False)):
+        decision = replace(decided[key], claim=decided[key].claim.model_copy(update={"central": True}))
+        assert ("From the printed numbers alone" in html(decision, tmp_path)[1]) == in_print
 
 
 @pytest.mark.parametrize(("count", "verdict"), [(50.0, "holds"), (51.0, "undecided")])

@@ -41,8 +41,8 @@ from phrasebook.dumps import dump
 from phrasebook.generate import treebank
 from phrasebook.grammar import read_grammar
 from phrasebook.inference import prompts
-from phrasebook.pairs import multinli, xnli
 from phrasebook.treebanks import conllu
+from phrasebook.xnli import multinli, xnli
 
 SECONDS = 60  # that a case may take; the slowest takes one on an idle core
 Row = dict[str, object]

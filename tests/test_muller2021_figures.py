@@ -14,6 +14,8 @@ from crosslens.storage.records import RECORDS
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
 
+pytestmark = pytest.mark.long
+
 NAMES = {"fr": "French", "de": "German", "tr": "Turkish", "id": "Indonesian", "ar": "Arabic", "es": "Spanish", "ru": "Russian"}
 METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
 PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"

@@ -389,7 +389,6 @@ Path({witness!r}).write_text("ran")
 """
 
 
-@pytest.mark.long
 def test_no_code_of_a_folder_runs(tmp_path, encoder_folder) -> None:
     """Nor is anything of the hub asked for: a folder with every way of naming code, in a process without a network."""
     folder, witness = tmp_path / "hostile", tmp_path / "witness"

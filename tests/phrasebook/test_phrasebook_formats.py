@@ -25,20 +25,20 @@ from crosslens.corpora.sampling import write_paragraphs
 from phrasebook.archives import gz, tarred, xz, zipped
 from phrasebook.articles import articles, paragraphs
 from phrasebook.dictionaries import dictionary
-from phrasebook.documents import CODES, FIELDS, TOPICS, passage
-from phrasebook.documents import documents as news
 from phrasebook.entities import iob1, sentences, tagged
 from phrasebook.errors import PhrasebookError
 from phrasebook.generate import Stream, different, split_of
 from phrasebook.grammar import read_grammar
 from phrasebook.inference import prompts
-from phrasebook.pairs import XNLI_LANGUAGES
 from phrasebook.paths import MLDOC
 from phrasebook.realise import realise
 from phrasebook.running import EVERYDAY, everyday
 from phrasebook.tables import TABLES, languages_present
-from phrasebook.typology import read_features
+from phrasebook.topics import CODES, FIELDS, TOPICS, passage
+from phrasebook.topics import documents as news
+from phrasebook.wals import read_features
 from phrasebook.write import Sizes, write_sources
+from phrasebook.xnli import XNLI_LANGUAGES
 
 LANGUAGES = languages_present()
 RECORDS = 8

@@ -14,9 +14,9 @@ from crosslens.config.labels import NLI
 from phrasebook.errors import PhrasebookError
 from phrasebook.grammar import read_grammar
 from phrasebook.inference import DENIAL, Statement, label_of, prompts, statements
-from phrasebook.pairs import XNLI_LANGUAGES, multinli, xnli
 from phrasebook.realise import Meaning, realise
 from phrasebook.tables import TABLES, languages_present, read_related
+from phrasebook.xnli import XNLI_LANGUAGES, multinli, xnli
 
 LANGUAGES = languages_present()
 # Of XNLI 1.0's own files.

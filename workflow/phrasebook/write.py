@@ -11,18 +11,18 @@ from pathlib import Path
 
 from phrasebook.articles import articles
 from phrasebook.dictionaries import muse
-from phrasebook.documents import mldoc
 from phrasebook.dumps import dump
 from phrasebook.entities import conll, wikiann
 from phrasebook.generate import treebank
 from phrasebook.grammar import read_grammar
 from phrasebook.inference import prompts
-from phrasebook.pairs import multinli, xnli, xnli_mt
 from phrasebook.paths import DATE
 from phrasebook.running import cc100, text, wili
 from phrasebook.tables import TABLES
+from phrasebook.topics import mldoc
 from phrasebook.treebanks import conllu, old_tags, old_treebank_path, treebank_path
-from phrasebook.typology import read_features, wals
+from phrasebook.wals import read_features, wals
+from phrasebook.xnli import multinli, xnli, xnli_mt
 
 
 @dataclass(frozen=True)

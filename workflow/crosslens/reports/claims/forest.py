@@ -6,6 +6,7 @@ from html import escape
 from typing import NamedTuple
 
 from crosslens.numerics.estimates import Correlation
+from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Part
 from crosslens.reports.claims.ledger import Region
 
@@ -28,6 +29,7 @@ class Line(NamedTuple):
     high: float
     digits: int
     signed: bool  # whether it is a difference
+    symbol: str  # of a correlation: r =
 
 
 class Scale(NamedTuple):
@@ -74,24 +76,31 @@ def number(value: float, digits: int, *, plus: bool = True) -> str:
     return text.replace("-", "−") if float(text) else text.lstrip("+-")
 
 
-def interval(line: "Line | Part") -> str:
-    """A value with its interval as text: −6.7 (−7.1 to −6.3)."""
-    if isinstance(line, Part):
-        (line,) = _lines("effect", [line]) or (Line("", "", math.nan, math.nan, math.nan, 0, False),)
-    if math.isnan(line.value):
-        return "–"
+def interval(part: Part, level: float = LEVEL) -> str:
+    """A value with its interval as text: −6.7 (−7.1 to −6.3), of a correlation r = −0.67 (−0.71 to −0.63).
+
+    level: share of cases in which the interval misses the true value.
+    """
+    lines = _lines("effect", [part], level)
+    return _text(lines[0]) if lines else "–"
+
+
+def _text(line: Line) -> str:
+    """The numbers of a line: its value and, where it has a width, its interval."""
     low, high = (number(end, line.digits, plus=False) for end in (line.low, line.high))
-    ends = f" ({low} to {high})"
-    return number(line.value, line.digits, plus=line.signed) + ends * (not math.isnan(line.low) and line.low < line.high)
+    ends = f" ({low} to {high})" * (not math.isnan(line.low) and line.low < line.high)
+    return f"{line.symbol}{number(line.value, line.digits, plus=line.signed)}{ends}"
 
 
-def _lines(kind: str, parts: Sequence[Part]) -> list[Line]:
+def _lines(kind: str, parts: Sequence[Part], level: float = LEVEL) -> list[Line]:
     """Lines of the parts that have a value."""
     lines = []
     for part in parts:
-        digits = 2 if isinstance(part.estimate, Correlation) or abs(part.estimate.value) < 1 else 1
+        is_correlation = isinstance(part.estimate, Correlation)
+        digits = 2 if is_correlation or abs(part.estimate.value) < 1 else 1
         if not math.isnan(part.estimate.value):
-            lines.append(Line(kind, part.name, *part.estimate.interval(), digits, part.estimate.bounds[0] < 0))
+            numbers = part.estimate.interval(level)
+            lines.append(Line(kind, part.name, *numbers, digits, part.estimate.bounds[0] < 0, "r = " * is_correlation))
     return lines
 
 
@@ -118,7 +127,7 @@ def _marks(line: Line, scale: Scale, top: float) -> Iterator[str]:
     y, x = top + 24, scale(line.value)
     name = line.name if len(line.name) <= LONGEST else f"{line.name[: LONGEST - 1]}…"
     label = {"effect": name or "effect", "control": f"control{': ' * bool(name)}{name}", "printed": line.name}[line.kind]
-    text = interval(line)
+    text = _text(line)
     yield f'<text x="{MARGIN:g}" y="{top + 12:g}">{escape(label)}</text>'
     yield f'<text class="number" x="{WIDTH - MARGIN:g}" y="{top + 12:g}">{text}</text>'
     if not math.isnan(line.low) and line.low < line.high:

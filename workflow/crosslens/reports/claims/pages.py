@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,10 +10,19 @@ from typing import Any
 
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Part
-from crosslens.reports.claims.forest import forest, interval, number
-from crosslens.reports.claims.ledger import Region
-from crosslens.reports.claims.table import command, encoder
-from crosslens.reports.claims.verdicts import CONTROL_FAILS, FAILS, HOLDS, NOT_MEASURED, UNDECIDED, Decision
+from crosslens.reports.claims.forest import forest, interval
+from crosslens.reports.claims.table import command, encoder, region
+from crosslens.reports.claims.verdicts import (
+    AS_CLAIMED,
+    CONTROL_FAILS,
+    ELSEWHERE,
+    FAILS,
+    HOLDS,
+    NOT_MEASURED,
+    UNDECIDED,
+    Decision,
+    control_answer,
+)
 from crosslens.reports.templates import read_template
 
 Decisions = Mapping[str, Mapping[str, Decision]]
@@ -23,6 +33,7 @@ MEANINGS = {
     CONTROL_FAILS: "the control shows the effect too, where it must be absent",
     NOT_MEASURED: "nothing has been run that decides it",
 }
+NAMES = 4  # effects of a claim that are named; of more, only their number is given
 MOST = 4  # parts of a claim that a picture of the front page shows; of more, only the least certain one
 MOST_OF_ALL = 24  # parts that the picture on the page of all claims shows; of more, the least certain ones
 
@@ -47,7 +58,13 @@ def pages(
 def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A paper and its claims, as the template shows them."""
     claims = [_claim(key, name, decision, settings, folder) for name, decision in decisions.items()]
-    central = [claim for claim in claims if claim["central"]]
+    by_source = {
+        "measured": [claim for claim in claims if not claim["in_print"]],
+        "in_print": [claim for claim in claims if claim["in_print"]],
+    }
+    central = {
+        source: [claim for claim in claims_of_source if claim["central"]] for source, claims_of_source in by_source.items()
+    }
     report = folder / f"{settings['report']}.html"
     return {
         "key": key,
@@ -57,23 +74,24 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
         "report": os.path.relpath(report, folder) if report.exists() else "",
         "claims": claims,
         "central": central,
-        "unmeasured": [claim for claim in central if not claim["measured"]],
-        "counts": _counts(claims),
-        "central_counts": _counts(central),
+        "unmeasured": [claim for claim in central["measured"] if not claim["measured"]],
+        "counts": {source: _counts(claims_of_source) for source, claims_of_source in by_source.items()},
+        "central_counts": {source: _counts(claims_of_source) for source, claims_of_source in central.items()},
     }
 
 
-def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Verdicts and how many claims have each, in the order of MEANINGS."""
-    counts = Counter(claim["verdict"] for claim in claims)
-    return [(verdict, counts[verdict]) for verdict in MEANINGS if counts[verdict]]
+def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, dict[str, int]]]:
+    """Verdicts, how many claims have each, and tendencies of the undecided ones, in the order of MEANINGS."""
+    counts, tendencies = (Counter(claim[key] for claim in claims) for key in ("verdict", "tendency"))
+    undecided = {tendency: tendencies[tendency] for tendency in (AS_CLAIMED, ELSEWHERE) if tendencies[tendency]}
+    return [(verdict, counts[verdict], undecided if verdict == UNDECIDED else {}) for verdict in MEANINGS if counts[verdict]]
 
 
 def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A claim, as the template shows it."""
     claim, controls = decision.claim, [part for _, part in decision.controls]
     title = f"{claim.says} {decision.verdict}"
-    printed = claim.printed.effect if claim.printed and (decision.in_print or not decision.apart) else None
+    printed = claim.printed.effect if claim.printed and not decision.in_print and not decision.apart else None
     parts = decision.parts
     few = parts if len(parts) <= MOST else [decision.part]
     return {
@@ -82,13 +100,18 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
         "central": claim.central,
         "verdict": decision.verdict,
         "measured": decision.verdict != NOT_MEASURED,
+        "in_print": decision.in_print and decision.verdict != NOT_MEASURED,
+        "tendency": decision.tendency,
+        "sides": _sides(decision),
         "answer": _answer(decision),
-        "printed": claim.printed.text if claim.printed else "",
+        "printed": re.sub(r"(?<![\w.])-(?=\d)", "−", claim.printed.text) if claim.printed else "",
         "reason": decision.reason,
-        "control": "; ".join(f"{control.says}: {interval(part)}" for control, part in decision.controls[:1]),
+        "control": _control(decision),
         "picture": forest(decision.least_certain(MOST_OF_ALL), controls[:MOST_OF_ALL], printed, title),
         "undrawn": max(0, len(parts) - MOST_OF_ALL),
-        "small": forest([part for part in few if part], controls[:1] if len(few) < 2 else [], printed, title),
+        "small": forest(
+            [part for part in few if part], [control[1]] if (control := decision.strongest_control) else [], printed, title
+        ),
         "more": len(parts) - len(few),
         "facts": dict(_facts(decision, settings)),
         "links": list(_links(decision, settings, folder)),
@@ -100,21 +123,42 @@ def _answer(decision: Decision) -> str:
     part = decision.part
     if part is None or math.isnan(part.estimate.value):
         return ""
-    units = f", {part.n} {part.unit}" if part.n and part.unit else ""
-    families = f" of {part.families} families" if part.families else ""
+    units = f", mean over {_number(part.families, 'families')} of {_units(part)}" if part.families else f", {_units(part)}"
     name = f"{part.name}: " if part.name and len(decision.parts) > 1 else ""
-    return f"{name}{interval(part)}{units}{families}; claimed: {_region(part.region)}"
+    return f"{name}{interval(part)}{units.rstrip(', ')}; claimed: {region(part.region)}"
 
 
-def _region(region: Region) -> str:
-    """A region in words: above 0, between 0 and 5."""
-    low, high = region.ends
-    if region.within is not None:
-        return f"within {region.within:g} of {region.of:g}"
-    if math.isfinite(low) and math.isfinite(high):
-        return f"between {number(low, 0, plus=False)} and {number(high, 0, plus=False)}"
-    end, word = (low, "above") if math.isfinite(low) else (high, "below")
-    return f"{word} {end:g}".replace("-", "−")
+def _control(decision: Decision) -> str:
+    """The strongest control in words, with the answer to it and its interval; "" where there is none."""
+    if decision.strongest_control is None:
+        return ""
+    control, part = decision.strongest_control
+    return f"{control.says}: {control_answer(decision, part)}, {interval(part)}"
+
+
+def _sides(decision: Decision) -> str:
+    """Where the effects of a claim with several lie, in words; "" where it has one."""
+    if len(decision.parts) < 2:
+        return ""
+    names = {-1: "as claimed", 1: "elsewhere", 0: "on both sides"}
+    sides = [
+        f"{len(parts)} {names[side]}" + f" ({', '.join(part.name for part in parts)})" * (len(parts) <= NAMES)
+        for side, parts in decision.sides().items()
+        if parts
+    ]
+    needed = f", of which {decision.claim.at_least} must be as claimed" if decision.claim.at_least else ""
+    return f"{len(decision.parts)} effects{needed}: {', '.join(sides)}"
+
+
+def _number(number: int, unit: str) -> str:
+    """A number of units, whose name is in the plural: 1 seed, 3 families."""
+    singular = {"families": "family"}.get(unit, unit.removesuffix("s"))
+    return f"{number} {singular if number == 1 else unit}"
+
+
+def _units(part: Part) -> str:
+    """Number and name of the units of a part; "" where it has none."""
+    return _number(part.n, part.unit) if part.n and part.unit else ""
 
 
 def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -153,9 +197,8 @@ def _replicates(decision: Decision) -> str:
 
 def _describe(part: Part) -> str:
     """An effect in words, with its interval, units and seeds."""
-    seeds = f", {part.seeds} seed{'s' * (part.seeds > 1)}" if part.seeds and part.unit != "seeds" else ""
-    units = f", {part.n} {part.unit}" if part.n and part.unit else ""
-    return f"{part.name}{': ' * bool(part.name)}{interval(part)}{units}{seeds}"
+    seeds = _number(part.seeds, "seeds") if part.seeds and part.unit != "seeds" else ""
+    return ", ".join(filter(None, (f"{part.name}{': ' * bool(part.name)}{interval(part)}", _units(part), seeds)))
 
 
 def _links(decision: Decision, settings: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str]]:

@@ -10,18 +10,21 @@ import pandas as pd
 from crosslens.numerics.estimates import Correlation
 from crosslens.reports.cells import rounded
 from crosslens.reports.claims.contrasts import Part
+from crosslens.reports.claims.forest import number
+from crosslens.reports.claims.ledger import Region
 from crosslens.reports.claims.verdicts import NOT_MEASURED, Decision
 from crosslens.runs import call as commands
 
 COLUMNS = (
     "paper", "claim", "says", "where", "central", "kind", "effect", "low", "high", "n", "unit", "seeds", "control", "control_low",
-    "control_high", "control_shows", "p", "level", "verdict", "reason", "encoder", "comparable", "printed", "printed_effect",
-    "printed_holds", "item", "command",
+    "control_high", "control_shows", "p", "level", "claimed", "verdict", "tendency", "reason", "encoder", "comparable", "printed",
+    "printed_effect", "printed_holds", "item", "command",
 )  # fmt: skip
 """effect, low, high: the effect with its 95 % interval, in points of the score's scale; of several parts, the one that is least
 surely as claimed. n, unit: number and name of the units that the effect is over. seeds: fewest seeds of a training of an encoder.
 control, control_low, control_high: the largest effect among the controls. p: the smaller of the probabilities of the claim and of
-its opposite. level: level with which p is compared, after Holm for central claims. encoder: encoders on which the claim was
+its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which the paper claims the
+effect to be. tendency: where the 95 % intervals of an undecided claim lie all the same. encoder: encoders on which the claim was
 decided. comparable: whether encoder and corpora are the paper's; if not, the claim is replicated, but not its number.
 item: tables and figures that decide the claim. command: command that makes what is missing."""
 WHOLE = ("n", "seeds")  # columns of whole numbers
@@ -61,7 +64,9 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "control_shows": controls[-1][0].says if controls else "",
         "p": None if math.isnan(decision.p) else float(f"{decision.p:.2g}"),
         "level": float(f"{decision.level:.3g}"),
+        "claimed": region(part.region) if part else "",
         "verdict": decision.verdict,
+        "tendency": decision.tendency,
         "reason": decision.reason,
         "encoder": encoder(decision, settings),
         "comparable": not (decision.apart if decision.parts else settings["apart"]),
@@ -71,6 +76,17 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "item": ", ".join(dict.fromkeys(place for name in decision.items if (place := settings["items"].get(name)))),
         "command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }
+
+
+def region(region: Region) -> str:
+    """A region in words: above 0, between 0 and 5."""
+    low, high = region.ends
+    if region.within is not None:
+        return f"within {region.within:g} of {region.of:g}"
+    if math.isfinite(low) and math.isfinite(high):
+        return f"between {number(low, 0, plus=False)} and {number(high, 0, plus=False)}"
+    end, word = (low, "above") if math.isfinite(low) else (high, "below")
+    return f"{word} {end:g}".replace("-", "−")
 
 
 def _numbers(part: Part | None, names: tuple[str, str, str]) -> dict[str, float | None]:

@@ -9,6 +9,7 @@ from crosslens.numerics.estimates import Estimate, add_errors, holm
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Contrasts, Part
 from crosslens.reports.claims.evidence import Evidence, Missing, Unconfigured
+from crosslens.reports.claims.forest import interval
 from crosslens.reports.claims.ledger import Claim, Control, Effect, Learned, Ledger, Region, Selection
 from crosslens.runs.errors import DataError
 
@@ -18,6 +19,11 @@ FAILS: Final = "fails"
 UNDECIDED: Final = "undecided"
 CONTROL_FAILS: Final = "control fails"
 NOT_MEASURED: Final = "not measured"
+YES: Final = "yes"
+NO: Final = "no"
+UNCLEAR: Final = "unclear"
+AS_CLAIMED: Final = "as claimed"
+ELSEWHERE: Final = "elsewhere"
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class Decision:
     in_print: whether printed numbers alone decide it.
     apart: reasons why our numbers that decide it are not comparable with printed ones.
     left_out: names of optional effects that the scale does not have.
+    tendency: where the 95 % intervals of an undecided claim lie, AS_CLAIMED or ELSEWHERE, if they only lack seeds, families of
+    languages or Holm's level; else "".
     """
 
     claim: Claim
@@ -46,6 +54,7 @@ class Decision:
     in_print: bool = False
     apart: Sequence[str] = ()
     left_out: Sequence[str] = ()
+    tendency: str = ""
 
     @property
     def part(self) -> Part | None:
@@ -57,6 +66,15 @@ class Decision:
         """So many parts at most, in their order: those that are least surely as claimed."""
         chosen = {id(part) for part in sorted(self.parts, key=_doubt)[-number:]}
         return [part for part in self.parts if id(part) in chosen]
+
+    def sides(self) -> dict[int, list[Part]]:
+        """Parts by where their 95 % intervals lie: -1 where the claim has them, 1 elsewhere, 0 on both sides or nowhere known."""
+        return {side: [part for part in self.parts if sure(part) == side] for side in (-1, 1, 0)}
+
+    @property
+    def strongest_control(self) -> tuple[Control, Part] | None:
+        """The control that shows its effect most surely; None where there is none."""
+        return min(self.controls, key=lambda control: _doubt(control[1]), default=None)
 
     @property
     def tested(self) -> float:
@@ -161,29 +179,41 @@ def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> 
         return decision
     # Counts that are the printed ones are so whatever they were made of: those of other texts would not be.
     equal_counts = claim.kind == "equality" and all(part.estimate.error == 0 and _side(part) < 0 for part in parts)
-    reasons = [*(() if equal_counts else apart), *(unlearned(part.recipes) for part in parts)]
-    if single := [part for part in parts if part.seeds == 1]:
-        reasons.append(f"{unlearned.subject(single)} one seed")
-    reasons += ["one family of languages" for part in parts if part.families == 1]
-    if reasons := list(dict.fromkeys(filter(None, reasons))):
-        return replace(decision, reason="; ".join(reasons))
+    unsound = [*filter(None, (*(() if equal_counts else apart), *(unlearned(part.recipes) for part in parts)))]
+    few = [f"{unlearned.subject(single)} one seed"] if (single := [part for part in parts if part.seeds == 1]) else []
+    few += ["one family of languages" for part in parts if part.families == 1]
+    if reasons := list(dict.fromkeys([*unsound, *few])):
+        return replace(decision, reason="; ".join(reasons), tendency="" if unsound else _tendency(decision))
     if math.isnan(decision.p):
         return replace(decision, reason="; ".join(_without_interval(parts)))
     if decision.p >= decision.level:
         level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
         number = sum(sure(part, decision.level) < 0 for part in parts)
         several = f"{number} of {len(parts)} parts are as claimed{level}"
-        doubt = several if len(parts) > 1 else f"the interval{level} covers both sides"
-        return replace(decision, reason="; ".join([doubt, *_without_interval(parts)]))
+        doubt = several if len(parts) > 1 else f"the interval{level}, {interval(parts[0], decision.level)}, covers both sides"
+        return replace(decision, reason="; ".join([doubt, *_without_interval(parts)]), tendency=_tendency(decision))
     p_if_false, _ = _probabilities(claim, parts)
     if decision.p == p_if_false:
         for control, part in decision.controls:
-            if sure(part) < 0 and not _exceeds(decision.part, part):
+            if control_answer(decision, part) == YES:
                 return replace(decision, verdict=CONTROL_FAILS, reason=f"the control has the effect too: {control.says}")
         if decision.reason:
             return decision
         return replace(decision, verdict=HOLDS, reason="")
     return replace(decision, verdict=FAILS, reason="")
+
+
+def _tendency(decision: Decision) -> str:
+    """Where the 95 % intervals of the effects lie: AS_CLAIMED, ELSEWHERE, or "" where neither is true of enough of them."""
+    sides, needed = decision.sides(), decision.claim.at_least or len(decision.parts)
+    return AS_CLAIMED if len(sides[-1]) >= needed else ELSEWHERE if len(sides[1]) > len(decision.parts) - needed else ""
+
+
+def control_answer(decision: Decision, control: Part) -> str:
+    """Whether a control has the effect too: YES, NO where it lies elsewhere or the effect surely exceeds it, or UNCLEAR."""
+    if sure(control) > 0 or _exceeds(decision.part, control):
+        return NO
+    return YES if sure(control) < 0 else UNCLEAR
 
 
 def _exceeds(part: Part | None, control: Part) -> bool:

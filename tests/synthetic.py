@@ -77,8 +77,12 @@ class Scale:
         self.papers = {paper.key: paper for paper in self.studies.papers}
         self.about = About(self.studies, Studies(load(dict(published)), papers()), load_sources())
 
-    def table(self, key: str, name: str, *, cut: float, empty: bool = False) -> pd.DataFrame:
-        """A table as its rule writes it. cut: share of the texts and words that are cut; empty: whether there are no scores."""
+    def table(self, key: str, name: str, *, cut: float, empty: bool = False, factor: float = 1.0) -> pd.DataFrame:
+        """A table as its rule writes it.
+
+        cut: share of the texts and words that are cut; empty: whether there are no scores; factor: of the scores, which are from
+        0.3 to 0.7.
+        """
         paper = self.papers[key]
         item = paper.items(self.config)[name]
         by_kind: dict[str, list[dict[str, Any]]] = {need.kind: [] for need in item.needs if need.kind not in MODEL_FILES}
@@ -87,7 +91,7 @@ class Scale:
             settings = None if need.kind in MODEL_FILES else self.studies.settings(self.studies.measure(key, need), need.recipe)
             common = {"paper": key, "encoder": recipe.encoder, "task": recipe.task, "recipe": recipe.name}
             for seed in need.seeds if settings is not None else ():
-                records = self._records(need.kind, recipe, settings, cut)
+                records = self._records(need.kind, recipe, settings, cut, factor)
                 by_kind[need.kind] += [common | {"seed": seed} | row for row in records]
         frames = {kind: pa.Table.from_pylist(rows, schema=RECORDS).to_pandas() for kind, rows in by_kind.items()}
         module = import_module(f"crosslens.papers.{key}.{item.module}")
@@ -110,10 +114,12 @@ class Scale:
 
     # Records of measures.
 
-    def _records(self, kind: str, recipe: Recipe, settings: Mapping[str, Any], cut: float) -> Iterator[dict[str, Any]]:
+    def _records(
+        self, kind: str, recipe: Recipe, settings: Mapping[str, Any], cut: float, factor: float = 1.0
+    ) -> Iterator[dict[str, Any]]:
         """Records of a measure for a training, with values of no meaning."""
         for number, place in enumerate(self._places(kind, recipe, settings)):
-            value = cut if place["measure"] == "cut" else 0.3 + 0.4 * (number * 37 % 97) / 97
+            value = cut if place["measure"] == "cut" else factor * (0.3 + 0.4 * (number * 37 % 97) / 97)
             ends = {} if place["measure"] in ("cut", "adversary") else {"low": value - 0.01, "high": value + 0.01}
             yield {"split": "test", "language": "all", "value": value, "n": 1000} | ends | place
 

@@ -80,7 +80,7 @@ def parts(row: Row) -> set[str]:
 def test_a_committed_table_is_one_that_the_code_writes(name, scales, tmp_path):
     scale, *paper, item = name.removesuffix(".csv").split("/")
     written = []
-    for options in ({"cut": 0.1}, {"cut": 0.0, "empty": True}):
+    for options in ({"cut": 0.1, "factor": 0.5}, {"cut": 0.0, "empty": True}):  # scores at chance, and none
         scales[scale.partition("-")[0]].table(*(paper or ["tanti2021"]), item, **options).to_csv(
             tmp_path / "made.csv", index=False
         )

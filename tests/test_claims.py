@@ -146,6 +146,8 @@ def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(
     assert (decision.verdict, decision.reason, decision.tendency) == ("undecided", "p/tuned has one seed", "as claimed")
     assert "so far as claimed" in html(replace(decision, claim=decision.claim.model_copy(update={"central": True})), tmp_path)[1]
     assert verdicts(tmp_path, numbers, claim(expected={"below": 0}))[0].tendency == "elsewhere"
+    same = {"of": SCORES, "plus": "tuned", "minus": "frozen", "says": "labels do not matter"}
+    assert verdicts(tmp_path, numbers, claim(control=same))[0].tendency == "control fails"
     assert verdicts(tmp_path, numbers, claim(expected={"above": 20}))[0].tendency == ""
     assert decision.part.estimate.interval().low == pytest.approx(20 - np.hypot(1, 1), abs=0.1)
     (decision,) = verdicts(tmp_path, numbers, claim(), trained=())

@@ -83,7 +83,7 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
 def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, dict[str, int]]]:
     """Verdicts, how many claims have each, and tendencies of the undecided ones, in the order of MEANINGS."""
     counts, tendencies = (Counter(claim[key] for claim in claims) for key in ("verdict", "tendency"))
-    undecided = {tendency: tendencies[tendency] for tendency in (AS_CLAIMED, ELSEWHERE) if tendencies[tendency]}
+    undecided = {tendency: tendencies[tendency] for tendency in (AS_CLAIMED, ELSEWHERE, CONTROL_FAILS) if tendencies[tendency]}
     return [(verdict, counts[verdict], undecided if verdict == UNDECIDED else {}) for verdict in MEANINGS if counts[verdict]]
 
 

@@ -39,8 +39,8 @@ class Decision:
     in_print: whether printed numbers alone decide it.
     apart: reasons why our numbers that decide it are not comparable with printed ones.
     left_out: names of optional effects that the scale does not have.
-    tendency: where the 95 % intervals of an undecided claim lie, AS_CLAIMED or ELSEWHERE, if they only lack seeds, families of
-    languages or Holm's level; else "".
+    tendency: where the 95 % intervals of an undecided claim lie, AS_CLAIMED, ELSEWHERE, or CONTROL_FAILS where a control has the
+    effect too, if they only lack seeds, families of languages or Holm's level; else "".
     """
 
     claim: Claim
@@ -204,9 +204,15 @@ def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> 
 
 
 def _tendency(decision: Decision) -> str:
-    """Where the 95 % intervals of the effects lie: AS_CLAIMED, ELSEWHERE, or "" where neither is true of enough of them."""
+    """Where the 95 % intervals of the effects lie: AS_CLAIMED, ELSEWHERE, or "" where neither is true of enough of them.
+
+    It is CONTROL_FAILS where they lie as claimed and a control has the effect too.
+    """
     sides, needed = decision.sides(), decision.claim.at_least or len(decision.parts)
-    return AS_CLAIMED if len(sides[-1]) >= needed else ELSEWHERE if len(sides[1]) > len(decision.parts) - needed else ""
+    if len(sides[-1]) >= needed:
+        answers = {control_answer(decision, control) for _, control in decision.controls}
+        return CONTROL_FAILS if YES in answers else AS_CLAIMED
+    return ELSEWHERE if len(sides[1]) > len(decision.parts) - needed else ""
 
 
 def control_answer(decision: Decision, control: Part) -> str:

@@ -35,7 +35,7 @@ provenance: install ## Show how the demo was made, job by job, in Snakemake's ow
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-PHRASEBOOK := $(shell git ls-files workflow/phrasebook workflow/crosslens/corpora resources/phrasebook tests/phrasebook)
+PHRASEBOOK := $(wildcard workflow/phrasebook/*.py workflow/crosslens/corpora/*.py resources/phrasebook/* resources/phrasebook/*/* tests/phrasebook/*.py)
 
 build/phrasebook-tested: .venv/installed $(PHRASEBOOK)
 	$(PYTEST) tests/phrasebook

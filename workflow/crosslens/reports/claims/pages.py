@@ -11,7 +11,7 @@ from typing import Any
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Part
 from crosslens.reports.claims.forest import forest, interval
-from crosslens.reports.claims.table import command, encoder, region
+from crosslens.reports.claims.table import claimed, command, encoder
 from crosslens.reports.claims.verdicts import (
     AS_CLAIMED,
     CONTROL_FAILS,
@@ -58,13 +58,7 @@ def pages(
 def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A paper and its claims, as the template shows them."""
     claims = [_claim(key, name, decision, settings, folder) for name, decision in decisions.items()]
-    by_source = {
-        "measured": [claim for claim in claims if not claim["in_print"]],
-        "in_print": [claim for claim in claims if claim["in_print"]],
-    }
-    central = {
-        source: [claim for claim in claims_of_source if claim["central"]] for source, claims_of_source in by_source.items()
-    }
+    central = _by_source([claim for claim in claims if claim["central"]])
     report = folder / f"{settings['report']}.html"
     return {
         "key": key,
@@ -75,8 +69,16 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
         "claims": claims,
         "central": central,
         "unmeasured": [claim for claim in central["measured"] if not claim["measured"]],
-        "counts": {source: _counts(claims_of_source) for source, claims_of_source in by_source.items()},
+        "counts": {source: _counts(claims_of_source) for source, claims_of_source in _by_source(claims).items()},
         "central_counts": {source: _counts(claims_of_source) for source, claims_of_source in central.items()},
+    }
+
+
+def _by_source(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Claims that a run decides, or would, and those that printed numbers alone decide."""
+    return {
+        source: [claim for claim in claims if claim["in_print"] == in_print]
+        for source, in_print in (("measured", False), ("in_print", True))
     }
 
 
@@ -123,9 +125,9 @@ def _answer(decision: Decision) -> str:
     part = decision.part
     if part is None or math.isnan(part.estimate.value):
         return ""
-    units = f", mean over {_number(part.families, 'families')} of {_units(part)}" if part.families else f", {_units(part)}"
     name = f"{part.name}: " if part.name and len(decision.parts) > 1 else ""
-    return f"{name}{interval(part)}{units.rstrip(', ')}; claimed: {region(part.region)}"
+    units = f"mean over {_number(part.families, 'families')} of {_units(part)}" if part.families else _units(part)
+    return f"{', '.join(filter(None, (name + interval(part), units)))}; claimed: {claimed(part.region)}"
 
 
 def _control(decision: Decision) -> str:
@@ -140,9 +142,8 @@ def _sides(decision: Decision) -> str:
     """Where the effects of a claim with several lie, in words; "" where it has one."""
     if len(decision.parts) < 2:
         return ""
-    names = {-1: "as claimed", 1: "elsewhere", 0: "on both sides"}
     sides = [
-        f"{len(parts)} {names[side]}" + f" ({', '.join(part.name for part in parts)})" * (len(parts) <= NAMES)
+        f"{len(parts)} {side}" + f" ({', '.join(part.name for part in parts)})" * (len(parts) <= NAMES)
         for side, parts in decision.sides().items()
         if parts
     ]

@@ -64,7 +64,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "control_shows": controls[-1][0].says if controls else "",
         "p": None if math.isnan(decision.p) else float(f"{decision.p:.2g}"),
         "level": float(f"{decision.level:.3g}"),
-        "claimed": region(part.region) if part else "",
+        "claimed": claimed(part.region) if part else "",
         "verdict": decision.verdict,
         "tendency": decision.tendency,
         "reason": decision.reason,
@@ -78,7 +78,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
     }
 
 
-def region(region: Region) -> str:
+def claimed(region: Region) -> str:
     """A region in words: above 0, between 0 and 5."""
     low, high = region.ends
     if region.within is not None:

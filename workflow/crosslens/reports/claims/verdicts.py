@@ -24,6 +24,7 @@ NO: Final = "no"
 UNCLEAR: Final = "unclear"
 AS_CLAIMED: Final = "as claimed"
 ELSEWHERE: Final = "elsewhere"
+ON_BOTH_SIDES: Final = "on both sides"
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,10 @@ class Decision:
         chosen = {id(part) for part in sorted(self.parts, key=_doubt)[-number:]}
         return [part for part in self.parts if id(part) in chosen]
 
-    def sides(self) -> dict[int, list[Part]]:
-        """Parts by where their 95 % intervals lie: -1 where the claim has them, 1 elsewhere, 0 on both sides or nowhere known."""
-        return {side: [part for part in self.parts if sure(part) == side] for side in (-1, 1, 0)}
+    def sides(self) -> dict[str, list[Part]]:
+        """Parts by where their 95 % intervals lie: AS_CLAIMED, ELSEWHERE, or ON_BOTH_SIDES, also if unknown."""
+        names = {-1: AS_CLAIMED, 1: ELSEWHERE, 0: ON_BOTH_SIDES}
+        return {name: [part for part in self.parts if sure(part) == side] for side, name in names.items()}
 
     @property
     def strongest_control(self) -> tuple[Control, Part] | None:
@@ -209,10 +211,10 @@ def _tendency(decision: Decision) -> str:
     It is CONTROL_FAILS where they lie as claimed and a control has the effect too.
     """
     sides, needed = decision.sides(), decision.claim.at_least or len(decision.parts)
-    if len(sides[-1]) >= needed:
+    if len(sides[AS_CLAIMED]) >= needed:
         answers = {control_answer(decision, control) for _, control in decision.controls}
         return CONTROL_FAILS if YES in answers else AS_CLAIMED
-    return ELSEWHERE if len(sides[1]) > len(decision.parts) - needed else ""
+    return ELSEWHERE if len(sides[ELSEWHERE]) > len(decision.parts) - needed else ""
 
 
 def control_answer(decision: Decision, control: Part) -> str:

@@ -11,15 +11,11 @@ import yaml
 from crosslens.reports.cells import COLUMNS, line, table
 from crosslens.reports.claims.table import COLUMNS as CLAIMS
 from crosslens.reports.claims.verdicts import Verdict
-from snakemake.utils import update_config
+from documents.reports import OVERLAYS, configuration
 from study import committed_tables
 from synthetic import Scale
 
 ROOT = Path(__file__).parents[1]
-FILES = {
-    "demo": ["config.yaml", "demo/overlay.yaml"],
-    "laptop": ["config.yaml", "laptop/overlay.yaml", "laptop/extracted.yaml"],
-}
 FOLDER = ROOT / "docs/results"
 TABLES = [path.relative_to(FOLDER).as_posix() for path in committed_tables()]
 KEY = ("row", "column", "metric", "definition")
@@ -29,14 +25,10 @@ Row = Mapping[str, str]
 
 @pytest.fixture(scope="module")
 def scales(tmp_path_factory):
-    def merged(files):
-        values = {}
-        for file in files:
-            update_config(values, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
-        return values
-
     folder = tmp_path_factory.mktemp("synthetic")
-    return {scale: Scale(merged(files), merged(["config.yaml"]), folder / scale) for scale, files in FILES.items()}
+    return {
+        scale: Scale(configuration(ROOT, *overlays), configuration(ROOT), folder / scale) for scale, overlays in OVERLAYS.items()
+    }
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -92,7 +84,7 @@ def test_a_committed_table_is_one_that_the_code_writes(name, scales, tmp_path):
 
 
 def test_there_are_tables_of_every_scale_and_paper():
-    assert {name.partition("/")[0].partition("-")[0] for name in TABLES} == FILES.keys() and len(TABLES) >= 26
+    assert {name.partition("/")[0].partition("-")[0] for name in TABLES} == OVERLAYS.keys() and len(TABLES) >= 26
 
 
 def test_committed_claims_are_those_of_the_ledgers():

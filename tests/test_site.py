@@ -1,10 +1,12 @@
 """The documentation: links, the site's table of contents, and what pages say of commands. `make site` builds it."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from crosslens.papers import KEYS
+from documents import reports
 
 REPOSITORY = Path(__file__).parents[1]
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
@@ -74,6 +76,25 @@ def test_every_page_is_in_the_table_of_contents():
     assert sorted(listed) == PAGES
 
 
+def test_pages_but_reference_are_short_and_say_whom_they_are_for():
+    """Whatever the table of contents lists under Reference may be long."""
+    contents = (REPOSITORY / "docs/site/mkdocs.yml").read_text(encoding="utf-8").partition("- Reference:")[0]
+    pages = re.findall(r": (docs/\S+\.md)$", contents, re.MULTILINE)
+    texts = {page: (REPOSITORY / page).read_text(encoding="utf-8") for page in pages}
+    assert {page: words for page, text in texts.items() if (words := len(text.split())) > 1500} == {}
+    assert [page for page, text in texts.items() if not re.search(r"^# .+\n\nFor ", text, re.MULTILINE)] == []
+
+
+def test_links_to_committed_tables_lead_to_reports_on_the_site(tmp_path):
+    shutil.copytree(REPOSITORY / "docs", tmp_path / "docs")
+    reports.write(REPOSITORY, tmp_path)
+    text = (tmp_path / "docs/runs/README.md").read_text(encoding="utf-8")
+    assert "[6](../results/laptop/muller2021/report.html#table6)" in text and "demo-float32/table1.csv" in text
+    links = re.findall(r"\]\((\.\./results/[^)#]+)#(\w+)\)", text)
+    pages = {link: (tmp_path / "docs/runs" / link).read_text(encoding="utf-8") for link, _ in links}
+    assert all(f'<section id="{anchor}">' in pages[link] for link, anchor in links) and len(links) > 15
+
+
 def test_every_command_of_make_is_documented():
     there = set(re.findall(r"^([a-z-]+):.*##", MAKEFILE, re.MULTILINE)) - {"help"}
     text = (REPOSITORY / "docs/commands.md").read_text(encoding="utf-8")
@@ -82,15 +103,15 @@ def test_every_command_of_make_is_documented():
 
 def test_papers_are_described_alike():
     headings = [re.findall(r"^## (.+)$", (REPOSITORY / f"docs/{key}.md").read_text("utf-8"), re.MULTILINE) for key in DESCRIBED]
-    common = ["What is trained", "How to run it", "What it costs", "What we found", "The authors' procedure, point by point"]
-    common += ["What is left open", "What cannot be matched", "Where to find the code"]
+    common = ["What is trained", "How to run it", "What it costs", "What we found", "The authors' procedure"]
+    common += ["Where to find the code"]
     assert [[heading for heading in page if heading in common] for page in headings] == [common] * len(DESCRIBED)
 
 
 @pytest.mark.parametrize("key", DESCRIBED)
 def test_the_tests_that_a_procedures_table_names_are_there(key):
-    """docs/PAPER.md, point by point."""
-    table = text_of(f"docs/{key}.md").partition("point by point")[2].partition("\n## ")[0]
+    """docs/procedure/PAPER.md."""
+    table = text_of(f"docs/procedure/{key}.md").partition("## Point by point")[2].partition("\n## ")[0]
     named = set(re.findall(r"(test_\w+)::(test_\w+)", table))
     files = (REPOSITORY / "tests").rglob("test_*.py")
     there = {(file.stem, name) for file in files for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.M)}

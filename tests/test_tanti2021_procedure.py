@@ -1,6 +1,6 @@
 """tanti2021: what a training does, against the authors' released code (mtanti/mbert-language-specificity at 7b64d0a).
 
-docs/tanti2021.md, "The authors' procedure, point by point", names the test of each of its lines.
+docs/procedure/tanti2021.md names the test of each of its lines.
 """
 
 import logging

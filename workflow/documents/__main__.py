@@ -7,7 +7,7 @@ from pathlib import Path
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import written
 
-from documents import configuration, errata, sources, templates
+from documents import configuration, errata, reports, sources, templates
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,8 +16,12 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m documents", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if a document is out of date")
+    parser.add_argument("--reports", type=Path, metavar="SITE", help="write only the reports of committed runs, into a copy of docs")
     options = parser.parse_args(arguments)
     try:
+        if options.reports:
+            reports.write(root, options.reports)
+            return 0
         texts = configuration.documents() | sources.documents() | templates.documents(root) | errata.documents()
     except DataError as error:
         print(error)

@@ -1,4 +1,4 @@
-"""Documents whose numbers come from tables: docs/templates/NAME.j2 and docs/results give docs/NAME.
+"""Documents whose numbers come from tables: docs/templates/NAME.j2 and docs/results give docs/NAME, folders alike.
 
 docs/results/SCALE/ contains tables of the runs that the documents describe, each with its record, as written by the
 workflow; tables of other papers than tanti2021 in the folder of the paper, as in results/SCALE/.
@@ -227,12 +227,13 @@ def documents(root: Path) -> dict[str, str]:
         "papers": {paper.key: paper.about for paper in papers()},
     }
     texts = {}
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
+    for path in sorted(folder.rglob(f"*{SUFFIX}")):
+        name = path.relative_to(folder).as_posix()
         try:
-            text = jinja.get_template(path.name).render()
+            text = jinja.get_template(name).render()
         except (DataError, TemplateError, TypeError) as error:
-            raise DataError(f"{TEMPLATES}/{path.name}:{_line(error, path)}: {error}") from error
-        texts[f"docs/{path.name.removesuffix(SUFFIX)}"] = HEAD.format(name=path.name) + text
+            raise DataError(f"{TEMPLATES}/{name}:{_line(error, path)}: {error}") from error
+        texts[f"docs/{name.removesuffix(SUFFIX)}"] = HEAD.format(name=name) + text
     return texts
 
 

@@ -38,7 +38,7 @@ a whole: each remark says what it changes, and what it does not.
 
 Numbers are computed when this page is written: from the printed cells in resources/published, from the library's own code, or
 from the tables of a run in docs/results, which is then said. Such runs use a small encoder that is not mBERT
-([real-runs.md](real-runs.md)) and show how an effect works, not how large it is in the papers. `tests/test_errata.py` compares
+([runs](runs/README.md)) and show how an effect works, not how large it is in the papers. `tests/test_errata.py` compares
 numbers of the first two kinds with what the remarks state. Layers are counted from 1. File and line of released code are given
 where they were looked up, at the revisions that the documents of the papers name; released code is evidence of what was run, no
 proof.

@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m documents", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if a document is out of date")
-    parser.add_argument("--reports", type=Path, metavar="SITE", help="write only the reports of committed runs, into a copy of docs")
+    parser.add_argument("--reports", type=Path, metavar="SITE", help="write only reports of committed runs, into a copy of docs")
     options = parser.parse_args(arguments)
     try:
         if options.reports:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from crosslens.config.scales import keys_digest
+from crosslens.config.scales import Scale, keys_digest
+from crosslens.reports import spread
 from crosslens.sources.origins import reason_to_fetch
 from crosslens.sources.pins import digests
 from crosslens.storage.contents import Contents
@@ -393,6 +394,12 @@ def about():
     published_values = read_yaml(ROOT / "config.yaml")
     published_studies = STUDIES if published_values == config else Studies(load(published_values), papers())
     return About(STUDIES, published_studies, SOURCES)
+
+
+def several_seeds(wildcards):
+    """Tables over several seeds of the items on a page, in this scale: how far one seed may be from another."""
+    paper, items = PAGES[wildcards.page]
+    return spread.tables(ROOT, Scale("", RESULTS).name, map(paper.path, items))
 
 
 def page_settings(wildcards):

@@ -66,6 +66,7 @@ rule page:
         records=lambda wildcards: [f"{file}.json" for file in page_items(wildcards)],
         template=ancient(str(ROOT / "workflow/crosslens/reports/page.html.j2")),  # their content is among the params
         style=ancient(str(ROOT / "workflow/crosslens/reports/page.css")),
+        several=ancient(lambda wildcards: [str(file) for file in several_seeds(wildcards)]),
         terms=ancient(str(ROOT / "resources/terms.yaml")),
     output:
         report(f"{RESULTS}/{{page}}.html", category=lambda wildcards: PAGES[wildcards.page][0].key),
@@ -81,6 +82,7 @@ rule page:
             ["workflow/crosslens/reports/page.html.j2", "workflow/crosslens/reports/page.css", "resources/terms.yaml"]
         ),
         code=code("page"),
+        several=lambda wildcards: [content(file, file.relative_to(ROOT)) for file in several_seeds(wildcards)],
         settings=page_settings,
         environment=environment("figures"),
     message:

@@ -12,6 +12,7 @@ from typing import Any
 from crosslens.config.scales import read_yaml
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
+from crosslens.reports import spread
 from crosslens.reports.about import About
 from crosslens.reports.pages import page, read_terms
 from crosslens.reports.paper import Item, Paper
@@ -54,7 +55,8 @@ def write(root: Path, site: Path) -> None:
             for file in (*files, *(file.with_name(f"{file.name}.json") for file in files)):
                 seal(file)
             if items:
-                text = page(about.page(paper, items, report=True), files, terms, command=None)
+                several = spread.tables(root, scale, map(paper.path, items))
+                text = page(about.page(paper, items, report=True), files, terms, None, several)
                 (folder / f"{paper.path('report')}.html").write_text(text, "utf-8")
             tables |= {file.relative_to(site).as_posix() for file in files}
     for document in site.rglob("*.md"):

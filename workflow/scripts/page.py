@@ -11,5 +11,6 @@ output, inputs = snakemake.output[0], snakemake.input
 logs.start(snakemake.log[0], output)
 terms = read_terms(Path(inputs.terms))
 with sealed(output) as temporary:
-    text = page(snakemake.params.settings, map(Path, inputs.shown), terms, command(output), Path(inputs.template))
+    files, several = map(Path, inputs.shown), map(Path, inputs.several)
+    text = page(snakemake.params.settings, files, terms, command(output), several, Path(inputs.template))
     temporary.write_text(text, encoding="utf-8")

@@ -10,23 +10,34 @@ from typing import Any
 
 import yaml
 
+from crosslens.reports.spread import Line, spread
 from crosslens.reports.templates import read_template
 from crosslens.storage.records import read_json
 from crosslens.storage.seals import verified
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 Terms = Mapping[str, Any]  # resources/terms.yaml
-Line = tuple[str, str, str]  # row, metric, definition
 
 
-def page(settings: Mapping[str, Any], files: Iterable[Path], terms: Terms, command: str | None, template: Path = TEMPLATE) -> str:
+def page(
+    settings: Mapping[str, Any],
+    files: Iterable[Path],
+    terms: Terms,
+    command: str | None,
+    several: Iterable[Path] = (),
+    template: Path = TEMPLATE,
+) -> str:
     """A page of one or several items, as HTML.
 
     settings: see `crosslens.reports.about.About.page`; files: ITEM.csv or ITEM.svg of each item, in the order of the settings,
-    with its record beside it; terms: see `read_terms`; command: with which the page is made.
+    with its record beside it; terms: see `read_terms`; command: with which the page is made; several: tables of the same items
+    and scale over several seeds, from which the spread of a single one is known.
     """
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
-    items = [_item(item, file, *glossary) for item, file in zip(settings["items"], files, strict=True)]
+    spreads = {file.stem: spread(_cells(file)) for file in several}
+    items = [
+        _item(item, file, spreads.get(file.stem, {}), *glossary) for item, file in zip(settings["items"], files, strict=True)
+    ]
     definitions = {name: meaning for item in items for name, meaning in item["definitions"].items()}
     style = template.with_name("page.css").read_text("utf-8")
     content = {**settings, "items": items, "definitions": definitions, "command": command, "style": style}
@@ -39,26 +50,35 @@ def read_terms(path: Path) -> Terms:
     return terms
 
 
-def _item(settings: Mapping[str, Any], file: Path, *glossary: Mapping[str, str]) -> dict[str, Any]:
-    """A table or a figure for the template. glossary: names and definitions, see `meanings`."""
+def _item(
+    settings: Mapping[str, Any], file: Path, widths: Mapping[Line, float], *glossary: Mapping[str, str]
+) -> dict[str, Any]:  # fmt: skip
+    """A table or a figure for the template. widths: see `table`; glossary: names and definitions, see `meanings`."""
     record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
     if file.suffix == ".svg":
         return item | {"image": b64encode(verified(file).read_bytes()).decode(), "names": {}, "definitions": {}}
-    with verified(file).open(newline="", encoding="utf-8") as stream:
-        cells = list(csv.DictReader(stream))
-    return item | {"table": table(cells, settings["decimals"]), **meanings(cells, *glossary)}
+    cells = _cells(verified(file))
+    return item | {"table": table(cells, settings["decimals"], widths), **meanings(cells, *glossary)}
 
 
-def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str, Any]:
+def _cells(file: Path) -> list[dict[str, str]]:
+    """Cells of a table as text."""
+    with file.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def table(
+    cells: Sequence[Mapping[str, str]], decimals: int | None, widths: Mapping[Line, float] | None = None
+) -> dict[str, Any]:  # fmt: skip
     """Cells (crosslens.reports.cells, as text) laid out as printed: parts of the table, numbered notes, constant values.
 
-    decimals: of our values; None: as they are, but two for scores, which rest on n units. Differences are those of the table;
-    those of counts and settings are shown where they are not 0. The first part has the lines that are read first, see
-    `_headline`, the second, if any, the others; a part is a corner, columns and groups of lines under one heading. Lines are
-    grouped by row where the lines of each row stand together, otherwise by metric and definition. Remarks become notes, and so
-    does a definition under which all values are equal.
+    widths: see `crosslens.reports.spread`; shown beside lines of a single seed. decimals: of our values; None: as they are, but
+    two for scores, which rest on n units. Differences are those of the table; those of counts and settings are shown where they
+    are not 0. The first part has the lines that are read first, see `_headline`, the second, if any, the others; a part is a
+    corner, columns and groups of lines under one heading. Lines are grouped by row where the lines of each row stand together,
+    otherwise by metric and definition. Remarks become notes, and so does a definition under which all values are equal.
     """
     all_columns = list(dict.fromkeys(cell["column"] for cell in cells))
     notes: dict[str, int] = {}
@@ -80,7 +100,9 @@ def table(cells: Sequence[Mapping[str, str]], decimals: int | None) -> dict[str,
                 _cell(lines[key][column], decimals, printed, several, notes) if column in lines[key] else None
                 for column in columns
             ]
-            groups[heading].append({"name": name, "detail": detail, "cells": cells_of_line})
+            single = any(cell["here"] and cell["seeds"] == "1" for cell in lines[key].values())
+            width = _number(str(widths[key]), decimals) if single and widths and key in widths else ""
+            groups[heading].append({"name": name, "detail": detail, "width": width, "cells": cells_of_line})
         corner = "".join(ways) if len(ways) == 1 else ""
         parts.append({"corner": corner, "columns": columns, "groups": groups, "lines": len(keys)})
     equal = [f"{way or metric}: {_number(value, decimals)} in every row and column" for (metric, way), value in constant.items()]

@@ -1,0 +1,40 @@
+"""How far a value of a single seed may be from that of another run, with another seed or on another processor.
+
+In bfloat16 the same seed gives other values on another processor, as different as those of another seed (docs/runs/README.md).
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from crosslens.numerics.intervals import t_quantile
+
+FOLDER = Path("resources/spread")
+"""Tables over several seeds of scales that have one, in the layout of their results: SCALE/[PAPER/]NAME.csv."""
+Line = tuple[str, str, str]  # of a table: row, metric, definition
+
+
+def tables(root: Path, scale: str, places: Iterable[str]) -> list[Path]:
+    """Those of some items over several seeds that the repository has. places: of the items below the folder of results."""
+    files = (root / FOLDER / scale / f"{place}.csv" for place in places)
+    return [file for file in files if file.is_file()]
+
+
+def spread(cells: Iterable[Mapping[str, str]]) -> dict[Line, float]:
+    """Half the width of the 95 % interval of the difference of two runs, by line of a table and in its unit.
+
+    cells: of a table over several seeds (crosslens.reports.cells), as text. The variances of a line's cells are pooled, for three
+    seeds tell little of one; lines in which nothing varies are left out.
+    """
+    squares: dict[Line, list[tuple[float, int]]] = {}
+    for cell in cells:
+        if cell["sd"] and int(cell["seeds"]) > 1:
+            line = cell["row"], cell["metric"], cell["definition"]
+            squares.setdefault(line, []).append((float(cell["sd"]) ** 2, int(cell["seeds"]) - 1))
+    widths = {}
+    for line, variances in squares.items():
+        freedom = sum(degrees for _, degrees in variances)
+        variance = sum(square * degrees for square, degrees in variances) / freedom
+        widths[line] = float(t_quantile(freedom) * np.sqrt(2 * variance))
+    return {line: width for line, width in widths.items() if width > 0}

@@ -17,7 +17,7 @@ from crosslens.config.heads import LANGUAGE
 from crosslens.corpora import schema
 from crosslens.encoding import drawn as draws
 from crosslens.measures import cka, clusters, guesses, identification, shifts, versions
-from crosslens.measures.pairs import Mean
+from crosslens.measures.shift_data import Mean
 from crosslens.numerics import definitions as d
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, WINDOWS, of_layer
 from crosslens.papers import papers

@@ -13,7 +13,7 @@ from crosslens.measures import language_after_shift as after
 from crosslens.measures import language_of_subwords as of_subwords
 from crosslens.measures.identification import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
 from crosslens.measures.language_after_shift import TEST, TRAIN, Items, draw_subwords, states_of
-from crosslens.measures.pairs import Mean, mean_states, read_pairs
+from crosslens.measures.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import NO_SHIFT, RANDOM, SHIFT
 from crosslens.measures.subject import Subject
 from crosslens.numerics.probe import Standardisation, draw_evenly, logistic_probe

@@ -117,7 +117,7 @@ ABSENT: dict[str, dict[str, str]] = {}
 """Paper -> claim -> what the published scale has nothing of."""
 
 
-@pytest.mark.parametrize("paper", CLAIMS)
+@pytest.mark.parametrize("paper", ["tanti2021", *(pytest.param(paper, marks=pytest.mark.long) for paper in [*CLAIMS][1:])])
 def test_a_scale_lacks_trainings_and_tables_but_no_numbers_of_those_that_it_has(scales, paper):
     for key, decision in decided(scales["demo"], paper).items():
         if decision.claim.effect and decision.verdict == "not measured" and WITHOUT_SYNTHETIC not in decision.reason:

@@ -48,9 +48,9 @@ def test_one_frequent_subword_translates_as_much_in_other_places():
 
 def test_another_place_is_never_the_same():
     listed = planted([[1, 2, 3], [4, 5], [6] * 7])
-    found = {tuple(listed.elsewhere(seed).tolist()) for seed in range(60)}
-    assert len(found) == 2 * 1 * 6
-    for places in found:
+    places_drawn = {tuple(listed.elsewhere(seed).tolist()) for seed in range(60)}
+    assert len(places_drawn) == 2 * 1 * 6
+    for places in places_drawn:
         assert sorted(places) == [*range(12)] and not any(place == at for at, place in enumerate(places))
         assert (listed.texts[list(places)] == listed.texts).all()
 

@@ -36,14 +36,14 @@ WORDS, TEXTS, POOLER = Units(), Units(unit="text"), Units(unit="text", state="po
 
 def naive(encoder, texts, rows):
     """One sentence at a time, all layers: (layers, n_rows, d)."""
-    found = []
+    rows_of_layers = []
     for row in rows:
         text = int(np.searchsorted(texts.word_offsets, row, side="right")) - 1
         pieces = texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]]
         with torch.inference_mode():
             output = encoder(input_ids=torch.tensor(pieces[None].astype(np.int64)), output_hidden_states=True)
-        found.append([layer[0, texts.positions[row]].numpy() for layer in output.hidden_states])
-    return np.array(found).swapaxes(0, 1)
+        rows_of_layers.append([layer[0, texts.positions[row]].numpy() for layer in output.hidden_states])
+    return np.array(rows_of_layers).swapaxes(0, 1)
 
 
 def chosen_rows(texts, n=40):
@@ -53,10 +53,10 @@ def chosen_rows(texts, n=40):
 def test_states_are_those_of_a_naive_loop_at_every_layer(bench):
     texts, encoder = bench.texts(TEST), bench.encoder()
     rows = chosen_rows(texts)
-    found = extract(encoder, texts, rows, [0, 1, 2], WORDS)
+    states_by_layer = extract(encoder, texts, rows, [0, 1, 2], WORDS)
     expected = naive(encoder, texts, rows)
-    assert list(found) == ["layer_0", "layer_1", "layer_2"]
-    for layer, states in enumerate(found.values()):
+    assert list(states_by_layer) == ["layer_0", "layer_1", "layer_2"]
+    for layer, states in enumerate(states_by_layer.values()):
         assert np.allclose(states, expected[layer], atol=1e-5), layer
     for layers in ([2], []):  # the last alone takes another way, and is what heads read
         last = extract(encoder, texts, rows, layers, WORDS)
@@ -75,8 +75,8 @@ def test_layer_zero_is_the_embedding_output(bench):
 
 def test_no_words_no_states(bench):
     for layers, names in (([0, 2], ["layer_0", "layer_2"]), ([1], ["layer_1", "layer_2"]), ([], ["layer_2"])):
-        found = extract(bench.encoder(), bench.texts(TEST), np.zeros(0, np.int64), layers, WORDS)
-        assert {name: values.shape for name, values in found.items()} == {name: (0, 32) for name in names}
+        states_by_layer = extract(bench.encoder(), bench.texts(TEST), np.zeros(0, np.int64), layers, WORDS)
+        assert {name: values.shape for name, values in states_by_layer.items()} == {name: (0, 32) for name in names}
 
 
 # Whole texts, the pooler, pairs.
@@ -92,10 +92,10 @@ def test_the_state_of_a_text_is_its_first_pieces(bench):
 def test_pooler_states_are_transformers(bench):
     texts = bench.texts(PAIRS, "text")
     rows = np.array([2, 3, 40, len(texts) - 1])
-    found = extract(bench.encoder(pooler=True), texts, rows, [], POOLER)
+    states_by_name = extract(bench.encoder(pooler=True), texts, rows, [], POOLER)
     theirs = AutoModel.from_pretrained(bench.pooler_folder).eval()
-    assert list(found) == ["pooler"]
-    for state, row in zip(found["pooler"], rows, strict=True):
+    assert list(states_by_name) == ["pooler"]
+    for state, row in zip(states_by_name["pooler"], rows, strict=True):
         pieces = texts.pieces[texts.piece_offsets[row] : texts.piece_offsets[row + 1]]
         with torch.inference_mode():
             expected = theirs(input_ids=torch.tensor(pieces[None].astype(np.int64))).pooler_output[0]

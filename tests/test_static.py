@@ -18,8 +18,8 @@ import torch
 from conftest import as_texts, build_encoder
 from crosslens.config.encoders import RandomEncoder
 from crosslens.config.static import GloVe, Word2Vec
+from crosslens.encoders.embeddings import StaticEncoder
 from crosslens.encoders.load import load_encoder
-from crosslens.encoders.static import StaticEncoder
 from crosslens.encoders.weights import WORD_EMBEDDINGS
 from crosslens.encoding.blocks import lowest
 from crosslens.encoding.texts import Texts

@@ -10,7 +10,7 @@ from crosslens.config.units import Units
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
 from crosslens.measures import transfer
-from crosslens.measures.pairs import Mean, mean_states, read_pairs
+from crosslens.measures.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
 from crosslens.measures.subject import Subject
 from crosslens.storage import records

@@ -12,7 +12,7 @@ from crosslens.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
 from crosslens.encoding.texts import load_pieces
 from crosslens.measures import samples, translation
-from crosslens.measures.pairs import Mean, mean_states
+from crosslens.measures.shift_data import Mean, mean_states
 from crosslens.measures.shifts import (
     BLEU_1,
     CONVERT_RATE,
@@ -98,11 +98,11 @@ def test_outputs_are_those_of_whole_passes(folder, dev_tokens):
     texts = load_pieces([dev_tokens["pairs"] / "en.test.parquet"])
     vector = torch.from_numpy(np.random.default_rng(0).standard_normal(32))
     cells = {(layer, weight): Shift(layer, weight, vector) for layer in (1, 2) for weight in (-2.0, 0.0, 4.0)}
-    found = translation.translate(*model, texts, cells, True)
-    assert len({values.tobytes() for values in found.values()}) > 3  # shifts change what is named
+    guesses = translation.translate(*model, texts, cells, True)
+    assert len({values.tobytes() for values in guesses.values()}) > 3  # shifts change what is named
     for key, shift in cells.items():
         outputs = [named(model, *single(texts, i), shift)[1:-1] for i in range(len(texts))]
-        np.testing.assert_array_equal(found[key], np.concatenate(outputs))
+        np.testing.assert_array_equal(guesses[key], np.concatenate(outputs))
 
 
 def test_every_cell_that_is_asked_for_has_records(measured):
@@ -155,12 +155,13 @@ def test_scores_are_those_of_the_outputs(measured, folder, dev_tokens):
 
 def test_a_dictionary_judges_converted_subwords_of_the_first_mean(measured):
     """Under the shift at the layer of table 2 alone; of how many it does, and where none is converted, nothing."""
-    found = measured[measured["measure"].isin([IN_DICTIONARY, TRANSLATIONS, ELSEWHERE])]
-    assert set(found["layer"]) == {1} and set(found["subspace"]) == {Mean(**MEAN).name} and set(found["split"]) == {"test"}
+    of_words = measured[measured["measure"].isin([IN_DICTIONARY, TRANSLATIONS, ELSEWHERE])]
+    assert set(of_words["layer"]) == {1} and set(of_words["split"]) == {"test"}
+    assert set(of_words["subspace"]) == {Mean(**MEAN).name}
     converted = measured[(measured["measure"] == SHARES["target"]) & (measured["split"] == "test") & (measured["layer"] == 1)]
     converted = converted[(converted["definition"] == SHIFT) & (converted["subspace"] == Mean(**MEAN).name)]
     numbers = (converted["value"] * converted["n"]).round().groupby([converted["item"], converted["weight"]]).first()
-    shares = found.set_index(["measure", "item", "weight"])
+    shares = of_words.set_index(["measure", "item", "weight"])
     for (item, weight), number in numbers[numbers > 0].items():
         if weight > 0:
             assert shares.loc[(IN_DICTIONARY, item, weight), "n"] == number
@@ -170,8 +171,8 @@ def test_a_dictionary_judges_converted_subwords_of_the_first_mean(measured):
 
 
 def test_masked_subwords(measured, folder, dev_tokens):
-    found = measured[measured["definition"] == MASKED]
-    assert set(found["language"]) == {"en", "de", "zh"}
+    masked = measured[measured["definition"] == MASKED]
+    assert set(masked["language"]) == {"en", "de", "zh"}
     model = load_language_model(folder, [])
     texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("de", "en")}
     hidden, whole = translation.hide(texts["en"], 4, len(model[1].bias)), texts["en"]
@@ -190,8 +191,8 @@ def test_masked_subwords(measured, folder, dev_tokens):
         hits += int(logits.argmax() == piece)
         others += int(logits.argmax()) in german
         probabilities.append(float(logits.softmax(-1)[german].sum()))
-    assert 0.1 < len(hidden) / (whole.lengths.sum() - 2 * len(whole)) < 0.2 and set(found["n"]) == {len(hidden)}
-    by_language = found.set_index(["language", "measure"])["value"]
+    assert 0.1 < len(hidden) / (whole.lengths.sum() - 2 * len(whole)) < 0.2 and set(masked["n"]) == {len(hidden)}
+    by_language = masked.set_index(["language", "measure"])["value"]
     assert by_language["en", "accuracy"] == pytest.approx(hits / len(hidden))
     assert by_language["de", SHARES["target"]] == pytest.approx(others / len(hidden))
     assert by_language["de", PROBABILITY] == pytest.approx(np.mean(probabilities), rel=1e-4)
@@ -216,12 +217,12 @@ def test_the_third_language_is_neither():
 
 def test_samples_are_the_outputs_of_their_pairs(folder, dev_tokens):
     options = {"pairs": "pairs", "directions": [["en", "zh"]], "means": MEAN, "weights": [2.0], "layer": 1, "segments": True}
-    found = pd.DataFrame(samples.measure(Subject(folder, 0, dev_tokens), corpora={}, numbers=[3, 1], **options))
-    assert found[["number", "weight"]].to_numpy().tolist() == [[3, 0.0], [3, 2.0], [1, 0.0], [1, 2.0]]
+    by_number = pd.DataFrame(samples.measure(Subject(folder, 0, dev_tokens), corpora={}, numbers=[3, 1], **options))
+    assert by_number[["number", "weight"]].to_numpy().tolist() == [[3, 0.0], [3, 2.0], [1, 0.0], [1, 2.0]]
     model, names = load_language_model(folder, []), load_tokenizer(folder)
     texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("en", "zh")}
     means = mean_states(model[0], dev_tokens, ["en", "zh"], [Mean(**MEAN)], True)[Mean(**MEAN)]
-    for row in found.itertuples():
+    for row in by_number.itertuples():
         shift = Shift(1, row.weight, (means["zh"] - means["en"])[1])
         pieces = named(model, *single(texts["en"], row.number - 1), shift)[1:-1]
         assert row.output == " ".join(names.id_to_token(int(piece)) for piece in pieces) and row.n == len(pieces)

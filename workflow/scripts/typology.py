@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from crosslens.corpora.schema import TYPOLOGY, write
-from crosslens.corpora.typology import read
+from crosslens.corpora.wals import read
 from crosslens.runs import logs
 from crosslens.sources.pins import reading
 from crosslens.storage.seals import verified

@@ -11,9 +11,9 @@ from transformers import BertConfig, BertModel
 
 from crosslens.config.encoders import Encoder, FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoders import packaged, weights
+from crosslens.encoders.embeddings import StaticEncoder
 from crosslens.encoders.folder import LANGUAGE_MODEL, PARTS, WEIGHTS, Description, read, read_config
 from crosslens.encoders.load import load_encoder
-from crosslens.encoders.static import StaticEncoder
 from crosslens.encoders.trial import try_encoder
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import sealed, verified

@@ -12,9 +12,9 @@ from transformers import CONFIG_MAPPING, AutoModel
 from transformers import __version__ as transformers_version
 from transformers.utils import logging as transformers_logging
 
+from crosslens.encoders.embeddings import MODEL_TYPE, StaticEncoder
 from crosslens.encoders.folder import WEIGHTS, read_config
 from crosslens.encoders.keys import find_ignored_keys
-from crosslens.encoders.static import MODEL_TYPE, StaticEncoder
 from crosslens.encoders.weights import load, shapes
 from crosslens.runs.errors import DataError
 

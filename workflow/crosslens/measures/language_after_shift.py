@@ -20,7 +20,7 @@ from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces, random
 from crosslens.encoding.texts import Texts
 from crosslens.measures.conversion import share_record
 from crosslens.measures.identification import UNSHIFTED_PROBE
-from crosslens.measures.pairs import Mean, mean_states, read_pairs
+from crosslens.measures.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, NO_SHIFT, RANDOM, SHIFT
 from crosslens.measures.subject import Subject
 from crosslens.numerics.probe import Fitted, draw_evenly, logistic_probe

@@ -9,7 +9,7 @@ import torch
 
 from crosslens.encoding.shift import Shift
 from crosslens.measures.conversion import share, vocabulary
-from crosslens.measures.pairs import Mean, mean_states, read_pairs
+from crosslens.measures.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.subject import Subject
 from crosslens.measures.translation import compare, translate
 from crosslens.runs.errors import DataError

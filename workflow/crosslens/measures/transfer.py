@@ -17,7 +17,7 @@ from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.shift import Shift, for_each_shift, random_direction
 from crosslens.encoding.texts import Texts
-from crosslens.measures.pairs import Mean, mean_states, read_pairs
+from crosslens.measures.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
 from crosslens.measures.subject import Subject
 from crosslens.numerics.intervals import mean_interval

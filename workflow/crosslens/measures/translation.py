@@ -32,7 +32,7 @@ from crosslens.measures.conversion import (
     vocabulary,
 )
 from crosslens.measures.lexicon import Lexicon, count_translations, entries, look_up
-from crosslens.measures.pairs import Mean, mean_states, read_pairs
+from crosslens.measures.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.shifts import (
     BLEU_1,
     CONVERT_RATE,

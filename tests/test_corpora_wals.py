@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.corpora import schema, typology
-from crosslens.corpora.typology import read
+from crosslens.corpora import schema, wals
+from crosslens.corpora.wals import read
 from crosslens.runs.errors import DataError
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
@@ -54,8 +54,8 @@ def test_values_in_the_order_of_the_file(tmp_path: Path, suffix: str) -> None:
         slavic | {"language": "sr"},
     ]  # fmt: skip
     assert counts == {"languages_without_code": 1, "languages_without_value": 1, "features_without_value": 1}
-    schema.write(rows, tmp_path / "typology.parquet", typology.SCHEMA, counts)
-    assert schema.read(tmp_path / "typology.parquet").to_pylist() == rows
+    schema.write(rows, tmp_path / "wals.parquet", wals.SCHEMA, counts)
+    assert schema.read(tmp_path / "wals.parquet").to_pylist() == rows
 
 
 BAD = {  # table, what is replaced in it, by what, the line that is named, and what the message says

@@ -16,7 +16,7 @@ Line = tuple[str, str, str]  # of a table: row, metric, definition
 
 
 def tables(root: Path, scale: str, places: Iterable[str]) -> list[Path]:
-    """Tables of some items over several seeds, where the repository has them. places: of the items below the folder of results."""
+    """Tables of some items over several seeds, where the repository has them. places: below the folder of results."""
     files = (root / FOLDER / scale / f"{place}.csv" for place in places)
     return [file for file in files if file.is_file()]
 

@@ -44,6 +44,8 @@ if workflow.exec_mode == ExecMode.DEFAULT:
 if workflow.modifier.is_main_snakefile():
     logger.addFilter(explain)
     if workflow.exec_mode == ExecMode.DEFAULT:
+        if message := unknown_rules(workflow.resource_settings.overwrite_resources, [rule.name for rule in workflow.rules]):
+            raise WorkflowError(message)
         for warning in warnings(config, CONFIG):
             logger.warning(warning)
         if PLAN in os.environ:  # `make cost` and `make status` ask for the jobs

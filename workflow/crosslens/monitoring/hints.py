@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from crosslens.config.base import nearest
 from crosslens.config.scales import Scale
 from crosslens.config.whole import Config
 
@@ -50,6 +51,11 @@ def missing_command(executor: str | None) -> str | None:
         "sbatch: command not found, so no job can be submitted: start this on a login node of the cluster, load its SLURM "
         "module, or run here with --executor local --cores N"
     )
+
+
+def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
+    """The message where resources are set for rules that do not exist, which Snakemake does not notice; "" where all do."""
+    return "\n".join(f"set-resources: no rule '{name}'{nearest(name, rules)}" for name in names if name not in rules)
 
 
 def published_here(executor: str | None, results: str, rules: Iterable[str]) -> str | None:

@@ -1,0 +1,82 @@
+"""The site file of a cluster, slurm/site.yaml, from which slurm/config.yaml takes what differs between clusters."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from crosslens.config.base import nearest
+from crosslens.config.scales import read_yaml
+from crosslens.runs.errors import DataError
+
+RESOURCES = (
+    "clusters constraint cpus_per_gpu cpus_per_task disk_mb gpu gpu_model gres mem_mb mem_mb_per_cpu nodes qos runtime "
+    "slurm_account slurm_extra slurm_partition tasks tasks_per_gpu"
+).split()
+"""What a job may ask for: resources that snakemake-executor-plugin-slurm passes on to sbatch."""
+OPTIONS = (
+    "apptainer-args conda-prefix jobs latency-wait precommand retries seconds-between-status-checks slurm-qos slurm-reservation "
+    "slurm-status-command software-deployment-method"
+).split()
+"""Options of Snakemake that have one value."""
+ALL_JOBS, RULES = "default-resources", "set-resources"
+"""Options of Snakemake that have resources below them: of all jobs, and of the jobs of each rule."""
+
+
+def site_options(file: str) -> dict[str, Any]:
+    """Options of Snakemake in a site file, {} where there is none. Called while Snakemake reads the profile, before it plans.
+
+    Says on the standard error which values these are. Ends the process with a line where the file is wrong.
+    """
+    path = Path(file)
+    if not path.exists():
+        return {}
+    try:
+        site = read_site(path)
+    except DataError as error:
+        sys.exit(str(error))
+    print(f"{path}: {summary(site) or 'no values'}", file=sys.stderr)
+    return site
+
+
+def read_site(path: Path) -> dict[str, Any]:
+    """Options of Snakemake in a site file, without keys that have nothing below them.
+
+    Raises DataError for an unknown key, and for a value that is not text or a number.
+    """
+    site = {key: value for key, value in read_yaml(path).items() if value is not None}
+    jobs = {ALL_JOBS: site.get(ALL_JOBS, {})}
+    jobs |= {f"{RULES}.{rule}": resources for rule, resources in _section(path, RULES, site.get(RULES, {})).items()}
+    _check(path, "", {key: value for key, value in site.items() if key not in (ALL_JOBS, RULES)}, [*OPTIONS, ALL_JOBS, RULES])
+    for key, resources in jobs.items():
+        _check(path, f"{key}.", _section(path, key, resources), RESOURCES)
+    return site
+
+
+def summary(site: Mapping[str, Any]) -> str:
+    """The values of a site file in one line; neighbouring rules with the same resources stand together."""
+    rules = site.get(RULES, {})
+    groups = [("", site.get(ALL_JOBS, {}))]
+    groups += [(f"{', '.join(map(str, names))}: ", resources) for resources, names in groupby(rules, rules.get)]
+    groups += [("", {key: value for key, value in site.items() if key not in (ALL_JOBS, RULES)})]
+    return "; ".join(names + ", ".join(f"{key}={value}" for key, value in values.items()) for names, values in groups if values)
+
+
+def _section(path: Path, key: str, values: Any) -> Mapping[str, Any]:
+    """The lines below a key. Raises DataError where it has none."""
+    if not isinstance(values, dict):
+        raise DataError(f"{path}: {key}: expected `key: value` lines below it, found {values!r:.80}; indent them")
+    return values
+
+
+def _check(path: Path, place: str, values: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Raise DataError for the first unknown key, or value of another type, below a place."""
+    for key, value in values.items():
+        if key not in keys:
+            hint = nearest(key, keys) or f"; expected one of {', '.join(keys)}"
+            raise DataError(f"{path}: {place}{key}: unknown key{hint}")
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            raise DataError(
+                f"{path}: {place}{key}: expected text or a number, found {value!r:.80}; correct it, or remove the line"
+            )

@@ -10,6 +10,9 @@ SNAKEMAKE := $(BIN)/snakemake
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
+# A .venv that is a link belongs to another clone, which installs into it.
+INSTALLED := $(if $(filter-out $(CURDIR)/.venv,$(realpath .venv)),,.venv/installed)
+
 # Reinstalled only when the lock file changes. For another build of torch, see the comment at the top of requirements.lock.
 .venv/installed: requirements.lock
 	@case "$(CURDIR)" in *" "*) echo "$(CURDIR): expected a folder without spaces in its path; move the clone to one" >&2; exit 1;; esac
@@ -17,7 +20,7 @@ help: ## Show this list
 	@envs/install.sh .venv $(PYTHON)
 	@touch $@
 
-install: .venv/installed ## Install the locked versions into .venv
+install: $(INSTALLED) ## Install the locked versions into .venv
 
 demo: install ## Build all tables and figures of tanti2021, offline, in minutes: results/demo/report.html
 	$(SNAKEMAKE) demo --profile demo --quiet reason host
@@ -37,7 +40,7 @@ provenance: install ## Show how the demo was made, job by job, in Snakemake's ow
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 PHRASEBOOK := $(wildcard workflow/phrasebook/*.py workflow/crosslens/corpora/*.py resources/phrasebook/* resources/phrasebook/*/* tests/phrasebook/*.py)
 
-build/phrasebook-tested: .venv/installed $(PHRASEBOOK)
+build/phrasebook-tested: $(INSTALLED) $(PHRASEBOOK)
 	$(PYTEST) tests/phrasebook
 	@mkdir -p build && touch $@
 

@@ -17,8 +17,9 @@ locked() {
 }
 torch=$(sed -n 's/^torch==\([0-9.]*\).*/\1/p' requirements.lock)
 # A torch of this version that is there stays; else the one for the CPU alone, where pip finds it; else that of requirements.lock.
-"$folder/bin/python" -m pip freeze | grep -q "^torch==$torch" || locked requirements-cpu.lock 2>/dev/null || true
+# `sed` reads to the end, which `grep -q` does not, so that pip would complain of a broken pipe.
+test -n "$("$folder/bin/python" -m pip freeze | sed -n "/^torch==$torch/p")" || locked requirements-cpu.lock 2>/dev/null || true
 locked requirements.lock
-if "$folder/bin/python" -m pip check | grep -q '^torch .* nvidia.* not installed'; then
+if test -n "$("$folder/bin/python" -m pip check | sed -n '/^torch .* nvidia.* not installed/p')"; then
 	locked requirements-cuda.lock
 fi

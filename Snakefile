@@ -21,6 +21,12 @@ else:  # github(...): Snakemake keeps a clone without files, and scripts import 
 configfile: str(ROOT / "config.yaml")
 
 
+IMAGE = "crosslens.sif"  # of the Dockerfile, in the working directory; read with --sdm apptainer alone (docs/install.md)
+
+
+container: IMAGE
+
+
 include: "rules/common.smk"
 include: "rules/inputs.smk"
 include: "rules/sources.smk"

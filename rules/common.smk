@@ -29,8 +29,8 @@ from crosslens.storage.seals import RESULTS as SEALED_BELOW
 from crosslens.storage.seals import identities
 from crosslens.runs.errors import DataError
 from crosslens.storage.fingerprint import Fingerprints, pins
-from crosslens.monitoring.hints import KEPT_IN_SPITE, SHOWN, missing_command, published_here, reason
-from crosslens.monitoring.hints import unknown_rules, unknown_target, warnings
+from crosslens.monitoring.hints import KEPT_IN_SPITE, SHOWN, missing_command, missing_image, published_here
+from crosslens.monitoring.hints import reason, unknown_rules, unknown_target, warnings
 from crosslens.monitoring.jobs import Jobs, calm
 from crosslens.measures.kinds import named_corpora
 from crosslens.runs.call import COMMAND, called

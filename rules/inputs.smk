@@ -107,7 +107,11 @@ def check_start(dag):
     fetched = [os.path.relpath(job.output[0], f"{RESULTS}/sources") for job in jobs if job.rule.name in ("fetch", "dump_sample")]
     for warning in by_hand(fetched, SOURCES, CONFIG.mirror):  # other jobs go on
         logger.warning(warning)
-    message = (missing_command(executor) if submits else None) or out_of_reach(fetched, SOURCES, CONFIG.mirror)
+    message = (
+        (missing_command(executor) if submits else None)
+        or missing_image(workflow.deployment_settings.deployment_method, IMAGE)
+        or out_of_reach(fetched, SOURCES, CONFIG.mirror)
+    )
     if message:
         raise WorkflowError(message)
 

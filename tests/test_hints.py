@@ -5,8 +5,9 @@ from pathlib import Path
 
 import yaml
 from crosslens.config.scales import Scale
-from crosslens.monitoring.hints import missing_command, published_here, unknown_target, warnings
+from crosslens.monitoring.hints import missing_command, missing_image, published_here, unknown_rules, unknown_target, warnings
 from crosslens.papers.configuration import load
+from snakemake.settings.types import DeploymentMethod
 
 SCALES = [Scale("slurm", "results"), Scale("demo", "results/demo"), Scale("laptop", "results/laptop")]
 FILES = ["table1.csv", "table2.csv", "figure3.svg", "muller2021/table1.csv"]
@@ -37,6 +38,21 @@ def test_a_cluster_needs_sbatch(tmp_path, monkeypatch):
     assert missing_command("local") is None and "login node" in missing_command("slurm")
     (tmp_path / "sbatch").touch(0o755)
     assert missing_command("slurm") is None
+
+
+def test_an_image_that_is_not_there(tmp_path):
+    image = str(tmp_path / "crosslens.sif")
+    assert missing_image(["conda"], image) is None
+    assert missing_image([DeploymentMethod.APPTAINER], image).startswith(f"{image}: expected the image for --sdm apptainer")
+    Path(image).touch()
+    assert missing_image([DeploymentMethod.APPTAINER], image) is None
+
+
+def test_resources_of_rules_that_do_not_exist():
+    assert unknown_rules({"train": {}}, ["train", "states"]) == ""
+    assert unknown_rules(["stats", "x"], ["train", "states"]) == (
+        "set-resources: no rule 'stats'; did you mean 'states'?\nset-resources: no rule 'x'"
+    )
 
 
 def test_the_published_study_on_one_machine():

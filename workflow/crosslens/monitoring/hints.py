@@ -53,6 +53,13 @@ def missing_command(executor: str | None) -> str | None:
     )
 
 
+def missing_image(methods: Iterable[object], image: str) -> str | None:
+    """The message where jobs are to run in an image that is not there. methods: of software deployment, as --sdm has them."""
+    if "apptainer" not in map(str, methods) or Path(image).exists():
+        return None
+    return f"{image}: expected the image for --sdm apptainer, found none; build it as docs/install.md says, or link to it here"
+
+
 def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
     """The message where resources are set for rules that do not exist, which Snakemake does not notice; "" where all do."""
     return "\n".join(f"set-resources: no rule '{name}'{nearest(name, rules)}" for name in names if name not in rules)

@@ -2,7 +2,8 @@
 
 A slice of the study runs on it, on hardly any data, and everything that docs/cluster.md tells a user to do after a fault is
 done. It needs root on a Debian-like Linux and installs packages, so it runs only when it is asked for:
-`pytest -m slurm tests/cluster`. GPUs are pretended, and so is memory: jobs ask for what they ask for on a cluster.
+`pytest -m slurm tests/cluster`. GPUs are pretended, and so is memory: jobs ask for what they ask for on a cluster. Faults that
+take their time happen to copies of the study, in the background, while other tests run.
 """
 
 import json
@@ -13,18 +14,30 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from study import copy_repository
+from study import copy_repository, edit
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 RESULTS = "results/tiny"
+LONG = 2500  # epochs: three minutes on a fast machine
 TABLE = f"{RESULTS}/footnote6.csv"  # two trainings
+# What differs from another cluster: no accounting, and a test in a hurry. GPUs are in a partition of their own.
+SITE = """
+default-resources: {mem_mb: 2000, runtime: 5, slurm_partition: main, slurm_account: nobody}
+set-resources:
+  train: {slurm_partition: gpu, gpu_model: pretend}
+slurm-status-command: squeue
+seconds-between-status-checks: 2
+slurm-init-seconds-before-status-checks: 2
+latency-wait: 5
+"""
 Value = TypeVar("Value")
 
 
@@ -67,22 +80,6 @@ class Cluster:
 
     state: Path
 
-    def ended(self) -> list[dict[str, str]]:
-        """SLURM's own record of the jobs that ended."""
-        file = self.state / "jobcomp.txt"
-        lines = file.read_text().splitlines() if file.exists() else []
-        return [dict(field.split("=", 1) for field in line.split() if "=" in field) for line in lines]
-
-    def queued(self, *states: str) -> dict[str, str]:
-        """Jobs that have not ended: id -> the rule that the plugin names in its comment."""
-        said = run("squeue", "--noheader", f"--states={','.join(states or ('PENDING', 'RUNNING'))}", "--format=%i %k", seconds=60,
-                   cwd=self.state)  # fmt: skip
-        return dict(line.split(maxsplit=1) for line in said.splitlines() if " " in line.strip())
-
-    def running(self, rule: str) -> list[str]:
-        """Jobs of a rule that run."""
-        return [job for job, comment in self.queued("RUNNING").items() if rule in comment]
-
     def kill_controller(self) -> None:
         """As a crash of its machine does."""
         pid = int(Path("/run/slurm-one-node/slurmctld.pid").read_text())
@@ -96,20 +93,42 @@ class Study:
 
     root: Path
     cluster: Cluster
-    conda: Path
+
+    def copy(self, name: str, *edits: tuple[str, str]) -> "Study":
+        """A copy of what is built, beside it, with another site file."""
+        root = self.root.with_name(name)
+        shutil.copytree(self.root, root, symlinks=True)
+        edit(root / "slurm/site.yaml", *edits)
+        return Study(root, self.cluster)
+
+    def ended(self) -> list[dict[str, str]]:
+        """SLURM's own record of the jobs of this study that ended."""
+        file = self.cluster.state / "jobcomp.txt"
+        lines = file.read_text().splitlines() if file.exists() else []
+        jobs = [dict(field.split("=", 1) for field in line.split() if "=" in field) for line in lines]
+        return [job for job in jobs if job["WorkDir"] == str(self.root)]
+
+    def queued(self, *states: str) -> dict[str, str]:
+        """Jobs of this study that have not ended: id -> the rule that the plugin names in its comment."""
+        said = run("squeue", "--noheader", f"--states={','.join(states or ('PENDING', 'RUNNING'))}", "--format=%i %Z %k",
+                   seconds=60, cwd=self.root)  # fmt: skip
+        jobs = [line.split(maxsplit=2) for line in said.splitlines()]
+        return {job: comment for job, folder, comment in jobs if folder == str(self.root)}
+
+    def running(self, rule: str) -> list[str]:
+        """Jobs of a rule that run."""
+        return [job for job, comment in self.queued("RUNNING").items() if rule in comment]
 
     def command(self, *options: str) -> list[str]:
-        """What a user types, and what differs from a real cluster: no accounting (so squeue), and a test in a hurry."""
+        """What a user types."""
         profile = ["--profile", "slurm", "--configfile", "config.yaml", "tests/workflow/overlay.yaml"]
-        status = ["--slurm-status-command", "squeue", "--seconds-between-status-checks", "2", "--latency-wait", "5"]
-        hurry = ["--slurm-init-seconds-before-status-checks", "2"]
-        default = ["--default-resources", "mem_mb=2000", "runtime=5", "slurm_account=nobody"]
-        return [sys.executable, "-m", "snakemake", *default, *profile, *status, *hurry, *options]
+        return [sys.executable, "-m", "snakemake", *profile, *options]
 
     @property
     def environment(self) -> dict[str, str]:
-        """With this Python first, whose jobs compute nodes run."""
-        return {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        """With stand-ins for conda and apptainer, and this Python, whose jobs compute nodes run, before others."""
+        path = f"{self.root / 'deployment/bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return {"PATH": path, "CONDASHIM_SYSTEM_SITE": "1"}
 
     def build(self, *options: str, seconds: int = 900, works: bool = True) -> str:
         """Run it to the end; returns what it said."""
@@ -170,39 +189,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def study(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Study:
     """The slice that `test_a_slice...` looks at, built; the other tests start from it."""
-    root = copy_repository(tmp_path_factory.mktemp("study"))
-    study = Study(root, cluster, root / "conda")
+    root = copy_repository(tmp_path_factory.mktemp("studies") / "study")
+    (root / "slurm/site.yaml").write_text(SITE)
+    study = Study(root, cluster)
     (root / "first.txt").write_text(study.build(TABLE))
     return study
-
-
-def test_a_slice_of_the_study_is_built_by_slurm(study):
-    record = json.loads((study.root / f"{TABLE}.json").read_text())
-    assert "--profile slurm" in json.dumps(record)
-    ended = study.cluster.ended()
-    assert {job["JobState"] for job in ended} == {"COMPLETED"}
-    planned = re.search(r"^total +(\d+)$", (study.root / "first.txt").read_text(), re.MULTILINE)
-    assert planned and len(ended) == int(planned[1])  # all of them; only fetching would run on the login node
-    # What a rule asks for is what SLURM grants: memory, and GPUs where encoders run and nowhere else.
-    memory = [job["Tres"] for job in ended]
-    assert sum("mem=48000M" in each or "mem=46.875G" in each for each in memory) == 2
-    shown = [run("scontrol", "--oneliner", "show", "job", job["JobId"], seconds=60, cwd=study.root) for job in ended]
-    assert sum("gres:gpu:1" in each for each in shown) == 2
-
-
-def test_a_second_call_finds_nothing_to_do(study):
-    assert "Nothing to be done" in study.build("-n", TABLE)
-    assert "Nothing to be done" in study.build(TABLE)
-
-
-def test_a_training_over_its_memory_gets_more_at_the_next_attempt(study):
-    before = len(study.cluster.ended())
-    study.build(study.again("tanti2021/pos/frozen"), "--set-resources", "train:mem_mb=120 * attempt**5")
-    first, second = study.cluster.ended()[before:]
-    assert first["JobState"] in ("FAILED", "OUT_OF_MEMORY") and "mem=120M" in first["Tres"]
-    assert second["JobState"] == "COMPLETED" and "mem=3840M" in second["Tres"]
-    caught = (study.root / ".snakemake/slurm_logs").rglob(f"{first['JobId']}.log")
-    assert ["exceeded memory limit" in log.read_text() for log in caught] == [True]
 
 
 def epochs(number: int) -> list[str]:
@@ -210,23 +201,71 @@ def epochs(number: int) -> list[str]:
     return ["--config", f'papers={{"tanti2021":{{"training":{{"epochs":{number}}}}}}}']
 
 
-def test_a_training_over_its_time_goes_on_where_it_was_cut(study):
-    before = len(study.cluster.ended())
-    recipe = "tanti2021/pos/gradient_reversal"
-    options = [*epochs(2500), "--set-resources", "train:runtime=1 if attempt == 1 else 30"]  # three minutes on a fast machine
-    study.build(study.again(recipe), *options, seconds=1800)
-    ended = [job for job in study.cluster.ended()[before:] if job["JobState"] != "COMPLETED" or "gres" in str(job)]
-    assert [job["JobState"] for job in ended] == ["TIMEOUT"]
-    # The log is the second attempt's.
-    assert re.search(r"resumed stage task at epoch [1-9]", study.log(recipe)), study.log(recipe)
-    history = (study.folder(recipe) / "history.csv").read_text().splitlines()
-    assert sum(line.startswith("task,") for line in history) == 2501  # the untrained one too
-    assert not list(study.folder(recipe).glob("checkpoint*"))
+@dataclass
+class Run:
+    """A run in a copy of the study, in the background."""
+
+    study: Study
+    recipe: str
+    process: subprocess.Popen[bytes]
+
+    def resumed(self) -> bool:
+        """Whether its training goes on where a first attempt was cut."""
+        return bool(re.search(r"resumed stage task at epoch [1-9]", self.study.log(self.recipe)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def runs(study: Study) -> Iterator[dict[str, Run]]:
+    """Runs of trainings that have too little of something at the first attempt, started as soon as the slice is built."""
+    starts = {
+        "memory": ("mem_mb: 120 * attempt**5", "tanti2021/pos/frozen", []),
+        "time": ("runtime: 1 if attempt == 1 else 30", "tanti2021/pos/gradient_reversal", epochs(LONG)),
+    }
+    runs = {}
+    for name, (resource, recipe, options) in starts.items():
+        copy = study.copy(name, ("train: {", f"train: {{{resource}, "))
+        runs[name] = Run(copy, recipe, copy.start(copy.again(recipe), *options))
+    yield runs
+    for run in runs.values():
+        if run.process.poll() is None:
+            os.killpg(run.process.pid, signal.SIGKILL)
+
+
+def test_a_slice_of_the_study_is_built_by_slurm(study):
+    record = json.loads((study.root / f"{TABLE}.json").read_text())
+    assert "--profile slurm" in json.dumps(record)
+    said = (study.root / "first.txt").read_text()
+    assert "slurm_partition=main, slurm_account=nobody; train: slurm_partition=gpu, gpu_model=pretend; " in said
+    ended = study.ended()
+    assert {job["JobState"] for job in ended} == {"COMPLETED"}
+    planned = re.search(r"^total +(\d+)$", said, re.MULTILINE)
+    assert planned and len(ended) == int(planned[1])  # all of them; only fetching would run on the login node
+    # What a rule and the site file ask for is what SLURM grants: memory, partition, and GPUs where encoders run and nowhere else.
+    assert Counter(job["Partition"] for job in ended) == {"main": len(ended) - 2, "gpu": 2}
+    memory = [job["Tres"] for job in ended]
+    assert sum("mem=48000M" in each or "mem=46.875G" in each for each in memory) == 2
+    shown = [run("scontrol", "--oneliner", "show", "job", job["JobId"], seconds=60, cwd=study.root) for job in ended]
+    assert sum("gres:gpu:pretend:1" in each for each in shown) == 2
+
+
+def test_a_second_call_finds_nothing_to_do(study):
+    assert "Nothing to be done" in study.build("-n", TABLE)
+    assert "Nothing to be done" in study.build(TABLE)
+
+
+def test_a_training_over_its_memory_gets_more_at_the_next_attempt(runs):
+    study = runs["memory"].study
+    study.finish(runs["memory"].process)
+    first, second = study.ended()
+    assert first["JobState"] in ("FAILED", "OUT_OF_MEMORY") and "mem=120M" in first["Tres"]
+    assert second["JobState"] == "COMPLETED" and "mem=3840M" in second["Tres"]
+    caught = (study.root / ".snakemake/slurm_logs").rglob(f"{first['JobId']}.log")
+    assert ["exceeded memory limit" in log.read_text() for log in caught] == [True]
 
 
 def test_a_cancelled_job_is_tried_again(study):
     process = study.start(study.again("tanti2021/pos/finetuned"))
-    (job,) = wait(lambda: study.cluster.running("train"), "the training runs")
+    (job,) = wait(lambda: study.running("train"), "the training runs")
     run("scancel", job, seconds=60, cwd=study.root)
     study.finish(process)
     logged = max((study.root / ".snakemake/log").iterdir(), key=lambda log: log.stat().st_mtime).read_text()
@@ -234,8 +273,9 @@ def test_a_cancelled_job_is_tried_again(study):
     assert (study.folder("tanti2021/pos/finetuned") / "record.json").is_file()
 
 
-def test_the_controller_may_die_and_come_back(study):
-    before = len(study.cluster.ended())
+def test_the_controller_may_die_and_come_back(study, runs):
+    wait(runs["time"].resumed, "the training that was cut goes on, so that no job is submitted to a dead controller", 900)
+    before = len(study.ended())
     recipe = "tanti2021/pos/entropy_maximisation"
     process = study.start(study.again(recipe), *epochs(500))
     # By then Snakemake has asked for the job's status: where its first question fails, it asks the accounting for good.
@@ -245,21 +285,21 @@ def test_the_controller_may_die_and_come_back(study):
     time.sleep(8)  # some checks of its status fail
     run("slurmctld", seconds=60, cwd=study.root)
     study.finish(process)
-    assert [job["JobState"] for job in study.cluster.ended()[before:]] == ["COMPLETED"]
+    assert [job["JobState"] for job in study.ended()[before:]] == ["COMPLETED"]
 
 
 def test_the_documented_recovery_from_a_killed_snakemake(study):
     """Its jobs go on; the folder is locked; after scancel and --unlock the same command finishes."""
     recipe = "tanti2021/pos/entropy_maximisation"  # not of the table, whose trainings stay as they are
-    targets = [study.again(recipe), *epochs(500)]
+    targets = [study.again(recipe), *epochs(200)]
     process = study.start(*targets)
-    (job,) = wait(lambda: study.cluster.running("train"), "the training runs")
+    (job,) = wait(lambda: study.running("train"), "the training runs")
     wait(lambda: "stage task, epoch" in study.log(recipe), "the training is in its epochs")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    assert study.cluster.running("train") == [job]  # it survives
+    assert study.running("train") == [job]  # it survives
     run("scancel", job, seconds=60, cwd=study.root)
-    wait(lambda: not study.cluster.queued(), "the survivor has ended")
+    wait(lambda: not study.queued(), "the survivor has ended")
     assert "--unlock" in study.build(*targets, works=False)
     study.build("--unlock", *targets)
     study.build(*targets)
@@ -267,12 +307,30 @@ def test_the_documented_recovery_from_a_killed_snakemake(study):
     assert (study.folder(recipe) / "record.json").is_file() and "Nothing to be done" in study.build("-n", *targets)
 
 
-def test_conda_environments_on_the_nodes(study):
-    """By a stand-in for conda: environments are made once, on the login node, and jobs run in theirs."""
-    subprocess.run([sys.executable, REPOSITORY / "tests/condashim", "install", study.conda], check=True)
+def test_a_training_over_its_time_goes_on_where_it_was_cut(runs):
+    study, recipe = runs["time"].study, runs["time"].recipe
+    study.finish(runs["time"].process, 1800)
+    assert [job["JobState"] for job in study.ended()] == ["TIMEOUT", "COMPLETED"]
+    assert runs["time"].resumed(), study.log(recipe)  # the log is the second attempt's
+    history = (study.folder(recipe) / "history.csv").read_text().splitlines()
+    assert sum(line.startswith("task,") for line in history) == LONG + 1  # the untrained one too
+    assert not list(study.folder(recipe).glob("checkpoint*"))
+
+
+def test_conda_and_apptainer_on_the_nodes(study):
+    """By stand-ins: environments are made once, on the login node, and jobs run in theirs, or in the image."""
     (study.root / TABLE).unlink()
-    path = f"{study.conda / 'bin'}:{study.environment['PATH']}"
-    said = run(*study.command(TABLE, "--sdm", "conda"), seconds=900, cwd=study.root, PATH=path, CONDASHIM_SYSTEM_SITE="1")
+    subprocess.run([sys.executable, REPOSITORY / "tests/condashim", "install", study.root / "deployment"], check=True)
+    (study.root / "deployment/bin/apptainer").symlink_to(REPOSITORY / "tests/apptainershim")
+    image = study.root / "crosslens.sif/bin/python"
+    image.parent.mkdir(parents=True)
+    image.write_text(f'#!/bin/sh\necho "$APPTAINER_CONTAINER" >"$HOME/container.txt"\nexec "{sys.executable}" "$@"\n')
+    image.chmod(0o755)
+    copy = study.copy("apptainer", ("latency-wait", "software-deployment-method: apptainer\nlatency-wait"))
+    process = copy.start(TABLE)
+    said = study.build(TABLE, "--sdm", "conda")
     assert re.search(r"^table +1$", said, re.MULTILINE) and not re.search(r"^train +\d", said, re.MULTILINE), said
     assert "Creating conda environment" in said and list((study.root / ".snakemake/conda").glob("*"))
-    assert (study.root / TABLE).is_file()
+    assert (study.root / TABLE).is_file() and not (study.root / "container.txt").exists()
+    assert re.search(r"^total +1$", copy.finish(process), re.MULTILINE)
+    assert (copy.root / TABLE).is_file() and (copy.root / "container.txt").read_text() == f"{copy.root / 'crosslens.sif'}\n"

@@ -16,8 +16,8 @@ RESOURCES = (
 ).split()
 """What a job may ask for: resources that snakemake-executor-plugin-slurm passes on to sbatch."""
 OPTIONS = (
-    "apptainer-args conda-prefix jobs latency-wait precommand retries seconds-between-status-checks slurm-qos slurm-reservation "
-    "slurm-status-command software-deployment-method"
+    "apptainer-args conda-prefix jobs latency-wait precommand retries seconds-between-status-checks "
+    "slurm-init-seconds-before-status-checks slurm-qos slurm-reservation slurm-status-command software-deployment-method"
 ).split()
 """Options of Snakemake that have one value."""
 ALL_JOBS, RULES = "default-resources", "set-resources"

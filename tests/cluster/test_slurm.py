@@ -121,8 +121,8 @@ class Study:
 
     def command(self, *options: str) -> list[str]:
         """What a user types."""
-        profile = ["--profile", "slurm", "--configfile", "config.yaml", "tests/workflow/overlay.yaml"]
-        return [sys.executable, "-m", "snakemake", *profile, *options]
+        scale = ["--configfile", "config.yaml", "tests/workflow/overlay.yaml"]
+        return [sys.executable, "-m", "snakemake", *scale, "--profile", "slurm", *options]
 
     @property
     def environment(self) -> dict[str, str]:

@@ -2,8 +2,7 @@
 
 A slice of the study runs on it, on hardly any data, and everything that docs/cluster.md tells a user to do after a fault is
 done. It needs root on a Debian-like Linux and installs packages, so it runs only when it is asked for:
-`pytest -m slurm tests/cluster`. GPUs are pretended, and so is memory: jobs ask for what they ask for on a cluster. Faults that
-take their time happen to copies of the study, in the background, while other tests run.
+`pytest -m slurm tests/cluster`. GPUs are pretended, and so is memory: jobs ask for what they ask for on a cluster.
 """
 
 import json
@@ -26,7 +25,6 @@ from study import copy_repository, edit
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 RESULTS = "results/tiny"
-LONG = 2500  # epochs: three minutes on a fast machine
 TABLE = f"{RESULTS}/footnote6.csv"  # two trainings
 # What differs from another cluster: no accounting, and a test in a hurry. GPUs are in a partition of their own.
 SITE = """
@@ -201,34 +199,14 @@ def epochs(number: int) -> list[str]:
     return ["--config", f'papers={{"tanti2021":{{"training":{{"epochs":{number}}}}}}}']
 
 
-@dataclass
-class Run:
-    """A run in a copy of the study, in the background."""
-
-    study: Study
-    recipe: str
-    process: subprocess.Popen[bytes]
-
-    def resumed(self) -> bool:
-        """Whether its training goes on where a first attempt was cut."""
-        return bool(re.search(r"resumed stage task at epoch [1-9]", self.study.log(self.recipe)))
-
-
 @pytest.fixture(scope="module", autouse=True)
-def runs(study: Study) -> Iterator[dict[str, Run]]:
-    """Runs of trainings that have too little of something at the first attempt, started as soon as the slice is built."""
-    starts = {
-        "memory": ("mem_mb: 120 * attempt**5", "tanti2021/pos/frozen", []),
-        "time": ("runtime: 1 if attempt == 1 else 30", "tanti2021/pos/gradient_reversal", epochs(LONG)),
-    }
-    runs = {}
-    for name, (resource, recipe, options) in starts.items():
-        copy = study.copy(name, ("train: {", f"train: {{{resource}, "))
-        runs[name] = Run(copy, recipe, copy.start(copy.again(recipe), *options))
-    yield runs
-    for run in runs.values():
-        if run.process.poll() is None:
-            os.killpg(run.process.pid, signal.SIGKILL)
+def scarce(study: Study) -> Iterator[tuple[Study, subprocess.Popen[bytes]]]:
+    """A copy of the study, whose training has too little memory at its first attempt, in the background of other tests."""
+    copy = study.copy("scarce", ("train: {", "train: {mem_mb: 120 * attempt**5, "))
+    process = copy.start(copy.again("tanti2021/pos/frozen"))
+    yield copy, process
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_a_slice_of_the_study_is_built_by_slurm(study):
@@ -246,6 +224,7 @@ def test_a_slice_of_the_study_is_built_by_slurm(study):
     assert sum("mem=48000M" in each or "mem=46.875G" in each for each in memory) == 2
     shown = [run("scontrol", "--oneliner", "show", "job", job["JobId"], seconds=60, cwd=study.root) for job in ended]
     assert sum("gres:gpu:pretend:1" in each for each in shown) == 2
+    assert sum("TimeLimit=12:00:00" in each for each in shown) == 2
 
 
 def test_a_second_call_finds_nothing_to_do(study):
@@ -253,9 +232,28 @@ def test_a_second_call_finds_nothing_to_do(study):
     assert "Nothing to be done" in study.build(TABLE)
 
 
-def test_a_training_over_its_memory_gets_more_at_the_next_attempt(runs):
-    study = runs["memory"].study
-    study.finish(runs["memory"].process)
+def test_a_training_over_its_time_goes_on_where_it_was_cut(study):
+    """Stopped while its time passes: SLURM's shortest limit is a minute, in which a fast machine would come to the end."""
+    before = len(study.ended())
+    recipe = "tanti2021/pos/gradient_reversal"
+    process = study.start(study.again(recipe), *epochs(300))
+    wait(lambda: "stage task, epoch" in study.log(recipe), "the training is in its epochs")
+    (job,) = study.running("train")
+    os.kill(json.loads((study.folder(recipe) / ".running").read_text())["pid"], signal.SIGSTOP)
+    minutes = run("squeue", "--noheader", f"--jobs={job}", "--format=%M", seconds=60, cwd=study.root).split(":")[0]
+    run("scontrol", "update", f"JobId={job}", f"TimeLimit={int(minutes) + 1}", seconds=60, cwd=study.root)
+    study.finish(process)
+    assert [job["JobState"] for job in study.ended()[before:]] == ["TIMEOUT", "COMPLETED"]
+    # The log is the second attempt's.
+    assert re.search(r"resumed stage task at epoch [1-9]", study.log(recipe)), study.log(recipe)
+    history = (study.folder(recipe) / "history.csv").read_text().splitlines()
+    assert sum(line.startswith("task,") for line in history) == 301  # the untrained one too
+    assert not list(study.folder(recipe).glob("checkpoint*"))
+
+
+def test_a_training_over_its_memory_gets_more_at_the_next_attempt(scarce):
+    study, process = scarce
+    study.finish(process)
     first, second = study.ended()
     assert first["JobState"] in ("FAILED", "OUT_OF_MEMORY") and "mem=120M" in first["Tres"]
     assert second["JobState"] == "COMPLETED" and "mem=3840M" in second["Tres"]
@@ -273,8 +271,7 @@ def test_a_cancelled_job_is_tried_again(study):
     assert (study.folder("tanti2021/pos/finetuned") / "record.json").is_file()
 
 
-def test_the_controller_may_die_and_come_back(study, runs):
-    wait(runs["time"].resumed, "the training that was cut goes on, so that no job is submitted to a dead controller", 900)
+def test_the_controller_may_die_and_come_back(study):
     before = len(study.ended())
     recipe = "tanti2021/pos/entropy_maximisation"
     process = study.start(study.again(recipe), *epochs(500))
@@ -305,16 +302,6 @@ def test_the_documented_recovery_from_a_killed_snakemake(study):
     study.build(*targets)
     assert "resumed stage" in study.log(recipe)  # scancel sends SIGTERM, as a time limit does
     assert (study.folder(recipe) / "record.json").is_file() and "Nothing to be done" in study.build("-n", *targets)
-
-
-def test_a_training_over_its_time_goes_on_where_it_was_cut(runs):
-    study, recipe = runs["time"].study, runs["time"].recipe
-    study.finish(runs["time"].process, 1800)
-    assert [job["JobState"] for job in study.ended()] == ["TIMEOUT", "COMPLETED"]
-    assert runs["time"].resumed(), study.log(recipe)  # the log is the second attempt's
-    history = (study.folder(recipe) / "history.csv").read_text().splitlines()
-    assert sum(line.startswith("task,") for line in history) == LONG + 1  # the untrained one too
-    assert not list(study.folder(recipe).glob("checkpoint*"))
 
 
 def test_conda_and_apptainer_on_the_nodes(study):

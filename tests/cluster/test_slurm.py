@@ -237,7 +237,7 @@ def test_a_training_over_its_time_goes_on_where_it_was_cut(study):
     before = len(study.ended())
     recipe = "tanti2021/pos/gradient_reversal"
     process = study.start(study.again(recipe), *epochs(300))
-    wait(lambda: "stage task, epoch" in study.log(recipe), "the training is in its epochs")
+    wait(lambda: re.search("stage task, epoch [1-9]", study.log(recipe)), "an epoch has ended")
     (job,) = study.running("train")
     os.kill(json.loads((study.folder(recipe) / ".running").read_text())["pid"], signal.SIGSTOP)
     minutes = run("squeue", "--noheader", f"--jobs={job}", "--format=%M", seconds=60, cwd=study.root).split(":")[0]

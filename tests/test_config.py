@@ -191,13 +191,17 @@ CASES = {
         f"{PAPER}.source_language",
         "de",
         "{key}: corpora.udpos has no training data for 'de': add it there to languages and source_languages, or choose another "
-        "language",
+        "language\ndemo/overlay.yaml: {key}: corpora.xnli has no training data for 'de': add it there to languages and "
+        "source_languages, or choose another language",
     ),
     "languages that no head could name": (
         "corpora.wikipedia.languages",
         ["en", "tr"],
-        f"{PAPER}.language_corpus: corpora.wikipedia has no de, which corpora.udpos tests, so no language head could predict it: "
-        "add it to corpora.wikipedia.languages or remove it from corpora.udpos.languages",
+        f"{PAPER}.language_corpus: corpora.wikipedia, from which the language heads learn, has no de, which corpora.udpos tests; "
+        "de, which corpora.xnli tests: add to your overlay `corpora: { wikipedia: { languages: [en, tr, de] } }`, by which "
+        "wikipedia/dewiki/20260101/dewiki-20260101-pages-articles-multistream.xml.bz2 of phrasebook is read "
+        "(`files: { de: FILE }` there names another)\ndemo/overlay.yaml: papers.liang2021.probing.groups.languages.some: "
+        "corpora.wikipedia lacks de: name other languages, or set the group to null",
     ),
     "unknown encoder": (
         f"{PAPER}.encoder",
@@ -249,7 +253,7 @@ CASES = {
         None,
         f"{NLI}: runs: expected the paper's four, found no finetuned; only controls can be omitted",
     ),
-    "no tasks": (f"{PAPER}.tasks", {}, "{key}: expected 2 or more entries, found {}"),
+    "no tasks": (f"{PAPER}.tasks", {}, "{key}: expected 1 or more entries, found {}"),
     "search of no task/run": (
         SEARCH,
         ["pos/frozn"],
@@ -264,7 +268,8 @@ CASES = {
     "search without dev sets": (
         "corpora.udpos.files",
         {"train": "{code}-train", "test": "{code}-test"},
-        f"{SEARCH}: 'pos/frozen' is scored on dev, but corpora.udpos has none: name it under files",
+        f"{SEARCH}: 'pos/frozen' is scored on dev, but corpora.udpos has none: name it under files, or add to your overlay "
+        "`papers: { tanti2021: { search: { experiments: [] } } }`",
     ),
     "no trials": (f"{PAPER}.search.trials", 0, "{key}: expected at least 1, found 0"),
     "unknown form": (

@@ -36,15 +36,17 @@ USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMM
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
     """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
-    if Path(text).is_dir() and text:
-        return FolderEncoder(source="folder", path=text)
     id, _, commit = text.partition("@")
     try:
+        if text and Path(text).is_dir():
+            return FolderEncoder(source="folder", path=text)
         return HubEncoder(source="hub", id=id, revision=commit)
     except ValidationError as error:
         keys = {problem["loc"][0] for problem in error.errors()}
     if not text:
         fault = "found none"
+    elif "path" in keys:
+        fault = f"found {text!r:.200}, a name with invisible characters or blanks around it"
     elif "id" in keys:
         fault = f"found no folder {text!r:.200}, and no name of the hub either"
     else:

@@ -100,13 +100,6 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def positions(config: dict[str, Any]) -> int | None:
-    """Pieces of the longest text that an encoder has positions for; None if config.json states no limit."""
-    most = config.get("max_position_embeddings")
-    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
-    return None if most is None else most - unused
-
-
 def _typed(tokenizer: dict[str, Any]) -> dict[str, Any]:
     """The content of tokenizer.json with the type of its model, which files from before tokenizers 0.9 do not state."""
     model = tokenizer.get("model")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from crosslens.encoders.folder import Description, positions
+from crosslens.encoders.folder import COUNTED, Description
 from crosslens.runs.errors import DataError
 
 LONGEST = 18  # pieces of a text
@@ -55,12 +55,12 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str) -> No
 
 def _choose_texts(description: Description) -> list[list[int]]:
     """Pieces of a long text, of two that differ in their last piece alone, and of a short one, from all over the vocabulary."""
-    vocabulary = description.tokenizer["model"]["vocab"]
+    config, vocabulary = description.config, description.tokenizer["model"]["vocab"]
     special = {token["id"] for token in description.tokenizer["added_tokens"]}
     numbers = set(vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary)))
     pieces = sorted(numbers - special) or sorted(special)
-    most = positions(description.config)
-    size = max(4, LONGEST if most is None else min(LONGEST, most))
+    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
+    size = max(4, min(LONGEST, config.get("max_position_embeddings", LONGEST) - unused))
     text = [pieces[round(place)] for place in torch.linspace(0, len(pieces) - 1, size).tolist()]
     half = text[: size // 2]
     return [text, half, [*half[:-1], text[-1]], half[:-1]]

@@ -8,7 +8,6 @@ from typing import Any
 from crosslens.encoders.folder import Description
 from crosslens.runs.errors import DataError
 
-TRIMMED = ("Unigram", "WordPiece")  # types of models whose segmentation does not change with the pieces that are left
 CHUNK = 5000
 CHECKED = 32  # texts of each chunk that are compared before and after
 
@@ -20,8 +19,8 @@ def trim(encoder: Description, texts: Iterable[Sequence[str]]) -> Description:
     segmentation remains the best. WordPiece: the longest match remains the longest. Raises DataError for other models.
     """
     kind = encoder.tokenizer["model"]["type"]
-    if kind not in TRIMMED:
-        raise DataError(f"trim: expected a {' or '.join(TRIMMED)} vocabulary, found {kind}: set corpora to [] for this encoder")
+    if kind not in ("Unigram", "WordPiece"):
+        raise DataError(f"trim: expected a Unigram or WordPiece vocabulary, found {kind}: set corpora to [] for this encoder")
     tokenizer = encoder.fast_tokenizer()
     keep = {token["id"] for token in encoder.tokenizer["added_tokens"]}
     if kind == "Unigram":

@@ -20,8 +20,8 @@ from crosslens.config.readings import Reading
 from crosslens.config.scales import read_yaml
 from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
-from crosslens.encoders.folder import Description, positions, read
-from crosslens.encoders.trim import TRIMMED
+from crosslens.encoders.folder import COUNTED, Description, read
+from crosslens.encoders.trim import trim
 from crosslens.runs.errors import DataError
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load
@@ -36,10 +36,10 @@ USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMM
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
     """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
-    id, _, commit = text.partition("@")
+    folder, (id, _, commit) = Path(text).expanduser(), text.partition("@")
     try:
-        if text and Path(text).is_dir():
-            return FolderEncoder(source="folder", path=text)
+        if text and folder.is_dir():
+            return FolderEncoder(source="folder", path=str(folder))
         return HubEncoder(source="hub", id=id, revision=commit)
     except ValidationError as error:
         keys = {problem["loc"][0] for problem in error.errors()}
@@ -78,11 +78,12 @@ def try_folder(encoder: FolderEncoder | HubEncoder, hub: Path | None) -> Descrip
 
 def overlay(name: str, encoder: FolderEncoder | HubEncoder, description: Description) -> str:
     """Text of the overlay of an encoder: trimmed if its tokenizer can be, and with texts no longer than it has positions."""
-    kind, longest = description.tokenizer["model"]["type"], positions(description.config)
-    if kind in TRIMMED:
+    try:
+        trim(description, [["trial"]])
         corpora = f"[{', '.join(CORPORA)}] # its vocabulary is trimmed to these texts, which saves memory"
-    else:
-        corpora = f"[] # not trimmed, since its vocabulary is of another kind than {' or '.join(TRIMMED)}: {kind}"
+    except DataError:
+        corpora = f"[] # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
+    longest = _positions(description)
     lines = [
         "# The demo with an encoder of your own, as `make try` wrote it. Edit it, and run again:",
         f"#     {shlex.join(['snakemake', '--profile', 'demo', *_options(name)])}",
@@ -96,6 +97,14 @@ def overlay(name: str, encoder: FolderEncoder | HubEncoder, description: Descrip
         lines.append(f"readings: {{ {READING}: {{ maximum: {longest} }} }} # as many positions as the encoder has")
     lines.append(f"papers: {{ tanti2021: {{ encoder: {name} }} }}")
     return "\n".join(lines) + "\n"
+
+
+def _positions(description: Description) -> int | None:
+    """Pieces of the longest text that the encoder has positions for; None if config.json states no limit."""
+    config = description.config
+    most = config.get("max_position_embeddings")
+    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
+    return None if most is None else int(most) - unused
 
 
 def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, str]:

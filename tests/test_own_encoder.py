@@ -100,11 +100,6 @@ def test_from_a_folder_to_table_1_and_figure_3(root: Path, shape: str, corpora: 
     assert record["recipe"]["encoder"] == name
     assert all((results / file).stat().st_size > 1000 for file in ("table1.html", "figure3.svg", "figure3.html"))
     assert not [path for path in (root / "results").glob(".try-*")]
-    # The overlay may be edited, and is used as it is by the next call.
-    with (root / f"{name}.yaml").open("a") as stream:
-        stream.write("seeds: [1]\n")
-    assert attempt(root, f"encoders/{shape}").returncode == 0
-    assert (results / "models/tanti2021/pos/finetuned/seed1").exists()
 
 
 def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

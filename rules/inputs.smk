@@ -123,7 +123,9 @@ def explain(record):
     if getattr(record, "exception", "") == "MissingRuleException":
         files = [f"{RESULTS}/{place}{SHOWN[item.form]}" for place, (_, _, item) in ITEMS.items()]
         known = [*(rule.name for rule in workflow.rules), *files]
-        misfits = {os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS[paper.key] for paper in papers() if paper.key in MISFITS}
+        misfits = {
+            os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS[paper.key] for paper in papers() if paper.key in MISFITS
+        }
         record.msg = unknown_target(record.msg, known, RESULTS, scales(ROOT), misfits)
     if "--cleanup-metadata" in str(record.msg):
         record.msg = KEPT_IN_SPITE

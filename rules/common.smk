@@ -22,7 +22,7 @@ from crosslens.reports.about import About
 from crosslens.config.base import LANGUAGE_PATTERN, languages_table, nearest
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.encoders import FolderEncoder
-from crosslens.papers.configuration import load
+from crosslens.papers.configuration import load, load_fitting
 from crosslens.monitoring.plan import FILE as PLAN
 from crosslens.monitoring.plan import Recorder
 from crosslens.storage.seals import RESULTS as SEALED_BELOW
@@ -56,7 +56,8 @@ with errors_in_a_line():
         for file in workflow.configfiles:
             if Path(file).suffix != ".json":
                 read_yaml(Path(os.path.relpath(file)))
-    CONFIG = load(config, ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles)))
+    CONFIG_FILES = ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles))
+    CONFIG, MISFITS = load_fitting(config, CONFIG_FILES)  # a paper that does not fit is refused where it is asked for
 
 RESULTS = CONFIG.results
 folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow

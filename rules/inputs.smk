@@ -127,7 +127,10 @@ def explain(record):
     if getattr(record, "exception", "") == "MissingRuleException":
         files = [f"{RESULTS}/{place}{SHOWN[item.form]}" for place, (_, _, item) in ITEMS.items()]
         known = [*(rule.name for rule in workflow.rules), *files]
-        record.msg += f"\n{unknown_target(record.msg, known, RESULTS, scales(ROOT))}"
+        misfits = {
+            os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS[paper.key] for paper in papers() if paper.key in MISFITS
+        }
+        record.msg = unknown_target(record.msg, known, RESULTS, scales(ROOT), misfits)
     if "--cleanup-metadata" in str(record.msg):
         record.msg = KEPT_IN_SPITE
     if getattr(record, "exception", "") == "InputFunctionException":
@@ -412,7 +415,9 @@ def page_settings(wildcards):
 
 
 def targets(*keys, searched=False):
-    """Files of the items of papers with their reports, or, searched, of their searches."""
+    """Files of the items of papers with their reports, or, searched, of their searches. Raises WorkflowError for a misfit."""
+    if misfits := [MISFITS[key] for key in keys if key in MISFITS]:
+        raise WorkflowError("\n".join(misfits))
     files = [
         f"{RESULTS}/{place}{ending}"
         for place, (paper, _, item) in ITEMS.items()

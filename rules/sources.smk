@@ -3,7 +3,8 @@
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
 
-SOURCES = load_sources()
+with errors_in_a_line():
+    SOURCES = load_sources(additions=CONFIG.sources)
 OFFICIAL = Layout(f"{RESULTS}/sources", SOURCES)
 USES_SOURCES = {f"corpora.{name}": corpus for name, corpus in CONFIG.corpora.items()}
 USES_SOURCES |= {f"encoders.{name}": encoder for name, encoder in CONFIG.encoders.items()}
@@ -11,7 +12,8 @@ for place, entry in USES_SOURCES.items():
     for source in sorted(entry.sources() - set(SOURCES)):
         key = next(key for key in ("source", "train_source", "texts_source", "vocabulary") if getattr(entry, key, None) == source)
         raise WorkflowError(
-            f"{place}.{key}: expected an entry of resources/sources.yaml, found '{source}'{nearest(source, SOURCES)}"
+            f"{place}.{key}: expected an entry of resources/sources.yaml, or of sources in an overlay, found "
+            f"'{source}'{nearest(source, SOURCES)}"
         )
 OF_READINGS = {file.split("/")[0] for reading in CONFIG.readings.values() for file in reading.official()}
 FETCHED = "|".join(sorted(OF_READINGS.union(*(entry.sources() for entry in USES_SOURCES.values())) - {"phrasebook"})) or "none"

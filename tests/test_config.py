@@ -14,8 +14,11 @@ from crosslens.config.base import ConfigError, Section
 from crosslens.config.corpora import DocumentCorpus, TreebankCorpus
 from crosslens.config.labels import TOPICS
 from crosslens.config.whole import Config
-from crosslens.papers.configuration import load
+from crosslens.papers import papers
+from crosslens.papers.configuration import load, load_fitting
 from crosslens.papers.tanti2021.recipes import recipes
+from crosslens.reports.studies import Studies
+from crosslens.runs.errors import DataError
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
 from documents import configuration
@@ -88,6 +91,44 @@ def test_null_leaves_a_control_out(task):
     assert runs[2] - runs[0] == {"no_adversary"}
     published = load(merged("published")).papers.tanti2021.tasks[task].runs
     assert set(published) - runs[0] == {"no_adversary", "true_entropy"}  # null in the tests' overlay
+
+
+@pytest.mark.parametrize(("task", "rest"), [("nli", "pos"), ("pos", "nli")])
+def test_null_leaves_a_task_out_with_its_figures_and_searches(task, rest):
+    values = changed(f"papers/tanti2021/tasks/{task}", None)
+    values["papers"]["tanti2021"]["search"]["experiments"] = ["pos/frozen", "nli/frozen"]
+    studies = Studies(load(values), papers())
+    assert {recipe.task for paper, recipe in studies.recipes.values() if paper.key == "tanti2021"} == {rest}
+    assert {name.split("/")[1] for name, (paper, _) in studies.trials.items() if paper.key == "tanti2021"} == {rest}
+    figures = {name for name, (_, _, item) in studies.items.items() if item.form == "figure" and "/" not in name}
+    assert figures == {"figure2", *{"pos": ["figure3", "figure5"], "nli": ["figure4", "figure6"]}[rest]}
+
+
+def test_null_removes_a_limit():
+    assert load(changed("corpora/muller2021_ud/limits", {"train": None, "test": 8})).corpora["muller2021_ud"].limits == {
+        "test": 8
+    }
+
+
+def test_a_paper_that_does_not_fit_is_left_out_alone():
+    config, misfits = load_fitting(changed("papers/muller2021/pairs", [[3]]), "mine.yaml")
+    assert config.papers.muller2021 is None and config.papers.tanti2021 and config.papers.wu2019
+    assert misfits == {
+        "muller2021": "mine.yaml: papers.muller2021.pairs: expected block numbers up to 2, which encoders.random has, found 3: "
+        "name the blocks of this encoder"
+    }
+
+
+def test_sources_of_an_overlay_stand_beside_the_others():
+    config = load(merged("tests") | {"sources": {"my-data": {"title": "Mine, all"}}})
+    sources = load_sources(additions=config.sources)
+    assert sources.keys() - load_sources().keys() == {"my-data"}
+    assert (sources["my-data"].name, sources["my-data"].mirror, sources["my-data"].urls_of("a/b")) == ("Mine", ["my-data"], [])
+    with pytest.raises(ConfigError, match=r"config.yaml: sources.my-data.title: expected a value, found none"):
+        load(merged("tests") | {"sources": {"my-data": {}}})
+    config = load(merged("tests") | {"sources": {"ud-2.7": {"title": "Mine"}}})
+    with pytest.raises(DataError, match=r"sources.ud-2.7: expected an id that .* does not have"):
+        load_sources(additions=config.sources)
 
 
 # --- wrong ones -----------------------------------------------------------------------------------------------------------
@@ -191,13 +232,17 @@ CASES = {
         f"{PAPER}.source_language",
         "de",
         "{key}: corpora.udpos has no training data for 'de': add it there to languages and source_languages, or choose another "
-        "language",
+        "language\ndemo/overlay.yaml: {key}: corpora.xnli has no training data for 'de': add it there to languages and "
+        "source_languages, or choose another language",
     ),
     "languages that no head could name": (
         "corpora.wikipedia.languages",
         ["en", "tr"],
-        f"{PAPER}.language_corpus: corpora.wikipedia has no de, which corpora.udpos tests, so no language head could predict it: "
-        "add it to corpora.wikipedia.languages or remove it from corpora.udpos.languages",
+        f"{PAPER}.language_corpus: corpora.wikipedia, from which the language heads learn, has no de, which corpora.udpos tests; "
+        "de, which corpora.xnli tests: add to your overlay `corpora: { wikipedia: { languages: [en, tr, de] } }`, by which "
+        "wikipedia/dewiki/20260101/dewiki-20260101-pages-articles-multistream.xml.bz2 of phrasebook is read "
+        "(`files: { de: FILE }` there names another)\ndemo/overlay.yaml: papers.liang2021.probing.groups.languages.some: "
+        "corpora.wikipedia lacks de: name other languages, or set the group to null",
     ),
     "unknown encoder": (
         f"{PAPER}.encoder",
@@ -249,7 +294,7 @@ CASES = {
         None,
         f"{NLI}: runs: expected the paper's four, found no finetuned; only controls can be omitted",
     ),
-    "no tasks": (f"{PAPER}.tasks", {}, "{key}: expected 2 or more entries, found {}"),
+    "no tasks": (f"{PAPER}.tasks", {}, "{key}: expected 1 or more entries, found {}"),
     "search of no task/run": (
         SEARCH,
         ["pos/frozn"],
@@ -264,7 +309,8 @@ CASES = {
     "search without dev sets": (
         "corpora.udpos.files",
         {"train": "{code}-train", "test": "{code}-test"},
-        f"{SEARCH}: 'pos/frozen' is scored on dev, but corpora.udpos has none: name it under files",
+        f"{SEARCH}: 'pos/frozen' is scored on dev, but corpora.udpos has none: name it under files, or add to your overlay "
+        "`papers: { tanti2021: { search: { experiments: [] } } }`",
     ),
     "no trials": (f"{PAPER}.search.trials", 0, "{key}: expected at least 1, found 0"),
     "unknown form": (

@@ -15,7 +15,9 @@ FILES = ["table1.csv", "table2.csv", "figure3.svg", "muller2021/table1.csv"]
 
 def hint(target, results="results/demo"):
     said = f"No rule to produce {target} (if you use input functions make sure that they don't raise unexpected exceptions)."
-    return unknown_target(said, ["demo", "all", *(f"{results}/{file}" for file in FILES)], results, SCALES)
+    message = unknown_target(said, ["demo", "all", *(f"{results}/{file}" for file in FILES)], results, SCALES)
+    assert message.startswith(f"{said}\n")
+    return message.removeprefix(f"{said}\n")
 
 
 def test_unknown_targets():

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from phrasebook.write import Sizes, write_sources
 from study import copy_repository, snakemake
@@ -16,23 +17,24 @@ COMMANDS = re.findall(r"^    snakemake (.+)$", PAGE, re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository with the page's files, and treebanks under the page's names."""
+    """A copy of the repository with the page's files, and treebanks under the page's names; the Swedish ones are German."""
     root = copy_repository(tmp_path_factory.mktemp("own"))
     for name, text in BLOCKS.items():
-        path = root / name.removeprefix("an entry of ")
-        with open(path, "a", encoding="utf-8") as stream:
-            stream.write(f"\n{text}")
-    write_sources(root / "generated", ["de", "en"], 0, Sizes(train=30, dev=10, test=10, parallel=2, articles=1, records=2))
+        (root / name).write_text(text, encoding="utf-8")
+    write_sources(root / "generated", ["de", "en"], 0, Sizes(train=60, dev=20, test=20, parallel=60, articles=1, records=2))
     (root / "my-data/my-treebanks").mkdir(parents=True)
-    for path in root.glob("generated/ud/*-Phrasebook/*.conllu"):
-        code, split = path.stem.partition("_")[0], path.stem.rpartition("-")[2]
-        shutil.copy(path, root / f"my-data/my-treebanks/{code}-{split}.conllu")
+    for name, pattern in {
+        "en-train": "*-Phrasebook/en_*-train", "en-validation": "*-Phrasebook/en_*-dev", "en-test": "*-Phrasebook/en_*-test",
+        "sv-test": "*-Phrasebook/de_*-test", "en-text": "*-PhrasebookPUD/en_*-test", "sv-text": "*-PhrasebookPUD/de_*-test",
+    }.items():  # fmt: skip
+        (path,) = root.glob(f"generated/ud/{pattern}.conllu")
+        shutil.copy(path, root / f"my-data/my-treebanks/{name}.conllu")
     return root
 
 
 @pytest.mark.long
 def test_every_command_plans(root):
-    assert len(BLOCKS) == 6 and len(COMMANDS) == 6
+    assert len(BLOCKS) == 5 and len(COMMANDS) == 6
     for command in COMMANDS:
         said = snakemake(root, *command.replace(" -n -- ", " -- ").replace(" -- ", " -n -- ").split())
         assert "table1" in said and "results/demo/" not in said, command
@@ -53,23 +55,57 @@ def test_an_encoder_beside_another(root):
 
 
 @pytest.mark.long
-def test_treebanks_of_ones_own_are_read_and_pinned(root):
+def test_treebanks_of_ones_own_are_read_and_pinned_and_make_table_1(root):
     """Only then are they pinned: one that is no treebank is refused, and what takes its place needs no edit of the lock."""
-    command = ("--profile", "demo", "--configfile", "config.yaml", "demo/overlay.yaml", "treebanks.yaml", "--")
-    treebank, fetched = root / "my-data/my-treebanks/de-dev.conllu", "results/treebanks/sources/my-treebanks/de-dev.conllu"
-    content = treebank.read_bytes()
+    (command,) = (command for command in COMMANDS if "treebanks.yaml" in command)
+    *options, page = command.split()
+    treebank, fetched = root / "my-data/my-treebanks/sv-test.conllu", "results/treebanks/sources/my-treebanks/sv-test.conllu"
+    content, names = treebank.read_bytes(), ("en-train", "en-validation", "en-test", "sv-test")
     treebank.write_bytes(b"# Too many requests\n")
-    said = snakemake(root, *command, "results/treebanks/corpora/udpos", works=False)
+    said = snakemake(root, *options, "results/treebanks/corpora/udpos", works=False)
     assert f"; or rm {fetched}, and the next run fetches again what nothing has read before" in said
     assert not (root / "sources.lock.tsv").exists()
     treebank.write_bytes(content)
     (root / fetched).unlink()
-    snakemake(root, *command, "results/treebanks/corpora/udpos")
-    assert {path.name for path in (root / "results/treebanks/corpora/udpos").glob("*.parquet")} == {
-        f"{name}.parquet" for name in ("de.dev", "de.test", "en.dev", "en.test", "en.train")
-    }
+    snakemake(root, *options, page)
     pins = (root / "sources.lock.tsv").read_text()
-    assert all(f"my-treebanks/{name}.conllu" in pins for name in ("de-dev", "de-test", "en-dev", "en-test", "en-train"))
+    assert sorted(re.findall(r"^my-treebanks/([\w-]+)[.]conllu", pins, re.MULTILINE)) == sorted((*names, "en-text", "sv-text"))
+    assert {path.name for path in (root / "results/treebanks/corpora/udpos").glob("*.parquet")} == {
+        f"{name.replace('-', '.')}.parquet" for name in names
+    }
+    table = pd.read_csv(root / "results/treebanks/table1.csv")
+    assert {*table["column"]} == {"UDPOS Init.", "UDPOS Fine-T.", "UDPOS Untrained", "UDPOS Spelling alone"}
+    assert (root / page).stat().st_size > 1000 and not [*(root / "results/treebanks/sources").glob("[!m]*")]
+
+
+@pytest.mark.long
+def test_all_that_a_paper_lacks_is_said_where_it_is_asked_for(root):
+    """With treebanks of English and Swedish alone, other papers are left out, and one message has the lines to add."""
+    files = ("config.yaml", "laptop/overlay.yaml", "lacking.yaml")
+    (root / "lacking.yaml").write_text(
+        "results: results/lacking\n"
+        "corpora:\n"
+        "  udpos: { languages: [en, sv], files: { test: { sv: [UD_Swedish-PUD/sv_pud-ud-test.conllu] } } }\n"
+        "  wikipedia: { languages: [en] }\n"
+        "papers: { liang2021: { tasks: { pos: { corpus: udpos } }, sources: [[en], [en, sv]] } }\n"
+    )
+    options = ("--profile", "laptop", "--configfile", *files, "-n", "--")
+    said = snakemake(root, *options, "results/lacking/table1.csv", works=False)
+    here = ", ".join(files)
+    (line,) = (line for line in said.splitlines() if line.startswith(f"{here}: papers.tanti2021"))
+    assert (
+        "has no sv, which corpora.udpos tests; de, el, es, fr, ru, tr, zh, which corpora.xnli tests: add to your overlay" in line
+    )
+    assert "No rule to produce" not in said and "Traceback" not in said
+    added = re.search("`(corpora: .*?)`", line)
+    assert added
+    (root / "lines.yaml").write_text(f"{added[1]}\n")
+    files = (*files, "lines.yaml")
+    options = ("--profile", "laptop", "--configfile", *files, "-n", "--")
+    said = snakemake(root, *options, "results/lacking/table1.csv")
+    assert "papers.liang2021: omitted, as other settings do not fit" in said
+    said = snakemake(root, *options, "results/lacking/liang2021/table1.csv", works=False)
+    assert "papers.liang2021.tasks.pos: corpora.udpos has no training data for sv" in said and "tanti2021" not in said
 
 
 def test_a_language_that_the_phrasebook_lacks_is_refused_before_anything_runs(root):

@@ -257,7 +257,8 @@ SAID = {  # what a file beside config.yaml says, options -> the last part of wha
     "encoders: {mbert: {id: ../../etc}}": "encoders.mbert.id: expected a name on the hub, OWNER/NAME or NAME, found '../../etc'",
     "corpora: {wals: {folder: ../x}}": "corpora.wals: folder: expected a path within the source, without .. and not absolute, "
     "found '../x'",
-    "corpora: {pud: {source: ../x}}": "corpora.pud.source: expected an entry of resources/sources.yaml, found '../x'",
+    "corpora: {pud: {source: ../x}}": "corpora.pud.source: expected an entry of resources/sources.yaml, or of sources in an "
+    "overlay, found '../x'",
     "corpora: {pud: {languages: [de, de]}}": "corpora.pud.languages: expected each entry once, found de a second time; "
     "remove the repetition",
     "papers: {tanti2021: {probe: {train_words: .nan}}}": "papers.tanti2021.probe.train_words: expected a number, found nan",

@@ -26,12 +26,12 @@ from forked import snakemake
 from phrasebook.write import Sizes, write_sources
 from study import copy_repository, environment
 from tally import Tally
-from test_your_own import BLOCKS
 
 RESULTS = "results/own"
 OVERLAY = """
 results: results/own
 mirror: [my-data]
+sources: { my-treebanks: { title: Treebanks of our own } }
 encoders:
   mine: { source: folder, path: my-encoder }
 corpora:
@@ -46,7 +46,7 @@ corpora:
     blocks: 1000
     languages: [de, en]
 readings: { without_unknown: { drop_unknown: true, maximum: 128 } }
-papers: { tanti2021: { encoder: mine }, muller2021: null, liang2021: null, wu2019: null, liu2020: null }
+papers: { tanti2021: { encoder: mine } }
 """
 FILES = ("config.yaml", "tests/workflow/overlay.yaml", "own.yaml")
 TARGETS = (f"{RESULTS}/dataset_sizes.html", f"{RESULTS}/encoders/mine")
@@ -70,8 +70,6 @@ def study(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path) -> Pat
     shutil.copytree(encoder_folder, root / "my-encoder", ignore=shutil.ignore_patterns(".*", "source.json"))
     (root / "my-encoder/special_tokens_map.json").write_text('{"mask_token": "[MASK]"}')
     (root / "own.yaml").write_text(OVERLAY)
-    with open(root / "resources/sources.yaml", "a") as stream:
-        stream.write(f"\n{BLOCKS['an entry of resources/sources.yaml']}")
     shutil.rmtree(root / "generated")
     status, said = run(root)
     assert status == 0, said

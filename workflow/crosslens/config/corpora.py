@@ -4,9 +4,22 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, Section, Share, Split, check_languages, fill, flores, inside, languages_table
+from crosslens.config.base import (
+    Count,
+    Language,
+    Section,
+    Share,
+    Split,
+    check_languages,
+    fill,
+    flores,
+    inside,
+    languages_table,
+    or_null,
+    without_null,
+)
 from crosslens.config.labels import TOPICS
 
 Files = str | list[str] | dict[Language, list[str]]
@@ -43,10 +56,14 @@ class OfficialCorpus(Section):
         "been dropped",
     )
     limits: dict[Split, Count] = Field(
-        {}, description="maximum number of rows per language, drawn with the seed; for train before validation is split off"
+        {},
+        description="maximum number of rows per language, drawn with the seed; of train before validation leaves it; null: all",
+        json_schema_extra=or_null,
     )
     note: str | None = Field(None, description="what readers of the tables should know about this corpus")
     seed: int = Field(0, ge=0, description="seed for sampling")
+
+    _named = field_validator("limits", mode="before")(without_null)
 
     @model_validator(mode="after")
     def _files_for_every_language(self) -> Self:

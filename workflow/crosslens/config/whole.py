@@ -89,7 +89,7 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
-    def _papers_fit(self) -> Self:
+    def _encoders_fit(self) -> Self:
         for name, encoder in self.encoders.items():
             for corpus in encoder.corpora:
                 _expect(f"encoders.{name}.corpora", corpus, self.corpora)
@@ -97,12 +97,20 @@ class Config(Section):
                 _expect(f"encoders.{name}.tokenizer", shared, self.encoders)
                 if self.encoders[shared].shares():
                     raise ValueError(f"encoders.{name}.tokenizer: expected an encoder with its own tokenizer, found '{shared}'")
+        return self
+
+    def misfits(self) -> dict[str, str]:
+        """Reasons why papers do not fit the rest of the configuration, by key: they are refused where they are asked for."""
+        reasons = {}
         for key in type(self.papers).model_fields:
             if (section := self.paper(key)) is not None:
-                self.expect_encoder(f"papers.{key}.encoder", section.encoder)
-                _expect(f"papers.{key}.reading", section.reading, self.readings)
-                section.check(self)
-        return self
+                try:
+                    self.expect_encoder(f"papers.{key}.encoder", section.encoder)
+                    _expect(f"papers.{key}.reading", section.reading, self.readings)
+                    section.check(self)
+                except ValueError as error:
+                    reasons[key] = str(error)
+        return reasons
 
     def paper(self, key: str) -> PaperSection | None:
         """A paper's section; None if it is not configured."""

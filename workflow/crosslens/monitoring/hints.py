@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,21 @@ KEPT_IN_SPITE = (
 SHOWN = {"table": ".csv", "figure": ".svg"}  # first output of a table and of a figure: the file to ask for
 
 
-def unknown_target(message: str, targets: Sequence[str], results: str, scales: Iterable[Scale]) -> str:
-    """Advice where Snakemake's message is "No rule to produce TARGET ...".
+def unknown_target(
+    message: str, targets: Sequence[str], results: str, scales: Iterable[Scale], misfits: Mapping[str, str] = {}
+) -> str:
+    """Message with advice in the place of Snakemake's "No rule to produce TARGET ...".
 
-    targets: rules, and files of tables and figures; results: folder of the results of this call.
+    targets: rules, and files of tables and figures; results: folder of the results of this call; misfits: folder of a paper's
+    items -> why the paper does not fit the configuration, which is then the whole message.
     """
     target = message.partition("No rule to produce ")[2].partition(" (")[0]
+    if (folder := target.rpartition("/")[0]) in misfits:
+        return misfits[folder]
+    return f"{message}\n{_advice(target, targets, results, scales)}"
+
+
+def _advice(target: str, targets: Sequence[str], results: str, scales: Iterable[Scale]) -> str:
     longest_first = sorted(scales, key=lambda scale: -len(scale.results))
     scale_of_target = next((scale for scale in longest_first if target.startswith(f"{scale.results}/")), None)
     here = f"{results}/{target.removeprefix(f'{scale_of_target.results}/')}" if scale_of_target else ""
@@ -76,11 +85,11 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
     )
 
 
-def warnings(values: Mapping[str, Any], config: Config) -> list[str]:
-    """Warnings on a configuration before anything runs. values: the configuration as it stands in its files.
+def warnings(values: Mapping[str, Any], config: Config, misfits: Collection[str] = ()) -> list[str]:
+    """Warnings on a configuration before anything runs.
 
-    They name mirrors and encoders' folders that do not exist, and encoders that are fetched because their package has no wheel
-    for this platform.
+    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, mirrors and
+    encoders' folders that do not exist, and encoders that are fetched because their package has no wheel for this platform.
     """
     missing = [
         f"mirror: expected a folder, found none at {mirror}; files are downloaded where no other mirror has them"
@@ -98,4 +107,6 @@ def warnings(values: Mapping[str, Any], config: Config) -> list[str]:
         for name, encoder in config.encoders.items()
         if encoder.source == "folder" and not Path(encoder.path, "config.json").is_file()
     ]
-    return missing + fetched + absent
+    papers = ", ".join(f"papers.{key}" for key in misfits)
+    omitted = [f"{papers}: omitted, as other settings do not fit; asking for one of the tables says which"] if misfits else []
+    return missing + fetched + absent + omitted

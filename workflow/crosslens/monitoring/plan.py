@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crosslens.config.whole import Config
 from crosslens.monitoring.jobs import event_of
-from crosslens.papers.configuration import load
+from crosslens.papers.configuration import WholeConfig, load_fitting
 from crosslens.runs.errors import DataError
 
 FILE = "CROSSLENS_PLAN"
@@ -55,7 +54,7 @@ class Job:
     input: Sequence[str]
 
 
-def plan(options: Sequence[str], root: Path = Path()) -> tuple[Config, list[Job]]:
+def plan(options: Sequence[str], root: Path = Path()) -> tuple[WholeConfig, list[Job]]:
     """Configuration and jobs of a call of snakemake with some options. Raises DataError where Snakemake has no plan for it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "plan.jsonl"
@@ -64,7 +63,7 @@ def plan(options: Sequence[str], root: Path = Path()) -> tuple[Config, list[Job]
         if result.returncode or not file.exists():
             raise DataError(f"snakemake -n {' '.join(options)}: expected a plan, found an error:\n{_error(result)}")
         config, *rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return load(config), [Job(**row) for row in rows]
+    return load_fitting(config)[0], [Job(**row) for row in rows]
 
 
 def _error(result: subprocess.CompletedProcess[str]) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 
 from pydantic import Field, ValidationError, create_model
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Section, nearest
+from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Name, Section, nearest
 from crosslens.config.whole import Config
 from crosslens.papers import KEYS
 from crosslens.runs.errors import short, shown
+from crosslens.sources.registry import OwnSource
 
 # One section per paper, from the one list of papers; a paper that is not configured is null.
 _SECTIONS: dict[str, Any] = {
@@ -28,6 +29,9 @@ class WholeConfig(Config):
     """The whole configuration."""
 
     papers: Papers = Field(description="the studies")
+    sources: dict[Name, OwnSource] = Field(
+        {}, description="sources beside those of resources/sources.yaml, by name, which is also their folder in a mirror"
+    )
 
 
 LONGEST = 1200  # characters of a line of an error
@@ -102,8 +106,32 @@ def _readable(line: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
-def load(values: Mapping[str, Any], origin: str = "config.yaml") -> Config:
-    """Check and type a configuration. Raises ConfigError, one line per key: `origin: key: expected ..., found ...`."""
+def load(values: Mapping[str, Any], origin: str = "config.yaml") -> WholeConfig:
+    """Check and type a configuration, all papers of which fit the rest of it.
+
+    Raises ConfigError, one line per key: `origin: key: expected ..., found ...`.
+    """
+    config, misfits = load_fitting(values, origin)
+    if misfits:
+        raise ConfigError("\n".join(misfits.values()))
+    return config
+
+
+def load_fitting(values: Mapping[str, Any], origin: str = "config.yaml") -> tuple[WholeConfig, dict[str, str]]:
+    """Check and type a configuration without the papers that do not fit the rest of it, and a line that says why, by their keys.
+
+    So one paper can be asked for with corpora, or an encoder, that do not suit the settings of the others. Raises ConfigError.
+    """
+    config = _typed(values, origin)
+    misfits = {
+        key: "\n".join(_readable(f"{origin}: {line}") for line in reason.split("\n")) for key, reason in config.misfits().items()
+    }
+    if misfits:
+        config = _typed({**values, "papers": {**values["papers"], **dict.fromkeys(misfits)}}, origin)
+    return config, misfits
+
+
+def _typed(values: Mapping[str, Any], origin: str) -> WholeConfig:
     try:
         return WholeConfig.model_validate(dict(values))
     except ValidationError as error:

@@ -4,6 +4,7 @@ import csv
 import fnmatch
 import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import quote
@@ -45,7 +46,7 @@ class OfficialFile(Section):
 class Source(Section):
     """One official distribution of data."""
 
-    title: Text
+    title: Text = Field(description="name of the data, for pages and tables")
     version: Text = Field(description="release, tag or date; 'by file' where each file has its own")
     licence: Text
     citation: Text
@@ -126,11 +127,21 @@ class Source(Section):
         return in_mirrors(folders, self.mirror)
 
 
-def load(path: Path = SOURCES_YAML) -> dict[str, Source]:
+class OwnSource(Source):
+    """A source that an overlay adds: a title suffices, and its files lie in a folder with its name below a mirror."""
+
+    version: Text = Field("1", description="release, tag or date")
+    licence: Text = Field("not distributed", description="licence of the data")
+    citation: Text = Field("none", description="what to cite")
+    example: Text = Field("none", description="example of a path")
+    manual: Text | None = Field("put its files into a folder with its name", description="how to obtain the files")
+
+
+def load(path: Path = SOURCES_YAML, additions: Mapping[str, Source] = {}) -> dict[str, Source]:
     """Read the table: id -> source, with checksum tables taken in. Raises DataError: one line, file and key.
 
-    A source's id is also the name of its folder in a mirror, so that the sources of one working copy can be the mirror of
-    another.
+    additions: sources of the configuration, under further ids. A source's id is also the name of its folder in a mirror, so that
+    the sources of one working copy can be the mirror of another.
     """
     entries: dict[str, dict[str, Any]] = read_yaml(path)
     sources = {}
@@ -142,9 +153,17 @@ def load(path: Path = SOURCES_YAML) -> dict[str, Source]:
             problem = error.errors()[0]
             place = ".".join(str(part) for part in (key, *problem["loc"]))
             raise DataError(f"{path}: {place}: {problem['msg']}; correct it") from None
-        folders = list(dict.fromkeys([*source.mirror, key]))
-        sources[key] = source.model_copy(update={"files": source.files | table, "mirror": folders})
+        sources[key] = _placed(key, source, table)
+    for key, source in additions.items():
+        if key in sources:
+            raise DataError(f"sources.{key}: expected an id that {path} does not have, found one of its own; choose another id")
+        sources[key] = _placed(key, source, _table(Path(source.checksums)) if source.checksums else {})
     return sources
+
+
+def _placed(key: str, source: Source, table: dict[str, OfficialFile]) -> Source:
+    folders = list(dict.fromkeys([*source.mirror, key]))
+    return source.model_copy(update={"files": source.files | table, "mirror": folders})
 
 
 def _table(path: Path) -> dict[str, OfficialFile]:

@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> None:
             return
         console = Console(width=None if sys.stdout.isatty() else 140)
         card = named_options.card or (ASSUMED if cluster else None)
-        bill = Biller(config, speed(card), load()).bill(jobs)
+        bill = Biller(config, speed(card), load(additions=config.sources)).bill(jobs)
     except DataError as error:
         sys.exit(f"cost: {error}")
     console.print(table(bill, card or "this machine"))

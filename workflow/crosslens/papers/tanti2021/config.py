@@ -1,10 +1,12 @@
 """tanti2021: hyperparameters and measures, each with its source in the paper."""
 
+from itertools import chain
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from crosslens.config.base import Count, Language, Rate, Section, Share, nearest, or_null
+from crosslens.config.base import Count, Language, Rate, Section, Share, nearest, or_null, without_null
+from crosslens.config.corpora import ParagraphCorpus
 from crosslens.config.training import Decay, LengthPools, Positive, Seeds, Training
 from crosslens.config.whole import Config, PaperSection
 
@@ -111,7 +113,7 @@ class Search(Section):
     """Random search for hyperparameters over table 4's grid (appendix D): results/table5_search.csv."""
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
-        [], description="experiments to search, as task/run, e.g. pos/finetuned"
+        [], description="experiments to search, as task/run, e.g. pos/finetuned; those of a task that is null are omitted with it"
     )
     trials: Count = Field(20, description="random sets of hyperparameters per experiment (tanti2021, appendix D)")
     trials_per_job: Count = Field(
@@ -167,19 +169,26 @@ class Tanti2021(PaperSection):
     language_corpus: str = Field(description="key of corpora: the paragraphs that the language head is trained on")
     source_language: Language = Field("en", description="language of the tasks' training data")
     training: TantiTraining = Field(TantiTraining(), description="settings that all trainings share")
-    tasks: dict[Literal["pos", "nli"], Task] = Field(min_length=2, description="the paper's two tasks")
+    tasks: dict[Literal["pos", "nli"], Task] = Field(
+        min_length=1, description="the paper's two tasks; null omits one", json_schema_extra=or_null
+    )
     search: Search = Field(Search(), description="random search")
     probe: Probe = Field(Probe(), description="the converged probe")
     units: UnitTexts = Field(UnitTexts(), description="probes of words and of whole texts")
     clustering: Clustering = Field(Clustering(), description="k-means")
     tsne: Tsne = Field(Tsne(), description="t-SNE")
 
+    _named = field_validator("tasks", mode="before")(without_null)
+
     def check(self, config: Config) -> None:
-        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
-        here = "papers.tanti2021"
+        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name.
+
+        All that the corpora lack is in one error, a line for each key.
+        """
+        here, problems = "papers.tanti2021", list[str]()
         config.expect_corpus(f"{here}.language_corpus", self.language_corpus, "paragraphs", "documents")
         paragraphs = config.corpora[self.language_corpus]
-        learned_languages, parts = set(paragraphs.languages), set(paragraphs.parts())
+        parts = set(paragraphs.parts())
         splits = ("train", "validation", "test")
         if lacking := [f"{code}.{split}" for code in paragraphs.languages for split in splits if (code, split) not in parts]:
             raise ValueError(
@@ -188,19 +197,10 @@ class Tanti2021(PaperSection):
             )
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, {"pos": "treebank", "nli": "pairs"}[task])
-            corpus = config.corpora[settings.corpus]
-            if (self.source_language, "train") not in corpus.parts():
-                raise ValueError(
+            if (self.source_language, "train") not in config.corpora[settings.corpus].parts():
+                problems.append(
                     f"{here}.source_language: corpora.{settings.corpus} has no training data for '{self.source_language}': "
                     "add it there to languages and source_languages, or choose another language"
-                )
-            unlearned = [code for code in corpus.languages if code not in learned_languages]
-            if unlearned:
-                # The heads would leave their words unscored, and the probe would count them as wrong.
-                learned, texts = f"corpora.{self.language_corpus}", f"corpora.{settings.corpus}"
-                raise ValueError(
-                    f"{here}.language_corpus: {learned} has no {', '.join(unlearned)}, which {texts} tests, so no language head "
-                    f"could predict it: add it to {learned}.languages or remove it from {texts}.languages"
                 )
             if task == "pos" and settings.state == "pooler":
                 raise ValueError(f"{here}.tasks.pos.state: expected 'hidden': the pooler's output represents a text, not a word")
@@ -208,17 +208,51 @@ class Tanti2021(PaperSection):
                 if run.seeds is not None and (run.seeds[:1] != config.seeds[:1] or not set(run.seeds) <= set(config.seeds)):
                     key = f"{here}.tasks.{task}.runs.{run_name}.seeds"
                     raise ValueError(f"{key}: expected a subset of seeds, {config.seeds[0]} first, found {run.seeds}")
+        problems += self._unlearned(config)
         corpora_by_experiment = {
             f"{task}/{run}": settings.corpus for task, settings in self.tasks.items() for run in settings.runs
         }
-        for name in self.search.experiments:
+        for name in self.experiments():
             key = f"{here}.search.experiments"
             if name not in corpora_by_experiment:
                 raise ValueError(f"{key}: expected a task/run of tasks, found '{name}'{nearest(name, corpora_by_experiment)}")
             if all(split != "dev" for _, split in config.corpora[corpora_by_experiment[name]].parts()):
-                raise ValueError(
-                    f"{key}: '{name}' is scored on dev, but corpora.{corpora_by_experiment[name]} has none: name it under files"
+                problems.append(
+                    f"{key}: '{name}' is scored on dev, but corpora.{corpora_by_experiment[name]} has none: name it under files, "
+                    "or add to your overlay `papers: { tanti2021: { search: { experiments: [] } } }`"
                 )
+        if problems:
+            raise ValueError("\n".join(dict.fromkeys(problems)))
+
+    def _unlearned(self, config: Config) -> list[str]:
+        """An error, with the lines to add, if a task tests languages that the language heads could not predict, in a list.
+
+        The heads would leave their words unscored, and the probe would count them as wrong.
+        """
+        paragraphs, unlearned = config.corpora[self.language_corpus], dict[str, list[str]]()
+        for task, settings in self.tasks.items():
+            if codes := [code for code in config.corpora[settings.corpus].languages if code not in paragraphs.languages]:
+                unlearned[task] = codes
+        if not unlearned:
+            return []
+        codes, here = list(dict.fromkeys(chain.from_iterable(unlearned.values()))), f"corpora.{self.language_corpus}"
+        lacking = "; ".join(f"{', '.join(unlearned[task])}, which corpora.{self.task(task).corpus} tests" for task in unlearned)
+        languages = ", ".join([*paragraphs.languages, *codes])
+        remedy = f"`corpora: {{ {self.language_corpus}: {{ languages: [{languages}] }} }}`"
+        if isinstance(paragraphs, ParagraphCorpus):
+            files = ", ".join(map(paragraphs.file_of, codes))
+            remedy += f", by which {files} of {paragraphs.source} is read (`files: {{ {codes[0]}: FILE }}` there names another)"
+        if len(unlearned) < len(self.tasks):
+            tasks = ", ".join(f"{task}: null" for task in unlearned)
+            remedy += f"; or, to omit the task, `papers: {{ tanti2021: {{ tasks: {{ {tasks} }} }} }}`"
+        return [
+            f"papers.tanti2021.language_corpus: {here}, from which the language heads learn, has no {lacking}: add to your "
+            f"overlay {remedy}"
+        ]
+
+    def experiments(self) -> list[str]:
+        """Experiments to search, as task/run, of the configured tasks."""
+        return [name for name in self.search.experiments if name.split("/")[0] in self.tasks]
 
     def task(self, name: str) -> Task:
         """Settings of a task. Raises KeyError for an unknown name."""

@@ -35,8 +35,8 @@ Lines = Iterator[dict[str, Any]]
 def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
     """The table in percent: a row for each part, task, item and setting; columns before, after and difference.
 
-    settings: runs, the configured ones by task; target, key of the corpus of pos; wiki, key of that of paragraphs; languages,
-    classes of the language heads; weights, of the entropy term by task.
+    settings: runs, the configured ones by task; target, key of the corpus of pos, None without that task; wiki, key of that of
+    paragraphs; languages, classes of the language heads; weights, of the entropy term by task.
     """
     scores, runs = named(inputs.records(), settings["wiki"]), settings["runs"]
     lines = [*_metric(inputs, settings)] if "pos" in runs else []

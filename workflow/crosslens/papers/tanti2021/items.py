@@ -29,7 +29,7 @@ def items(config: Config) -> dict[str, Item]:
     chosen = {task: {run: paper.run(task, run).model_dump() for run in PAPER_RUNS} for task in paper.tasks}
     items_by_name["table4"] = _item("table4", config, "search", settings={"search": grid}, decimals=None)
     items_by_name["table5"] = _item("table5", config, "search", settings={"tasks": chosen}, decimals=None)
-    if paper.search.experiments:
+    if paper.experiments():
         items_by_name["table5_search"] = _search(config)
     items_by_name |= {
         name: _released(name, kind, config) for name, kind in (("languages", "classification"), ("epochs", "history"))
@@ -58,13 +58,13 @@ def _item(name: str, config: Config, module: str, *, needs: tuple[Need, ...] = (
 def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Iterable[str] | None = None) -> tuple[Need, ...]:
     """Needs of kinds of measures, or of files of trainings, of the configured ones among some runs, with all their seeds.
 
-    tasks: None, all tasks.
+    tasks: among which the configured ones are taken; None, all.
     """
     paper = section(config)
     return tuple(
         Need(kind, recipe_name(task, run), tuple(paper.run(task, run).seeds or config.seeds))
         for kind, task, run in product(kinds, tasks or paper.tasks, runs)
-        if run in paper.task(task).runs
+        if task in paper.tasks and run in paper.task(task).runs
     )
 
 
@@ -89,7 +89,7 @@ def _findings(config: Config) -> Item:
     needs += _needs(["predictions"], TUNED, config, ["pos"])
     needs += _needs(["history"], ["entropy_maximisation"], config)
     settings = {
-        "target": paper.tasks["pos"].corpus,
+        "target": paper.tasks["pos"].corpus if "pos" in paper.tasks else None,
         "languages": config.corpora[paper.language_corpus].languages,
         "weights": {task: settings.runs["entropy_maximisation"].uniformity for task, settings in paper.tasks.items()},
     }
@@ -98,8 +98,9 @@ def _findings(config: Config) -> Item:
 
 def _units(config: Config) -> Item:
     # Before fine-tuning both tasks have the same encoder, which is probed once.
-    needs = _needs(["units"], ["frozen"], config, ["pos"]) + _needs(["units"], ["finetuned"], config)
-    columns = {recipe_name("pos", "frozen"): RUNS["frozen"]}
+    first = next(iter(section(config).tasks))
+    needs = _needs(["units"], ["frozen"], config, [first]) + _needs(["units"], ["finetuned"], config)
+    columns = {recipe_name(first, "frozen"): RUNS["frozen"]}
     columns |= {recipe_name(task, "finetuned"): column(task, "finetuned") for task in section(config).tasks}
     return _item("units", config, "units", needs=needs, settings={"wiki": section(config).language_corpus, "columns": columns})
 

@@ -33,7 +33,7 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
     is drawn by itself, and a set that was drawn before is drawn again (bin/random_parameter_space_generator.py:195-249).
     """
     search, trials_by_job = section(config).search, dict[str, list[Recipe]]()
-    for experiment in search.experiments:
+    for experiment in section(config).experiments():
         task, name = experiment.split("/")
         run = section(config).tasks[task].runs[name]  # type: ignore[index]
         grid = {key: getattr(search, key) for key in SEARCHED if getattr(run, key) is not None}

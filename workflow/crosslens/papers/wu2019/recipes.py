@@ -112,7 +112,7 @@ def study(config: Config) -> Study:
 def _sources(corpora: Iterable[str], config: Config) -> list[str]:
     """Names of the distributions that some corpora come from."""
     keys = dict.fromkeys(key for corpus in corpora for key in sorted(config.corpora[corpus].sources()))
-    return [_titles()[key] for key in keys if key in _titles()]  # the rules refuse other names
+    return [_titles().get(key, key) for key in keys]  # an overlay's sources have no entry
 
 
 @cache

@@ -1,0 +1,170 @@
+"""Table 1 and figure 3 of the demo with an encoder of one's own: the encoder is tried, its overlay written, the demo run.
+
+`make try ENCODER=FOLDER`, or ENCODER=OWNER/NAME@COMMIT: python -m crosslens.monitoring.own_encoder ENCODER
+"""
+
+import json
+import logging
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import ValidationError
+
+from crosslens.config.encoders import FolderEncoder, HubEncoder
+from crosslens.config.readings import Reading
+from crosslens.config.scales import read_yaml
+from crosslens.encoders.build import build
+from crosslens.encoders.describe import describe
+from crosslens.encoders.folder import COUNTED, Description, read
+from crosslens.encoders.trim import trim
+from crosslens.runs.errors import DataError
+from crosslens.sources.layout import Layout
+from crosslens.sources.registry import load
+from crosslens.storage.files import written
+
+DEMO = ("config.yaml", "demo/overlay.yaml")
+CORPORA = ("udpos", "xnli", "wikipedia")  # whose texts tanti2021 reads
+READING = "without_unknown"  # the reading of tanti2021
+PAGES = ("table1.html", "figure3.html")
+USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
+
+
+def settings_of(text: str) -> FolderEncoder | HubEncoder:
+    """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
+    folder, (id, _, commit) = Path(text).expanduser(), text.partition("@")
+    try:
+        if text and folder.is_dir():
+            return FolderEncoder(source="folder", path=str(folder))
+        return HubEncoder(source="hub", id=id, revision=commit)
+    except ValidationError as error:
+        keys = {problem["loc"][0] for problem in error.errors()}
+    if not text:
+        fault = "found none"
+    elif "path" in keys:
+        fault = f"found {text!r:.200}, a name with invisible characters or blanks around it"
+    elif "id" in keys:
+        fault = f"found no folder {text!r:.200}, and no name of the hub either"
+    else:
+        missing = f"{commit!r:.80}, which is no commit" if commit else "no commit"
+        fault = f"found {missing} of 40 hexadecimal digits, and no folder {text!r:.200}; the encoder's page on the hub lists them"
+    raise DataError(f"expected {USAGE}, {fault}")
+
+
+def name_of(encoder: FolderEncoder | HubEncoder) -> str:
+    """Name of the encoder in its overlay, of the overlay and of the folder of results: my-xlm-roberta-base."""
+    last = encoder.id.rpartition("/")[2] if encoder.source == "hub" else Path(encoder.path).resolve().name
+    name = re.sub("[^a-z0-9]+", "-", last.lower()).strip("-")[:40].removeprefix("my-")
+    return f"my-{name or 'encoder'}"
+
+
+def try_folder(encoder: FolderEncoder | HubEncoder, hub: Path | None) -> Description:
+    """Put the encoder into a temporary folder as the workflow's rules do, and return its description with its whole vocabulary.
+
+    hub: folder of the files of an encoder from the hub. Raises DataError where a trial of its tokenizer or its weights fails.
+    """
+    log = logging.getLogger("crosslens")
+    Path("results").mkdir(exist_ok=True)
+    with TemporaryDirectory(prefix=".try-", dir="results") as folder:  # as large as the encoder
+        tokenizer = Path(folder, "tokenizer")
+        describe(encoder, [], tokenizer, log, hub)
+        build(encoder, tokenizer, Path(folder, "encoder"), log, hub)
+        return read(tokenizer)
+
+
+def overlay(name: str, encoder: FolderEncoder | HubEncoder, description: Description) -> str:
+    """Text of the overlay of an encoder: trimmed if its tokenizer can be, and with texts no longer than it has positions."""
+    try:
+        trim(description, [["trial"]])
+        corpora = f"[{', '.join(CORPORA)}] # its vocabulary is trimmed to these texts, which saves memory"
+    except DataError:
+        corpora = f"[] # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
+    longest = _positions(description)
+    lines = [
+        "# The demo with an encoder of your own, as `make try` wrote it. Edit it, and run again:",
+        f"#     {shlex.join(['snakemake', '--profile', 'demo', *_options(name)])}",
+        f"results: results/{name}",
+        "encoders:",
+        f"  {name}:",
+        *(f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in _entry(encoder).items()),
+        f"    corpora: {corpora}",
+    ]
+    if longest is not None and longest < _longest_text():
+        lines.append(f"readings: {{ {READING}: {{ maximum: {longest} }} }} # as many positions as the encoder has")
+    lines.append(f"papers: {{ tanti2021: {{ encoder: {name} }} }}")
+    return "\n".join(lines) + "\n"
+
+
+def _positions(description: Description) -> int | None:
+    """Pieces of the longest text that the encoder has positions for; None if config.json states no limit."""
+    config = description.config
+    most = config.get("max_position_embeddings")
+    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
+    return None if most is None else int(most) - unused
+
+
+def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, str]:
+    """Keys of an encoder's entry that say which one it is."""
+    return encoder.model_dump(include={"source", "path", "id", "revision"})
+
+
+def _longest_text() -> int:
+    """Pieces of the longest text that the demo reads."""
+    maxima = [read_yaml(Path(file)).get("readings", {}).get(READING, {}).get("maximum") for file in DEMO]
+    return int(next(filter(None, reversed(maxima)), Reading().maximum))
+
+
+def _snakemake(*options: str) -> int:
+    """Status of a call of snakemake with the demo's profile."""
+    return subprocess.run([sys.executable, "-m", "snakemake", "--profile", "demo", *options]).returncode
+
+
+def _options(name: str) -> list[str]:
+    """Options of snakemake that build the pages with an overlay."""
+    return ["--configfile", *DEMO, f"{name}.yaml", "--", *(f"results/{name}/{page}" for page in PAGES)]
+
+
+def _fetch(name: str, encoder: HubEncoder) -> Path:
+    """Folder of the files of an encoder from the hub, fetched by the workflow's rule. Exits where that fails."""
+    files = Layout(f"results/{name}/sources", load()).of_encoder(encoder, "DESCRIPTION", "WEIGHTS")
+    settings = [f"results=results/{name}", f"encoders={json.dumps({name: _entry(encoder)})}"]
+    if status := _snakemake("--quiet", "reason", "host", "--config", *settings, "--", *files):
+        sys.exit(status)
+    return Path(files[0]).parent
+
+
+def _check_overlay(path: Path, name: str, encoder: FolderEncoder | HubEncoder) -> None:
+    """Raise DataError where an overlay of that name is there already, of another encoder."""
+    entry = read_yaml(path).get("encoders", {}).get(name, {}) if path.exists() else _entry(encoder)
+    if not _entry(encoder).items() <= entry.items():
+        raise DataError(f"{path}: expected the overlay of this encoder, found another's: rename that file, or remove it")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Try an encoder, write its overlay if there is none, and build the pages."""
+    try:
+        encoder = settings_of(" ".join(arguments))
+        name = name_of(encoder)
+        path = Path(f"{name}.yaml")
+        _check_overlay(path, name, encoder)
+        description = try_folder(encoder, _fetch(name, encoder) if isinstance(encoder, HubEncoder) else None)
+        if path.exists():
+            print(f"{path} is there already, and used as it is", flush=True)
+        else:
+            with written(path) as temporary:
+                temporary.write_text(overlay(name, encoder, description), "utf-8")
+            print(f"The encoder passed its trial. Its overlay, for you to edit: {path}", flush=True)
+    except DataError as error:
+        sys.exit(f"try: {error}")
+    status = _snakemake("--quiet", "reason", "host", *_options(name))
+    if not status:
+        print("Built:", *(f"results/{name}/{page}" for page in PAGES))
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

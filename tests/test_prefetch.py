@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.monitoring import prefetch
+from crosslens.sources import network
 from crosslens.sources.prefetch import Amount, Size, amount, size_of, wanted
 from crosslens.sources.registry import OfficialFile, Source
 from study import copy_repository, plan
@@ -36,12 +37,19 @@ def test_a_sample_is_no_larger_than_its_dump() -> None:
     assert size_of("ud-sample/600-0/xwiki/a.xml", SOURCES) == Size(78_000_000, False)
 
 
-def test_where_files_come_from(tmp_path: Path) -> None:
+def test_where_files_come_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ud").mkdir()
     (tmp_path / "ud" / "mirrored.xz").touch()
-    files = list(wanted(["ud/mirrored", "ud/known", "ud/big", "licensed/x"], SOURCES, [str(tmp_path)]))
-    assert [file.origin for file in files] == [prefetch.MIRROR, prefetch.DOWNLOAD, prefetch.DOWNLOAD, prefetch.BY_HAND]
-    assert amount(files) == Amount(4, 3_500_000_000, 500_000_000, 2)
+    monkeypatch.setattr(network, "size_of", lambda urls: (200_000_000, True) if urls[0].endswith("told") else (None, False))
+    files = list(
+        wanted(
+            ["ud/mirrored", "ud/known", "ud/big", "licensed/x", "ud/told", "ud/silent", "ud/not told"], SOURCES, [str(tmp_path)]
+        )
+    )
+    downloads = [prefetch.DOWNLOAD] * 3
+    assert [file.origin for file in files] == [prefetch.MIRROR, *downloads[:2], prefetch.BY_HAND, *downloads]
+    assert amount(files) == Amount(7, 3_700_000_000, 500_000_000, 4)
+    assert [file.size for file in files[4:]] == [Size(200_000_000, True), Size(None, False), Size(None, False)]
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +94,8 @@ def test_what_is_listed_is_fetched(root, monkeypatch, capsys):
 def test_nothing_to_fetch(root, monkeypatch, capsys):
     assert listed(root, monkeypatch, "--profile", "demo", "--", "results/demo/table1.csv") == []
     assert capsys.readouterr().out == "prefetch: every official file that is read is here\n"
+
+
+def test_no_server_answers() -> None:
+    assert network.size_of(["http://127.0.0.1:9/"]) == (None, False)
+    assert network.size_of([]) == (None, True)

@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -289,6 +289,21 @@ def begun(part: Path) -> tuple[str, str, str]:
     text = about.read_text("utf-8", errors="replace") if about.exists() else ""
     url, version, modified = (*text.split("\n"), "", "", "")[:3]
     return (url, version, modified) if version else ("", "", "")
+
+
+def size_of(urls: Sequence[str]) -> tuple[int | None, bool]:
+    """Bytes of the first of some addresses that tells, None if none does; and whether a server answered at all."""
+    answered = not urls
+    for url in urls:
+        try:
+            with _Session() as session, _asked(session, "HEAD", url, HEADERS, timeout=5) as answer:
+                answered = True
+                length = _number(answer.headers.get("Content-Length", ""))
+                if answer.ok and length is not None:
+                    return length, True
+        except (Unavailable, _Interrupted, RequestException, ValueError):
+            pass
+    return None, answered
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Sizes of official files before they are fetched, by the table of sources: how much a download will be."""
+"""Sizes of official files before they are fetched: how much a download will be."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,12 +63,23 @@ def size_of(file: str, sources: Mapping[str, Source]) -> Size:
 
 
 def wanted(files: Iterable[str], sources: Mapping[str, Source], mirrors: Sequence[str]) -> Iterator[Wanted]:
-    """Yield where each of some files comes from, and its size. files: as `Wanted.path`; mirrors: folders of the configuration."""
+    """Yield where each of some files comes from, and its size.
+
+    files: as `Wanted.path`. mirrors: folders of the configuration. A size that the table of sources neither knows nor estimates,
+    as of a source of one's own, is asked of the servers, as long as these answer.
+    """
+    answering = True
     for file in files:
         source, path, _ = place_of(file, sources)
         in_mirror = found_in(PurePosixPath(path), sources[source].mirrors(list(mirrors)))
         origin = MIRROR if in_mirror else DOWNLOAD if sources[source].url else BY_HAND
-        yield Wanted(file, origin, size_of(file, sources))
+        size = size_of(file, sources)
+        if size.bytes is None and origin == DOWNLOAD and answering:
+            from crosslens.sources import network  # slow to import, and few sources are without sizes
+
+            answer, answering = network.size_of(sources[source].urls_of(path))
+            size = Size(answer, answer is not None)
+        yield Wanted(file, origin, size)
 
 
 def amount(files: Sequence[Wanted]) -> Amount:

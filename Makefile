@@ -5,7 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all try provenance test test-long test-demo test-slurm test-faults test-registry lint format docs lock site status cost clean
+.PHONY: help install demo demo-all try provenance test test-long test-demo test-slurm test-faults test-registry lint format docs lock site status cost prefetch clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -104,6 +104,10 @@ status: install ## Show what is built, stale or missing at each scale
 cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm CARD=a100
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.monitoring.cost $(if $(PROFILE),--profile $(PROFILE)) \
 		$(if $(CARD),--card "$(CARD)") $(TARGET)
+
+prefetch: install ## Fetch what a target reads, after saying how much: make prefetch TARGET=results/table2.csv PROFILE=slurm; LIST=1 only names files
+	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.monitoring.prefetch $(if $(PROFILE),--profile $(PROFILE)) \
+		$(if $(LIST),--list) -- $(TARGET)
 
 clean: ## Remove the results of the demo, after asking; those of other scales are kept
 	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \

@@ -44,7 +44,7 @@ include: "rules/scoreboard.smk"
 
 JOBS = Jobs()
 if workflow.exec_mode == ExecMode.DEFAULT:
-    if message := settle_records(writes=not workflow.output_settings.dryrun):
+    for message in filter(None, (*reuse_results(), settle_records(writes=not workflow.output_settings.dryrun))):
         logger.warning(message)
 # Only the main workflow decides what a run shows; as a module, this one changes nothing. Snakemake's log in .snakemake/log stays whole.
 if workflow.modifier.is_main_snakefile():

@@ -1,5 +1,6 @@
 # Functions that return the inputs and settings of rules.
 
+from functools import partial
 from pathlib import Path
 
 from crosslens.config.scales import Scale, keys_digest
@@ -7,6 +8,7 @@ from crosslens.reports import spread
 from crosslens.sources.origins import reason_to_fetch
 from crosslens.sources.pins import digests
 from crosslens.storage.contents import Contents
+from crosslens.storage.reuse import Plan, Reuse
 
 CONTENTS = Contents(Path(".snakemake/contents.json"))
 PINS = cache(digests)
@@ -44,9 +46,9 @@ def own_encoder_params(kind):
 
 
 @cache
-def fetched_since(target):
+def fetched_since(target, results=RESULTS):
     """Reason to fetch the official file of `target`, whole or as a sample, again, and an error line; "" for none."""
-    source, path = OFFICIAL.place(target)
+    source, path = OFFICIAL._replace(folder=f"{results}/sources").place(target)
     published = SOURCES[source].published(path)
     file, mirrors = f"{source}/{path}", SOURCES[source].mirrors(CONFIG.mirror)
     try:
@@ -116,10 +118,51 @@ def check_start(dag):
         raise WorkflowError(message)
 
 
+# Records in a database are left as they are, and nothing is taken from other folders for them.
+RECORDS_IN_FILES = str(getattr(workflow.workflow_settings, "persistence_backend", "file")) == "file"
+
+
 def settle_records(writes):
-    """Make Snakemake's records and the seals of artefacts agree; returns a message. Records in a database are left as they are."""
-    in_files = str(getattr(workflow.workflow_settings, "persistence_backend", "file")) == "file"
-    return Records(RESULTS, RECORD_FORMAT_VERSION).settle(TOP, writes=writes) if in_files else ""
+    """Make Snakemake's records and the seals of artefacts agree; returns a message."""
+    return Records(RESULTS, RECORD_FORMAT_VERSION).settle(TOP, writes=writes) if RECORDS_IN_FILES else ""
+
+
+def fetched_alike(place, folder):
+    """Whether the official file at a place of another folder of results is the one that would be fetched here.
+
+    It is if mirrors and pins have no other, and its content is known: it is published or pinned, or a sample of a dump, whose index is.
+    """
+    source, path = OFFICIAL._replace(folder=f"{folder}/sources").place(f"{folder}/{place}")
+    known = SOURCES[source].published(path) or f"{source}/{path}" in PINS() or place.startswith(f"sources/{source}-sample/")
+    return bool(known) and fetched_since(f"{folder}/{place}", folder) == ("", "")
+
+
+def planned(place, folder):
+    """Job that would make an artefact at a place below the results; None if there is none, or if it would fetch another official
+    file than the one in another folder of results.
+    """
+    target = f"{RESULTS}/{place}"
+    try:
+        maker = next((candidate for candidate in workflow.rules if candidate.is_producer(target)), None)
+        if maker is None:
+            return None
+        wildcards = maker.get_wildcards(target)
+        inputs, *_ = maker.expand_input(wildcards)
+        outputs, _ = maker.expand_output(wildcards)
+        _, params = maker.expand_params(wildcards, inputs, outputs, None)
+    except WorkflowError:  # settings that do not go together
+        return None
+    if place.startswith("sources/") and not place.startswith("sources/phrasebook/") and not fetched_alike(place, folder):
+        return None
+    return Plan(frozenset(map(repr, params)), frozenset(inputs))
+
+
+def reuse_results():
+    """Take what is the same from other folders of results; returns messages."""
+    folders = [folder.rstrip("/") for folder in CONFIG.reuse if RECORDS_IN_FILES]
+    records = Records(RESULTS, RECORD_FORMAT_VERSION)
+    messages = [Reuse(folder, records, partial(planned, folder=folder)).take() for folder in folders]
+    return list(filter(None, messages))
 
 
 def explain(record):

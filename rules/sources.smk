@@ -72,19 +72,6 @@ rule dump_sample:
         "../workflow/scripts/dump_sample.py"
 
 
-rule prefetch:
-    """Fetch every official file of the configuration on a login node, so that compute nodes need no network."""
-    input:
-        lambda wildcards: all_official_files(),  # only evaluated on request, since every job reads this file
-
-
-if "prefetch" in sys.argv:  # also reported in a dry run, where hooks such as onstart are not called
-    from crosslens.sources.prefetch import announcement
-
-    FILES = [os.path.relpath(file, f"{RESULTS}/sources") for file in all_official_files()]
-    print(announcement(FILES, Path(RESULTS, "sources"), SOURCES, CONFIG.mirror), file=sys.stderr)
-
-
 GRAMMAR = [path for form in ("**/*.csv", "*/frames.txt") for path in (ROOT / "resources/phrasebook").glob(form)]
 GRAMMAR = ["resources/languages.csv", *sorted(str(path.relative_to(ROOT)) for path in GRAMMAR)]
 

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 from crosslens.monitoring.plan import Job
+from crosslens.monitoring.prefetch import RULES
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.reports.studies import Studies
 from crosslens.runs.errors import DataError
-from study import OVERLAY, REPOSITORY, SEARCHES, changed, copy_repository, counts, plan, snakemake, tiny
+from crosslens.runs.quantities import readable
+from crosslens.sources.prefetch import DOWNLOAD, Amount, amount, wanted
+from crosslens.sources.registry import load as load_sources
+from study import OVERLAY, REPOSITORY, SEARCHES, changed, copy_repository, plan, snakemake, tiny
 from test_config import merged
 from test_environments import rules
 
@@ -66,14 +70,29 @@ def test_no_weights_are_kept_that_nothing_reads(plans):
         assert kept and not [file for file in kept if file not in read], name
 
 
-def test_prefetch_says_how_much_there_is(root):
-    said = snakemake(root, "prefetch", "-n", "--profile", "slurm")
-    jobs = counts(said)
-    announced = re.search(
-        r"^prefetch: (\d+) files, 0 already present, 0 in a mirror, (\d+) to download: (\d+\.\d) [MG]B", said, re.MULTILINE
-    )
-    assert announced and int(announced[1]) == jobs["fetch"] + jobs["dump_sample"] and int(announced[2]) == jobs["fetch"]
-    assert jobs.keys() == {"fetch", "dump_sample", "prefetch", "total"}
+def downloads(jobs: list[Job], target: str) -> Amount:
+    """Files of the published study to be downloaded for a target."""
+    made_by = {output: job for job in jobs for output in job.output}
+    waiting, reached = [made_by[target]], {}
+    while waiting:
+        job = waiting.pop()
+        if job.output[0] not in reached:
+            reached[job.output[0]] = job
+            waiting += [made_by[file] for file in job.input if file in made_by]
+    files = [file.removeprefix("results/sources/") for file, job in reached.items() if job.rule in RULES]
+    return amount([file for file in wanted(files, load_sources(), []) if file.origin == DOWNLOAD])
+
+
+def test_documents_state_what_there_is_to_download(plans):
+    """The table of docs/cluster.md, and README; no file is of unknown size."""
+    cluster, readme = ((REPOSITORY / name).read_text() for name in ("docs/cluster.md", "README.md"))
+    table = cluster.partition("| target | files to download | size |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| `(\S+)` \| ([\d,]+) \| ([\d.]+) GB \|", table, re.MULTILINE)
+    assert [target.split("/")[1] for target, _, _ in rows[1:]] == ["report.html", *(paper.key for paper in papers()[1:])]
+    for target, files, size in rows:
+        total = downloads(plans["published, all papers and searches"], target)
+        assert (f"{total.files:,}", readable(total.bytes)) == (files, f"{size} GB") and not total.unknown, target
+    assert f"downloads {rows[1][2]} GB |" in readme
 
 
 def test_a_measure_that_a_paper_does_not_ask_for_is_refused():

@@ -471,3 +471,36 @@ def refuse(counts: Tally, call: Callable[[], object], place: str, case: str) -> 
         counts.silent.append(f"{case}: {type(error).__name__}")
     if time.monotonic() - began > SECONDS:
         counts.silent.append(f"{case}: took too long")
+
+
+def test_another_study_takes_what_its_mirror_still_has(study: Path) -> None:
+    """Not what was read of a file that the mirror has another version of by now: that is fetched, and the pin refuses it."""
+    (study / "second.yaml").write_text(f"results: results/second\nreuse: [{RESULTS}]\n")
+
+    def second(*options: str) -> tuple[int | None, str]:
+        targets = ("--profile", "tests/workflow", "--configfile", *FILES, "second.yaml", *options)
+        return snakemake((*targets, "--", "results/second/dataset_sizes.html"), study, environment())
+
+    try:
+        with put_back(study):
+            path = study / TREEBANKS / "de-test.conllu"
+            path.write_bytes(path.read_bytes() + b"\n")
+            status, said = second("-n")
+            assert status == 0 and "are taken from results/own" in said
+            planned_jobs = set(re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE))
+            assert {"Fetch de-test.conllu of my-treebanks", "Read udpos"} <= planned_jobs and "Read xnli" not in planned_jobs
+            status, said = second()
+            assert status and "expected sha256" in said and "pinned in sources.lock.tsv" in said
+        shutil.rmtree(study / "results/second")
+        with put_back(study):
+            lock = study / "sources.lock.tsv"
+            lock.write_text(re.sub(r"(?m)^my-treebanks/de-test\.conllu\t.*\n", "", lock.read_text()))
+            assert "Read udpos" in second("-n")[1]  # nobody vouches for what was read of this file
+        shutil.rmtree(study / "results/second")
+        status, said = second()
+        assert status == 0 and not re.search(r"Read udpos|Tokenise|Fetch|Sample", said), said
+        ours, theirs = (study / results / "dataset_sizes.csv" for results in ("results/second", RESULTS))
+        assert ours.read_bytes() == theirs.read_bytes()
+    finally:
+        shutil.rmtree(study / "results/second", ignore_errors=True)
+        (study / "second.yaml").unlink()

@@ -20,7 +20,7 @@ from crosslens.storage import seals as digests
 from crosslens.storage.adoption import Records
 from snakemake.persistence import RECORD_FORMAT_VERSION
 from snakemake.persistence.file import FilePersistence
-from study import OVERLAY, RECIPE, RESULTS, changed, copy_repository, edit, jobs_of, tiny
+from study import OVERLAY, RECIPE, RESULTS, changed, copy_repository, edit, jobs_of, pretend, tiny
 
 MODEL = f"{RESULTS}/models/{RECIPE}/seed0"
 TOKENS = f"{RESULTS}/tokens/random/without_unknown/udpos"
@@ -47,25 +47,10 @@ if shutil.which("rsync"):
     WAYS["rsync -a"] = lambda one, two: subprocess.run(["rsync", "-a", f"{one}/", two], check=True)
 
 
-def pretend(root: Path, word: str) -> None:
-    """Put something in the place of each output that a run would make now, sealed as by its job, and have it taken for built."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(digests.RESULTS, str(root / RESULTS))
-        rows = tiny(root, *TARGETS, "--summary").partition("output_file\t")[2].splitlines()[1:]
-        for name in (row.split("\t")[0] for row in rows if row and not row.endswith("no update")):
-            output = root / name
-            output.parent.mkdir(parents=True, exist_ok=True)
-            if not output.suffix:
-                output.mkdir(exist_ok=True)
-            (output if output.suffix else output / "en.test.parquet").write_text(f"{name} {word}")
-            digests.seal(output)
-    tiny(root, *TARGETS, "--touch")
-
-
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory) -> Path:
     root = copy_repository(tmp_path_factory.mktemp("origin"))
-    pretend(root, "first")
+    pretend(root, "first", *TARGETS)
     return root
 
 
@@ -164,7 +149,7 @@ def test_an_older_version_restored(own, tmp_path, often, tally):
     shutil.copytree(own / RESULTS, tmp_path / "earlier")
     for file, edits in (LAMBDA, READER):
         edit(own / file, edits)
-    pretend(own, "second")
+    pretend(own, "second", *TARGETS)
     assert plan(own)[0] == []
     shutil.copytree(own / RESULTS, tmp_path / "later")
     remade = [name for name in names if not same(own / name, tmp_path / "earlier" / name.removeprefix(f"{RESULTS}/"))]
@@ -194,7 +179,7 @@ def test_what_was_made_of_another_artefact_is_planned(own, tmp_path):
     """Settings are set back, and all but the training is restored, times and all: it has read other tokens than lie there."""
     shutil.copytree(own / RESULTS, tmp_path / "earlier")
     with changed(own / READER[0], READER[1]):
-        pretend(own, "second")
+        pretend(own, "second", *TARGETS)
     for name in artefacts(own):
         if not name.startswith((MODEL, TARGETS[1])):
             restore(tmp_path / "earlier", own / RESULTS, name.removeprefix(f"{RESULTS}/"), times=True)

@@ -38,14 +38,15 @@ asked for again, and it begins anew if they, its size, its date or its ETag are 
 ETag that differ in both parts but not there are told apart by a published checksum alone. Downloads end at the announced size,
 and where a server sends less than 1 kB a second for a minute, or after the first hour less than 10 kB a second on the whole,
 where five tries in a row bring little, it asks to wait more than ten minutes, or two days have passed; the next run goes on.
-Compressed files may unpack to a hundred times their size, or to 100 MB. Where compute nodes have no network, run `snakemake
-prefetch` on a login node: it reports the total size, then downloads everything.
+Compressed files may unpack to a hundred times their size, or to 100 MB. Where compute nodes have no network, run `make
+prefetch TARGET=...` on a login node: it says how much that target reads, then downloads it.
 
 [wikipedia.md](wikipedia.md) describes how paragraphs are sampled from dumps without downloading them whole.
 
 ## Sources
 
-Names in braces are parts of a file's path. The column `known` counts the files whose checksum or size is known, and their bytes.
+Names in braces are parts of a file's path. The column `known` counts the files whose checksum or size is known, and their
+bytes; of others `make prefetch` and `make cost` take the estimates of resources/sources.yaml.
 """
 COLUMNS = ("id", "source", "version", "comes", "licence", "known", "citation", "address")
 BY_HAND = """

@@ -1,10 +1,11 @@
 """The configuration without the sections of papers: one typed model of config.yaml and its overlays."""
 
+import os
 from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from crosslens.config.base import Count, Name, Section, nearest, or_null, plain, without_null
 from crosslens.config.corpora import Corpus
@@ -49,6 +50,9 @@ class Config(Section):
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
         [], description="folders searched for official files before they are downloaded"
     )
+    reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
+        [], description="folders of other results from which corpora, encoders, tokens and draws of the same settings are taken"
+    )
     seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description="seeds of the trainings; tanti2021 used 0")
     threads: Count = Field(2, description="threads per training or extraction of states on a CPU")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="encoders by name")
@@ -65,6 +69,14 @@ class Config(Section):
     @classmethod
     def _that_run_here(cls, encoders: dict[str, Encoder]) -> dict[str, Encoder]:
         return {name: encoder.here() if encoder.source == "packaged" else encoder for name, encoder in encoders.items()}
+
+    @field_validator("reuse")
+    @classmethod
+    def _of_others(cls, folders: list[str], info: ValidationInfo) -> list[str]:
+        results = info.data.get("results", "")
+        if results in [os.path.normpath(folder) for folder in folders]:
+            raise ValueError(f"expected folders of other results, found '{results}', which is that of this study")
+        return folders
 
     @model_validator(mode="after")
     def _phrasebook_writes(self) -> Self:

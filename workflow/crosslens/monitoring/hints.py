@@ -88,13 +88,19 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
 def warnings(values: Mapping[str, Any], config: Config, misfits: Collection[str] = ()) -> list[str]:
     """Warnings on a configuration before anything runs.
 
-    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, mirrors and
-    encoders' folders that do not exist, and encoders that are fetched because their package has no wheel for this platform.
+    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, mirrors,
+    folders of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel
+    for this platform.
     """
     missing = [
         f"mirror: expected a folder, found none at {mirror}; files are downloaded where no other mirror has them"
         for mirror in config.mirror
         if not Path(mirror).is_dir()
+    ]
+    missing += [
+        f"reuse: expected a folder of results, found none at {folder}; everything is made here"
+        for folder in config.reuse
+        if not Path(folder).is_dir()
     ]
     fetched = [
         f"encoders.{name}: no package for this platform, so {encoder.id} is fetched from the hub; its weights are not quantised, "

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from crosslens.sources.fetch import found_in
+from crosslens.sources.prefetch import place_of
 from crosslens.sources.registry import Source
 
 WAIT = 5.0  # seconds for a name server's answer
@@ -52,9 +53,7 @@ def _lacking(files: Sequence[str], sources: Mapping[str, Source], mirrors: Seque
     """Where each file can be downloaded that no mirror has, [] if it cannot."""
     urls_by_file = {}
     for file in files:
-        source, _, path = file.partition("/")
-        if source not in sources:
-            source, path = source.removesuffix("-sample"), path.partition("/")[2]
+        source, path, _ = place_of(file, sources)
         if not found_in(PurePosixPath(path), sources[source].mirrors(list(mirrors))):
             urls_by_file[f"{source}/{path}"] = sources[source].urls_of(path)
     return urls_by_file

@@ -57,6 +57,9 @@ class Source(Section):
     )
     files: dict[str, OfficialFile] = Field({}, description="files whose checksum or size is known")
     checksums: str | None = Field(None, description="table of files in the same folder, tab-separated: path, sha256, bytes")
+    estimates: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        {}, description="rough sizes in MB of files of unknown size, by pattern of the path; the first that matches counts"
+    )
     smallest: Annotated[int, Field(ge=1)] | None = Field(
         None, description="bytes that each of its files has at least: of those of no known digest, smaller ones are refused"
     )
@@ -109,6 +112,11 @@ class Source(Section):
     def bytes_of(self, path: str) -> int | None:
         """Expected size of an official file, None if it is not known."""
         return self.files[path].bytes if path in self.files else None
+
+    def estimate_of(self, path: str) -> int | None:
+        """Rough size of an official file in bytes; None where the table has no estimate."""
+        sizes = (size for pattern, size in self.estimates.items() if fnmatch.fnmatchcase(path, pattern))
+        return next((round(size * 10**6) for size in sizes), None)
 
     def matching(self, pattern: str) -> list[str]:
         """Files of the source's table that match a pattern, in which * is any characters; the pattern itself where it has no *.

@@ -11,7 +11,7 @@ import os
 import re
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -60,12 +60,28 @@ class Records:
         total = f"{adopted + unknown} artefact{'s' * (adopted + unknown > 1)}"
         return f"{self.results}: {total} of which Snakemake has no record as of now: {', '.join(parts)}" if parts else ""
 
+    def would_be(self, seal: Seal, params: Set[str], inputs: Set[str]) -> bool:
+        """Whether a job here with these params and inputs, as Snakemake records them, would fit the record of a seal."""
+        record = _parsed(self._moved(seal))
+        if not all(isinstance(record.get(name), list) for name in ("params", "input")) or not _endtime(self._moved(seal)):
+            return False
+        fits = {*map(str, record["params"])} == params and {*map(str, record["input"])} == inputs
+        return fits and record.get("record_format_version") == self.version
+
+    def input_identities(self, seal: Seal) -> dict[str, Any]:
+        """Identity of each sealed input of an artefact, by its place below the results, as it was when the artefact was made."""
+        return _parsed(seal.notes.get("inputs", ""))
+
+    def adopt(self, artefact: str, seal: Seal) -> None:
+        """Write the record of a seal as Snakemake's of an artefact that was put here with that seal."""
+        self._write(artefact, self._sealed_record(artefact, seal, {}, ""))
+
     def _judge(self, artefact: str, seal: Seal, seals: Mapping[str, Seal], writes: bool) -> str:
         """Settle the record of a sealed artefact; return "adopted", "unknown", or "" if Snakemake's record was right."""
         record = self._read(artefact)
         expected = self._sealed_record(artefact, seal, seals, record)
         time, recorded, end_time = _time(artefact), _endtime(record), _endtime(expected)
-        if record and record == expected and abs(time - end_time) < EQUAL or self._unfinished(artefact):
+        if record and record == expected and abs(time - end_time) < EQUAL or self.is_unfinished(artefact):
             return ""
         newer = record != expected and abs(time - recorded) < min(
             ROUNDED, abs(time - end_time)
@@ -106,8 +122,8 @@ class Records:
         """
         if not self._placed(artefact, seal):
             return self._unfit(f"made as {seal.notes['artefact']}")
-        text = seal.notes.get("record", "").replace(PLACE, self._prefix)
-        inputs = {f"{self.results}/{name}": identity for name, identity in _parsed(seal.notes.get("inputs", "")).items()}
+        text = self._moved(seal)
+        inputs = {f"{self.results}/{name}": identity for name, identity in self.input_identities(seal).items()}
         changed_inputs = [path for path, identity in inputs.items() if path in seals and seals[path].identity != identity]
         if text == record and not changed_inputs:
             return text
@@ -132,23 +148,13 @@ class Records:
         replace(seal, notes=notes).write()
 
     def _artefacts(self, names: Iterable[str]) -> Iterator[tuple[str, Seal | None]]:
-        """Yield paths of artefacts and their seals. Links are not followed, as their targets belong to other folders."""
+        """Yield paths of artefacts of the results, those of names first, and their seals."""
         yield from ((path, _seal(path)) for name in names if os.path.isfile(path := f"{self.results}/{name}"))
-        waiting = [f"{self.results}/{folder}" for folder in FOLDERS]
-        while waiting:
-            folder = waiting.pop()
-            try:
-                entries = list(os.scandir(folder))
-            except OSError:
-                continue
-            if any(entry.name == SUMS for entry in entries):
-                yield folder, _seal(folder)
-                continue
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                    waiting.append(entry.path)
-                elif entry.is_file(follow_symlinks=False) and not entry.name.startswith(".") and not BESIDE.fullmatch(entry.name):
-                    yield entry.path, _seal(entry.path)
+        yield from artefacts(self.results)
+
+    def _moved(self, seal: Seal) -> str:
+        """Record of a seal, with the name that the folder of results has here; "" without."""
+        return seal.notes.get("record", "").replace(PLACE, self._prefix)
 
     def _place(self, artefact: str) -> str:
         return artefact.removeprefix(f"{self.results}/")
@@ -167,7 +173,7 @@ class Records:
         file.write_text(record, "utf-8")
         file.chmod(0o660)  # as Snakemake has it
 
-    def _unfinished(self, artefact: str) -> bool:
+    def is_unfinished(self, artefact: str) -> bool:
         """Whether a job is making the artefact, or was killed while doing so."""
         return self._file("incomplete", artefact).exists()
 
@@ -181,6 +187,25 @@ class Records:
     def _longest(self) -> int:
         """Return the number of characters of a piece: one fewer than a file name may have."""
         return ((os.pathconf(self.folder, "PC_NAME_MAX") if self.folder.is_dir() else 0) or 255) - 1
+
+
+def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Seal | None]]:
+    """Yield paths of artefacts in folders of results, and their seals. Links are not followed, as they lead to other folders."""
+    waiting = [f"{results}/{folder}" for folder in folders]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        if any(entry.name == SUMS for entry in entries):
+            yield folder, _seal(folder)
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                waiting.append(entry.path)
+            elif entry.is_file(follow_symlinks=False) and not entry.name.startswith(".") and not BESIDE.fullmatch(entry.name):
+                yield entry.path, _seal(entry.path)
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -1,18 +1,19 @@
 """The bill: the cost of the jobs of a plan, rule by rule."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crosslens.config.whole import Config
 from crosslens.monitoring.cost import work
-from crosslens.monitoring.cost.sizes import SHAPES, Shape, Size, Sizes
+from crosslens.monitoring.cost.sizes import Shape, Size, Sizes
 from crosslens.monitoring.cost.speed import Speed
 from crosslens.monitoring.cost.work import Setup, Work
 from crosslens.monitoring.plan import Job
 from crosslens.papers import papers
 from crosslens.recipes import Data, Recipe
 from crosslens.reports.studies import Studies
-from crosslens.sources.prefetch import BLOCK
+from crosslens.sources.prefetch import size_of
 from crosslens.sources.registry import Source
 
 START = {"train": 10.0, "train_without_weights": 10.0, "train_trials": 10.0, "states": 10.0, "measure_encoder": 10.0}
@@ -194,21 +195,13 @@ class Biller:
             texts = sum(self.sizes.rows(at["corpus"], *part)[0] for part in parts)
             blocks = getattr(self.config.corpora[at["corpus"]], "blocks", None) or 0
             likely, line.disk = likely + texts / READ + blocks * BLOCKS_READ, texts * TEXT
-        elif job.rule == "dump_sample":
-            line.disk = int(at["blocks"]) * BLOCK
-        elif job.rule == "fetch":
-            line.disk = self._fetched(at["source"], at["path"])
+        elif job.rule in ("fetch", "dump_sample"):
+            size = size_of(os.path.relpath(job.output[0], f"{self.config.results}/sources"), self.sources).bytes
+            self.unknown += size is None
+            line.disk = float(size or 0)
         elif job.rule == "encoder":
             line.disk = 4 * self.sizes.shape(at["encoder"]).parameters
         return likely
-
-    def _fetched(self, source: str, path: str) -> float:
-        size = self.sources[source].bytes_of(path) if source in self.sources else None
-        if size is None and path.endswith("model.safetensors"):
-            identity = next((name for name in SHAPES if name in path), None)
-            size = 4 * Shape(*SHAPES[identity]).parameters if identity else None
-        self.unknown += size is None
-        return float(size or 0)
 
     def _assumptions(self) -> list[str]:
         sentences = [

@@ -1,0 +1,236 @@
+"""Artefacts taken from another folder of results: those that would be made the same here, whole, and for good."""
+
+import errno
+import json
+import os
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from crosslens.runs.errors import DataError
+from crosslens.storage.adoption import Records
+from crosslens.storage.reuse import Plan, Reuse
+from crosslens.storage.seals import RESULTS, read_seal, seal, verified
+from study import OVERLAY, changed, copy_repository, jobs_of, pretend, snakemake
+
+SOURCE, HERE = "results/demo", "results/mine"
+MADE_OF = {  # artefact -> what it is made of
+    "sources/ud/en.conllu": [],
+    "corpora/udpos": ["sources/ud/en.conllu"],
+    "corpora/wikipedia/en.test.parquet": [],
+    "tokenizers/mbert": ["corpora/udpos"],
+    "tokens/mbert/words/udpos": ["tokenizers/mbert", "corpora/udpos"],
+}
+ALL = "5 files of sources, corpora, tokenizers and tokens"
+
+
+def make(place: str, text: str = "first") -> None:
+    """Make an artefact in the other folder, as a job and the end of its run leave it."""
+    path = Path(SOURCE, place)
+    if path.is_dir():
+        shutil.rmtree(path)
+    file = path if path.suffix else path / "en.test.parquet"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    file.write_text(f"{place} {text}")
+    if not path.suffix:
+        (path / ".snakemake_timestamp").touch()
+    seal(path)
+    inputs = MADE_OF[place]
+    record = {
+        "input": sorted(f"{{results}}/{name}" for name in inputs),
+        "params": [f"'settings of {place}'"],
+        "record_format_version": 6,
+        "endtime": path.stat().st_mtime,
+    }
+    identities = {name: read_seal(Path(SOURCE, name)).identity for name in inputs}
+    notes = {"artefact": place, "record": json.dumps(record), "inputs": json.dumps(identities)}
+    replace(read_seal(path), notes=notes).write()
+
+
+@pytest.fixture(autouse=True)
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other folder, in a working directory of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(RESULTS, os.pathsep.join((SOURCE, HERE)))
+    for place in MADE_OF:
+        make(place)
+
+
+def planned(place: str, **settings: str) -> Plan | None:
+    """The job of an artefact here: that of the other folder, unless it has other settings."""
+    if place not in MADE_OF:
+        return None
+    param = settings.get(place.replace("/", "_"), f"settings of {place}")
+    return Plan(frozenset([repr(param)]), frozenset(f"{HERE}/{name}" for name in MADE_OF[place]))
+
+
+def take(**settings: str) -> str:
+    """What is said by a run that takes what fits."""
+    return Reuse(SOURCE, Records(HERE, 6), lambda place: planned(place, **settings)).take()
+
+
+def taken() -> set[str]:
+    """Places of the artefacts that are here, each whole."""
+    return {place for place in MADE_OF if Path(HERE, place).exists() and verified(Path(HERE, place))}
+
+
+def test_what_is_the_same_is_linked_and_known_to_snakemake():
+    assert take() == f"{HERE}: {ALL} are taken from {SOURCE}"
+    assert taken() == {*MADE_OF}
+    file = "corpora/udpos/en.test.parquet"
+    assert Path(HERE, file).samefile(Path(SOURCE, file))
+    assert Records(HERE, 6).settle([], writes=True) == ""  # no artefact without a record, and none of another time
+    assert take() == ""
+
+
+def test_other_settings_are_not_taken_nor_what_was_made_of_them():
+    take(corpora_udpos="others")
+    assert taken() == {"sources/ud/en.conllu", "corpora/wikipedia/en.test.parquet"}
+
+
+def test_what_no_job_here_makes_is_not_taken():
+    assert Reuse(SOURCE, Records(HERE, 6), lambda place: None).take() == "" and not Path(HERE).exists()
+
+
+def test_what_was_made_of_another_input_is_not_taken():
+    make("sources/ud/en.conllu", "second")  # a later release, not read yet
+    take()
+    assert taken() == {"sources/ud/en.conllu", "corpora/wikipedia/en.test.parquet"}
+
+
+def test_what_would_be_made_of_another_input_here_is_not_taken():
+    """This study has a source of its own."""
+    path = Path(HERE, "sources/ud/en.conllu")
+    path.parent.mkdir(parents=True)
+    path.write_text("of our own")
+    seal(path)
+    take()
+    assert taken() == {"sources/ud/en.conllu", "corpora/wikipedia/en.test.parquet"} and path.read_text() == "of our own"
+
+
+def test_official_files_may_be_gone_as_long_as_their_seals_say_what_they_were():
+    Path(SOURCE, "sources/ud/en.conllu").unlink()
+    take()
+    assert taken() == {*MADE_OF} - {"sources/ud/en.conllu"}
+
+
+def test_what_has_lost_its_input_is_not_taken():
+    shutil.rmtree(Path(SOURCE, "sources"))
+    said = take()
+    assert taken() == {"corpora/wikipedia/en.test.parquet"} and "damaged" not in said
+
+
+def test_damaged_artefacts_are_made_here():
+    Path(SOURCE, "corpora/udpos/en.test.parquet").write_text("flipped")
+    said = take()
+    assert said.startswith(f"{HERE}: 2 files of sources and corpora are taken from {SOURCE}; 1 of the same settings are damaged")
+    assert taken() == {"sources/ud/en.conllu", "corpora/wikipedia/en.test.parquet"}
+
+
+@pytest.mark.parametrize("notes", [{}, {"record": "[" * 9}, {"record": '{"params": 1, "input": 2}'}, {"artefact": "corpora/x"}])
+def test_seals_without_a_fitting_record(notes):
+    whole = read_seal(Path(SOURCE, "corpora/udpos"))
+    replace(whole, notes=whole.notes | notes if notes else {}).write()
+    take()
+    assert "corpora/udpos" not in taken()
+
+
+def test_records_of_another_version_of_snakemake():
+    assert Reuse(SOURCE, Records(HERE, 7), planned).take() == ""
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_was_taken_stays_whatever_becomes_of_the_other_folder(whole):
+    take()
+    before = {place: read_seal(Path(HERE, place)).identity for place in taken()}
+    if whole:
+        shutil.rmtree(SOURCE)
+    else:
+        for place in MADE_OF:
+            make(place, "second")
+    assert take() == "" and taken() == {*MADE_OF}
+    assert {place: read_seal(Path(HERE, place)).identity for place in MADE_OF} == before
+    assert Records(HERE, 6).settle([], writes=True) == ""
+
+
+def test_a_linked_file_that_is_edited_in_place_is_refused():
+    take()
+    with open(Path(SOURCE, "corpora/udpos/en.test.parquet"), "a") as file:
+        file.write("edited")
+    with pytest.raises(DataError, match="^results/mine/corpora/udpos/en.test.parquet: not what was written, damaged or changed"):
+        verified(Path(HERE, "corpora/udpos"))
+
+
+def test_another_file_system_gets_copies(monkeypatch):
+    """But for official files, which nothing reads any more."""
+
+    def link(source: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", link)
+    assert take() == f"{HERE}: 4 files of corpora, tokenizers and tokens are taken from {SOURCE}"
+    assert taken() == {*MADE_OF} - {"sources/ud/en.conllu"}
+    assert not Path(HERE, "corpora/udpos/en.test.parquet").samefile(Path(SOURCE, "corpora/udpos/en.test.parquet"))
+
+
+def test_nothing_is_left_half_taken(monkeypatch):
+    def full(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "link", full)
+    monkeypatch.setattr(shutil, "copy2", full)
+    assert take() == ""
+    assert [path for path in Path(HERE).rglob("*") if path.is_file()] == []
+
+
+# The workflow, with outputs that are pretended.
+
+TINY, OTHER = "results/tiny", "results/other"
+TARGETS = (f"{OTHER}/dataset_sizes.html",)
+COMMAND = ("--profile", "tests/workflow", "--configfile", "config.yaml", OVERLAY, "other.yaml", "-n", "--", *TARGETS)
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository in which the tiny study is pretended to be built, beside an overlay that reuses it."""
+    root = copy_repository(tmp_path_factory.mktemp("origin"))
+    pretend(root, "first", f"{TINY}/dataset_sizes.html")
+    (root / "other.yaml").write_text(f"results: {OTHER}\nreuse: [{TINY}]\n")
+    return root
+
+
+def plan(root: Path) -> tuple[list[str], str]:
+    """Jobs that a dry run of the other study plans, and all that it says."""
+    said = snakemake(root, *COMMAND)
+    return jobs_of(said), said
+
+
+def test_a_study_of_the_same_settings_reads_the_texts_of_another(origin):
+    jobs, said = plan(origin)
+    assert jobs == ["Lay out dataset_sizes", "Make dataset_sizes"], said
+    assert "files of sources, corpora, tokenizers, tokens and draws are taken from results/tiny\n" in said
+    again, said = plan(origin)
+    assert again == jobs and "are taken from" not in said
+    shutil.move(origin / TINY, origin / "gone")
+    again, said = plan(origin)
+    assert again == jobs and "reuse: expected a folder of results, found none at results/tiny" in said
+    shutil.move(origin / "gone", origin / TINY)
+    shutil.rmtree(origin / OTHER)
+
+
+def test_a_changed_corpus_is_read_here_and_all_others_are_taken(origin):
+    with changed(origin / OVERLAY, ("withheld: clean", "withheld: paper")):
+        jobs, said = plan(origin)
+    assert {"Read udpos", "Tokenise udpos for random, reading without_unknown"} <= set(jobs), said
+    assert not {"Write the phrasebook's corpora", "Read xnli"} & set(jobs)
+    assert re.search(r"^results/other: \d+ files of sources and corpora are taken from results/tiny$", said, re.MULTILINE), said
+    shutil.rmtree(origin / OTHER)
+
+
+def test_its_own_folder_is_refused(origin):
+    with changed(origin / "other.yaml", (f"[{TINY}]", f"[{TINY}, {OTHER}/]")):
+        said = snakemake(origin, *COMMAND, works=False)
+    assert f"reuse: expected folders of other results, found '{OTHER}', which is that of this study" in said

@@ -54,6 +54,15 @@ if workflow.modifier.is_main_snakefile():
             raise WorkflowError(message)
         for warning in warnings(config, CONFIG, MISFITS):
             logger.warning(warning)
+        for file, page in asked_figures(sys.argv[1:]).items():  # a target that is the name of a rule is taken for the rule
+
+            rule:
+                name:
+                    file
+                input:
+                    file,
+                    page,
+
         if PLAN in os.environ:  # `make cost` and `make status` ask for the jobs
             logger.addHandler(Recorder(config))
         if not workflow.output_settings.dryrun:

@@ -1,5 +1,6 @@
 # Functions that return the inputs and settings of rules.
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -385,9 +386,15 @@ def item_inputs(wildcards):
 
 
 def item_settings(wildcards):
-    """Settings that determine an item beside its files; for a table also the reasons why it cannot be compared with the paper's."""
+    """Settings that determine an item beside its files.
+
+    Of a table also the reasons why it cannot be compared with the paper's, of a figure the line that says where it comes from.
+    """
     paper, name, item = ITEMS[wildcards.item]
-    comparison = {"apart": about().apart(paper, about().uses(paper, item))} if item.form == "table" else {}
+    if item.form == "figure":
+        beside = {"origin": about().origin(paper, item)}
+    else:
+        beside = {"apart": about().apart(paper, about().uses(paper, item))}
     return {
         "paper": paper.key,
         "item": name,
@@ -399,7 +406,7 @@ def item_settings(wildcards):
         "corpora": list(item_tokens(paper, item)),
         "draws": list(item.draws),
         "settings": dict(item.settings),
-        **comparison,
+        **beside,
     }
 
 
@@ -470,6 +477,18 @@ def targets(*keys, searched=False):
     chosen = [paper for paper in PAPERS if paper.key in keys and not searched]
     files += [f"{RESULTS}/{paper.path('report')}.html" for paper in chosen]
     return files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in chosen]
+
+
+def asked_figures(arguments):
+    """Files of figures among the arguments of a call, each with the page of its figure, which would show the one before.
+
+    None where options choose jobs by their files (-f, -R, -U, -O): a rule with the name of a file would be chosen in its place.
+    """
+    if any(re.match(r"--(force|forcerun|until|omit-from)\b|-[A-Za-z]*[fRUO]", argument) for argument in arguments):
+        return {}
+    figures = [place for place, (_, _, item) in ITEMS.items() if item.form == "figure"]
+    pages = {f"{RESULTS}/{place}{ending}": f"{RESULTS}/{place}.html" for place in figures for ending in ENDINGS["figure"]}
+    return {file: page for file, page in pages.items() if file in arguments}
 
 
 def kinds_that_read(*sources):

@@ -1,4 +1,4 @@
-"""Tables of synthetic inputs: an item of a scale as the code writes it under its configuration, without data or trainings.
+"""Tables and figures of synthetic inputs: an item of a scale as the code makes it under its configuration, without data.
 
 The numbers mean nothing. The lines of a table, their names and their remarks are those of a run.
 """
@@ -8,15 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import product
+from math import cos, sin
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from zlib import crc32
 
 import pandas as pd
 import pyarrow as pa
-from crosslens.config.heads import LANGUAGE
+from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.corpora import schema
 from crosslens.encoding import drawn as draws
-from crosslens.measures import cka, clusters, guesses, identification, shifts, versions
+from crosslens.measures import cka, clusters, guesses, identification, projection, shifts, versions
 from crosslens.measures.shift_data import Mean
 from crosslens.numerics import definitions as d
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, WINDOWS, of_layer
@@ -27,7 +30,7 @@ from crosslens.papers.liu2020 import retrieval
 from crosslens.recipes import Recipe
 from crosslens.reports.about import About
 from crosslens.reports.cells import Published, set_apart
-from crosslens.reports.paper import MODEL_FILES, Item, Paper
+from crosslens.reports.paper import MODEL_FILES, Item, Need, Paper
 from crosslens.reports.studies import Studies
 from crosslens.sources.registry import load as load_sources
 from crosslens.storage import parquet
@@ -35,6 +38,7 @@ from crosslens.storage.records import RECORDS
 from crosslens.storage.seals import seal, sealed
 from crosslens.tokens.schema import TOKENS
 from crosslens.training.run import PREDICTIONS
+from matplotlib.figure import Figure
 
 PUBLISHED = Path(__file__).parents[1] / "resources/published"
 CUT = (d.CUT_TEXTS, d.CUT_WORDS)
@@ -83,34 +87,45 @@ class Scale:
         cut: share of the texts and words that are cut; empty: whether there are no scores; factor: of the scores, which are from
         0.3 to 0.7.
         """
-        paper = self.papers[key]
-        item = paper.items(self.config)[name]
-        by_kind: dict[str, list[dict[str, Any]]] = {need.kind: [] for need in item.needs if need.kind not in MODEL_FILES}
-        for need in item.needs if not empty else ():
-            recipe = self.studies.recipe(need.recipe)[1]
-            settings = None if need.kind in MODEL_FILES else self.studies.settings(self.studies.measure(key, need), need.recipe)
-            common = {"paper": key, "encoder": recipe.encoder, "task": recipe.task, "recipe": recipe.name}
-            for seed in need.seeds if settings is not None else ():
-                records = self._records(need.kind, recipe, settings, cut, factor)
-                by_kind[need.kind] += [common | {"seed": seed} | row for row in records]
-        frames = {kind: pa.Table.from_pylist(rows, schema=RECORDS).to_pandas() for kind, rows in by_kind.items()}
-        module = import_module(f"crosslens.papers.{key}.{item.module}")
-        cells = module.table(name, self._inputs(paper, item, frames, cut), item.settings)
+        paper, item = self.papers[key], self.papers[key].items(self.config)[name]
+        cells = self._module(key, item).table(name, self._inputs(paper, item, cut, empty, factor), item.settings)
         return set_apart(cells, self.about.apart(paper, self.about.uses(paper, item)))
 
-    def _inputs(self, paper: Paper, item: Item, by_kind: Mapping[str, pd.DataFrame], cut: float) -> SyntheticInputs:
+    def figure(self, key: str, name: str) -> Figure:
+        """A figure as its rule draws it."""
+        paper, item = self.papers[key], self.papers[key].items(self.config)[name]
+        figure: Figure = self._module(key, item).figure(name, self._inputs(paper, item), item.settings)
+        return figure
+
+    def _module(self, key: str, item: Item) -> ModuleType:
+        return import_module(f"crosslens.papers.{key}.{item.module}")
+
+    def _inputs(
+        self, paper: Paper, item: Item, cut: float = 0.0, empty: bool = False, factor: float = 1.0
+    ) -> SyntheticInputs:  # fmt: skip
         section = self.config.paper(paper.key)
-        files = [
-            [self._training(self.studies.recipe(need.recipe)[1], seed) / MODEL_FILES.get(need.kind, "") for seed in need.seeds]
-            for need in item.needs
-        ]
+        files = [[self._file(paper, need, seed) for seed in need.seeds] for need in item.needs]
         return SyntheticInputs(
-            needs=item.needs, files=files, published=Published.read(PUBLISHED / f"{paper.key}.csv"), by_kind=by_kind,
+            needs=item.needs, files=files, published=Published.read(PUBLISHED / f"{paper.key}.csv"),
+            by_kind=self._by_kind(paper, item, cut, empty, factor),
             tokens={corpus: self._tokens(corpus, cut) for corpus in item.corpora},
             draws={name: self._draws(name) for name in item.draws},
             tokenizer=self._tokenizer(item.encoder or section.encoder) if item.tokenizer else None,
             typology=self._typology(item.typology) if item.typology else None,
         )  # fmt: skip
+
+    def _by_kind(self, paper: Paper, item: Item, cut: float, empty: bool, factor: float) -> dict[str, pd.DataFrame]:
+        """Records of an item by kind of measure."""
+        measured = [need for need in item.needs if need.kind not in (*MODEL_FILES, "projection")]
+        by_kind: dict[str, list[dict[str, Any]]] = {need.kind: [] for need in measured}
+        for need in measured if not empty else ():
+            recipe = self.studies.recipe(need.recipe)[1]
+            settings = self.studies.settings(self.studies.measure(paper.key, need), need.recipe)
+            common = {"paper": paper.key, "encoder": recipe.encoder, "task": recipe.task, "recipe": recipe.name}
+            for seed in need.seeds:
+                records = self._records(need.kind, recipe, settings, cut, factor)
+                by_kind[need.kind] += [common | {"seed": seed} | row for row in records]
+        return {kind: pa.Table.from_pylist(rows, schema=RECORDS).to_pandas() for kind, rows in by_kind.items()}
 
     # Records of measures.
 
@@ -118,7 +133,7 @@ class Scale:
         self, kind: str, recipe: Recipe, settings: Mapping[str, Any], cut: float, factor: float = 1.0
     ) -> Iterator[dict[str, Any]]:
         """Records of a measure for a training, with values of no meaning."""
-        for number, place in enumerate(self._places(kind, recipe, settings)):
+        for number, place in enumerate(self._places(kind, recipe, settings), crc32(recipe.name.encode())):
             value = cut if place["measure"] == "cut" else factor * (0.3 + 0.4 * (number * 37 % 97) / 97)
             ends = {} if place["measure"] in ("cut", "adversary") else {"low": value - 0.01, "high": value + 0.01}
             yield {"split": "test", "language": "all", "value": value, "n": 1000} | ends | place
@@ -265,6 +280,28 @@ class Scale:
         return self.config.encoders[encoder].blocks() or 12
 
     # Files.
+
+    def _file(self, paper: Paper, need: Need, seed: int) -> Path:
+        """File of a need that is read beside records: the points of a projection, or a file of a training."""
+        recipe = self.studies.recipe(need.recipe)[1]
+        if need.kind == "projection":
+            corpora = self.studies.settings(self.studies.measure(paper.key, need), need.recipe)["corpora"]
+            return self._points(recipe, seed, corpora)
+        return self._training(recipe, seed) / MODEL_FILES.get(need.kind, "")
+
+    def _points(self, recipe: Recipe, seed: int, corpora: Sequence[str]) -> Path:
+        """Twenty points of each language on a spiral, a turn for each label."""
+        path, labels = self.folder / "points" / recipe.name / f"seed{seed}.parquet", recipe.heads[TASK].labels
+        if not path.exists():
+            rows = []
+            for corpus in corpora:
+                for number, (language, point) in enumerate(product(self.config.corpora[corpus].languages, range(20))):
+                    angle, label = number * 2.4, number % len(labels)
+                    place = {"x": (label + point / 20) * cos(angle), "y": (label + point / 20) * sin(angle)}
+                    names = {"recipe": recipe.name, "seed": seed, "corpus": corpus, "label": labels[label], "language": language}
+                    rows.append(names | place)
+            parquet.write(pa.Table.from_pylist(rows, schema=projection.SCHEMA), path)
+        return path
 
     def _training(self, recipe: Recipe, seed: int) -> Path:
         """Files of a training that tables read beside measures: predictions of languages, and the history of an epoch."""

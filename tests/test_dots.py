@@ -106,6 +106,6 @@ def test_series_are_told_apart_in_grey_and_in_colour():
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        save(drawn([panel(level=np.full(len(CODES), 2.0))]), tmp_path / f"{name}.svg")
+        save(drawn([panel(level=np.full(len(CODES), 2.0))]), tmp_path / f"{name}.svg", "")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()

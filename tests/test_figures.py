@@ -101,22 +101,30 @@ def texts(path):
 
 
 def test_svg_has_its_text_as_text(tmp_path):
-    save(drawn(), tmp_path / "figure.svg")
-    expected = {"A title", "A note.", "by label", "by language", *NAMES.values(), *(f"label {label}" for label in LABELS)}
+    save(drawn(), tmp_path / "figure.svg", "figure 9; demo scale")
+    expected = {
+        "figure 9; demo scale",
+        "A title",
+        "A note.",
+        "by label",
+        "by language",
+        *NAMES.values(),
+        *(f"label {label}" for label in LABELS),
+    }
     assert set(texts(tmp_path / "figure.svg")) == expected
 
 
 def test_keys_name_every_mark(tmp_path):
     long = ", ".join(f"language {number}" for number in range(20))
     columns = {"families": {"one": ("#000000", "o"), long: ("#0072B2", "^")}, "labels": marks(LABELS)}
-    save(keys(columns, "A title", "A note."), tmp_path / "key.svg")
+    save(keys(columns, "A title", "A note."), tmp_path / "key.svg", "figure 2")
     said = " ".join(texts(tmp_path / "key.svg"))
     assert all(name in said for name in ("families", "labels", "one", long, *LABELS))
 
 
 def test_the_same_figure_gives_the_same_bytes_and_png_has_300_dots_an_inch(tmp_path):
     for number in (0, 1):
-        save(drawn(), tmp_path / f"{number}.svg")
+        save(drawn(), tmp_path / f"{number}.svg", "figure 9")
     for suffix in ("svg", "png"):
         assert (tmp_path / f"0.{suffix}").read_bytes() == (tmp_path / f"1.{suffix}").read_bytes()
     with Image.open(tmp_path / "0.png") as picture:

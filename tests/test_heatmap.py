@@ -76,6 +76,6 @@ def test_ends_of_the_scale_have_the_same_lightness_for_dark_numbers():
 
 def test_the_same_map_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        save(drawn([panel(9)]), tmp_path / f"{name}.svg")
+        save(drawn([panel(9)]), tmp_path / f"{name}.svg", "")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()

@@ -379,5 +379,5 @@ def test_figures_show_what_was_measured(identified, told, given):
     assert bands.get_ydata() == pytest.approx([value(own, window=BAND, x=x) - level for x in (4, 12, 20)])
     layers = figures.by_layer(records, settings).axes[0].get_lines()[0]
     assert layers.get_xdata().tolist() == [0, 1]
-    names = {text.get_text() for axis in figures.of_methods(records, settings).axes for text in axis.texts}
+    names = {text.get_text() for axis in figures.of_methods(records, settings).axes for text in axis.get_legend().get_texts()}
     assert names == {"DensRay", "LDA", "INLP", "LSAR", "random directions"}

@@ -177,7 +177,8 @@ def test_what_the_short_window_costs(seeds):
     figure = xnli_figures.windows(records, STUDY)
     below = figure.axes[1]
     names, series = legend(figure), drawn_series(below)
-    over = "Student's t over 3 seeds" if len(seeds) > 1 else "the jackknife over pairs"
+    over = "Student's t over 3 seeds" if len(seeds) > 1 else "the jackknife over pairs; of one seed means and losses have none"
+    assert "fine-tuned" in figure.get_suptitle()
     assert " ".join(figure.get_supxlabel().split()).endswith(f"Lines: 95 % intervals, {over}.")
     accuracy = records[(records["split"] == "test") & (records["definition"] == "accuracy")]
     accuracy = accuracy.set_index(["recipe", "seed", "language"])["value"]
@@ -218,7 +219,7 @@ def test_every_name_and_every_part_of_a_definition_is_explained():
 
 def test_figures_are_drawn_alike_twice(tmp_path):
     for name in ("a", "b"):
-        save(retrieval_figures.figure_of("figure5", retrieved(), STUDY, list(SIZES)), tmp_path / f"r{name}.svg")
-        save(xnli_figures.windows(scored(), STUDY), tmp_path / f"x{name}.svg")
+        save(retrieval_figures.figure_of("figure5", retrieved(), STUDY, list(SIZES)), tmp_path / f"r{name}.svg", "")
+        save(xnli_figures.windows(scored(), STUDY), tmp_path / f"x{name}.svg", "")
     for kind in "rx":
         assert (tmp_path / f"{kind}a.svg").read_bytes() == (tmp_path / f"{kind}b.svg").read_bytes()

@@ -12,7 +12,6 @@ from crosslens.reports.figures.save import save
 from crosslens.runs.errors import DataError
 from crosslens.storage.records import RECORDS
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.text import Text
 
 pytestmark = pytest.mark.long
 
@@ -98,8 +97,10 @@ def grid(drawn, columns=4):
 
 
 def names_of(axis):
-    """Names beside an axis -> colour of the line from the name to its curve."""
-    return {text.get_text(): to_hex(text.arrow_patch.get_edgecolor()) for text in axis.texts}
+    """Names beside an axis -> colour of the piece of line before it."""
+    legend = axis.get_legend()
+    lines = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    return {text.get_text(): to_hex(line.get_color()) for text, line in lines}
 
 
 def lines_of(axis, dotted=False):
@@ -303,7 +304,7 @@ def test_an_empty_figure_is_refused_with_what_is_missing(records, name, kept, me
 
 def test_the_same_records_in_another_order_give_the_same_bytes(tmp_path, records):
     for number in (0, 1):
-        save(figure("figure2", records.sample(frac=1, random_state=number), NAMES), tmp_path / f"{number}.svg")
+        save(figure("figure2", records.sample(frac=1, random_state=number), NAMES), tmp_path / f"{number}.svg", "")
     for suffix in ("svg", "png"):
         assert (tmp_path / f"0.{suffix}").read_bytes() == (tmp_path / f"1.{suffix}").read_bytes()
 
@@ -322,23 +323,27 @@ def flat(value, name):
     return Curve(np.arange(3), values, values, values, {"color": "#000000"}, name)
 
 
-def test_values_below_the_axis_widen_it_and_bands_do_not():
-    wide = Curve(np.arange(2), np.array([0.5, -0.2]), np.array([-3.0, -3.0]), np.ones(2), {"color": "#000000"}, "a")
-    drawn = panels({"": {"": [wide]}}, "", "", ylabel="", ylim=(0, 1))
-    assert -0.3 < drawn.axes[0].get_ylim()[0] < -0.2
+def test_values_and_bands_beyond_the_axis_widen_it():
+    wide = Curve(np.arange(2), np.array([0.5, -0.2]), np.array([-3.0, np.nan]), np.ones(2), {"color": "#000000"}, "a")
+    low, high = panels({"": {"": [wide]}}, "", "", ylabel="", ylim=(0, 1)).axes[0].get_ylim()
+    assert -3.2 < low < -3 and 1 < high < 1.2
 
 
-@pytest.mark.parametrize("values", [(0.5,) * 6, (0.0, 0.01, 0.02, 0.9), (1.0, 1.0, 1.0), (0.1, 0.5, 0.9)])
-def test_names_do_not_overlap_nor_leave_the_panel_and_stand_in_the_order_of_their_curves(values):
-    drawn = panels({"": {"": [flat(value, f"name {i}") for i, value in enumerate(values)]}}, "", "", ylabel="", ylim=(0, 1))
+def test_names_stand_beside_the_panel_in_the_order_of_the_curves_ends_and_no_line_leads_to_them():
+    curves = [flat(value, f"name {value}") for value in (0.1, 0.9, 0.5, 0.5)]
+    drawn = panels({"": {"a": [flat(0.3, "")], "b": curves}}, "", "", ylabel="", ylim=(0, 1))
     drawn.draw_without_rendering()
-    axis = drawn.axes[0]
-    names = [text for text in axis.texts if text.get_text()]
-    heights = [text.get_position()[1] for text in names]
-    inks = sorted((Text.get_window_extent(text) for text in names), key=lambda box: box.y0)  # without the thin lines
-    assert all(lower.y1 <= upper.y0 for lower, upper in zip(inks, inks[1:], strict=False))
-    low, high = axis.get_ylim()
-    assert min(heights) >= low and max(heights) <= high + 1e-9
-    assert heights == sorted(heights)
-    if values == (0.1, 0.5, 0.9):
-        assert heights == pytest.approx(values)  # nothing to keep apart
+    left, right = drawn.axes
+    legend = right.get_legend()
+    assert left.get_legend() is None and [text.get_text() for text in legend.get_texts()] == ["name 0.9", "name 0.5", "name 0.1"]
+    assert legend.get_window_extent().x0 >= right.get_window_extent().x1 and not right.texts
+
+
+def test_a_value_alone_is_a_mark():
+    alone = Curve(np.arange(3), np.array([np.nan, 0.4, np.nan]), *[np.full(3, np.nan)] * 2, {"color": "#000000"}, "alone")
+    axis = panels({"": {"": [flat(0.3, "line"), alone]}}, "", "", ylabel="", ylim=(0, 1)).axes[0]
+    looks = [(line.get_marker(), line.get_linestyle()) for line in axis.lines]
+    assert looks == [("None", "-"), ("o", "None")]
+    marks = {text.get_text(): (mark.get_marker(), mark.get_linestyle())
+             for text, mark in zip(axis.get_legend().get_texts(), axis.get_legend().legend_handles, strict=True)}  # fmt: skip
+    assert marks == {"line": looks[0], "alone": looks[1]}

@@ -147,6 +147,12 @@ def test_definitions_that_were_not_printed_are_folded_and_constant_ones_are_note
     assert further == {"strict, F1": ["A", "B"], "rare, share": ["bigram"]} and page_table["parts"][1]["lines"] == 3
     assert [part["columns"] for part in page_table["parts"]] == [["x"], ["x", "y"]]
     assert page_table["constant"] == ["texts cut: 0.00 in every row and column"]
+    lines += [line(row, column, "share", "words cut", {"here": share}) for row, share in (("A", 3), ("B", 5), ("bigram", 3))
+              for column in ("x", "y", "z")]  # fmt: skip
+    expected = [*page_table["constant"], "words cut, the same in every column: A, bigram 3.00; B 5.00"]
+    assert laid_out(cells(lines, tmp_path), 2)["constant"] == expected
+    two = [line(row, column, "p", "Holm", {"here": 0.1 * number}) for number, row in enumerate("AB", 1) for column in "xy"]
+    assert laid_out(cells([*LINES, *two], tmp_path), 2)["constant"] == []  # by chance, perhaps
     nothing_printed = laid_out(cells([line("A", "x", "F1", way, {"here": 1}) for way in ("strict", "plain")], tmp_path), 2)
     assert len(nothing_printed["parts"]) == 1
 
@@ -315,7 +321,7 @@ def folder(tmp_path, monkeypatch):
     """A figure with its record, where tables are written."""
     monkeypatch.setenv(COMMAND, "snakemake --profile demo")
     monkeypatch.chdir(tmp_path)
-    save(Figure(), Path("figure8.svg"))
+    save(Figure(), Path("figure8.svg"), "figure 8")
     write_record("figure8.svg", {}, {})
     return tmp_path
 

@@ -95,6 +95,14 @@ def test_documents_state_what_there_is_to_download(plans):
     assert f"downloads {rows[1][2]} GB |" in readme
 
 
+def test_a_figure_comes_with_its_page_but_for_where_an_option_chooses_jobs(root):
+    figure = "results/demo/figure2.svg"
+    said = counts(snakemake(root, "-n", "--profile", "demo", "--", figure))
+    assert said["figure"] == said["page"] == 1
+    forced = counts(snakemake(root, "-nf", "--profile", "demo", "--", figure))
+    assert forced == {"figure": 1, "total": 1}
+
+
 def test_a_measure_that_a_paper_does_not_ask_for_is_refused():
     studies = Studies(load(merged("demo")), papers())
     expected = (

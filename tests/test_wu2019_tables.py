@@ -227,8 +227,11 @@ def test_the_heat_map_has_a_panel_a_task_and_languages_by_score():
     names = [text.get_text() for text in figure.axes[3].get_xticklabels()]
     scores = [value("wu2019/pos/en/full", code, "accuracy", 0) for code in names[:-1]]
     assert names[-1] == "AVER" and sorted(names[:-1]) == sorted(TESTS["pos"]) and scores == sorted(scores, reverse=True)
-    first = [text.get_text() for text in figure.axes[3].texts[: len(names) - 1]]
-    assert first == [f"{round(100 * value('wu2019/pos/en/features', code, 'accuracy', 0), 2):.1f}" for code in names[:-1]]
+    assert [text.get_text() for text in figure.axes[3].get_yticklabels()][:2] == ["Full", "Feat"]
+    texts = [text.get_text() for text in figure.axes[3].texts]
+    for number, name in enumerate(("full", "features")):  # the reference stands first
+        row = texts[number * len(names) : (number + 1) * len(names) - 1]
+        assert row == [f"{round(100 * value(f'wu2019/pos/en/{name}', code, 'accuracy', 0), 2):.1f}" for code in names[:-1]]
     two = study({"ner": ["en", "de"], "pos": ["en"]})
     assert len(figures.heat_map(records(two, ["accuracy", "F1"]), two).axes) == 3
     with pytest.raises(DataError, match="figure1: expected scores with frozen bottom blocks or from features, found none"):

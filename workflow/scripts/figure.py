@@ -11,5 +11,6 @@ from crosslens.runs import logs
 logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
-save(module.figure(settings["item"], inputs(settings, snakemake.input), settings["settings"]), Path(snakemake.output.figure))
+figure = module.figure(settings["item"], inputs(settings, snakemake.input), settings["settings"])
+save(figure, Path(snakemake.output.figure), settings["origin"])
 write_record(snakemake.output.figure, settings, snakemake.input)

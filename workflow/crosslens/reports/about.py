@@ -48,17 +48,21 @@ class About:
         """Configuration of the published study."""
         return self.there.config
 
+    @property
+    def scale(self) -> str:
+        """Name of the scale."""
+        return Scale("", self.config.results).name
+
     def page(self, paper: Paper, items: Mapping[str, Item], report: bool) -> dict[str, Any]:
         """Settings of a page of some items of a paper (crosslens.reports.pages), as plain values.
 
         report: whether it is the page of all items.
         """
         uses = reduce(Uses.__or__, (self.uses(paper, item) for item in items.values()))
-        scale = Scale("", self.config.results).name
         facts = {
             "Encoder": "; ".join(f"{key}: {_with_revision(self.config.encoders[key])}" for key in uses.encoders),
             "Seeds": self._seeds(paper, uses),
-            "Scale": f"{scale}, in {self.config.results}",
+            "Scale": f"{self.scale}, in {self.config.results}",
         }
         searches = {name: item for name, item in paper.items(self.config).items() if item.searched} if report else {}
         return {
@@ -66,7 +70,7 @@ class About:
             "study": paper.about,
             "report": report,
             "title": f"Tables and figures of {paper.key}" if report else _heading(*items.values()),
-            "scale": scale,
+            "scale": self.scale,
             "facts": {name: text for name, text in facts.items() if text},
             "corpora": {key: self._corpus(paper, key) for key in uses.corpora},
             "apart": self.apart(paper, uses),
@@ -81,6 +85,13 @@ class About:
                 for item in items.values()
             ],
         }
+
+    def origin(self, paper: Paper, item: Item) -> str:
+        """Paper, title, scale and encoders of an item in a line, which its picture bears."""
+        encoders = dict.fromkeys(self.encoder(key) for key in self.uses(paper, item).encoders)
+        title = item.title[:1].lower() + item.title[1:]
+        encoder = f"encoder: {_listed(encoders)}" if encoders else ""
+        return "; ".join(filter(None, [f"{paper.key}, {title}", f"{self.scale} scale", encoder]))
 
     def encoder(self, key: str) -> str:
         """An encoder of the scale in words."""
@@ -215,9 +226,9 @@ def _encoder(encoder: Encoder) -> str:
             return f"the vocabulary of {encoder.vocabulary}"
         case "random":
             return (
-                f"a BERT of {encoder.layers} layers, from random weights"
+                f"a BERT of {encoder.layers} layers from random weights"
                 if encoder.layers
-                else "word embeddings, from random weights"
+                else "word embeddings from random weights"
             )
 
 

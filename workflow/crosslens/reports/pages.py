@@ -78,7 +78,7 @@ def table(
     two for scores, which rest on n units. Differences are those of the table; those of counts and settings are shown where they
     are not 0. The first part has the lines that are read first, see `_headline`, the second, if any, the others; a part is a
     corner, columns and groups of lines under one heading. Lines are grouped by row where the lines of each row stand together,
-    otherwise by metric and definition. Remarks become notes, and so does a definition under which all values are equal.
+    otherwise by metric and definition. Remarks become notes, and so does a definition under which each row has one value.
     """
     all_columns = list(dict.fromkeys(cell["column"] for cell in cells))
     notes: dict[str, int] = {}
@@ -105,8 +105,7 @@ def table(
             groups[heading].append({"name": name, "detail": detail, "width": width, "cells": cells_of_line})
         corner = "".join(ways) if len(ways) == 1 else ""
         parts.append({"corner": corner, "columns": columns, "groups": groups, "lines": len(keys)})
-    equal = [f"{way or metric}: {_number(value, decimals)} in every row and column" for (metric, way), value in constant.items()]
-    return {"parts": parts, "notes": list(notes), "constant": equal}
+    return {"parts": parts, "notes": list(notes), "constant": [_equal(*way, constant[way], decimals) for way in constant]}
 
 
 def _cell(
@@ -124,16 +123,35 @@ def _cell(
     }
 
 
-def _constant(cells: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], str]:
-    """Metrics and definitions whose cells have one value, nothing printed and no remark, with that value; never all of them."""
-    values: dict[tuple[str, str], set[str]] = defaultdict(set)
-    places: dict[tuple[str, str], int] = defaultdict(int)
+def _constant(cells: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
+    """Metrics and definitions that have one value, or one a row in three columns or more; never all of them.
+
+    Nothing is printed beside such values, and they have no remark. Returns the value of each row.
+    """
+    values: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
-        key = cell["metric"], cell["definition"]
-        values[key] |= {cell["here"], cell["published"] and "printed", cell["remark"] and "remarked"} - {""}
-        places[key] += bool(cell["here"])
-    constant = {key: min(values[key]) for key in values if len(values[key]) == 1 and places[key] > 2}
+        values[cell["metric"], cell["definition"]][cell["row"]].append(cell["here"])
+    explained = {(cell["metric"], cell["definition"]) for cell in cells if cell["published"] or cell["remark"]}
+    constant = {}
+    for way, rows in values.items():
+        numbers = [[number for number in row if number] for row in rows.values()]
+        distinct = [set(row) for row in numbers]
+        of_all = len(set().union(*distinct)) == 1 and sum(map(len, numbers)) > 2
+        of_rows = all(len(row) > 2 for row in numbers) and all(len(row) == 1 for row in distinct)
+        if way not in explained and (of_all or of_rows):
+            constant[way] = {row: row_numbers[0] for row, row_numbers in zip(rows, numbers, strict=True) if row_numbers}
     return constant if len(constant) < len(values) else {}
+
+
+def _equal(metric: str, definition: str, values: Mapping[str, str], decimals: int | None) -> str:
+    """A note on a metric and definition that has one value a row. values: of the rows."""
+    rows_by_value: dict[str, list[str]] = defaultdict(list)
+    for row, value in values.items():
+        rows_by_value[_number(value, decimals)].append(row)
+    if len(rows_by_value) == 1:
+        return f"{definition or metric}: {next(iter(rows_by_value))} in every row and column"
+    parts = "; ".join(f"{', '.join(rows)} {value}" for value, rows in rows_by_value.items())
+    return f"{definition or metric}, the same in every column: {parts}"
 
 
 def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]]) -> list[Line]:

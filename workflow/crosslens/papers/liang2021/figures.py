@@ -76,7 +76,7 @@ def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
             curves += _level(last, recipe, task, of_method)
             grid[task.row][column] = curves
     title = "Scores of probes by number of directions of a language subspace, last layer"
-    return panels(grid, title, _note(records), ylabel="", ylim=(0, 1), xlabel="number of directions x")
+    return panels(grid, title, _note(records), ylabel="", ylim=(0, 1), xlabel="directions (x)")
 
 
 def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
@@ -151,8 +151,8 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
         curves += _curve(where(of_method, definition=definition, window=SCATTERED), "x", GREY, "random directions")
         grid[row] = {"": curves}
     title = "Languages told apart by the first x directions of language subspaces"
-    return panels(grid, title, f"{spread(last, recipe, settings['methods'][0])} {_note(records)}", ylabel="", ylim=(0, 1),
-                  xlabel="number of directions x")  # fmt: skip
+    note = f"{spread(last, recipe, settings['methods'][0])} {_note(records)}".strip()
+    return panels(grid, title, note, ylabel="", ylim=(0, 1), xlabel="directions (x)")
 
 
 def spread(records: pd.DataFrame, recipe: str, method: str) -> str:

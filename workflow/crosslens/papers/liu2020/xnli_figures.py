@@ -62,12 +62,13 @@ def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figur
         by_language = [cells.cell(loss(scored, long, short, [code]), 1, score=False) for code in languages]
         targets = [code for code in languages if code != study.source]
         drops.append(_series(name, [*by_language, cells.cell(loss(scored, long, short, targets), 1, score=False)]))
-    parts = [
-        Panel("(a) accuracy", "accuracy (%)", columns, accuracies, level, (30, 40), apart=1),
-        Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1),
-    ]
+    letter = "(a) " if drops else ""  # of a study with one window there are none
+    parts = [Panel(f"{letter}accuracy", "accuracy (%)", columns, accuracies, level, (30, 40), apart=1)]
+    if drops:
+        parts.append(Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1))
     names = [dots.name for dots in [*accuracies, *drops]]
-    return panels(parts, looks(names), "XNLI by window and amount of text", _note(scored, study) + masked_note)
+    title = "XNLI from fine-tuned BERTs by window and amount of text"
+    return panels(parts, looks(names), title, _note(scored, study, losses=bool(drops)) + masked_note)
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:
@@ -80,6 +81,10 @@ def _series(name: str, numbers: Sequence[Mapping[str, Any]]) -> Dots:
     return Dots(name, *np.array([[cell[part] for part in ("here", "low", "high")] for cell in numbers], float).T)
 
 
-def _note(scored: pd.DataFrame, study: Study) -> str:
-    lines = interval([scored["seed"].nunique()], OVER_PAIRS)
-    return f"mean: over the languages but {study.names[study.source]}. Lines: 95 % intervals, {lines}."
+def _note(scored: pd.DataFrame, study: Study, *, losses: bool = False) -> str:
+    """Sentences on means and lines. losses: whether there are losses, which have lines over seeds alone, as means have."""
+    seeds = scored["seed"].nunique()
+    alone = "means and losses have none" if losses else "means have none"
+    without = f"; of one seed {alone}" if seeds == 1 else ""
+    lines = interval([seeds], OVER_PAIRS)
+    return f"mean: over the languages but {study.names[study.source]}. Lines: 95 % intervals, {lines}{without}."

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.numerics.definitions import ACCURACY, V_CHANCE
+from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, PROBE_WITHIN, V_CHANCE
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PANELS, PAPER_F1, V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
@@ -15,12 +15,15 @@ from crosslens.reports.figures.scatter import Panel, Row, keys, panels
 from crosslens.reports.figures.style import FAMILY_MARKS, families, marks
 from crosslens.storage import parquet
 
+PROBES = {"language, target": PROBE_WITHIN, "language, wiki": PROBE_ACROSS}
+"""Item of the records -> the probe that is trained on other texts of the corpus on which it is tested."""
 UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "inference label")}
 CAPTION = (
     "t-SNE of the states that the heads read, one column per model. Panels by language: a small map for each, its points in the "
     "colour of its family (figure 2), those of all languages in grey. In percent: V, V-measure of k-means on the full vectors "
-    "(chance: against shuffled truth), mean over runs; accuracy and F1 of the head that predicts what the panel shows, F1 as "
-    "computed by the authors' code ({paper}). Seeds of the scores: {seeds}; of the points: {seed}."
+    "(chance: against shuffled truth), mean over runs; accuracy of the head that predicts what the panel shows, with its F1 as "
+    "computed by the authors' code ({paper}); accuracy of a probe that is trained on the same corpus until it converges: what "
+    "the states still tell of the language. Seeds of the scores: {seeds}; of the points: {seed}."
 )
 KEY_CAPTION = "Of figures 3 to 6. Families as in WALS; circles: branches of Indo-European, triangles: other families."
 
@@ -33,7 +36,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         return key(settings["languages"], settings["tasks"], settings["title"])
     points = pd.concat([parquet.read(path).to_pandas() for _, _, path in inputs.by_seed("projection")])
     points["corpus"] = points["corpus"].map(lambda corpus: "wiki" if corpus == settings["wiki"] else "target")
-    scores = named(inputs.records("classification", "clusters"), settings["wiki"])
+    scores = named(inputs.records("classification", "clusters", "probes"), settings["wiki"])
     return scattered(name, points, scores, settings["languages"], settings["title"])
 
 
@@ -54,14 +57,13 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
         row_panels = []
         for run in runs:
             here = where(points, recipe=recipe_name(task, run), corpus=corpus)
-            places = ((clusters, V_PAPER), (clusters, V_CHANCE), (item, ACCURACY), (item, PAPER_F1))
-            values = [
-                _percent(where(scores, recipe=recipe_name(task, run), item=scored_item, definition=definition))
-                for scored_item, definition in places
-            ]
+            of_run = where(scores, recipe=recipe_name(task, run))
+            agreement, chance = (_percent(of_run, clusters, definition) for definition in (V_PAPER, V_CHANCE))
+            accuracy, f1 = (_percent(of_run, item, definition) for definition in (ACCURACY, PAPER_F1))
+            probe = f", converged probe {_percent(of_run, item, PROBES[item])}" if item in PROBES else ""
             heading = f"({next(letters)}) {CAPTIONS[run]}: {units_shown} by {label if by == 'label' else 'language'}"
-            scores_line = "V {} (chance {}); {head} head: accuracy {}, F1 {}".format(*values, head=head)
-            row_panels.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), f"{heading}\n{scores_line}"))
+            lines = heading, f"V {agreement} (chance {chance})", f"accuracy: {head} head {accuracy} (F1 {f1}){probe}"
+            row_panels.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), "\n".join(lines)))
         if by == "label":
             rows.append(Row(row_panels, {tag: tag for tag in sorted(LABELS[task])}, marks(sorted(LABELS[task]))))
         else:
@@ -83,5 +85,7 @@ def key(languages: Languages, tasks: Sequence[str], title: str) -> Figure:
     return keys(columns | {UNITS[task][1]: marks(sorted(LABELS[task])) for task in tasks}, title, KEY_CAPTION)
 
 
-def _percent(records: pd.DataFrame) -> str:
+def _percent(scores: pd.DataFrame, item: str, definition: str) -> str:
+    """Mean over seeds of a score in percent, as text; "-" where there is none."""
+    records = where(scores, item=item, definition=definition)
     return f"{100 * records['value'].mean():.1f}" if len(records) else "-"

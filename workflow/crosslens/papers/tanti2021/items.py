@@ -138,16 +138,15 @@ def _sizes(config: Config) -> Item:
 
 def _figure(name: str, config: Config) -> Item:
     task, runs = FIGURES[name]
-    needs = _needs(["classification", "clusters"], runs, config, [task])
+    needs = _needs(["classification", "clusters", "probes"], runs, config, [task])
     needs += tuple(Need("projection", recipe_name(task, run), (config.seeds[0],)) for run in runs)
     return _item(name, config, "figures", needs=needs, settings=_figure_settings(name, config))
 
 
 def _figure_settings(name: str, config: Config) -> dict[str, Any]:
     paper, table = section(config), languages_table()
-    item = captions.items(PAPER)[name]
     return {
-        "title": f"{item['title']}: {item['shows']} (tanti2021, {paper.encoder})",
+        "title": captions.items(PAPER)[name]["shows"],
         "languages": {
             code: {field: table[code][field] for field in ("name", "family", "genus")}
             for code in config.corpora[paper.language_corpus].languages

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.measures.correlation import pearson
+from crosslens.measures.correlation import LEAST, pearson
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layout import DEFINITIONS, METRICS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, Texts, overlaps
@@ -45,10 +45,11 @@ def figure_of(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[st
     ]
     note = (
         "A point a language. r: Pearson's correlation over n target languages, with its two-sided p; the source of transfer is "
-        f"hollow and left out, but for the r that says so (with {texts.source})."
+        f"hollow and left out, but for the r that says so (with {texts.source}). No r of fewer than {LEAST} languages."
     )
     metrics = [f"{METRICS[task]} (%)" for task in points_by_task]
-    return panels(grid, list(LABELS.values()), metrics, FAMILY_MARKS, "Overlap of subwords and zero-shot scores", note)
+    heading = "Overlap of subwords and zero-shot scores"
+    return panels(grid, list(LABELS.values()), metrics, FAMILY_MARKS, heading, note, bounds=(0, 100))
 
 
 def _joined(measured: pd.DataFrame, records: pd.DataFrame, task: str, recipe: str) -> pd.DataFrame:
@@ -61,10 +62,17 @@ def _joined(measured: pd.DataFrame, records: pd.DataFrame, task: str, recipe: st
 def _panel(points: pd.DataFrame, overlap: str, title: str, source: str, classes: Mapping[str, str]) -> Panel:
     x, y = 100 * points[overlap].to_numpy(dtype=float), points["score"].to_numpy(dtype=float)
     hollow = (points.index == source).astype(bool)
+    lines = filter(None, [title, *_correlation(x, y, hollow, source)])
+    return Panel(x, y, list(points.index), [classes[code] for code in points.index], hollow, "\n".join(lines))
+
+
+def _correlation(x: np.ndarray, y: np.ndarray, hollow: np.ndarray, source: str) -> list[str]:
+    """Lines on the correlation; of fewer than LEAST languages just their number, since a few points correlate by chance."""
     correlation = pearson(x[~hollow], y[~hollow])
+    if correlation.n < LEAST:
+        return [f"n = {correlation.n}, too few for r"]
     p = "" if np.isnan(correlation.p) else ", p < 0.001" if correlation.p < 0.001 else f", p = {correlation.p:.3f}"
-    lines = [title, f"r {_number(correlation.r, '= ')}{p}", f"n = {correlation.n}; with {source} {_number(pearson(x, y).r)}"]
-    return Panel(x, y, list(points.index), [classes[code] for code in points.index], hollow, "\n".join(filter(None, lines)))
+    return [f"r {_number(correlation.r, '= ')}{p}", f"n = {correlation.n}; with {source} {_number(pearson(x, y).r)}"]
 
 
 def _number(r: float, before: str = "") -> str:

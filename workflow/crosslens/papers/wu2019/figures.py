@@ -14,6 +14,7 @@ from crosslens.papers.wu2019.scores import Scores
 from crosslens.reports.figures.heatmap import Panel, panels
 from crosslens.runs.errors import DataError
 
+REFERENCE = "Full"
 LIMITS = (1, 2, 5, 10, 20, 50)  # of the scale of colours
 
 
@@ -23,7 +24,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def heat_map(records: pd.DataFrame, study: Study) -> Figure:
-    """A panel a task: scores of each variant and their mean, coloured by the difference from full fine-tuning.
+    """A panel a task: scores of full fine-tuning and, coloured by the difference from it, of each variant; and their means.
 
     Languages are sorted by falling score of full fine-tuning, the source among them. Raises DataError where there is no score.
     """
@@ -35,11 +36,12 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
         rows = [[value_of(scores, study, task, variant, group) for group in groups] for variant in (FULL, *study.variants)]
         if languages and np.isfinite(values := np.array(rows, float))[1:].any():
             letter = "abcdefgh"[len(parts)]
-            names = [variant.row for variant in study.variants]
+            names = [REFERENCE, *(variant.row for variant in study.variants)]
+            differences = np.vstack([np.full(len(groups), np.nan), values[1:] - values[0]])  # none of the reference from itself
             substitutes = study.substitutes.get(task)
             suffix = f" ({' and '.join(substitutes)})" if substitutes else ""
             title = f"({letter}) {TASKS[task]}{suffix}, {METRICS[task]}"
-            parts.append(Panel(title, names, [*languages, AVERAGE], values[1:], values[1:] - values[0], apart=1))
+            parts.append(Panel(title, names, [*languages, AVERAGE], values, differences, apart=1))
     if not parts:
         raise DataError(
             "figure1: expected scores with frozen bottom blocks or from features, found none: configure a task's data"
@@ -48,8 +50,9 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
     source = study.names.get(study.source, study.source)
     title = f"Zero-shot transfer from {source} with the lowest blocks frozen, and from features"
     note = (
-        "Feat: features of all layers, the encoder frozen. Lay n: embeddings and the n lowest blocks frozen. Reference: full "
-        f"fine-tuning, by whose score languages are sorted. {AVERAGE}: mean, {source} included. Number of seeds: {seeds}."
+        f"{REFERENCE}: full fine-tuning, the reference, by whose score languages are sorted. Feat: features of all layers, the "
+        f"encoder frozen. Lay n: embeddings and the n lowest blocks frozen. {AVERAGE}: mean, {source} included. "
+        f"Number of seeds: {seeds}."
     )
     return panels(parts, title, note, legend=DIFFERENCE, limit=_limit(parts))
 

@@ -1,21 +1,22 @@
-"""Panels of curves by layer, or over another number, with bands; each is named at its end, beside the last panel of a row."""
+"""Panels of curves by layer, or over another number, with bands; names stand beside the last panel of a row."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from scipy.optimize import isotonic_regression
 
-from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, dark, frame, surround
+from crosslens.reports.figures.style import STYLE, WIDTH, frame, surround
 
 LAYERS = "layer (0: embeddings)"
+LABEL = 12  # characters of a label to an inch of a column, the margin included
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,14 @@ class Curve:
         return cls.of(pd.DataFrame({"value": value.mean(), "low": low, "high": high}), look, name)
 
     @property
-    def end(self) -> tuple[float, float]:
-        """The last point, x and value."""
-        last = np.flatnonzero(np.isfinite(self.values))[-1]
-        return float(self.x[last]), float(self.values[last])
+    def end(self) -> float:
+        """The last value."""
+        return float(self.values[np.isfinite(self.values)][-1])
+
+    @property
+    def alone(self) -> bool:
+        """Whether it has a single value, which no line shows."""
+        return int(np.isfinite(self.values).sum()) == 1
 
 
 def panels(
@@ -61,13 +66,14 @@ def panels(
 ) -> Figure:
     """Panels that share axes: row -> column -> curves; rows and columns are named where there are several; a note stands below.
 
-    Rows and columns without a curve are left out. xlabel: of all rows, or of each, which then has x axes of its own. ylim: of
-    the values; its ends give way to values beyond them; bands are cut off there.
+    Rows and columns without a curve are left out. xlabel: of all rows, or of each, which then has x axes of its own. ylim: its
+    ends give way to values and bands beyond them.
     """
     rows = [row for row, panels in grid.items() if any(panels.values())]
     columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
-    values = np.concatenate([curve.values for row in grid.values() for curves in row.values() for curve in curves])
-    low, high = min(ylim[0], float(np.nanmin(values))), max(ylim[1], float(np.nanmax(values)))
+    all_curves = [curve for row in grid.values() for curves in row.values() for curve in curves]
+    values = np.concatenate([[*ylim], *(array for curve in all_curves for array in (curve.values, curve.low, curve.high))])
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     margin = 0.03 * (high - low)
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         width = WIDTH if len(columns) > 1 else WIDTH / 2
@@ -77,7 +83,7 @@ def panels(
         )
         axes[0, 0].set_ylim(low - margin, high + margin)
         for line in axes[:1] if isinstance(xlabel, str) else axes:
-            line[0].xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            line[0].xaxis.set_major_locator(MaxNLocator(6 if len(columns) < 3 else 4, integer=True))
         for line, row in zip(axes, rows, strict=True):
             for axis, column in zip(line, columns, strict=True):
                 _draw(axis, grid[row][column])
@@ -87,12 +93,11 @@ def panels(
         for row, line in zip(rows, axes, strict=True):
             for axis in line:
                 if isinstance(xlabel, Mapping) or row == rows[-1]:
-                    axis.set_xlabel(xlabel if isinstance(xlabel, str) else xlabel[row])
+                    label = xlabel if isinstance(xlabel, str) else xlabel[row]
+                    axis.set_xlabel(textwrap.fill(label, int(LABEL * width / len(columns))))
+        for line, row in zip(axes, rows, strict=True):
+            _name(line[-1], grid[row])
         surround(figure, title, note, width)
-        names = [_name(line[-1], grid[row]) for line, row in zip(axes, rows, strict=True)]
-        figure.draw_without_rendering()  # lays out, so that heights are known
-        for line, names_of_row in zip(axes, names, strict=True):
-            _spread(line[-1], names_of_row)
     return figure
 
 
@@ -102,33 +107,21 @@ def _draw(axis: Axes, curves: Sequence[Curve]) -> None:
     for curve in curves:
         if np.isfinite(curve.low).any():
             axis.fill_between(curve.x, curve.low, curve.high, color=str(curve.look["color"]), alpha=0.09, linewidth=0, zorder=1)
-        axis.plot(curve.x, curve.values, **curve.look)  # type: ignore[arg-type]
+        axis.plot(curve.x, curve.values, **_look(curve))
 
 
-def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> list[Annotation]:
-    """Names of a row's curves to the right of its last panel, at the height of their ends, with thin lines to these."""
+def _look(curve: Curve) -> dict[str, Any]:
+    """Properties of the line, or of the mark of a value alone."""
+    return {"marker": "o", "markersize": 2.5} | dict(curve.look) | {"linestyle": ""} if curve.alone else dict(curve.look)
+
+
+def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> None:
+    """Name a row's curves to the right of its last panel, each after a piece of its line, in the order of their ends.
+
+    No line leads from a curve to its name, since it would read as data.
+    """
     curve_by_name = {curve.name: curve for curves in row.values() for curve in curves if curve.name}
-    return [
-        axis.annotate(
-            name, curve.end, (1.08, curve.end[1]), textcoords=axis.get_yaxis_transform(), annotation_clip=False,
-            fontsize=SMALL, color=dark(str(curve.look["color"])), va="center",
-            # relpos: from the name's left end, so that a line crosses no other name
-            arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": str(curve.look["color"]), "linewidth": 0.5, "shrinkA": 0,
-                        "shrinkB": 0},
-        )
-        for name, curve in curve_by_name.items()
-    ]  # fmt: skip
-
-
-def _spread(axis: Axes, names: Sequence[Annotation]) -> None:
-    """Move names up and down as little as keeps them apart: least squares under y[i + 1] - y[i] >= gap is isotonic."""
-    if not names:
-        return
-    names = sorted(names, key=lambda name: name.xy[1])
-    low, high = axis.get_ylim()
-    points = 72 * axis.get_window_extent().height / axis.figure.dpi
-    gap = (high - low) * min(1.2 * SMALL / points, 1 / len(names))
-    steps = gap * np.arange(len(names))
-    free = isotonic_regression(np.array([name.xy[1] for name in names]) - steps).x
-    for name, y in zip(names, np.clip(free, low, high - steps[-1]) + steps, strict=True):
-        name.set_position((name.get_position()[0], float(y)))
+    falling = sorted(curve_by_name.values(), key=lambda curve: -curve.end)
+    handles = [Line2D([], [], label=curve.name, **_look(curve)) for curve in falling]
+    if handles:
+        axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1, 0.5), handlelength=2.2)

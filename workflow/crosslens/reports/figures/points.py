@@ -33,11 +33,12 @@ class Panel:
 
 def panels(
     grid: Sequence[Sequence[Panel]], xlabels: Sequence[str], ylabels: Sequence[str], marks: Mapping[str, Mark], title: str,
-    note: str,
+    note: str, *, bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Figure:  # fmt: skip
     """Rows of panels over one x axis each, columns over one y axis each; a title above, the classes and a note below.
 
-    xlabels: of rows; ylabels: of columns; marks: class -> colour and marker, in the order of the legend.
+    xlabels: of rows; ylabels: of columns; marks: class -> colour and marker, in the order of the legend; bounds: of all numbers,
+    beyond which no axis goes.
     """
     present = {name for row in grid for panel in row for name in panel.classes}
     classes = [name for name in marks if name in present]
@@ -57,6 +58,8 @@ def panels(
                 _draw(axis, panel, marks)
                 axis.set_ylabel(ylabel, labelpad=1, fontsize=SMALL)
             line[columns // 2].set_xlabel(xlabel)
+        for axis in axes[:-1].flat:
+            axis.set(xlim=np.clip(axis.get_xlim(), *bounds), ylim=np.clip(axis.get_ylim(), *bounds))
         handles = [
             Line2D([], [], linestyle="", color=marks[name][0], marker=marks[name][1], markersize=4, label=name)
             for name in classes
@@ -77,7 +80,8 @@ def _draw(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
     for x, y, name, hollow in zip(panel.x, panel.y, panel.classes, panel.hollow, strict=True):
         colour, marker = marks[name]
         face = "none" if hollow else colour
-        axis.scatter(x, y, s=SIZE * AREA.get(marker, 1), marker=marker, facecolors=face, edgecolors=colour, linewidths=0.6)
+        axis.scatter(x, y, s=SIZE * AREA.get(marker, 1), marker=marker, facecolors=face, edgecolors=colour, linewidths=0.6,
+                     clip_on=False)  # fmt: skip
 
 
 def _name(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:

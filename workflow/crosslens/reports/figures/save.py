@@ -1,18 +1,31 @@
 """Files of figures."""
 
+import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
-from crosslens.reports.figures.style import STYLE
+from crosslens.reports.figures.style import GREY, NOTE, SMALL, STYLE
 from crosslens.storage.seals import sealed
 
+LINE, GAP = 0.13, 0.04  # inches: of a line of small text, and above it
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as SVG and, beside it, as PNG; the same figure gives the same bytes."""
+
+def save(figure: Figure, path: Path, origin: str) -> None:
+    """Write a figure as SVG and, beside it, as PNG; the same figure gives the same bytes.
+
+    origin: which figure it is, of which paper and scale, with which encoder. It stands in a strip above the figure, so that a
+    picture says what it shows wherever it is copied.
+    """
+    width, height = figure.get_size_inches()
+    text = textwrap.fill(origin, int(NOTE * width), break_on_hyphens=False)
+    strip = LINE * (text.count("\n") + 1) + GAP
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
+        figure.text(0.01, 1 + (strip - GAP) / height, text, fontsize=SMALL, color=GREY["color"], va="top", in_layout=False)
+        whole = Bbox.from_extents(0, 0, width, height + strip)
         for suffix, metadata in ((".svg", {"Date": None}), (".png", {"Software": None})):
             with sealed(path.with_suffix(suffix)) as temporary:
-                figure.savefig(temporary, format=suffix[1:], metadata=metadata)
+                figure.savefig(temporary, format=suffix[1:], metadata=metadata, bbox_inches=whole)
     plt.close(figure)

@@ -26,7 +26,7 @@ RINGS = np.array([(0, 0), *((2 * r * cos(pi * i / 8), r * sin(pi * i / 8)) for r
 
 @dataclass(frozen=True)
 class Panel:
-    """Points (n, 2), their classes (n,), and a title of at most two lines."""
+    """Points (n, 2), their classes (n,), and a title of any number of lines."""
 
     points: np.ndarray
     classes: np.ndarray
@@ -69,7 +69,9 @@ def panels(rows: Sequence[Row], title: str, note: str) -> Figure:
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         columns = max(len(row.panels) for row in rows)
         heights = [row.height(WIDTH / columns - 0.1) for row in rows]
-        figure = Figure((WIDTH, sum(heights) + 0.39 * len(rows) + 0.78), layout="constrained")
+        lines = sum(max(panel.title.count("\n") + 1 for panel in row.panels) for row in rows)
+        outside = 0.13 * lines + 0.13 * len(rows) + 0.78  # inches, of titles, gaps and the note
+        figure = Figure((WIDTH, sum(heights) + outside), layout="constrained")
         axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
         for row, height, line in zip(rows, heights, axes, strict=True):
             for panel, axis in zip(row.panels, line, strict=True):

@@ -18,6 +18,7 @@ INK, PALE, GROUND = "#333333", "#D4D4D4", "#F7F7F7"  # of text, of points in the
 
 WIDTH = 7.2  # inches: a page of a journal, 700 pixels of a screen
 SMALL = 7  # points: names in panels, notes
+TITLE, NOTE = 13.5, 18.5  # characters to an inch
 
 Look = Mapping[str, str | float]
 """Arguments of matplotlib's `plot`."""
@@ -54,7 +55,7 @@ STYLE = {
 
 def wrapped(title: str, note: str, width: float = WIDTH) -> tuple[str, str]:
     """Title and note broken into lines that fit a figure; width: of the figure, in inches."""
-    sizes = (13.5, title), (18.5, note)  # characters to an inch
+    sizes = (TITLE, title), (NOTE, note)
     heading, footing = (textwrap.fill(text, int(characters * width), break_on_hyphens=False) for characters, text in sizes)
     return heading, footing
 

@@ -267,6 +267,17 @@ CASES = {
         f"{SEARCH}: 'pos/frozen' is scored on dev, but corpora.udpos has none: name it under files",
     ),
     "no trials": (f"{PAPER}.search.trials", 0, "{key}: expected at least 1, found 0"),
+    "languages without training data": (
+        f"{POS}.runs.several_languages",
+        {"languages": ["en", "tr"]},
+        f"{POS}.runs.several_languages.languages: corpora.udpos has no train texts in tr: add to its "
+        "source_languages, or remove here",
+    ),
+    "languages without the source": (
+        f"{POS}.runs.several_languages",
+        {"languages": ["de"]},
+        f"{POS}.runs.several_languages.languages: expected source_language, en, among them, found de",
+    ),
     "unknown form": (
         "encoders.random.source",
         "randon",

@@ -101,7 +101,7 @@ CASES = {
         f"{POS}.runs.fintuned",
         {"batch": 3},
         "{key}: unknown key, expected 'frozen', 'finetuned', 'gradient_reversal', 'entropy_maximisation', 'untrained', "
-        "'no_adversary', 'true_entropy', 'frozen_dropout' or 'finetuned_dropout'; did you mean 'finetuned'?",
+        "'no_adversary', 'true_entropy', 'frozen_dropout', 'finetuned_dropout' or 'several_languages'; did you mean 'finetuned'?",
     ),
     "unknown split": (
         "corpora.wikipedia.shares",
@@ -189,8 +189,8 @@ CASES = {
     ),
     "source language without training data": (
         f"{PAPER}.source_language",
-        "de",
-        "{key}: corpora.udpos has no training data for 'de': add it there to languages and source_languages, or choose another "
+        "tr",
+        "{key}: corpora.udpos has no training data for 'tr': add it there to languages and source_languages, or choose another "
         "language",
     ),
     "languages that no head could name": (

@@ -30,7 +30,7 @@ TASKS = ("pos", "nli")
 PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RUNS = (*PRINTED, "untrained", "no_adversary", "true_entropy")
 LANGUAGES = {code: languages_table()[code] for code in ("zh", "de", "en", "tr")}
-CONFIGURED = dict.fromkeys(TASKS, RUNS)
+CONFIGURED = dict.fromkeys(TASKS, (*RUNS, "several_languages"))
 
 
 @pytest.fixture(scope="module")

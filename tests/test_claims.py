@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Correlation, Estimate, add_errors, correlation, holm, over_families, over_runs
 from crosslens.reports.claims.contrasts import Contrasts
 from crosslens.reports.claims.evidence import Evidence
 from crosslens.reports.claims.ledger import Ledger, read_ledger
 from crosslens.reports.claims.pages import pages
+from crosslens.reports.claims.table import table as table_of_claims
 from crosslens.reports.claims.verdicts import Decision, decide
 from crosslens.runs.errors import DataError
 from crosslens.storage import records
@@ -31,6 +33,9 @@ LEARNED = [
         "above": {"chance": 33.3, "random weights": "random"},
     }
 ]
+
+SETTINGS = {"study": "", "scale": "demo", "apart": [], "departures": "seeds: 0", "items": {}, "report": "report"}
+SETTINGS |= {"evidence": {"tables": {}}, "encoders": dict.fromkeys(("", TUNED, FROZEN), "e")}
 
 
 def claim(**fields: Any) -> dict[str, Any]:
@@ -133,6 +138,20 @@ def test_a_control_with_the_same_effect_fails(tmp_path):
     assert decision.verdict == "undecided" and decision.reason.startswith("its control is not measured")
 
 
+def test_of_several_controls_table_and_page_show_the_one_that_is_surest(tmp_path):
+    """One lies further from zero, but varies too much to show anything."""
+    spread = {"far": np.array([0.3, -0.3, 0.1, -0.2, 0.4]), "sure": np.array([0.001, -0.001, 0, 0.0005, -0.0005])}
+    numbers, controls = scores(0.05), []
+    for item, difference in (("far", 0.06), ("sure", 0.02)):
+        numbers += [*rows(FROZEN, item, 0.5), *rows(TUNED, item, 0.5 + difference + spread[item])]
+        of = {"records": "accuracy", "item": item}
+        controls.append({"of": of, "plus": "tuned", "minus": "frozen", "says": f"the {item} control rises"})
+    (decision,) = verdicts(tmp_path, numbers, claim(control=controls))
+    row = table_of_claims({"p": {"c1": decision}}, {"p": SETTINGS}).iloc[0]
+    assert (row["control_shows"], row["control"]) == ("the sure control rises", pytest.approx(2))
+    assert "whether the sure control rises" in html(central(decision), tmp_path)[1]
+
+
 def test_an_equality_whose_control_is_as_equal_shows_nothing(tmp_path):
     numbers = [*scores(0.001), *rows(RANDOM, "scores", [0.5, 0.502, 0.499, 0.501, 0.5])]
     control = {"of": SCORES, "plus": "random", "minus": "frozen", "says": "random weights are as near"}
@@ -144,7 +163,7 @@ def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(
     numbers = [*rows(FROZEN, "scores", 0.5, half=0.01), *rows(TUNED, "scores", 0.7, half=0.01)]
     (decision,) = verdicts(tmp_path, numbers, claim())
     assert (decision.verdict, decision.reason, decision.tendency) == ("undecided", "p/tuned has one seed", "as claimed")
-    assert "so far as claimed" in html(replace(decision, claim=decision.claim.model_copy(update={"central": True})), tmp_path)[1]
+    assert "so far as claimed" in html(central(decision), tmp_path)[1]
     assert verdicts(tmp_path, numbers, claim(expected={"below": 0}))[0].tendency == "elsewhere"
     same = {"of": SCORES, "plus": "tuned", "minus": "frozen", "says": "labels do not matter"}
     assert verdicts(tmp_path, numbers, claim(control=same))[0].tendency == "control fails"
@@ -178,7 +197,10 @@ def test_a_training_with_the_same_score_with_all_seeds_has_learned(tmp_path):
 def test_a_training_whose_score_has_no_interval_may_not_have_learned(tmp_path):
     learned = [*rows(TUNED, "task", 0.99), *rows(RANDOM, "task", 0.4, half=0.02)]
     (decision,) = verdicts(tmp_path, [*scores(0.05), *learned], claim())
-    assert decision.reason == "nothing says how surely p/tuned is above chance (99.0, chance 33.3)"
+    assert decision.reason == (
+        "whether p/tuned has learned is open: its score is 99.0, above chance (33.3), but has no interval, so that another run's "
+        "could be below"
+    )
 
 
 def test_a_training_without_a_floor_decides_nothing(tmp_path):
@@ -193,12 +215,15 @@ def test_what_is_not_there_is_not_measured(tmp_path):
     assert (without.verdict, without.reason) == ("not measured", "No data.")
 
 
+def central(decision: Decision) -> Decision:
+    """A decision on the same claim, as a central one."""
+    return replace(decision, claim=decision.claim.model_copy(update={"central": True}))
+
+
 def html(decision: Decision, folder: Path) -> tuple[str, str]:
     """The page of all claims and the front page, of one decision."""
-    settings = {"study": "", "scale": "demo", "apart": [], "items": {}, "report": "report", "evidence": {"tables": {}}}
-    settings["encoders"] = dict.fromkeys(("", TUNED, FROZEN), "e")
     template, style = REPORTS / "claims/claims.html.j2", REPORTS / "page.css"
-    return pages({"p": {"c1": decision}}, {"p": settings}, folder, template, style)
+    return pages({"p": {"c1": decision}}, {"p": SETTINGS}, folder, template, style)
 
 
 def test_a_central_claim_that_no_command_measures_is_on_the_front_page(tmp_path):
@@ -272,8 +297,8 @@ OVER_LANGUAGES = {"effect": {"of": SCORES, "plus": "tuned", "minus": "frozen", "
 
 
 def test_families_of_languages_are_what_varies(tmp_path):
-    """Three related languages with a large effect are part of one of eight families, whose five languages have a mean of 18."""
-    difference = np.array([0.3, 0.3, 0.3, *[0.0] * 9])
+    """Five related languages with a large effect are one of eight families."""
+    difference = np.where([languages_table()[code]["family"] == "Indo-European" for code in LANGUAGES], 0.18, 0)
     (decision,) = verdicts(tmp_path, by_language(difference), claim(**OVER_LANGUAGES), trained=())
     part = decision.part
     assert (part.n, part.unit, part.families) == (12, "languages", 8)
@@ -284,6 +309,11 @@ def test_families_of_languages_are_what_varies(tmp_path):
     assert decision.verdict == "undecided"
     (decision,) = verdicts(tmp_path, by_language(0.05 + difference / 10), claim(**OVER_LANGUAGES), trained=())
     assert decision.verdict == "holds"
+    assert part.mean == pytest.approx(18 * 5 / 12)
+    assert (
+        "mean over 8 families of 12 languages (plain mean over languages, as papers print it: +"
+        in html(central(decision), tmp_path)[1]
+    )
 
 
 def test_the_error_that_languages_share_over_seeds_is_added(tmp_path):

@@ -142,7 +142,7 @@ CASES = {
         f"{POS}.runs.fintuned",
         {"batch": 3},
         "{key}: unknown key, expected 'frozen', 'finetuned', 'gradient_reversal', 'entropy_maximisation', 'untrained', "
-        "'no_adversary', 'true_entropy', 'frozen_dropout' or 'finetuned_dropout'; did you mean 'finetuned'?",
+        "'no_adversary', 'true_entropy', 'frozen_dropout', 'finetuned_dropout' or 'several_languages'; did you mean 'finetuned'?",
     ),
     "unknown split": (
         "corpora.wikipedia.shares",
@@ -230,9 +230,9 @@ CASES = {
     ),
     "source language without training data": (
         f"{PAPER}.source_language",
-        "de",
-        "{key}: corpora.udpos has no training data for 'de': add it there to languages and source_languages, or choose another "
-        "language\ndemo/overlay.yaml: {key}: corpora.xnli has no training data for 'de': add it there to languages and "
+        "tr",
+        "{key}: corpora.udpos has no training data for 'tr': add it there to languages and source_languages, or choose another "
+        "language\ndemo/overlay.yaml: {key}: corpora.xnli has no training data for 'tr': add it there to languages and "
         "source_languages, or choose another language",
     ),
     "languages that no head could name": (
@@ -313,6 +313,17 @@ CASES = {
         "`papers: { tanti2021: { search: { experiments: [] } } }`",
     ),
     "no trials": (f"{PAPER}.search.trials", 0, "{key}: expected at least 1, found 0"),
+    "languages without training data": (
+        f"{POS}.runs.several_languages",
+        {"languages": ["en", "tr"]},
+        f"{POS}.runs.several_languages.languages: corpora.udpos has no train texts in tr: add to its "
+        "source_languages, or remove here",
+    ),
+    "languages without the source": (
+        f"{POS}.runs.several_languages",
+        {"languages": ["de"]},
+        f"{POS}.runs.several_languages.languages: expected source_language, en, among them, found de",
+    ),
     "unknown form": (
         "encoders.random.source",
         "randon",

@@ -147,6 +147,19 @@ def test_accents_stand_beside_what_table_4_falls_short(tmp_path: Path) -> None:
     )
 
 
+def test_less_text_with_as_many_epochs_has_fewer_updates_alone() -> None:
+    values = read_yaml(RESOURCES.parents[1] / "config.yaml")
+    all_recipes = recipes(load(values))
+    fewer, usual = (all_recipes[pretraining(f"bert-512/{size}")] for size in ("200k-epochs", "200k"))
+    updates = [stage.epochs * stage.phases[0].updates for stage in (*fewer.stages, *usual.stages)]
+    assert updates == [40_000, 200_000]
+    phase = usual.stages[0].phases[0]
+    stage = fewer.stages[0].model_copy(update={"phases": (phase,)})
+    assert fewer.model_copy(update={"name": usual.name, "stages": (stage,)}) == usual
+    values["papers"]["liu2020"]["pretraining"]["bert"]["equal_epochs"] = False
+    assert pretraining("bert-512/200k-epochs") not in recipes(load(values))
+
+
 def test_several_pretrainings_of_each_kind() -> None:
     """All of them are measured; one translates, and trainings on XNLI start from one after the other."""
     values = read_yaml(RESOURCES.parents[1] / "config.yaml")

@@ -276,6 +276,25 @@ def test_seeds_and_corpora_are_told_with_those_of_the_published_study(values):
     )
 
 
+def test_departures_from_the_published_study_are_told_in_a_line(values):
+    found = about(values, {
+        "corpora.wikiann.languages": ["en", "de", "cy"], "corpora.wikiann.source_languages": ["en"],
+        "corpora.wikiann.limits": {"train": 1200}, "papers.muller2021.source_languages": ["en"], "papers.muller2021.seeds": [3],
+    })  # fmt: skip
+
+    def departures(place, about=found):
+        key, name = place.split("/")
+        paper = next(paper for paper in papers() if paper.key == key)
+        return about.departures(paper, about.uses(paper, paper.items(about.config)[name]))
+
+    assert departures("muller2021/table8") == (
+        "seeds: 3 (the published study: 0, 1, 2, 3, 4); languages: wikiann 2 of 17; training texts of each language, at most: "
+        "wikiann 1,200"
+    )
+    assert departures("tanti2021/table1") == ""
+    assert departures("muller2021/table8", About(found.there, found.there, found.sources)) == ""
+
+
 def test_another_distribution_of_the_same_corpus_is_no_other_corpus(values):
     found = about(values, {"corpora.udpos.source": "ud-2.7-archive", "corpora.udpos.archive": "ud-treebanks-v2.7.tgz"})
     assert settings(found, "tanti2021/table1")["apart"] == []

@@ -1,6 +1,7 @@
 """tanti2021: recipes, tables against the published values, figures."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ TASKS = ("pos", "nli")
 PRINTED = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RUNS = (*PRINTED, "untrained", "no_adversary", "true_entropy")
 LANGUAGES = {code: languages_table()[code] for code in ("zh", "de", "en", "tr")}
-CONFIGURED = dict.fromkeys(TASKS, RUNS)
+CONFIGURED = dict.fromkeys(TASKS, (*RUNS, "several_languages"))
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,20 @@ def test_finetuning_trains_encoder_and_head(config, task, run):
     (phase,) = recipe(task, run, config).stages[0].phases
     assert set(phase.update) == {ENCODER, TASK}
     assert [(term.head, term.loss, term.weight, term.reversal) for term in phase.terms] == [(TASK, "cross_entropy", 1.0, None)]
+
+
+def test_several_languages_have_as_many_texts_together_as_one(values):
+    """The training differs from the fine-tuned run in its texts alone, which `capped_by` limits."""
+    changed = deepcopy(values)
+    changed["corpora"]["udpos"]["source_languages"] = ["en", "de", "zh"]
+    runs = changed["papers"]["tanti2021"]["tasks"]["pos"]["runs"]
+    runs["several_languages"] = runs["finetuned"] | {"languages": ["en", "de", "zh"]}
+    one, several = (recipe("pos", run, load(changed)).stages[0] for run in ("finetuned", "several_languages"))
+    texts = several.phases[0].terms[0].data, several.select_data
+    assert [(data.split, data.languages, data.capped_by) for data in texts] == [
+        (split, ("en", "de", "zh"), "en") for split in ("train", "validation")
+    ]
+    assert several.model_copy(update={"phases": one.phases, "select_data": one.select_data}) == one
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -117,6 +117,27 @@ class About:
             reasons.append(f"the {corpora} {_listed(different)} {verb} from the paper's")
         return reasons
 
+    def departures(self, paper: Paper, uses: Uses) -> str:
+        """Seeds, languages and numbers of training texts that are not those of the published study, in a line."""
+        if self.here is self.there or not self.published.paper(paper.key):
+            return ""
+        languages, texts = [], []
+        for key, differences in ((key, self._differences(paper, key)) for key in uses.corpora):
+            here, there = self.config.corpora[key], self.published.corpora.get(key)
+            if "study" in differences:
+                languages.append(f"{key} {len(here.languages)}")
+            elif there and "languages" in differences:
+                languages.append(f"{key} {len({*here.languages} & {*there.languages})} of {len(there.languages)}")
+            if differences and (most := _most_texts(here)) and most != _most_texts(there):
+                texts.append(f"{key} {most:,}")
+        seeds = self._seeds(paper, uses)
+        parts = {
+            "seeds": seeds if "(" in seeds else "",
+            "languages": ", ".join(languages),
+            "training texts of each language, at most": ", ".join(texts),
+        }
+        return "; ".join(f"{name}: {text}" for name, text in parts.items() if text)
+
     def _seeds(self, paper: Paper, uses: Uses) -> str:
         """Seeds in words, with those of the published study where they differ."""
         here, published_seeds = (
@@ -197,6 +218,12 @@ def _uses(studies: Studies, paper: Paper, item: Item) -> Uses:
         dict.fromkeys([*corpora, *item.corpora, *filter(None, [item.typology])]),
         dict.fromkeys(seed for group in seeds for seed in group),
     )
+
+
+def _most_texts(corpus: Corpus | None) -> int | None:
+    """Largest number of training texts, or of paragraphs, of a language; None where there is no limit."""
+    limit: int | None = getattr(corpus, "limits", {}).get("train") or getattr(corpus, "paragraphs", None)
+    return limit
 
 
 def _heading(item: Item) -> str:

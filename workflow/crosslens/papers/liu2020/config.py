@@ -33,6 +33,11 @@ class Bert(Training):
     )
     updates: Count = Field(200_000, description="number of updates, the same for each size of data and each window; our choice")
     evaluations: Count = Field(20, description="how often held-out text is scored meanwhile")
+    equal_epochs: bool = Field(
+        False,
+        description="one more BERT of the long window on less text, with as many epochs as on more text has instead of as many "
+        "updates, in the table of word retrieval: what more text gains is then no matter of updates alone",
+    )
     subwords: Count = Field(
         131_072, description="subwords of a batch on average, whatever the window: 256 examples of 512, as BERT's"
     )
@@ -220,6 +225,12 @@ class Liu2020(PaperSection):
         models = [*(self.bert_name(window) for window in settings.bert.windows)]
         models += [name for name in ("glove", "word2vec") if getattr(settings, name)]
         return [f"{model}/{size}" for size in settings.sizes for model in models]
+
+    def equal_epochs(self) -> dict[str, int]:
+        """Name and number of updates of the BERT on less text with as many epochs as on more; empty where none is configured."""
+        bert, (less, more) = self.pretraining.bert, self.pretraining.sizes
+        updates = round(bert.updates * self.pretraining.sizes[less] / self.pretraining.sizes[more])
+        return {f"{self.bert_name(bert.window)}/{less}-epochs": max(updates, 1)} if bert.equal_epochs else {}
 
     def check(self, config: Config) -> None:
         """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""

@@ -61,9 +61,9 @@ def items(config: Config) -> dict[str, Item]:
     items_by_name["figure6"] = _item("figure6", "xnli_figures", config, inference_needs + _masked(berts), of_windows)
     for name in ("figure7", "figure8"):
         items_by_name[name] = _item(name, "translation_figures", config, [translation_need, masked_need], settings)
-    all_needs = _retrieval(paper.pretrained()), _inference(paper.pretrained())
-    items_by_name["retrieval"] = _item("retrieval", "retrieval", config, all_needs[0], settings)
-    items_by_name["inference"] = _item("inference", "xnli", config, all_needs[1], settings)
+    words_needs = _retrieval([*paper.pretrained(), *paper.equal_epochs()])
+    items_by_name["retrieval"] = _item("retrieval", "retrieval", config, words_needs, settings)
+    items_by_name["inference"] = _item("inference", "xnli", config, _inference(paper.pretrained()), settings)
     shifted_models = [RELEASED, *[LAST] * paper.identification.fine_tuned]
     identification_needs = [(SUBWORDS, name) for name in most_text(config)] + [(SHIFTED, name) for name in shifted_models]
     items_by_name["languages"] = _item("languages", "languages", config, identification_needs, settings, OVER_UNITS)
@@ -90,6 +90,7 @@ def study(config: Config) -> Study:
         translation=paper.translation.model_dump(exclude={"variants"}),
         inference=paper.inference.languages,
         half=paper.inference.pretrained_half,
+        equal_epochs=[*paper.equal_epochs()],
         names={code: languages_table()[code]["name"] for code in codes},
     )
 

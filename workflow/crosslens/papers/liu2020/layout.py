@@ -59,7 +59,8 @@ class Study:
 
     models: names of pretrained models, bert-512/200k; sizes: name -> sentences of each language; windows: of BERTs, the paper's
     first; translator: recipe that translates tokens; translation: fields of config.Translation; inference: languages of table 4;
-    names: language -> name; half: whether the upper half alone of pretrained models is fine-tuned.
+    names: language -> name; half: whether the upper half alone of pretrained models is fine-tuned; equal_epochs: names of
+    models on less text with as many epochs as on more.
     """
 
     source: str
@@ -72,6 +73,7 @@ class Study:
     inference: Sequence[str]
     names: Mapping[str, str]
     half: bool = False
+    equal_epochs: Sequence[str] = ()
 
     def of_size(self, size: str) -> list[str]:
         """Names of the models of a size of data."""

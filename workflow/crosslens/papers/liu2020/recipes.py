@@ -27,11 +27,17 @@ def recipes(config: Config) -> dict[str, Recipe]:
     for size, sentences in pretraining_settings.sizes.items():
         data = Data(corpus=pretraining_settings.corpus, split="train", languages=_languages(config), texts=sentences)
         all_recipes += [
-            _bert(f"{paper.bert_name(window)}/{size}", window, data, config) for window in pretraining_settings.bert.windows
+            _bert(f"{paper.bert_name(window)}/{size}", window, data, config, pretraining_settings.bert.updates)
+            for window in pretraining_settings.bert.windows
         ]
         for name, settings in (("glove", pretraining_settings.glove), ("word2vec", pretraining_settings.word2vec)):
             if settings:
                 all_recipes.append(_static(f"{name}/{size}", Static(data=data, embeddings=settings), config))
+    less_data = data.model_copy(update={"texts": next(iter(pretraining_settings.sizes.values()))})
+    all_recipes += [
+        _bert(model, pretraining_settings.bert.window, less_data, config, updates)
+        for model, updates in paper.equal_epochs().items()
+    ]
     all_recipes.append(_inference(ALL, config, encoder=paper.encoder))
     all_recipes.append(_inference(LAST, config, encoder=paper.encoder, half=True, keeps_weights=True))
     for model in paper.pretrained():
@@ -90,10 +96,10 @@ def _static(model: str, static: Static, config: Config) -> Recipe:
     )  # fmt: skip
 
 
-def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
+def _bert(model: str, window: Window, data: Data, config: Config, updates: int) -> Recipe:
     """A pretraining of a masked language model from random weights.
 
-    Each has as many updates, of as many subwords, whatever the window and the data.
+    All updates are of as many subwords, whatever the window and the data.
     """
     part = section(config).pretraining
     settings = part.bert
@@ -104,7 +110,7 @@ def _bert(model: str, window: Window, data: Data, config: Config) -> Recipe:
             Phase(
                 terms=(Term(head=TASK, data=data.model_copy(update=cut)),),
                 update=(ENCODER, TASK),
-                updates=-(-settings.updates // settings.evaluations),
+                updates=-(-updates // settings.evaluations),
             ),
         ),
         epochs=settings.evaluations,

@@ -41,7 +41,8 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
     """The table of the records of all models. masked_lines: lines of what masked language models name."""
-    models = {model_name(model): pretraining(model) for model in study.models} | {released(study): RELEASED, BLANK: UNTRAINED}
+    pretrained = {model_name(model): pretraining(model) for model in (*study.models, *study.equal_epochs)}
+    models = pretrained | {released(study): RELEASED, BLANK: UNTRAINED}
     lines = [*masked_lines, *_of_words(records, models)]
     for model, recipe in models.items():
         of_model = cells.where(records, recipe=recipe)

@@ -15,6 +15,7 @@ PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation"
 RunName = Literal[
     "frozen", "finetuned", "gradient_reversal", "entropy_maximisation",
     "untrained", "no_adversary", "true_entropy", "frozen_dropout", "finetuned_dropout",  # controls of ours
+    "several_languages",
 ]  # fmt: skip
 
 
@@ -42,6 +43,11 @@ class Run(Section):
         description="epochs in which that head is trained alone, before the encoder moves; none in the authors' code",
     )
     encoder_dropout_when_frozen: bool | None = Field(None, description="null: as in the section `training`")
+    languages: list[Language] = Field(
+        [],
+        description="languages of the task's training data, each with the same number of texts, all together with as many as "
+        "source_language has alone; []: source_language",
+    )
     seeds: Seeds | None = Field(None, description="seeds of this training; null: all top-level seeds")
     reinitialise: Literal["none", "all"] = Field("none", description="all: the whole encoder, as an untrained control")
 
@@ -205,6 +211,17 @@ class Tanti2021(PaperSection):
             if task == "pos" and settings.state == "pooler":
                 raise ValueError(f"{here}.tasks.pos.state: expected 'hidden': the pooler's output represents a text, not a word")
             for run_name, run in settings.runs.items():
+                for split in ("train", "validation"):
+                    if lacking := [code for code in run.languages if (code, split) not in corpus.parts()]:
+                        raise ValueError(
+                            f"{here}.tasks.{task}.runs.{run_name}.languages: corpora.{settings.corpus} has no {split} texts in "
+                            f"{', '.join(lacking)}: add to its source_languages, or remove here"
+                        )
+                if run.languages and self.source_language not in run.languages:
+                    raise ValueError(
+                        f"{here}.tasks.{task}.runs.{run_name}.languages: expected source_language, {self.source_language}, among "
+                        f"them, found {', '.join(run.languages)}"
+                    )
                 if run.seeds is not None and (run.seeds[:1] != config.seeds[:1] or not set(run.seeds) <= set(config.seeds)):
                     key = f"{here}.tasks.{task}.runs.{run_name}.seeds"
                     raise ValueError(f"{key}: expected a subset of seeds, {config.seeds[0]} first, found {run.seeds}")

@@ -36,6 +36,7 @@ RUNS = {
     "true_entropy": "True entropy",
     "frozen_dropout": "Init., encoder dropout",
     "finetuned_dropout": "Fine-T., encoder dropout",
+    "several_languages": "Several languages",
     "spelling": "Spelling alone",
 }
 HYPERPARAMETERS = {
@@ -80,7 +81,7 @@ class TableOf(NamedTuple):
 TUNED, ADVERSARIAL = ("frozen", "finetuned"), ("gradient_reversal", "entropy_maximisation")
 CONTROLLED = (*ADVERSARIAL, "no_adversary", "true_entropy")
 TABLES = {
-    "table1": TableOf(SCORE_ROWS, (*TUNED, "untrained", SPELLING), ("classification", "probes")),
+    "table1": TableOf(SCORE_ROWS, (*TUNED, "untrained", "several_languages", SPELLING), ("classification", "probes")),
     "table2": TableOf(SCORE_ROWS | ADVERSARY_ROWS, CONTROLLED, ("classification", "adversary", "probes")),
     "footnote6": TableOf({}, ("finetuned",), ("classification",)),
     "table3": TableOf(CLUSTER_ROWS, (*TUNED, *ADVERSARIAL, "untrained"), ("clusters",)),

@@ -102,10 +102,24 @@ def _shared(task: str, run: Run, language_heads: Iterable[str], config: Config) 
     }
 
 
-def _texts(task: str, config: Config, split: Split, languages: Sequence[str] = ()) -> Data:
-    """Texts of the task. languages: (), the source language."""
+def _texts(task: str, config: Config, split: Split, languages: Sequence[str] = (), *, capped: bool = False) -> Data:
+    """Texts of the task.
+
+    languages: (), the source language.
+    capped: whether all languages together have as many texts as the source language.
+    """
     paper = section(config)
-    return Data(corpus=paper.task(task).corpus, split=split, languages=tuple(languages) or (paper.source_language,))
+    return Data(
+        corpus=paper.task(task).corpus,
+        split=split,
+        languages=tuple(languages) or (paper.source_language,),
+        capped_by=paper.source_language if capped else None,
+    )
+
+
+def _taught(task: str, run: Run, config: Config, split: Split) -> Data:
+    """Texts from which a run learns the task, or by which its best epoch is chosen."""
+    return _texts(task, config, split, run.languages, capped=len(run.languages) > 1)
 
 
 def _paragraphs(config: Config, split: Split) -> Data:
@@ -128,7 +142,7 @@ def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:
         head_rates={LANGUAGE: adversary_rate} if adversarial else {},
         new_heads=(TASK,) if run.adversary_epochs else (TASK, LANGUAGE),
         select_head=TASK,
-        select_data=_texts(task, config, "validation"),
+        select_data=_taught(task, run, config, "validation"),
         watch=watch,
     )
     if not run.adversary_epochs:
@@ -139,7 +153,7 @@ def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:
 def _phases(task: str, run: Run, config: Config) -> tuple[Phase, ...]:
     """Phases of a run: its objective, composed of terms (tanti2021, section 3)."""
     encoder = (ENCODER,) if run.encoder_rate else ()
-    texts, paragraphs = _texts(task, config, "train"), _paragraphs(config, "train")
+    texts, paragraphs = _taught(task, run, config, "train"), _paragraphs(config, "train")
     if run.reversal is not None:
         terms = Term(head=TASK, data=texts), Term(head=LANGUAGE, data=paragraphs, reversal=run.reversal)
         return (Phase(terms=terms, update=(*encoder, TASK, LANGUAGE)),)

@@ -29,6 +29,7 @@ class Part(NamedTuple):
     families: number of families of languages; None where units are not languages.
     recipes: names of the trainings that the effect rests on.
     lack: reason why there is no interval, where it is known.
+    mean: plain mean over languages, as papers print it; nan where units are not languages.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Part(NamedTuple):
     families: int | None
     recipes: tuple[str, ...]
     lack: str = ""
+    mean: float = math.nan
 
 
 class Side(NamedTuple):
@@ -143,8 +145,10 @@ class Contrasts:
         estimate = over_languages(total.to_numpy(float), families, bounds)
         if over_seeds:
             estimate = add_errors(estimate, *(error for error in errors if error.error > 0))
-        count = len({*families}) if self._names_languages(effect) else None
-        return part._replace(estimate=estimate, families=count, unit="languages" if count else _plural(effect.over))
+        if not self._names_languages(effect):
+            return part._replace(estimate=estimate, unit=_plural(effect.over))
+        mean = float(total.to_numpy(float).mean())
+        return part._replace(estimate=estimate, families=len({*families}), unit="languages", mean=mean)
 
     def _correlation(self, effect: Effect, region: Region) -> Part:
         """Correlation of the means over seeds of two selections, over the units that both have."""

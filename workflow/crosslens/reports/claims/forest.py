@@ -85,6 +85,11 @@ def interval(part: Part, level: float = LEVEL) -> str:
     return _text(lines[0]) if lines else "–"
 
 
+def decimals(part: Part) -> int:
+    """Number of decimals with which a value is shown: two of a correlation, or of a value below 1; otherwise one."""
+    return 2 if isinstance(part.estimate, Correlation) or abs(part.estimate.value) < 1 else 1
+
+
 def _text(line: Line) -> str:
     """The numbers of a line: its value and, where it has a width, its interval."""
     low, high = (number(end, line.digits, plus=False) for end in (line.low, line.high))
@@ -97,10 +102,9 @@ def _lines(kind: str, parts: Sequence[Part], level: float = LEVEL) -> list[Line]
     lines = []
     for part in parts:
         is_correlation = isinstance(part.estimate, Correlation)
-        digits = 2 if is_correlation or abs(part.estimate.value) < 1 else 1
         if not math.isnan(part.estimate.value):
             numbers = part.estimate.interval(level)
-            lines.append(Line(kind, part.name, *numbers, digits, part.estimate.bounds[0] < 0, "r = " * is_correlation))
+            lines.append(Line(kind, part.name, *numbers, decimals(part), part.estimate.bounds[0] < 0, "r = " * is_correlation))
     return lines
 
 

@@ -189,6 +189,7 @@ class Learned(Section):
 
     selections: Annotated[list[str], Field(min_length=1)]  # names of the trainings' selections
     of: Selector  # the score
+    says: str = "its score"  # what the score is, as the subject of a sentence
     above: dict[str, float | Selector]  # name of a level -> a number, or the selection whose score is the level
     over: Axis = "seed"
     scale: float = 100

@@ -10,7 +10,7 @@ from typing import Any
 
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Part
-from crosslens.reports.claims.forest import forest, interval
+from crosslens.reports.claims.forest import decimals, forest, interval, number
 from crosslens.reports.claims.table import claimed, command, encoder
 from crosslens.reports.claims.verdicts import (
     AS_CLAIMED,
@@ -64,6 +64,7 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
         "key": key,
         "study": settings["study"],
         "apart": settings["apart"],
+        "departures": settings["departures"],
         "encoder": settings["encoders"][""],
         "report": os.path.relpath(report, folder) if report.exists() else "",
         "claims": claims,
@@ -126,8 +127,7 @@ def _answer(decision: Decision) -> str:
     if part is None or math.isnan(part.estimate.value):
         return ""
     name = f"{part.name}: " if part.name and len(decision.parts) > 1 else ""
-    units = f"mean over {_number(part.families, 'families')} of {_units(part)}" if part.families else _units(part)
-    return f"{', '.join(filter(None, (name + interval(part), units)))}; claimed: {claimed(part.region)}"
+    return f"{', '.join(filter(None, (name + interval(part), _units(part))))}; claimed: {claimed(part.region)}"
 
 
 def _control(decision: Decision) -> str:
@@ -158,8 +158,18 @@ def _number(number: int, unit: str) -> str:
 
 
 def _units(part: Part) -> str:
-    """Number and name of the units of a part; "" where it has none."""
-    return _number(part.n, part.unit) if part.n and part.unit else ""
+    """Number and name of the units of a part, and what it is of them, in words; "" where it has none.
+
+    A mean over families of languages stands beside the plain mean over languages where the two differ.
+    """
+    units = _number(part.n, part.unit) if part.n and part.unit else ""
+    if part.estimate.error == 0:
+        return ", ".join(filter(None, (units, "exact: an arithmetic result has no interval")))
+    if math.isnan(part.mean):
+        return units
+    value, mean = (number(value, decimals(part)) for value in (part.estimate.value, part.mean))
+    plain = f" (plain mean over languages, as papers print it: {mean})" * (value != mean)
+    return f"mean over {_number(part.families or 0, 'families')} of {units}{plain}"
 
 
 def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -36,6 +36,7 @@ class Plan:
         scale: name of the scale.
         encoders: training -> its encoder as text; under "" that of the paper.
         apart: reasons why numbers are not comparable with the paper's.
+        departures: seeds, languages and numbers of training texts that are not those of the published study, in a line.
         items: name of a table or figure in the ledger -> its place below the results.
         report: place of the page of all tables and figures.
         """
@@ -44,6 +45,7 @@ class Plan:
         names = [name for name in evidence["tables"] if self._place(paper, name)]
         facts = {name: fact for recipes in evidence["recipes"].values() for name, fact in recipes.items()}
         section = self.studies.config.paper(paper.key)
+        uses = reduce(Uses.__or__, (self.about.uses(paper, item) for item in regular))
         return {
             "evidence": evidence,
             "texts": list(texts),
@@ -54,7 +56,8 @@ class Plan:
                 "": self.about.encoder(section.encoder) if section else "",
                 **{name: self.about.encoder(fact["encoder"]) for name, fact in facts.items()},
             },
-            "apart": self.about.apart(paper, reduce(Uses.__or__, (self.about.uses(paper, item) for item in regular))),
+            "apart": self.about.apart(paper, uses),
+            "departures": self.about.departures(paper, uses),
             "items": {name: self._place(paper, name) for name in names},
             "report": paper.path("report"),
         }

@@ -22,11 +22,11 @@ COLUMNS = (
 )  # fmt: skip
 """effect, low, high: the effect with its 95 % interval, in points of the score's scale; of several parts, the one that is least
 surely as claimed. n, unit: number and name of the units that the effect is over. seeds: fewest seeds of a training of an encoder.
-control, control_low, control_high: the largest effect among the controls. p: the smaller of the probabilities of the claim and of
-its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which the paper claims the
-effect to be. tendency: where the 95 % intervals of an undecided claim lie all the same. encoder: encoders on which the claim was
-decided. comparable: whether encoder and corpora are the paper's; if not, the claim is replicated, but not its number.
-item: tables and figures that decide the claim. command: command that makes what is missing."""
+control, control_low, control_high: the control that shows its effect most surely. p: the smaller of the probabilities of the
+claim and of its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which the
+paper claims the effect to be. tendency: where the 95 % intervals of an undecided claim lie all the same. encoder: encoders on
+which the claim was decided. comparable: whether encoder and corpora are the paper's; if not, the claim is replicated, but not its
+number. item: tables and figures that decide the claim. command: command that makes what is missing."""
 WHOLE = ("n", "seeds")  # columns of whole numbers
 
 
@@ -46,8 +46,7 @@ def table(decisions: Mapping[str, Mapping[str, Decision]], settings: Mapping[str
 
 def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) -> dict[str, Any]:
     claim, part = decision.claim, decision.part
-    controls = sorted(decision.controls, key=lambda control: abs(control[1].estimate.value))
-    control = controls[-1][1] if controls else None
+    control, control_part = decision.strongest_control or (None, None)
     printed = claim.printed
     return {
         "paper": paper,
@@ -60,8 +59,8 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "n": part.n if part else None,
         "unit": part.unit if part else claim.unit,
         "seeds": min((part.seeds for part in decision.parts if part.seeds), default=None),
-        **_numbers(control, ("control", "control_low", "control_high")),
-        "control_shows": controls[-1][0].says if controls else "",
+        **_numbers(control_part, ("control", "control_low", "control_high")),
+        "control_shows": control.says if control else "",
         "p": None if math.isnan(decision.p) else float(f"{decision.p:.2g}"),
         "level": float(f"{decision.level:.3g}"),
         "claimed": claimed(part.region) if part else "",

@@ -357,6 +357,10 @@ class Unlearned:
                 score = part.estimate.value
                 comparison = f"{score:.1f}, {level} {floor:g}" if constant else f"{score:+.1f} points"
                 if _side(part) < 0 and math.isnan(part.estimate.error):
-                    return f"nothing says how surely {recipe} is above {level} ({comparison})"
+                    place = f"{score:.1f}, above {level} ({floor:g})" if constant else f"{score:.1f} points above {level}"
+                    return (
+                        f"whether {recipe} has learned is open: {learned.says} is {place}, but has no interval, "
+                        "so that another run's could be below"
+                    )
                 return f"{recipe} is not {'surely ' if _side(part) < 0 else ''}above {level} ({comparison})"
         return ""

@@ -20,7 +20,7 @@ from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 from crosslens.sources.prefetch import DOWNLOAD, Amount, amount, wanted
 from crosslens.sources.registry import load as load_sources
-from study import OVERLAY, REPOSITORY, SEARCHES, changed, copy_repository, plan, snakemake, tiny
+from study import OVERLAY, REPOSITORY, SEARCHES, changed, copy_repository, counts, plan, snakemake, tiny
 from test_config import merged
 from test_environments import rules
 

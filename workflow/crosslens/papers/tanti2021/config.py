@@ -210,9 +210,10 @@ class Tanti2021(PaperSection):
                 )
             if task == "pos" and settings.state == "pooler":
                 raise ValueError(f"{here}.tasks.pos.state: expected 'hidden': the pooler's output represents a text, not a word")
+            texts = config.corpora[settings.corpus].parts()
             for run_name, run in settings.runs.items():
                 for split in ("train", "validation"):
-                    if lacking := [code for code in run.languages if (code, split) not in config.corpora[settings.corpus].parts()]:
+                    if lacking := [code for code in run.languages if (code, split) not in texts]:
                         raise ValueError(
                             f"{here}.tasks.{task}.runs.{run_name}.languages: corpora.{settings.corpus} has no {split} texts in "
                             f"{', '.join(lacking)}: add to its source_languages, or remove here"

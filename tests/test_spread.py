@@ -40,5 +40,5 @@ def test_lines_of_one_seed_say_how_far_another_run_may_be():
 
 
 def test_tables_over_several_seeds_are_found_by_their_place(tmp_path):
-    assert spreads.tables(ROOT, "demo", ["table1", "no_such_table"]) == [ROOT / "resources/spread/demo/table1.csv"]
+    assert spreads.tables(ROOT, "demo", ["table1", "no_such_table"]) == [ROOT / "docs/results/demo-seeds/table1.csv"]
     assert spreads.tables(tmp_path, "demo", ["table1"]) == []

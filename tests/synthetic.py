@@ -42,6 +42,7 @@ from matplotlib.figure import Figure
 
 PUBLISHED = Path(__file__).parents[1] / "resources/published"
 CUT = (d.CUT_TEXTS, d.CUT_WORDS)
+MEASURES = {d.UNSEEN_RELATIONS: "unseen"}  # of shares that are no scores
 TREES = (d.LAS, d.UAS, d.LAS_WITHOUT_PUNCTUATION, d.UAS_WITHOUT_PUNCTUATION, d.LAS_WITHOUT_ROOTS)
 PROBES = {"target": (d.PROBE_ACROSS, d.PROBE_WITHIN, d.PROBE_RANDOM), "paragraphs": (d.PROBE_ACROSS, d.PROBE_RANDOM)}
 WIDTH = 768  # of hidden states
@@ -134,8 +135,8 @@ class Scale:
     ) -> Iterator[dict[str, Any]]:
         """Records of a measure for a training, with values of no meaning."""
         for number, place in enumerate(self._places(kind, recipe, settings), crc32(recipe.name.encode())):
-            value = cut if place["measure"] == "cut" else factor * (0.3 + 0.4 * (number * 37 % 97) / 97)
-            ends = {} if place["measure"] in ("cut", "adversary") else {"low": value - 0.01, "high": value + 0.01}
+            value = cut if place["measure"] in ("cut", "unseen") else factor * (0.3 + 0.4 * (number * 37 % 97) / 97)
+            ends = {} if place["measure"] in ("cut", "unseen", "adversary") else {"low": value - 0.01, "high": value + 0.01}
             yield {"split": "test", "language": "all", "value": value, "n": 1000} | ends | place
 
     def _places(self, kind: str, recipe: Recipe, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -375,10 +376,11 @@ def _scores(kind: str, recipe: Recipe, settings: Mapping[str, Any]) -> Iterator[
         elif score.head == settings["head"]:
             misc = [d.F1_MISC_AS_O] if any(tag.endswith("-MISC") for tag in settings.get("labels", ())) else []
             spans = [d.F1, d.F1_STRICT, d.F1_BY_WINDOW, *misc, d.ACROSS_WINDOWS]
-            definitions = [*(TREES if kind == "attachment" else spans), *CUT]
+            seen = [d.LAS_SEEN, d.UNSEEN_RELATIONS] if settings.get("training") else []  # relations with subtypes
+            definitions = [*([*TREES, *seen] if kind == "attachment" else spans), *CUT]
         place = {"item": score.head, "corpus": score.data.corpus, "split": score.data.split}
         for definition in definitions:
             languages = ["all"] if kind == "classification" else []
             languages += [] if definition == d.TRANSFER else score.data.languages
-            measure = "cut" if definition in (*CUT, d.ACROSS_WINDOWS) else "score"
+            measure = "cut" if definition in (*CUT, d.ACROSS_WINDOWS) else MEASURES.get(definition, "score")
             yield from (place | {"measure": measure, "definition": definition, "language": code} for code in languages)

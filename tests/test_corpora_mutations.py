@@ -28,7 +28,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from crosslens.corpora import dictionaries, documents, entities, pairs, schema, treebanks, typology
+from crosslens.corpora import dictionaries, documents, entities, pairs, schema, treebanks
+from crosslens.corpora import wals as typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs

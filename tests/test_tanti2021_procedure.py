@@ -300,7 +300,7 @@ def test_batches_do_not_depend_on_lengths(bench, config):
 
 
 def test_tests_that_the_table_names_exist():
-    named = re.findall(r"(test_\w+)::(test_\w+)", (ROOT / "docs" / "tanti2021.md").read_text("utf-8"))
+    named = re.findall(r"(test_\w+)::(test_\w+)", (ROOT / "docs/procedure/tanti2021.md").read_text("utf-8"))
     files = {file: (ROOT / "tests" / f"{file}.py").read_text("utf-8") for file, _ in named}
     assert len(named) > 30
     assert [f"{file}::{name}" for file, name in named if f"def {name}(" not in files[file]] == []

@@ -19,7 +19,8 @@ from pathlib import Path, PurePosixPath
 from random import Random
 
 import pytest
-from crosslens.corpora import dictionaries, documents, entities, pairs, treebanks, typology
+from crosslens.corpora import dictionaries, documents, entities, pairs, treebanks
+from crosslens.corpora import wals as typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.words import words

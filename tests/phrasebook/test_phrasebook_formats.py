@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from crosslens.config.base import languages_table
 from crosslens.config.phrasebook import Phrasebook
-from crosslens.corpora import dictionaries, documents, entities, pairs, schema, typology
+from crosslens.corpora import dictionaries, documents, entities, pairs, schema, wals
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
 from phrasebook.archives import gz, tarred, xz, zipped
@@ -544,7 +544,7 @@ def test_the_reader_of_dictionaries_finds_the_words(sources):
 
 def test_the_reader_of_typology_finds_the_features(sources):
     paths = [sources / f"wals-2020/cldf/{name}.csv" for name in ("languages", "parameters", "codes", "values")]
-    rows, counts = typology.read(paths, LANGUAGES)
+    rows, counts = wals.read(paths, LANGUAGES)
     features = {each.id: each for each in read_features()}
     assert len(rows) == sum(len(each.values) for each in features.values())
     assert all(features[row["feature"]].values[row["language"]] == str(row["value"]) for row in rows)

@@ -218,7 +218,7 @@ class Tanti2021(PaperSection):
                             f"{here}.tasks.{task}.runs.{run_name}.languages: corpora.{settings.corpus} has no {split} texts in "
                             f"{', '.join(lacking)}: add to its source_languages, or remove here"
                         )
-                if run.languages and self.source_language not in run.languages:
+                if run.languages and not problems and self.source_language not in run.languages:
                     raise ValueError(
                         f"{here}.tasks.{task}.runs.{run_name}.languages: expected source_language, {self.source_language}, among "
                         f"them, found {', '.join(run.languages)}"

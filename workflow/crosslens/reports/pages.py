@@ -105,7 +105,9 @@ def table(
             groups[heading].append({"name": name, "detail": detail, "width": width, "cells": cells_of_line})
         corner = "".join(ways) if len(ways) == 1 else ""
         parts.append({"corner": corner, "columns": columns, "groups": groups, "lines": len(keys)})
-    return {"parts": parts, "notes": list(notes), "constant": [_equal(*way, constant[way], decimals) for way in constant]}
+    equal = [_equal(*way, constant[way], decimals) for way in constant]
+    spread_shown = any(line["width"] for part in parts for group in part["groups"].values() for line in group)
+    return {"parts": parts, "notes": list(notes), "constant": equal, "spread_shown": spread_shown}
 
 
 def _cell(

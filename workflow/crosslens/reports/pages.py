@@ -90,7 +90,7 @@ def table(
     printed = max((_decimals(cell["published"]) for cell in cells), default=0) if decimals is not None else None
     several = len({cell["seeds"] for cell in cells if cell["here"] and cell["seeds"]}) > 1
     headline = _headline(lines)
-    parts = []
+    parts, spread_shown = [], False
     for keys in filter(None, (headline, [key for key in lines if key not in headline])):
         ways = {definition or metric for _, metric, definition in keys}
         columns = [column for column in all_columns if any(column in lines[key] for key in keys)]
@@ -102,11 +102,11 @@ def table(
             ]
             single = any(cell["here"] and cell["seeds"] == "1" for cell in lines[key].values())
             width = _number(str(widths[key]), decimals) if single and widths and key in widths else ""
+            spread_shown |= bool(width)
             groups[heading].append({"name": name, "detail": detail, "width": width, "cells": cells_of_line})
         corner = "".join(ways) if len(ways) == 1 else ""
         parts.append({"corner": corner, "columns": columns, "groups": groups, "lines": len(keys)})
     equal = [_equal(*way, constant[way], decimals) for way in constant]
-    spread_shown = any(line["width"] for part in parts for group in part["groups"].values() for line in group)
     return {"parts": parts, "notes": list(notes), "constant": equal, "spread_shown": spread_shown}
 
 

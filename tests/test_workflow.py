@@ -74,14 +74,15 @@ UNTRAINED = {  # items without a training behind them; of liang2021's tables her
     "wu2019/table1", "wu2019/overlap", "liu2020/table3", "liu2020/accents", "liu2020/text",
 }  # fmt: skip
 RUNS = {
-    "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained"),
+    "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained", "several_languages"),
     "nli": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation"),
 }
 COLUMNS = (
     "paper", "item", "row", "column", "metric", "definition",
     "here", "low", "high", "sd", "seeds", "n", "published", "difference", "comparable", "reason", "remark",
 )  # fmt: skip
-CONTROLS = {"untrained", "no_adversary"}  # no figure shows them
+CONTROLS = {"untrained", "no_adversary", "several_languages"}  # no figure shows them
+NOT_CLUSTERED = {"no_adversary", "several_languages"}
 OF_UNITS = {("pos", "frozen"), ("pos", "finetuned"), ("nli", "finetuned")}
 ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2
 TRIALS = "tanti2021/pos/frozen/trials00"
@@ -93,7 +94,7 @@ def training(task: str, run: str) -> list[str]:
     recipe = f"tanti2021/{task}/{run}"
     jobs = [f"Train {recipe}, seed 0", f"Store hidden states of {recipe}, seed 0"]
     kinds = ("clusters", "probes") if run in CONTROLS else ("clusters", "probes", "projection")
-    jobs += [f"Measure {kind} of {recipe}, seed 0" for kind in kinds if (kind, run) != ("clusters", "no_adversary")]
+    jobs += [f"Measure {kind} of {recipe}, seed 0" for kind in kinds if kind != "clusters" or run not in NOT_CLUSTERED]
     jobs += [f"Measure units of {recipe}, seed 0"] * ((task, run) in OF_UNITS)
     return jobs + [f"Measure {kind} of {recipe}" for kind in ("classification", "adversary")[: 1 + (run in ADVERSARIAL)]]
 

@@ -4,7 +4,7 @@ import re
 from functools import partial
 from pathlib import Path
 
-from crosslens.config.scales import Scale, keys_digest
+from crosslens.config.scales import keys_digest
 from crosslens.reports import spread
 from crosslens.sources.origins import reason_to_fetch
 from crosslens.sources.pins import digests
@@ -131,11 +131,11 @@ def settle_records(writes):
 def fetched_alike(place, folder):
     """Whether the official file at a place of another folder of results is the one that would be fetched here.
 
-    It is if mirrors and pins have no other, and its content is known: it is published or pinned, or a sample of a dump, whose index is.
+    It is if mirrors and pins have no other, and its digest, or that of a sample's index, is published or pinned.
     """
     source, path = OFFICIAL._replace(folder=f"{folder}/sources").place(f"{folder}/{place}")
-    known = SOURCES[source].published(path) or f"{source}/{path}" in PINS() or place.startswith(f"sources/{source}-sample/")
-    return bool(known) and fetched_since(f"{folder}/{place}", folder) == ("", "")
+    has_digest = SOURCES[source].published(path) or f"{source}/{path}" in PINS() or place.startswith(f"sources/{source}-sample/")
+    return bool(has_digest) and fetched_since(f"{folder}/{place}", folder) == ("", "")
 
 
 def planned(place, folder):
@@ -456,7 +456,7 @@ def about():
 def several_seeds(wildcards):
     """Tables over several seeds of the items on a page, in this scale: how far one seed may be from another."""
     paper, items = PAGES[wildcards.page]
-    return spread.tables(ROOT, Scale("", RESULTS).name, map(paper.path, items))
+    return spread.tables(ROOT, about().scale, map(paper.path, items))
 
 
 def page_settings(wildcards):

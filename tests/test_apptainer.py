@@ -25,7 +25,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def snakemake(root: Path, *options: str, status: int = 0) -> str:
-    """What Snakemake said; a process of its own, since it keeps the Python of scripts."""
+    """Output of Snakemake; a process of its own, since it keeps the Python of scripts."""
     command = [sys.executable, "-m", "snakemake", "--profile", "tests/workflow", TARGET, *options]
     path = f"{root.parent / 'bin'}:{environment()['PATH']}"
     result = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment() | {"PATH": path})

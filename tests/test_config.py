@@ -21,8 +21,7 @@ from crosslens.reports.studies import Studies
 from crosslens.runs.errors import DataError
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
-from documents import configuration
-from snakemake.utils import update_config
+from documents import configuration, reports
 
 REPOSITORY = Path(__file__).parents[1]
 SCALES = {
@@ -39,10 +38,8 @@ GONE = object()
 
 def merged(scale: str) -> dict[str, Any]:
     """Configuration of a scale, overlaid as Snakemake does."""
-    values: dict[str, Any] = {}
-    for name in SCALES[scale]:
-        update_config(values, yaml.safe_load((REPOSITORY / name).read_text(encoding="utf-8")))
-    return values
+    _, *overlays = SCALES[scale]
+    return reports.configuration(REPOSITORY, *overlays)
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:

@@ -49,15 +49,15 @@ def test_these_are_all_figures(laptop):
 
 def words(figure):
     """Texts of a figure and their boxes in pixels; of the labels of ticks those within the axes."""
-    shown = [*figure.texts]
+    texts = [*figure.texts]
     for axis in figure.axes:
         legend = axis.get_legend()
-        shown += [axis.title, axis._left_title, *axis.texts, *(legend.get_texts() if legend else [])]
+        texts += [axis.title, axis._left_title, *axis.texts, *(legend.get_texts() if legend else [])]
         for way in (axis.xaxis, axis.yaxis) if axis.axison else ():
             low, high = sorted(way.get_view_interval())
             ticks = [tick for tick in way.get_major_ticks() if low <= tick.get_loc() <= high]
-            shown += [way.label, *(label for tick in ticks for label in (tick.label1, tick.label2))]
-    return [(text.get_text(), Text.get_window_extent(text)) for text in shown if text.get_text().strip() and text.get_visible()]
+            texts += [way.label, *(label for tick in ticks for label in (tick.label1, tick.label2))]
+    return [(text.get_text(), Text.get_window_extent(text)) for text in texts if text.get_text().strip() and text.get_visible()]
 
 
 def check_words(figure):

@@ -20,7 +20,7 @@ esac
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What installing needs of the repository, and a pip that answers at length and installs nothing."""
+    """The files of the repository that installing needs, and a pip that answers at length and installs nothing."""
     for name in ("Makefile", "envs/install.sh", "requirements.lock", "requirements-cpu.lock", "requirements-cuda.lock"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes((REPOSITORY / name).read_bytes())
@@ -35,7 +35,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def make(clone: Path) -> str:
-    """What `make install` says, and the calls of pip that install."""
+    """Output of `make install`, and the calls of pip that install."""
     command = ["make", "install", f"PYTHON={sys.executable}"]
     result = subprocess.run(command, cwd=clone, capture_output=True, text=True, env=os.environ | {"MAKEFLAGS": ""})
     assert result.returncode == 0, result.stderr

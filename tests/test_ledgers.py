@@ -9,20 +9,19 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-import yaml
 from crosslens.reports.claims.contrasts import Contrasts
 from crosslens.reports.claims.evidence import Evidence, Missing
 from crosslens.reports.claims.ledger import read_ledger
 from crosslens.reports.claims.plan import Plan
 from crosslens.reports.claims.verdicts import decide
 from crosslens.storage.records import RECORDS
-from snakemake.utils import update_config
+from documents.reports import OVERLAYS, configuration
 from synthetic import PUBLISHED, Scale
 
 ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "workflow/crosslens/papers"
 CLAIMS = {"tanti2021": 37, "wu2019": 37, "liu2020": 37, "muller2021": 33, "liang2021": 37}
-FILES = {"published": ["config.yaml"], "demo": ["config.yaml", "demo/overlay.yaml"]}
+SCALES = {"published": [], "demo": OVERLAYS["demo"]}
 WITHOUT_SYNTHETIC = "no synthetic records"
 
 
@@ -70,14 +69,8 @@ class SyntheticEvidence(Evidence):
 
 @pytest.fixture(scope="module")
 def scales(tmp_path_factory):
-    def merged(files: list[str]) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for file in files:
-            update_config(values, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
-        return values
-
     folder = tmp_path_factory.mktemp("synthetic")
-    return {name: Scale(merged(files), merged(["config.yaml"]), folder / name) for name, files in FILES.items()}
+    return {name: Scale(configuration(ROOT, *overlays), configuration(ROOT), folder / name) for name, overlays in SCALES.items()}
 
 
 def decided(scale: Scale, key: str) -> dict[str, Any]:

@@ -128,39 +128,41 @@ def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monk
     assert not [*tmp_path.glob("*.yaml"), *tmp_path.glob("results/.try-*")]
 
 
-def test_an_overlay_is_of_one_encoder_and_fits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the configuration of the demo."""
     (tmp_path / "demo").mkdir()
     for file in own_encoder.DEMO:
         shutil.copy(REPOSITORY / file, tmp_path / file)
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[tuple[str, ...]] = []
     monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
-    xlm_roberta(tmp_path / "a/My Model", positions=130)
+    xlm_roberta(demo / "a/My Model", positions=130)
     with pytest.raises(SystemExit) as caught:
         own_encoder.main(["a/My Model"])
     assert caught.value.code == 0 and commands[0][-2:] == ("results/my-model/table1.html", "results/my-model/figure3.html")
-    overlay = yaml.safe_load((tmp_path / "my-model.yaml").read_text())
+    overlay = yaml.safe_load((demo / "my-model.yaml").read_text())
     assert overlay == {
         "results": "results/my-model",
         "encoders": {"my-model": {"source": "folder", "path": "a/My Model", "corpora": ["udpos", "xnli", "wikipedia"]}},
         "readings": {"without_unknown": {"maximum": 128}},
         "papers": {"tanti2021": {"encoder": "my-model"}},
     }
-    (tmp_path / "my-model.yaml").write_text((tmp_path / "my-model.yaml").read_text() + "seeds: [1]\n")
+    (demo / "my-model.yaml").write_text((demo / "my-model.yaml").read_text() + "seeds: [1]\n")
     with pytest.raises(SystemExit):
         own_encoder.main(["a/My Model"])
-    assert (tmp_path / "my-model.yaml").read_text().endswith("seeds: [1]\n") and len(commands) == 2
-    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    assert (demo / "my-model.yaml").read_text().endswith("seeds: [1]\n") and len(commands) == 2
+    shutil.copytree(demo / "a", demo / "b")
     with pytest.raises(SystemExit, match="my-model.yaml: expected the overlay of this encoder, found another's: rename"):
         own_encoder.main(["b/My Model"])
     assert len(commands) == 2
 
 
-def test_an_encoder_of_the_hub_is_fetched_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "demo").mkdir()
-    for file in own_encoder.DEMO:
-        shutil.copy(REPOSITORY / file, tmp_path / file)
-    monkeypatch.chdir(tmp_path)
+def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[tuple[str, ...]] = []
 
     def run(*options: str) -> int:
@@ -175,5 +177,5 @@ def test_an_encoder_of_the_hub_is_fetched_first(tmp_path: Path, monkeypatch: pyt
     assert caught.value.code == 0
     fetched = [Path(file).name for file in commands[0] if COMMIT in file and file.startswith("results/my-tiny/sources/hub/")]
     assert fetched == ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"]
-    overlay = yaml.safe_load((tmp_path / "my-tiny.yaml").read_text())
+    overlay = yaml.safe_load((demo / "my-tiny.yaml").read_text())
     assert overlay["encoders"] == {"my-tiny": {"source": "hub", "id": HUB, "revision": COMMIT, "corpora": []}}

@@ -1,4 +1,4 @@
-"""What is to be fetched for a target, how large it is, and what of it must be supplied by hand."""
+"""Files to be fetched for a target, their sizes, and those among them that must be supplied by hand."""
 
 import re
 from pathlib import Path

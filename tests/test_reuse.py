@@ -68,7 +68,7 @@ def planned(place: str, **settings: str) -> Plan | None:
 
 
 def take(**settings: str) -> str:
-    """What is said by a run that takes what fits."""
+    """Output of a run that takes what fits."""
     return Reuse(SOURCE, Records(HERE, 6), lambda place: planned(place, **settings)).take()
 
 

@@ -118,7 +118,7 @@ class Study:
         return [job for job, comment in self.queued("RUNNING").items() if rule in comment]
 
     def command(self, *options: str) -> list[str]:
-        """What a user types."""
+        """Command line of a user."""
         scale = ["--configfile", "config.yaml", "tests/workflow/overlay.yaml"]
         return [sys.executable, "-m", "snakemake", *scale, "--profile", "slurm", *options]
 
@@ -222,9 +222,9 @@ def test_a_slice_of_the_study_is_built_by_slurm(study):
     assert Counter(job["Partition"] for job in ended) == {"main": len(ended) - 2, "gpu": 2}
     memory = [job["Tres"] for job in ended]
     assert sum("mem=48000M" in each or "mem=46.875G" in each for each in memory) == 2
-    shown = [run("scontrol", "--oneliner", "show", "job", job["JobId"], seconds=60, cwd=study.root) for job in ended]
-    assert sum("gres:gpu:pretend:1" in each for each in shown) == 2
-    assert sum("TimeLimit=12:00:00" in each for each in shown) == 2
+    requests = [run("scontrol", "--oneliner", "show", "job", job["JobId"], seconds=60, cwd=study.root) for job in ended]
+    assert sum("gres:gpu:pretend:1" in request for request in requests) == 2
+    assert sum("TimeLimit=12:00:00" in request for request in requests) == 2
 
 
 def test_a_second_call_finds_nothing_to_do(study):

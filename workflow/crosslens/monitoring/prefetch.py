@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
         config, jobs = plan([*options, *arguments[at:]])
         outputs = [job.output[0] for job in jobs if job.rule in RULES]
         below = [os.path.relpath(output, f"{config.results}/sources") for output in outputs]
-        sources = load()
+        sources = load(additions=config.sources)
         files = list(wanted(below, sources, config.mirror))
     except DataError as error:
         sys.exit(f"prefetch: {error}")

@@ -70,7 +70,7 @@ def _cells(file: Path) -> list[dict[str, str]]:
 
 
 def table(
-    cells: Sequence[Mapping[str, str]], decimals: int | None, widths: Mapping[Line, float] | None = None
+    cells: Sequence[Mapping[str, str]], decimals: int | None, widths: Mapping[Line, float] = {}
 ) -> dict[str, Any]:  # fmt: skip
     """Cells (crosslens.reports.cells, as text) laid out as printed: parts of the table, numbered notes, constant values.
 
@@ -101,7 +101,7 @@ def table(
                 for column in columns
             ]
             single = any(cell["here"] and cell["seeds"] == "1" for cell in lines[key].values())
-            width = _number(str(widths[key]), decimals) if single and widths and key in widths else ""
+            width = _number(str(widths[key]), decimals) if single and key in widths else ""
             spread_shown |= bool(width)
             groups[heading].append({"name": name, "detail": detail, "width": width, "cells": cells_of_line})
         corner = "".join(ways) if len(ways) == 1 else ""

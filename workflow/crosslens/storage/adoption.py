@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from crosslens.storage.seals import SUMS, Seal, digest, read_seal
+from crosslens.storage.seals import SUMS, Seal, digest, readable_seal
 
 FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws", "models", "states", "measures", "scores")
 """Folders of results in which every visible file belongs to an artefact, except those of BESIDE."""
@@ -149,7 +149,7 @@ class Records:
 
     def _artefacts(self, names: Iterable[str]) -> Iterator[tuple[str, Seal | None]]:
         """Yield paths of artefacts of the results, those of names first, and their seals."""
-        yield from ((path, _seal(path)) for name in names if os.path.isfile(path := f"{self.results}/{name}"))
+        yield from ((path, readable_seal(Path(path))) for name in names if os.path.isfile(path := f"{self.results}/{name}"))
         yield from artefacts(self.results)
 
     def _moved(self, seal: Seal) -> str:
@@ -199,13 +199,13 @@ def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[
         except OSError:
             continue
         if any(entry.name == SUMS for entry in entries):
-            yield folder, _seal(folder)
+            yield folder, readable_seal(Path(folder))
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                 waiting.append(entry.path)
             elif entry.is_file(follow_symlinks=False) and not entry.name.startswith(".") and not BESIDE.fullmatch(entry.name):
-                yield entry.path, _seal(entry.path)
+                yield entry.path, readable_seal(Path(entry.path))
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -221,13 +221,6 @@ def _endtime(record: str) -> float:
     """The time at which an artefact was made, by its record; 0 if unknown."""
     match = ENDTIME.search(record)
     return float(match[1]) if match else 0.0
-
-
-def _seal(artefact: str) -> Seal | None:
-    try:
-        return read_seal(Path(artefact))
-    except (OSError, ValueError):
-        return None
 
 
 def _timed(artefact: str) -> str:

@@ -118,7 +118,7 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in abandoned(path):
         remove(leftover)
-    temporary = path.with_name(f".{path.name}.part-{platform.node()}-{os.getpid()}")
+    temporary = temporary_path(path)
     try:
         yield temporary
         share(temporary)
@@ -127,6 +127,11 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         remove(temporary)
+
+
+def temporary_path(path: Path) -> Path:
+    """Path beside another one, at which this process writes what is to be there."""
+    return path.with_name(f".{path.name}.part-{platform.node()}-{os.getpid()}")
 
 
 def remove(path: Path) -> None:

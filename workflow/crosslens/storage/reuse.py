@@ -7,7 +7,6 @@ another file system, with its seal and record, so that it stays what it is whate
 """
 
 import os
-import platform
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -17,8 +16,8 @@ from pathlib import Path
 
 from crosslens.runs.errors import DataError
 from crosslens.storage.adoption import TIMESTAMP, Records, artefacts
-from crosslens.storage.files import remove
-from crosslens.storage.seals import SUMS, Seal, read_seal, verified
+from crosslens.storage.files import remove, temporary_path
+from crosslens.storage.seals import SUMS, Seal, readable_seal, verified
 
 KINDS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws")
 """Folders of artefacts that are taken, in the order in which they are made: all that precedes the trainings."""
@@ -69,7 +68,7 @@ class Reuse:
         return self._judged[place]
 
     def _judge(self, place: str) -> bool:
-        seal = _seal(self._there(place))
+        seal = readable_seal(self._there(place))
         plan = self.planned(place) if seal and seal.notes.get("artefact") == place else None
         if seal is None or plan is None or not self.records.would_be(seal, plan.params, plan.inputs):
             return False
@@ -88,7 +87,7 @@ class Reuse:
 
     def _is_read(self, place: str, identity: object) -> bool:
         """Whether this study reads, at a place, the input of that identity."""
-        seal = _seal(self._here(place) if self._is_here(place) else self._there(place))
+        seal = readable_seal(self._here(place) if self._is_here(place) else self._there(place))
         return seal is not None and seal.identity == identity and (self._is_here(place) or self.fits(place))
 
     def _take(self, place: str, seal: Seal) -> None:
@@ -118,16 +117,12 @@ class Reuse:
         return Path(self.source, place)
 
 
-def _seal(artefact: Path) -> Seal | None:
-    try:
-        return read_seal(artefact)
-    except (OSError, ValueError):
-        return None
-
-
 def _take_folder(source: Path, target: Path, seal: Seal) -> None:
-    """Make a folder of the sealed files of another, whole or not at all."""
-    temporary = _temporary(target)
+    """Make a folder of the sealed files of another, whole or not at all.
+
+    Not with `files.written`, which changes the modes of linked files.
+    """
+    temporary = temporary_path(target)
     try:
         for file in seal.digests:
             copy = temporary / file.relative_to(source)
@@ -146,7 +141,7 @@ def _take_file(source: Path, target: Path, *, copies: bool) -> None:
 
     Official files are not copied, since they may be large, and nothing reads them as long as what was made of them is there.
     """
-    temporary = _temporary(target)
+    temporary = temporary_path(target)
     try:
         _link(source, temporary, copies=copies)
         for name in (f".{source.name}.{ending}" for ending in BESIDE):
@@ -155,11 +150,6 @@ def _take_file(source: Path, target: Path, *, copies: bool) -> None:
         os.rename(temporary, target)
     finally:
         remove(temporary)
-
-
-def _temporary(target: Path) -> Path:
-    """Path beside a target, named as `files.written` names it; that function would change the modes of linked files, though."""
-    return target.with_name(f".{target.name}.part-{platform.node()}-{os.getpid()}")
 
 
 def _link(source: Path, target: Path, *, copies: bool) -> None:

@@ -87,16 +87,18 @@ def read_seal(artefact: Path) -> Seal:
     return Seal(file, "".join(f"{line}\n" for line in sums), {word: text for word, _, text in comments})
 
 
+def readable_seal(artefact: Path) -> Seal | None:
+    """The seal of a file or folder; None if it has none, or one that cannot be read."""
+    try:
+        return read_seal(artefact)
+    except (OSError, ValueError):
+        return None
+
+
 def identities(paths: Iterable[Path]) -> dict[str, str]:
     """Identity of the seal of each file that exists, by its path; "" where it has none, which its reader then reports."""
-    identity_by_path = {}
-    for path in sorted({*paths}):
-        if path.exists():
-            try:
-                identity_by_path[str(path)] = read_seal(path).identity
-            except (OSError, ValueError):
-                identity_by_path[str(path)] = ""
-    return identity_by_path
+    seals = {str(path): readable_seal(path) for path in sorted({*paths}) if path.exists()}
+    return {path: seal.identity if seal else "" for path, seal in seals.items()}
 
 
 def verified(path: Path) -> Path:

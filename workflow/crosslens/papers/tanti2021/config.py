@@ -203,14 +203,14 @@ class Tanti2021(PaperSection):
             )
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, {"pos": "treebank", "nli": "pairs"}[task])
-            if (self.source_language, "train") not in config.corpora[settings.corpus].parts():
+            texts = {*config.corpora[settings.corpus].parts()}
+            if (self.source_language, "train") not in texts:
                 problems.append(
                     f"{here}.source_language: corpora.{settings.corpus} has no training data for '{self.source_language}': "
                     "add it there to languages and source_languages, or choose another language"
                 )
             if task == "pos" and settings.state == "pooler":
                 raise ValueError(f"{here}.tasks.pos.state: expected 'hidden': the pooler's output represents a text, not a word")
-            texts = config.corpora[settings.corpus].parts()
             for run_name, run in settings.runs.items():
                 for split in ("train", "validation"):
                     if lacking := [code for code in run.languages if (code, split) not in texts]:
@@ -218,7 +218,7 @@ class Tanti2021(PaperSection):
                             f"{here}.tasks.{task}.runs.{run_name}.languages: corpora.{settings.corpus} has no {split} texts in "
                             f"{', '.join(lacking)}: add to its source_languages, or remove here"
                         )
-                if run.languages and not problems and self.source_language not in run.languages:
+                if run.languages and (self.source_language, "train") in texts and self.source_language not in run.languages:
                     raise ValueError(
                         f"{here}.tasks.{task}.runs.{run_name}.languages: expected source_language, {self.source_language}, among "
                         f"them, found {', '.join(run.languages)}"

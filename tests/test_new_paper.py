@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from crosslens.papers.inputs import inputs
-from crosslens.reports.figures.style import dark
 from crosslens.storage.parquet import metadata
 from sklearn.neighbors import NearestNeighbors
 from study import OVERLAY, REPOSITORY, RESULTS, copy_repository, counts, edit, planned, tiny
@@ -27,20 +26,26 @@ def add_paper(root: Path) -> None:
 
 
 def curves(figure: Path) -> dict[str, list[float]]:
-    """Values of a figure's curves by name, read off its vertical axis; a name has its curve's colour, darker."""
+    """Values of a figure's curves by their names in the legend, read off the vertical axis."""
     axes = ElementTree.parse(figure).find(f".//{SVG}g[@id='axes_1']")
     assert axes is not None
     ticks = [tick for tick in axes.iter(f"{SVG}g") if tick.get("id", "").startswith("ytick_")]
     labels = [float(next(tick.iter(f"{SVG}text")).text or "nan") for tick in ticks]
     scale = np.polyfit([float(next(tick.iter(f"{SVG}use")).get("y", "nan")) for tick in ticks], labels, 1)
     values = {}
-    for line in axes.findall(f"{SVG}g"):
-        points = list(line.iter(f"{SVG}use")) if line.get("id", "").startswith("line2d_") else []
-        if points:
-            heights = [float(np.polyval(scale, float(point.get("y", "nan")))) for point in points]
-            values[dark(re.findall("#[0-9a-f]{6}", points[0].get("style", ""))[0])] = heights
-    names = {text.text or "": re.findall("fill: (#[0-9a-f]{6})", text.get("style", "")) for text in axes.iter(f"{SVG}text")}
-    return {name: values[colour[0]] for name, colour in names.items() if colour and colour[0] in values}
+    for colour, points in _lines(axes):
+        values[colour] = [float(np.polyval(scale, float(point.get("y", "nan")))) for point in points]
+    legend = axes.find(f"{SVG}g[@id='legend_1']")
+    assert legend is not None
+    names = [text.text or "" for text in legend.iter(f"{SVG}text")]
+    return {name: values[colour] for name, (colour, _) in zip(names, _lines(legend), strict=True)}
+
+
+def _lines(group: ElementTree.Element) -> list[tuple[str, list[ElementTree.Element]]]:
+    """Colour and points of the lines directly in a group that have points."""
+    lines = [line for line in group.findall(f"{SVG}g") if line.get("id", "").startswith("line2d_")]
+    points = [list(line.iter(f"{SVG}use")) for line in lines]
+    return [(re.findall("#[0-9a-f]{6}", places[0].get("style", ""))[0], places) for places in points if places]
 
 
 @pytest.fixture(scope="module")

@@ -109,8 +109,8 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
         "draws": lambda: read_draws(draws / "sentences"),
         "states": lambda: states_files.read(states / "sentences"),
         "records.parquet": lambda: records.read([root / "records.parquet"]),
-        "table1.csv": lambda: _item(item, root / "table1.csv", {}, {}),
-        "table1.csv.json": lambda: _item(item, root / "table1.csv", {}, {}),
+        "table1.csv": lambda: _item(item, root / "table1.csv", {}, {}, {}),
+        "table1.csv.json": lambda: _item(item, root / "table1.csv", {}, {}, {}),
     })  # fmt: skip
 
 

@@ -117,9 +117,9 @@ def steps(root, corpora, encoder_folder, pooler_folder, tokens) -> Steps:
         "record": of_runs(f"{seed0}/record.json", records.read_json),
         "states": of_runs("states/test/{}/seed0", lambda path: states_files.read(path / "sentences")),
         "measures": of_runs("measures/classification/test/{}.parquet", lambda path: records.read([path])),
-        "tables": of_runs("{}.csv", lambda path: _item(item, path, {}, {})),
-        "records of tables": of_runs("{}.csv.json", lambda path: _item(item, path.with_suffix(""), {}, {})),
-        "figures": of(("figureone.svg", "figuretwo.svg"), lambda path: _item(item, path, {}, {})),
+        "tables": of_runs("{}.csv", lambda path: _item(item, path, {}, {}, {})),
+        "records of tables": of_runs("{}.csv.json", lambda path: _item(item, path.with_suffix(""), {}, {}, {})),
+        "figures": of(("figureone.svg", "figuretwo.svg"), lambda path: _item(item, path, {}, {}, {})),
         "any Parquet": of(("measures/classification/test/frozen.parquet", "corpora/sentences/en.test.parquet"), read),
     }  # fmt: skip
 

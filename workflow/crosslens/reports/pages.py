@@ -51,16 +51,20 @@ def read_terms(path: Path) -> Terms:
 
 
 def _item(
-    settings: Mapping[str, Any], file: Path, widths: Mapping[Line, float], *glossary: Mapping[str, str]
-) -> dict[str, Any]:  # fmt: skip
-    """A table or a figure for the template. widths: see `table`; glossary: names and definitions, see `meanings`."""
+    settings: Mapping[str, Any],
+    file: Path,
+    widths: Mapping[Line, float],
+    names: Mapping[str, str],
+    definitions: Mapping[str, str],
+) -> dict[str, Any]:
+    """A table or a figure for the template. widths: see `table`; names, definitions: see `meanings`."""
     record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
     if file.suffix == ".svg":
         return item | {"image": b64encode(verified(file).read_bytes()).decode(), "names": {}, "definitions": {}}
     cells = _cells(verified(file))
-    return item | {"table": table(cells, settings["decimals"], widths), **meanings(cells, *glossary)}
+    return item | {"table": table(cells, settings["decimals"], widths), **meanings(cells, names, definitions)}
 
 
 def _cells(file: Path) -> list[dict[str, str]]:

@@ -11,8 +11,8 @@ import pytest
 from crosslens.config.scales import read_yaml
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import accents, text, vocabulary
-from crosslens.papers.liu2020.items import items
+from crosslens.papers.liu2020 import accents, naming, text, vocabulary
+from crosslens.papers.liu2020.items import items, study
 from crosslens.papers.liu2020.layout import ALL, LAST, RELEASED, UNTRAINED, inference, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, recipes
 from crosslens.reports.cells import Published
@@ -149,13 +149,15 @@ def test_accents_stand_beside_what_table_4_falls_short(tmp_path: Path) -> None:
 
 def test_less_text_with_as_many_epochs_has_fewer_updates_alone() -> None:
     values = read_yaml(RESOURCES.parents[1] / "config.yaml")
-    all_recipes = recipes(load(values))
-    fewer, usual = (all_recipes[pretraining(f"bert-512/{size}")] for size in ("200k-epochs", "200k"))
+    config, sizes = load(values), ("200k-epochs", "200k")
+    fewer, usual = (recipes(config)[pretraining(f"bert-512/{size}")] for size in sizes)
     updates = [stage.epochs * stage.phases[0].updates for stage in (*fewer.stages, *usual.stages)]
     assert updates == [40_000, 200_000]
     phase = usual.stages[0].phases[0]
     stage = fewer.stages[0].model_copy(update={"phases": (phase,)})
     assert fewer.model_copy(update={"name": usual.name, "stages": (stage,)}) == usual
+    rows = naming.of_sizes(study(config), sizes)
+    assert rows["BERT, window 512 (200k-epochs)"] == fewer.name and rows["BERT, window 512 (200k)"] == usual.name
     values["papers"]["liu2020"]["pretraining"]["bert"]["equal_epochs"] = False
     assert pretraining("bert-512/200k-epochs") not in recipes(load(values))
 

@@ -35,6 +35,7 @@ def note(records: pd.DataFrame, recipes: Mapping[str, str]) -> str:
 
 
 def of_sizes(study: Study, sizes: Sequence[str]) -> dict[str, str]:
-    """How figures name the masked language models of some sizes of data -> recipe."""
-    models = [(model, size) for model in study.berts() if (size := model.partition("/")[2]) in sizes]
+    """How figures name the masked language models of some sizes of data, such as less or less-epochs -> recipe."""
+    berts = (*study.berts(), *study.equal_epochs)
+    models = [(model, size) for model in berts if (size := model.partition("/")[2]) in sizes]
     return {title(model) + f" ({size})" * (len(sizes) > 1): pretraining(model) for model, size in models}

@@ -35,7 +35,8 @@ METRICS = {"mrr": "MRR", "precision at 1": "precision at 1", "hubness": "hubness
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Lines of words, of the last layer of each model, and by layer. settings: as for figures."""
     study = Study(**settings["study"])
-    masked_lines = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
+    sizes = [*study.sizes, *(model.partition("/")[2] for model in study.equal_epochs)]
+    masked_lines = naming.lines(inputs.records("masked"), naming.of_sizes(study, sizes))
     return table_of(name, inputs.records("retrieval"), study, masked_lines)
 
 

@@ -68,7 +68,12 @@ def parts(row: Row) -> set[str]:
     return {re.sub(r"\d[\d,.]*(e-?\d+)?", "#", part) for part in row["remark"].split("; ")} - {""}
 
 
-@pytest.mark.parametrize("name", TABLES)
+LARGE = 60_000  # bytes of tables that take seconds
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * ((FOLDER / name).stat().st_size > LARGE)) for name in TABLES]
+)
 def test_a_committed_table_is_one_that_the_code_writes(name, scales, tmp_path):
     scale, *paper, item = name.removesuffix(".csv").split("/")
     written = []

@@ -107,6 +107,7 @@ def differing_pins(root: Path) -> list[str]:
     ]
 
 
+@pytest.mark.long  # it reads all modules of the library for each rule
 def test_every_rule_has_what_its_script_imports():
     assert missing_packages(REPOSITORY) == []
 

@@ -93,7 +93,10 @@ def test_every_place_is_in_a_table_that_config_yaml_has(study):
     assert places <= {place for place, (_, _, item) in study.studies.items.items() if item.form == "table"}
 
 
-@pytest.mark.parametrize("key", QUICK)
+LONG = ("liang2021", "muller2021")  # whose tables take five seconds and more
+
+
+@pytest.mark.parametrize("key", [pytest.param(key, marks=[pytest.mark.long] * (key in LONG)) for key in QUICK])
 def test_every_printed_cell_finds_the_line_that_shows_it(key, study, tmp_path):
     paper, tables = study.papers[key], {}
     for name in QUICK[key]:

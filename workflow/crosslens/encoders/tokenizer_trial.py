@@ -22,6 +22,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from crosslens.encoders.folder import PARTS, SAVE_AGAIN, Description
+from crosslens.encoders.word_marks import FAULT, by_words
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 
@@ -35,7 +36,10 @@ ENDS = (("cls_token", "bos_token"), ("sep_token", "eos_token"))  # names in toke
 
 
 def try_tokenizer(description: Description) -> None:
-    """Raise DataError unless short texts can be tokenised in bounded time and memory, and each gets a piece at either end."""
+    """Raise DataError unless short texts can be tokenised in bounded time and memory, and as the recipes need it.
+
+    Each text must get its special pieces, and words one by one the pieces that they have in a whole text (`by_words`).
+    """
     file = description.folder / PARTS["tokenizer"]
     text, pieces = description.tokenizer_text().encode(), description.config.get("vocab_size")
     characters, patterns = _collect_characters_and_patterns(description.tokenizer)
@@ -130,7 +134,7 @@ def _find_fault(
             tokenizer.encode(characters[start : start + TOGETHER])
         for pattern in patterns:
             tokenizer.encode(pattern)
-        return _find_fault_at_ends(tokenizer, names)
+        return _find_fault_at_ends(tokenizer, names) or (FAULT if by_words(tokenizer) is None else None)
     except Exception as error:  # the library's own kind
         return "a tokenizer of tokenizers", f"none ({_line(str(error))})"
 

@@ -10,10 +10,10 @@ from tokenizers import Tokenizer, models
 from torch import nn
 
 from crosslens.corpora.words import words as split_words
+from crosslens.encoders.word_marks import MARKS
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.texts import Texts
 
-MARKS = ("▁", "Ġ")  # marks of a piece that begins a word, in vocabularies other than WordPiece
 UNKNOWN = ("[UNK]", "<unk>")
 
 

@@ -15,6 +15,7 @@ from crosslens.config.readings import Reading
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.splits import validation
 from crosslens.encoders.folder import read
+from crosslens.encoders.word_marks import MARKS
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 from crosslens.storage.seals import sealed, verified
@@ -23,7 +24,6 @@ from crosslens.tokens.sentences import splitter
 from crosslens.tokens.texts import CHUNK, KnownTexts, Text, numbered
 from crosslens.tokens.windows import windows
 
-BARE_MARKS = ("▁", "Ġ")  # pieces for the space before a word of an unspaced script in Unigram and byte-level vocabularies
 CUT = -1  # head of a word whose head was cut off, or has no piece
 # TOKENS, the place of a row's text in the corpus, whether the row is its text's first window, and the number of words of the text
 # without a piece (0 in further windows).
@@ -75,10 +75,10 @@ def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, 
             continue
         if word != last_word:
             labelled.append((word, position))
-            last_word, open_word = word, piece in BARE_MARKS
+            last_word, open_word = word, piece in MARKS
         elif open_word and labelled_piece == "first_visible":
             labelled[-1] = (word, position)
-            open_word = piece in BARE_MARKS
+            open_word = piece in MARKS
         elif labelled_piece == "every" or (labelled_piece == "word_starts" and not piece.startswith("##")):
             labelled.append((word, position))
     return labelled
@@ -230,16 +230,8 @@ def _extents(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """The fast tokenizer of an encoder's folder, without truncation or padding.
-
-    A byte-level tokenizer recognises the beginning of a word by the space before it, so single words get one, as with
-    add_prefix_space in transformers. Raises DataError if the folder is damaged.
-    """
-    tokenizer = read(folder).fast_tokenizer()
-    if "ByteLevel" in repr(tokenizer.pre_tokenizer):
-        before = [tokenizer.normalizer] if tokenizer.normalizer else []
-        tokenizer.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
-    return tokenizer
+    """The tokenizer of an encoder's folder for words given one by one. Raises DataError if the folder is damaged."""
+    return read(folder).word_tokenizer()
 
 
 def write_corpus_tokens(

@@ -35,6 +35,8 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str) -> No
     except Exception as error:  # whatever transformers stumbles over
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise _wrong(origin, "an encoder that encodes short texts", reason) from error
+    if len(batch) != 1 + (top := int(encoder.config.num_hidden_layers)):  # type: ignore[union-attr, arg-type]
+        raise _wrong(origin, f"hidden states of the embeddings and of each of {top} blocks", f"{len(batch)} of them")
     for layer, states in enumerate(batch):
         for text, padded in zip(singles, states, strict=True):
             if not bool(torch.isfinite(padded).all() and torch.isfinite(text[layer]).all()):

@@ -15,11 +15,12 @@ from crosslens.config.readings import Reading
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.splits import validation
 from crosslens.encoders.folder import read
+from crosslens.encoders.special import special_pieces
 from crosslens.encoders.word_marks import MARKS
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 from crosslens.storage.seals import sealed, verified
-from crosslens.tokens.schema import TOKENS
+from crosslens.tokens.schema import SPECIAL, TOKENS
 from crosslens.tokens.sentences import splitter
 from crosslens.tokens.texts import CHUNK, KnownTexts, Text, numbered
 from crosslens.tokens.windows import windows
@@ -264,9 +265,10 @@ def write_tokens(
     Raises DataError if no text remains.
     """
     table, nominal = corpora.read(corpus), parquet.metadata(corpus).get("nominal", {}).get(split)
-    tokens, counts = tokenise(load_tokenizer(folder), _corpus_rows(table), settings.of(split), nominal, punkt)
+    tokenizer = load_tokenizer(folder)
+    tokens, counts = tokenise(tokenizer, _corpus_rows(table), settings.of(split), nominal, punkt)
     _check_left(counts["texts"], table, folder, corpus)
-    corpora.write(tokens, output, TOKENS, counts)
+    _write(tokens, output, counts, tokenizer)
     return counts
 
 
@@ -298,8 +300,13 @@ def write_train(
         # Equal chunks, so that the pages of the file do not depend on the texts that were drawn.
         part = pa.Table.from_batches(tokens.filter(chosen).combine_chunks().to_batches(CHUNK))
         counts[split] = _counts(part, unknown)
-        corpora.write(part.select(TOKENS.names), outputs[split], TOKENS, counts[split])
+        _write(part.select(TOKENS.names), outputs[split], counts[split], tokenizer)
     return counts
+
+
+def _write(tokens: pa.Table, output: Path, counts: Mapping[str, int], tokenizer: Tokenizer) -> None:
+    """Write a TOKENS table with its counts, and how many special pieces there are before, between and after texts."""
+    corpora.write(tokens, output, TOKENS, {**counts, SPECIAL: [len(pieces) for pieces in special_pieces(tokenizer)]})
 
 
 def _corpus_rows(table: pa.Table) -> Iterator[dict[str, Any]]:

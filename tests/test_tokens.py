@@ -1,6 +1,5 @@
 """From words to pieces: which piece carries a label, truncation, unknown pieces."""
 
-import json
 import random
 import unicodedata
 from functools import partial
@@ -9,6 +8,7 @@ from itertools import chain
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import vocabularies
 from conftest import LANGUAGES, SIZES, save_tokenizer, sentence_rows
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
@@ -463,80 +463,26 @@ def test_training_texts_have_a_maximum_of_their_own(tmp_path):
         assert {len(pieces) for pieces in pq.read_table(tmp_path / split)["pieces"].to_pylist()} == {maximum}
 
 
-SPECIALS = ["<pad>", "</s>", "<s>", "<unk>"]
-
-
 @pytest.fixture(scope="module")
 def running_text() -> list[str]:
     """Two hundred sentences of the phrasebook, in scripts with spaces between words."""
     return [row["text"] for language in ("de", "en", "ru", "tr") for row in sentence_rows(language, "train", 50)]
 
 
-def trained(texts, model, trainer, **parts) -> Tokenizer:
-    """A tokenizer with these parts, trained on texts."""
-    tokenizer = Tokenizer(model)
-    for name, part in parts.items():
-        setattr(tokenizer, name, part)
-    tokenizer.train_from_iterator(texts, trainer(vocab_size=1200, special_tokens=SPECIALS, show_progress=False))
-    return tokenizer
-
-
-def metaspace(texts, scheme, *, split=True, at_spaces=False) -> Tokenizer:
-    """A Unigram tokenizer whose pieces have the mark "▁", in one of the schemes by which a text's first word gets it."""
-    trainer = partial(trainers.UnigramTrainer, unk_token="<unk>")
-    tokenizer = trained(texts, models.Unigram(), trainer, pre_tokenizer=pre_tokenizers.Metaspace())
-    marks = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=split)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), marks]) if at_spaces else marks
-    return tokenizer
-
-
-def gemma(texts) -> Tokenizer:
-    """A BPE tokenizer with byte fallback that replaces spaces by the mark "▁", as Gemma's."""
-    bytes_of_others = [f"<0x{byte:02X}>" for byte in range(256)]
-    words = pre_tokenizers.Split("▁", "merged_with_next")
-    tokenizer = trained(
-        texts, models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True),
-        partial(trainers.BpeTrainer, initial_alphabet=[]), normalizer=normalizers.Replace(" ", "▁"), pre_tokenizer=words,
-    )  # fmt: skip
-    content = json.loads(tokenizer.to_str())
-    size = len(content["model"]["vocab"])
-    content["model"]["vocab"] |= {piece: size + place for place, piece in enumerate(bytes_of_others)}
-    tokenizer = Tokenizer.from_str(json.dumps(content))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")  # no space is left
-    return tokenizer
-
-
-def byte_level(texts, *, prefix) -> Tokenizer:
-    trainer = partial(trainers.BpeTrainer, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
-    return trained(texts, models.BPE(), trainer, pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=prefix))
-
-
-def cased_wordpiece(texts) -> Tokenizer:
-    bert = {"normalizer": normalizers.BertNormalizer(lowercase=False), "pre_tokenizer": pre_tokenizers.BertPreTokenizer()}
-    return trained(texts, models.WordPiece(unk_token="<unk>"), trainers.WordPieceTrainer, **bert)
-
-
-def end_of_word_bpe(texts) -> Tokenizer:
-    """A BPE tokenizer whose pieces have a mark where a word ends, as XLM's."""
-    bert = {"normalizer": normalizers.BertNormalizer(lowercase=True), "pre_tokenizer": pre_tokenizers.BertPreTokenizer()}
-    trainer = partial(trainers.BpeTrainer, end_of_word_suffix="</w>")
-    return trained(texts, models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"), trainer, **bert)
-
-
 BY_WORDS = {  # kind -> tokenizer, and whether words get a space; None: refused
-    "WordPiece": (cased_wordpiece, False),
-    "Metaspace always": (partial(metaspace, scheme="always"), False),
-    "Metaspace always, after a split": (partial(metaspace, scheme="always", at_spaces=True), False),
-    "Metaspace always, no split": (partial(metaspace, scheme="always", split=False), False),
-    "Metaspace first": (partial(metaspace, scheme="first"), False),
-    "Metaspace first, after a split": (partial(metaspace, scheme="first", at_spaces=True), None),
-    "Metaspace never": (partial(metaspace, scheme="never"), True),
-    "Metaspace never, no split": (partial(metaspace, scheme="never", split=False), True),
-    "no marks": (partial(metaspace, scheme="never", at_spaces=True), False),
-    "Gemma": (gemma, True),
-    "byte-level": (partial(byte_level, prefix=False), True),
-    "byte-level, prefix space": (partial(byte_level, prefix=True), False),
-    "end of word": (end_of_word_bpe, False),
+    "WordPiece": (vocabularies.wordpiece, False),
+    "Metaspace always": (partial(vocabularies.metaspace, scheme="always"), False),
+    "Metaspace always, after a split": (partial(vocabularies.metaspace, scheme="always", at_spaces=True), False),
+    "Metaspace always, no split": (partial(vocabularies.metaspace, scheme="always", split=False), False),
+    "Metaspace first": (partial(vocabularies.metaspace, scheme="first"), False),
+    "Metaspace first, after a split": (partial(vocabularies.metaspace, scheme="first", at_spaces=True), None),
+    "Metaspace never": (partial(vocabularies.metaspace, scheme="never"), True),
+    "Metaspace never, no split": (partial(vocabularies.metaspace, scheme="never", split=False), True),
+    "no marks": (partial(vocabularies.metaspace, scheme="never", at_spaces=True), False),
+    "Gemma": (vocabularies.gemma, True),
+    "byte-level": (partial(vocabularies.byte_level, prefix=False), True),
+    "byte-level, prefix space": (partial(vocabularies.byte_level, prefix=True), False),
+    "end of word": (vocabularies.end_of_word_bpe, False),
 }
 
 

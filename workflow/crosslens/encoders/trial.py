@@ -55,6 +55,24 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str) -> No
         )
 
 
+def is_prenorm(encoder: nn.Module, description: Description) -> bool:
+    """Whether a norm follows the last block, as in pre-norm encoders: the last layer's states alone are normalised then.
+
+    The last hidden states of a text are compared with what the modules in the encoder's lists of blocks give.
+    """
+    outputs: list[torch.Tensor] = []
+    parts = [part for module in encoder.modules() if isinstance(module, nn.ModuleList) for part in module]
+    handles = [part.register_forward_hook(lambda *call: outputs.append(_first(call[-1]))) for part in parts]
+    last = _encode(encoder, _choose_texts(description)[:1])[-1]
+    for handle in handles:
+        handle.remove()
+    return bool(parts) and not any(output.shape == last.shape and torch.equal(output, last) for output in outputs)
+
+
+def _first(output: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
+    return output[0] if isinstance(output, tuple) else output
+
+
 def _choose_texts(description: Description) -> list[list[int]]:
     """Pieces of a long text, of two that differ in their last piece alone, and of a short one, from all over the vocabulary."""
     config, vocabulary = description.config, description.tokenizer["model"]["vocab"]

@@ -167,17 +167,29 @@ def test_trimming_changes_no_state(name, tmp_path):
     assert sizes[1] < sizes[0] and torch.allclose(states[0]["layer_3"], states[1]["layer_3"], atol=1e-6)
 
 
+SCATTERED = ("xlm", "albert")  # whose blocks are not one list
+
+
 def test_blocks_that_cannot_be_changed_are_refused_in_one_line(tmp_path):
     """Those of XLM are in four lists; all others are in one, and begin from one module."""
     for name, architecture in ARCHITECTURES.items():
         config = CONFIG_MAPPING[name].from_dict(architecture.keys | {"model_type": name, "vocab_size": 90, "n_words": 90})
         encoder = AutoModel.from_config(config)
-        if name in ("xlm", "albert"):
+        if name in SCATTERED:
             with pytest.raises(DataError, match="expected one list of 3 blocks, to change some of them, found") as error:
                 blocks(encoder)
             assert "\n" not in str(error.value)
         else:
             assert len(blocks(encoder)) == 3 and embeddings(encoder).get_parameter  # a module
+
+
+def test_the_table_of_the_documentation_is_of_these():
+    page = (
+        Path(__file__).parents[1].joinpath("docs/encoders.md").read_text("utf-8").split("## By architecture")[1].split("## ")[0]
+    )
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")][2:]
+    kinds = {name: (prenorm == "yes", lists == "yes") for name, _, _, prenorm, lists in rows}
+    assert kinds == {name: (made.prenorm, name not in SCATTERED) for name, made in ARCHITECTURES.items()}
 
 
 REFUSED = {  # text, pair -> what is refused

@@ -1,13 +1,17 @@
 """Special pieces around texts and pairs, as tokenizers add them: none is taken for an ordinary piece, nor the other way round."""
 
+from collections import Counter
+from functools import partial
 from itertools import chain
 
 import numpy as np
 import pytest
 import torch
+import vocabularies
 from conftest import pair_rows, paragraph_rows, save_tokenizer, sentence_rows
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
+from crosslens.corpora.words import words as split_words
 from crosslens.encoders.special import special_pieces
 from crosslens.encoding.batches import collate
 from crosslens.encoding.occurrences import Spelling, find, moved
@@ -17,6 +21,7 @@ from crosslens.encoding.texts import Edges, Texts, load, load_pieces
 from crosslens.encoding.unit_states import pair_extents, unspecial
 from crosslens.measures.conversion import vocabulary
 from crosslens.recipes import Masking
+from crosslens.runs.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.training.masking import masked
 from crosslens.training.word2vec import Sentences
@@ -122,3 +127,41 @@ def test_what_is_learnt_or_asked_for_is_never_special_and_reaches_the_end(tokeni
     assert inner.pieces[inner.piece_offsets[owners] + inner.positions].tolist() == list(chain(*ordinary))
     assert [[int(name) for name in names] for names in Sentences(running, 0)] == ordinary
     assert np.flatnonzero(vocabulary(running, 300)).tolist() == sorted(set(chain(*ordinary)))
+
+
+MARKED = {  # vocabularies that say where words begin or end
+    "WordPiece": vocabularies.wordpiece,
+    "Metaspace always": partial(vocabularies.metaspace, scheme="always"),
+    "Metaspace never": partial(vocabularies.metaspace, scheme="never"),
+    "Gemma": vocabularies.gemma,
+    "byte-level": vocabularies.byte_level,
+    "end of word": vocabularies.end_of_word_bpe,
+}
+
+
+def bos_alone(make, folder) -> Texts:
+    """Running text of a tokenizer that adds a beginning alone."""
+    tokenizer = make([row["text"] for row in SENTENCES])
+    numbers = [(piece, tokenizer.token_to_id(piece)) for piece in ("<s>", "</s>")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", pair="<s> $A <s> $B", special_tokens=numbers)
+    return load_pieces([written(tokenizer, paragraph_rows(SENTENCES), schema.PARAGRAPHS, folder)])
+
+
+@pytest.mark.parametrize("kind", MARKED)
+def test_occurrences_are_those_of_a_plain_search(kind, tmp_path):
+    texts = bos_alone(MARKED[kind], tmp_path)
+    spelling = Spelling(load_tokenizer(tmp_path))
+    running = [word for row in paragraph_rows(SENTENCES) for word in split_words(row["text"])]
+    words = sorted({word.lower() for word in running if word.isalpha()})
+    places = find(texts, words, spelling, spaced=True)
+    found = {words[number]: int(count) for number, count in enumerate(np.bincount(places.words, minlength=len(words))) if count}
+    assert found == dict(Counter(word.lower() for word in running if word in {*words, *(word.capitalize() for word in words)}))
+
+
+def test_a_vocabulary_without_marks_is_refused_where_words_are_looked_for(tmp_path):
+    model, trainer = models.Unigram(), partial(trainers.UnigramTrainer, unk_token="<unk>")
+    unmarked = partial(vocabularies.trained, model=model, trainer=trainer, pre_tokenizer=pre_tokenizers.WhitespaceSplit())
+    texts = bos_alone(unmarked, tmp_path)
+    with pytest.raises(DataError, match="expected a tokenizer whose subwords say where words begin or end, found none") as error:
+        find(texts, ["der"], Spelling(load_tokenizer(tmp_path)), spaced=True)
+    assert "\n" not in str(error.value)

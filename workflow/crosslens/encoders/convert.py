@@ -84,8 +84,8 @@ def _write_tokenizer(folder: Path, output: Path) -> None:
             ) from None
         if not tokenizer.is_file():
             raise DataError(
-                f"{folder}: expected a tokenizer with a fast form in transformers, found {type(converted).__name__}, which has none: "
-                "use another encoder"
+                f"{folder}: expected a tokenizer with a fast form in transformers, found {type(converted).__name__}, which has "
+                "none: use another encoder"
             )
         content = _with_bytes(json.loads(tokenizer.read_text("utf-8")))
         tokenizer.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")

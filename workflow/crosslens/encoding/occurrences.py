@@ -11,9 +11,10 @@ from torch import nn
 
 from crosslens.corpora.words import words as split_words
 from crosslens.encoders.special import SpecialPieces, special_pieces
-from crosslens.encoders.word_marks import MARKS
+from crosslens.encoders.word_marks import END, MARKS
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.texts import Edges, Texts
+from crosslens.runs.errors import DataError
 
 UNKNOWN = ("[UNK]", "<unk>")
 
@@ -73,12 +74,26 @@ class Spelling:
         within = self.tokenizer.token_to_id(f"##{first}" if self.wordpiece else first.lstrip("".join(MARKS)))
         return () if within is None else (within, *pieces[1:])
 
-    def begins(self) -> np.ndarray:
-        """Whether each piece of the vocabulary begins a word, as special pieces do: (V,)."""
-        begins = np.zeros(max(self.pieces) + 1, bool)
+    def begins(self, pieces: np.ndarray) -> np.ndarray:
+        """Whether a word or a special piece begins at each place of running text, and at its end, (n + 1,); pieces: (n,).
+
+        Raises DataError for a vocabulary whose pieces do not say where words begin or end.
+        """
+        special, marked = np.zeros((2, max(self.pieces) + 1), bool)
+        special[self.specials] = True
+        ends = any(piece.endswith(END) for piece in self.pieces.values())
         for number, piece in self.pieces.items():
-            begins[number] = not piece.startswith("##") if self.wordpiece else piece.startswith(MARKS)
-        begins[self.specials] = True
+            inner = piece.startswith("##") if self.wordpiece else not piece.startswith(MARKS)
+            marked[number] = piece.endswith(END) if ends else not inner
+        if not marked.any():
+            raise DataError(
+                "occurrences of words: expected a tokenizer whose subwords say where words begin or end, found none: use another "
+                "encoder for this recipe"
+            )
+        boundaries = (marked | special)[pieces]
+        begins: np.ndarray = np.append(boundaries, True)
+        if ends:  # a word begins after the end of another
+            begins = np.append(special[pieces], True) | np.append(True, boundaries)
         return begins
 
 
@@ -96,7 +111,7 @@ def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool
     sizes[list(ending)] = [len(numbers) for numbers in ending.values()]
     starts = np.cumsum(sizes) - sizes
     by_state = np.array([number for state in sorted(ending) for number in ending[state]], np.int64)
-    begins = np.append(spelling.begins()[texts.pieces], True) if spaced else np.ones(len(texts.pieces) + 1, bool)
+    begins = spelling.begins(texts.pieces) if spaced else np.ones(len(texts.pieces) + 1, bool)
     rows = np.flatnonzero(begins[:-1])
     at, parts, length = np.zeros(len(rows), np.int64), [], 0
     while len(rows) and len(keys):

@@ -22,6 +22,7 @@ from crosslens.tokens.tokenise import CUT, altering, labelled_pieces, load_token
 from crosslens.tokens.windows import windows
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -516,6 +517,34 @@ def test_byte_level_words_begin_with_a_space(tmp_path):
     assert encoding.tokens[:2] == ["Ġthe", "Ġdog"] and encoding.word_ids == [0, 1, 2, 2, 2, 2]
     assert labelled_pieces(encoding, "first") == [(0, 0), (1, 1), (2, 2)]
     assert labelled_pieces(encoding, "first_visible") == [(0, 0), (1, 1), (2, 3)]
+
+
+@pytest.mark.parametrize("kind", BY_WORDS)
+def test_a_whole_text_is_tokenised_as_it_is(kind, running_text, tmp_path):
+    tokenizer = BY_WORDS[kind][0](running_text)
+    save_tokenizer(tokenizer, tmp_path)
+    texts = [*running_text[::20], "  two  spaces, and\ta line\nend ", "東京 では", "a</s>b"]
+    rows = [{"id": str(number), "language": "en", "page": "", "text": text} for number, text in enumerate(texts)]
+    schema.write(rows, tmp_path / "corpus", schema.PARAGRAPHS, {})
+    reading = Reading(whole_text=True, drop_unknown=False, maximum=512)
+    write_tokens(tmp_path, tmp_path / "corpus", tmp_path / "tokens", reading, "test")
+    table = pq.read_table(tmp_path / "tokens")
+    assert table["pieces"].to_pylist() == [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+    assert table["words"].to_pylist() == [[text] for text in texts]
+
+
+def test_whole_texts_of_all_kinds_of_corpora():
+    reading, tokenizer = Reading(whole_text=True, drop_unknown=False), wordpiece()
+    rows = [sentence("a", "-", "b") | {"text": "a-b"}, pair("a-b", "well")]
+    first, second = (tokenise(tokenizer, [row], reading)[0].to_pylist()[0] for row in rows)
+    assert first["pieces"] == tokenizer.encode("a-b").ids and first["words"] == ["a-b"] and first["labels"] == [""]
+    assert second["pieces"] == tokenizer.encode("a-b", "well").ids and second["words"] == ["a-b", "well"]
+
+
+@pytest.mark.parametrize("other", [{"words": 3}, {"windows": 0}, {"sentences": "marks"}, {"labelled_piece": "every"}])
+def test_a_whole_text_has_no_words(other):
+    with pytest.raises(ValidationError, match="whole_text: expected no rules for words beside it, found"):
+        Reading(whole_text=True, **other)
 
 
 def stripped(text: str) -> str:

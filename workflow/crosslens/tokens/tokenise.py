@@ -90,7 +90,8 @@ def _known(
 ) -> KnownTexts:
     split = splitter(settings.sentences, punkt) if settings.sentences else None
     room = settings.maximum - tokenizer.num_special_tokens_to_add(False) if settings.unknown_words else None
-    return KnownTexts(altering(tokenizer, settings), rows, settings.drop_unknown, split, settings.each_sentence, limit, room)
+    altered, each, whole = altering(tokenizer, settings), settings.each_sentence, settings.whole_text
+    return KnownTexts(altered, rows, settings.drop_unknown, split, each, limit, room, whole)
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:
@@ -230,9 +231,10 @@ def _extents(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
     return (inside[0] if size else 0, size), (second[0] if second else 0, len(second))
 
 
-def load_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of an encoder's folder for words given one by one. Raises DataError if the folder is damaged."""
-    return read(folder).word_tokenizer()
+def load_tokenizer(folder: Path, whole_text: bool = False) -> Tokenizer:
+    """The tokenizer of an encoder's folder, for words given one by one or for whole texts. Raises DataError if it is damaged."""
+    description = read(folder)
+    return description.fast_tokenizer() if whole_text else description.word_tokenizer()
 
 
 def write_corpus_tokens(
@@ -265,7 +267,7 @@ def write_tokens(
     Raises DataError if no text remains.
     """
     table, nominal = corpora.read(corpus), parquet.metadata(corpus).get("nominal", {}).get(split)
-    tokenizer = load_tokenizer(folder)
+    tokenizer = load_tokenizer(folder, settings.whole_text)
     tokens, counts = tokenise(tokenizer, _corpus_rows(table), settings.of(split), nominal, punkt)
     _check_left(counts["texts"], table, folder, corpus)
     _write(tokens, output, counts, tokenizer)
@@ -282,7 +284,7 @@ def write_train(
     drawn, "text" or the values of a column, such as premises. Returns the counts of `tokenise` by split; texts with unknown
     pieces count under train. Raises DataError if no text remains, or none for validation.
     """
-    table, tokenizer = corpora.read(corpus), load_tokenizer(folder)
+    table, tokenizer = corpora.read(corpus), load_tokenizer(folder, settings.whole_text)
     texts = _known(tokenizer, _corpus_rows(table), settings, punkt)
     tokens = _placed(texts, tokenizer, settings.of("train"))
     places = pc.unique(tokens["place"])

@@ -90,8 +90,8 @@ def _known(
 ) -> KnownTexts:
     split = splitter(settings.sentences, punkt) if settings.sentences else None
     room = settings.maximum - tokenizer.num_special_tokens_to_add(False) if settings.unknown_words else None
-    altered, each, whole = altering(tokenizer, settings), settings.each_sentence, settings.whole_text
-    return KnownTexts(altered, rows, settings.drop_unknown, split, each, limit, room, whole)
+    altered, flags = altering(tokenizer, settings), {"each_sentence": settings.each_sentence, "whole": settings.whole_text}
+    return KnownTexts(altered, rows, settings.drop_unknown, split, limit=limit, room=room, **flags)
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:

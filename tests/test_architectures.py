@@ -196,6 +196,11 @@ REFUSED = {  # text, pair -> what is refused
     "nothing before a text": ("$A </s>", "$A </s> $B </s>", "expected a post_processor that puts a special piece before a text"),
     "no special pieces": ("$A", "$A $B", "expected a post_processor that puts a special piece before a text, found none"),
     "nothing between": ("<s> $A", "<s> $A $B", "expected a post_processor that puts a special piece between the texts of a pair"),
+    "another pair": (
+        "<s> $A </s>",
+        "<s> $A </s> $B",
+        "expected a tokenizer of tokenizers, found none .other special pieces around",
+    ),
     "words without marks": (*BERT, "expected words that have the same pieces one by one and in a text, found other pieces"),
 }
 

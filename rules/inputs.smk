@@ -202,10 +202,10 @@ def token_settings(wildcards):
     if languages:
         shared |= {"share": corpus.validation_share, "by": getattr(corpus, "validation_by", "text"), "seed": corpus.seed}
     reading, encoder = CONFIG.readings[wildcards.reading], CONFIG.encoders[wildcards.encoder]
-    if reading.alters() and encoder.trimmed():
+    if (reading.alters() or reading.whole_text) and encoder.trimmed():
         raise WorkflowError(
-            f"readings.{wildcards.reading}: expected an encoder with its whole vocabulary, since texts are altered, found "
-            f"{wildcards.encoder}, which has the subwords of unaltered texts alone; set encoders.{wildcards.encoder}.corpora to []"
+            f"readings.{wildcards.reading}: expected an encoder with its whole vocabulary, since texts are altered or whole, found "
+            f"{wildcards.encoder}, which has the subwords of unaltered words alone; set encoders.{wildcards.encoder}.corpora to []"
         )
     return {"reading": reading.model_dump(exclude_defaults=True), "parts": list(corpus.stored()), "shared": shared}
 

@@ -329,6 +329,7 @@ class Scale:
             for language, split in self.config.corpora[corpus].parts():
                 rows = [blank(TOKENS) | tokens | {"id": f"{split}-{i}", "language": language} for i in range(2)]
                 counts = {"texts": 2, "unknown": int(10 * cut), "cut_texts": int(10 * cut), "cut_words": int(10 * cut)}
+                counts["special"] = [1, 1, 1]
                 schema.write(rows, folder / f"{language}.{split}.parquet", TOKENS, counts)
             seal(folder)
         return folder

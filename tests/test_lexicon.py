@@ -61,7 +61,7 @@ def test_words_and_translations_are_those_of_a_scan(direction, dev_tokens, muse_
     texts = load_pieces([dev_tokens["pairs"] / f"{direction[0]}.test.parquet"])
     size = spelling.tokenizer.get_vocab_size()
     listed = look_up(pairs, direction, texts, spelling, size)
-    begins = spelling.begins()
+    begins = spelling.begins(np.arange(size))
     spaced = {language: language != "zh" for language in direction}
     targets = {source: {target for word, target in pairs if word == source} for source, _ in pairs}
     expected: set[tuple[int, int]] = set()  # place and subword that translates a word there

@@ -41,7 +41,7 @@ def tokenizer(folder: Path, names: list[str]) -> Path:
 def write_tokens(path: Path, texts: list[list[int]], cut: int = 0) -> None:
     rows = [{"id": str(number), "pieces": pieces, "words": []} for number, pieces in enumerate(texts)]
     table = pa.Table.from_pylist(rows, schema=TOKENS)
-    parquet.write(table, path, {"cut_texts": cut})
+    parquet.write(table, path, {"cut_texts": cut, "special": [1, 1, 1]})
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_text_of_pretrainings_is_counted_by_language(tmp_path: Path) -> None
              "cut": False, "cut_words": 0}
             for page, sentences in enumerate(lengths) for number, length in enumerate(sentences)
         ]  # fmt: skip
-        parquet.write(pa.Table.from_pylist(rows, schema=TOKENS), tmp_path / f"{language}.train.parquet")
+        parquet.write(pa.Table.from_pylist(rows, schema=TOKENS), tmp_path / f"{language}.train.parquet", {"special": [1, 1, 1]})
     windows = [{"name": "long", "window": 8, "within": "page"}, {"name": "short", "window": 6, "within": "text"}]
     settings = {"corpus": "text", "languages": list(pages), "sizes": {"less": 1, "more": 99}, "windows": windows}
     made = text.table("text", Inputs([], [], published(), {"text": tmp_path}, {}), settings)

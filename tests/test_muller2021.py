@@ -297,7 +297,7 @@ def token_rows(folder, sentences):
            "cut": False, "cut_words": 0}
         for i, (upos, relations) in enumerate(sentences)
     ]  # fmt: skip
-    parquet.write(pa.Table.from_pylist(rows, schema=TOKENS), folder / "de.test.parquet")
+    parquet.write(pa.Table.from_pylist(rows, schema=TOKENS), folder / "de.test.parquet", {"special": [1, 1, 1]})
 
 
 def test_las_of_parsers(tmp_path):

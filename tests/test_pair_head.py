@@ -7,6 +7,7 @@ from conftest import LANGUAGES, NLI
 from crosslens.config.heads import TASK, LinearHead
 from crosslens.config.units import Units
 from crosslens.encoding.batches import collate
+from crosslens.encoding.texts import Edges
 from crosslens.encoding.unit_states import pair_extents, unit_states
 from crosslens.recipes import Data
 from crosslens.training.model import EncoderWithHeads
@@ -37,6 +38,7 @@ def test_two_special_pieces_between_texts():
         input_ids = torch.tensor([[0, 5, 6, 2, 2, 7, 2, 1], [0, 5, 2, 2, 7, 8, 9, 2]])
         attention_mask = (input_ids != 1).long()
         second = torch.tensor([5, 4])
+        edges = Edges(1, 2, 1)
 
     first, second = pair_extents(Given)
     assert [row.nonzero().flatten().tolist() for row in first] == [[1, 2], [1]]

@@ -165,7 +165,7 @@ def test_vectors_are_means_of_occurrences_and_of_all_pieces(encoder_folder, runn
     assert np.isnan(vectors[:, 8]).all()
     np.testing.assert_allclose(mean, flat[~np.isin(texts.pieces, spelling.specials)].mean(0), atol=1e-5)
     spelled = [spelling.alone("Hund"), spelling.alone("dass")]
-    alone = word_vectors(model, spelled, (0, 2), (spelling.specials[0], spelling.specials[-1]))
+    alone = word_vectors(model, spelled, (0, 2), spelling.special)
     with torch.inference_mode():
         hidden = model(input_ids=torch.tensor([spelling.tokenizer.encode(["dass"], is_pretokenized=True).ids])).last_hidden_state
     np.testing.assert_allclose(alone[1, 1], hidden[0, 1:-1].mean(0), atol=1e-5)

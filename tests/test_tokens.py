@@ -2,12 +2,14 @@
 
 import random
 import unicodedata
+from functools import partial
 from itertools import chain
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import LANGUAGES, SIZES, save_tokenizer
+import vocabularies
+from conftest import LANGUAGES, SIZES, save_tokenizer, sentence_rows
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
@@ -20,6 +22,7 @@ from crosslens.tokens.tokenise import CUT, altering, labelled_pieces, load_token
 from crosslens.tokens.windows import windows
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -223,7 +226,7 @@ def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
     schema.write(rows, tmp_path / "corpus.parquet", schema.PARAGRAPHS, {"nominal": {"test": 3}})
     counts = write_tokens(encoder_folder, tmp_path / "corpus.parquet", tmp_path / "t", Reading(drop_unknown=False), "test")
     assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
-    assert parquet.metadata(tmp_path / "t") == counts
+    assert parquet.metadata(tmp_path / "t") == {**counts, "special": [1, 1, 1]}
 
 
 def test_unknown_pieces_are_looked_for_in_as_many_pieces_as_the_authors_look_at():
@@ -461,6 +464,48 @@ def test_training_texts_have_a_maximum_of_their_own(tmp_path):
         assert {len(pieces) for pieces in pq.read_table(tmp_path / split)["pieces"].to_pylist()} == {maximum}
 
 
+@pytest.fixture(scope="module")
+def running_text() -> list[str]:
+    """Two hundred sentences of the phrasebook, in scripts with spaces between words."""
+    return [row["text"] for language in ("de", "en", "ru", "tr") for row in sentence_rows(language, "train", 50)]
+
+
+BY_WORDS = {  # kind -> tokenizer, and whether words get a space; None: refused
+    "WordPiece": (vocabularies.wordpiece, False),
+    "Metaspace always": (partial(vocabularies.metaspace, scheme="always"), False),
+    "Metaspace always, after a split": (partial(vocabularies.metaspace, scheme="always", at_spaces=True), False),
+    "Metaspace always, no split": (partial(vocabularies.metaspace, scheme="always", split=False), False),
+    "Metaspace first": (partial(vocabularies.metaspace, scheme="first"), False),
+    "Metaspace first, after a split": (partial(vocabularies.metaspace, scheme="first", at_spaces=True), None),
+    "Metaspace never": (partial(vocabularies.metaspace, scheme="never"), True),
+    "Metaspace never, no split": (partial(vocabularies.metaspace, scheme="never", split=False), True),
+    "no marks": (partial(vocabularies.metaspace, scheme="never", at_spaces=True), False),
+    "Gemma": (vocabularies.gemma, True),
+    "byte-level": (partial(vocabularies.byte_level, prefix=False), True),
+    "byte-level, prefix space": (partial(vocabularies.byte_level, prefix=True), False),
+    "end of word": (vocabularies.end_of_word_bpe, False),
+}
+
+
+@pytest.mark.parametrize("kind", BY_WORDS)
+def test_words_one_by_one_have_the_pieces_of_the_whole_text(kind, running_text, tmp_path):
+    make, gets_space = BY_WORDS[kind]
+    tokenizer = make(running_text)
+    save_tokenizer(tokenizer, tmp_path)
+    if gets_space is None:
+        with pytest.raises(DataError, match=r"tokenizer\.json: expected words that have the same pieces one by one") as error:
+            load_tokenizer(tmp_path)
+        assert "\n" not in str(error.value)
+        return
+    loaded, before = load_tokenizer(tmp_path), " " if gets_space else ""
+    ends = {"add_special_tokens": False}
+    for text in running_text:
+        whole = tokenizer.encode(before + text, **ends).tokens
+        assert loaded.encode(text.split(), is_pretokenized=True, **ends).tokens == whole
+        if gets_space:  # or it would not have been needed
+            assert tokenizer.encode(text.split(), is_pretokenized=True, **ends).tokens != whole
+
+
 def test_byte_level_words_begin_with_a_space(tmp_path):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -472,6 +517,34 @@ def test_byte_level_words_begin_with_a_space(tmp_path):
     assert encoding.tokens[:2] == ["Ġthe", "Ġdog"] and encoding.word_ids == [0, 1, 2, 2, 2, 2]
     assert labelled_pieces(encoding, "first") == [(0, 0), (1, 1), (2, 2)]
     assert labelled_pieces(encoding, "first_visible") == [(0, 0), (1, 1), (2, 3)]
+
+
+@pytest.mark.parametrize("kind", BY_WORDS)
+def test_a_whole_text_is_tokenised_as_it_is(kind, running_text, tmp_path):
+    tokenizer = BY_WORDS[kind][0](running_text)
+    save_tokenizer(tokenizer, tmp_path)
+    texts = [*running_text[::20], "  two  spaces, and\ta line\nend ", "東京 では", "a</s>b"]
+    rows = [{"id": str(number), "language": "en", "page": "", "text": text} for number, text in enumerate(texts)]
+    schema.write(rows, tmp_path / "corpus", schema.PARAGRAPHS, {})
+    reading = Reading(whole_text=True, drop_unknown=False, maximum=512)
+    write_tokens(tmp_path, tmp_path / "corpus", tmp_path / "tokens", reading, "test")
+    table = pq.read_table(tmp_path / "tokens")
+    assert table["pieces"].to_pylist() == [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+    assert table["words"].to_pylist() == [[text] for text in texts]
+
+
+def test_whole_texts_of_all_kinds_of_corpora():
+    reading, tokenizer = Reading(whole_text=True, drop_unknown=False), wordpiece()
+    rows = [sentence("a", "-", "b") | {"text": "a-b"}, pair("a-b", "well")]
+    first, second = (tokenise(tokenizer, [row], reading)[0].to_pylist()[0] for row in rows)
+    assert first["pieces"] == tokenizer.encode("a-b").ids and first["words"] == ["a-b"] and first["labels"] == [""]
+    assert second["pieces"] == tokenizer.encode("a-b", "well").ids and second["words"] == ["a-b", "well"]
+
+
+@pytest.mark.parametrize("other", [{"words": 3}, {"windows": 0}, {"sentences": "marks"}, {"labelled_piece": "every"}])
+def test_a_whole_text_has_no_words(other):
+    with pytest.raises(ValidationError, match="whole_text: expected no rules for words beside it, found"):
+        Reading(whole_text=True, **other)
 
 
 def stripped(text: str) -> str:

@@ -43,6 +43,11 @@ class Reading(Section):
     each_sentence: bool = Field(
         False, description="each sentence of running text is a text of its own, instead of the first two as a pair (liu2020)"
     )
+    whole_text: bool = Field(
+        False,
+        description="a text is tokenised as it is, not word by word, and is one word by itself; needs an encoder with its whole "
+        "vocabulary, since trimmed ones have the subwords of single words",
+    )
     drop_unknown: bool = Field(True, description="drop texts with unknown subwords, and count them (tanti2021, section 2)")
     strip_accents: bool = Field(
         False,
@@ -67,6 +72,10 @@ class Reading(Section):
             raise ValueError(
                 f"windows: expected null beside {', '.join(conflicts)}: windows cut nothing away, and pairs have none"
             )
+        rules = {name: getattr(self, name) for name in ("words", "whole_words", "sentences", "unknown_words")}
+        rules |= {"windows": self.windows is not None, "labelled_piece": self.labelled_piece != "first"}
+        if self.whole_text and any(rules.values()):
+            raise ValueError(f"whole_text: expected no rules for words beside it, found {', '.join(filter(rules.get, rules))}")
         if self.each_sentence and not self.sentences:
             raise ValueError("sentences: expected a rule beside each_sentence, found null: set marks, punkt or punkt_and_marks")
         return self

@@ -23,6 +23,11 @@ def words(text: str) -> list[str]:
     return [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
 
 
+def whole_texts(row: dict[str, Any]) -> list[list[str]]:
+    """Each text of a row of a corpus, one or a pair's two, as a single word: the text as it is."""
+    return [[row["premise"]], [row["hypothesis"]]] if "premise" in row else [[row["text"]]]
+
+
 def text_words(
     row: dict[str, Any], split: Callable[[str, str], list[str]] | None = None
 ) -> tuple[list[list[str]], list[str] | None]:

@@ -14,7 +14,7 @@ from crosslens.encoders import packaged, weights
 from crosslens.encoders.embeddings import StaticEncoder
 from crosslens.encoders.folder import LANGUAGE_MODEL, PARTS, WEIGHTS, Description, read, read_config
 from crosslens.encoders.load import load_encoder
-from crosslens.encoders.trial import try_encoder
+from crosslens.encoders.trial import is_prenorm, try_encoder
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import sealed, verified
 
@@ -47,12 +47,14 @@ def build(
         for name in PARTS.values():
             shutil.copyfile(tokenizer / name, temporary / name)
         weights.write(state, temporary / WEIGHTS)
-        try_encoder(load_encoder(temporary, origin=origin), description, origin)
+        encoder = load_encoder(temporary, origin=origin)
+        try_encoder(encoder, description, origin)
         source = {
             "from": origin,
             "settings": settings.model_dump(),
             "vocabulary": description.config["vocab_size"],
             "parameters": sum(value.numel() for value in state.values()),
+            "prenorm": is_prenorm(encoder, description),
         }
         (temporary / "source.json").write_text(json.dumps(source, indent=2) + "\n")
         log.info("%d parameters from %s", source["parameters"], origin)

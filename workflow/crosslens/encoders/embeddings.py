@@ -27,6 +27,11 @@ class StaticEncoder(nn.Module):
         nn.init.normal_(self.get_parameter(WORD_EMBEDDINGS), std=0.02)
         return self
 
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The word embeddings, as transformers' encoders give them."""
+        embeddings: nn.Embedding = self.embeddings["word_embeddings"]  # type: ignore[assignment]
+        return embeddings
+
     def forward(self, input_ids: torch.Tensor, output_hidden_states: bool = False, **_: Any) -> BaseModelOutput:
         """States (B, T, d) of pieces (B, T); masks and token types change nothing."""
         states = self.embeddings["word_embeddings"](input_ids)

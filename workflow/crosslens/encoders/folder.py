@@ -10,6 +10,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+from crosslens.encoders.word_marks import FAULT, by_words
 from crosslens.runs.errors import DataError
 
 PARTS = {"config": "config.json", "tokenizer": "tokenizer.json", "tokenizer_config": "tokenizer_config.json"}
@@ -58,6 +59,13 @@ class Description:
         size = self.config.get("vocab_size")
         if size is not None and tokenizer.get_vocab_size() > size:
             raise _wrong(file, f"at most {size} pieces, the vocab_size of config.json", str(tokenizer.get_vocab_size()))
+        return tokenizer
+
+    def word_tokenizer(self) -> Tokenizer:
+        """The tokenizer for words given one by one (`by_words`). Raises DataError as `fast_tokenizer`, and if there is none."""
+        tokenizer = by_words(self.fast_tokenizer())
+        if tokenizer is None:
+            raise _wrong(self.folder / PARTS["tokenizer"], *FAULT)
         return tokenizer
 
 

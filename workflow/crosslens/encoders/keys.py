@@ -26,6 +26,7 @@ INERT = {
     "tie_encoder_decoder", "tie_weights_", "tokenizer_class", "torch_dtype", "transformers.js_config", "use_bfloat16",
 }  # fmt: skip
 """Keys of published encoders that are unused, or used by heads, tokenizers and generation alone."""
+PATTERN = "_sliding_window_pattern"  # from which the attention of Gemma's layers is made where layer_types does not name it
 INERT_PARTS = ("dropout", "_token_id", "summary_", "classifier_")
 """Parts of the names of further inert keys."""
 INERT_VALUES: dict[str, tuple[Any, ...]] = {
@@ -45,6 +46,7 @@ def find_ignored_keys(settings: Mapping[str, Any], configuration: type[PreTraine
     names = {field.name for field in fields(configuration)} | configuration.attribute_map.keys()
     rotary = "rope_parameters" in names
     names |= INERT | GenerationConfig().to_dict().keys() | (ROTARY if rotary else set())
+    names |= {PATTERN} if settings.get("layer_types") else set()
     inert_values = INERT_VALUES | ({"position_embedding_type": ("absolute", "sans_pos")} if rotary else {})
     candidates = [
         key

@@ -22,6 +22,8 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from crosslens.encoders.folder import PARTS, SAVE_AGAIN, Description
+from crosslens.encoders.special import special_pieces
+from crosslens.encoders.word_marks import FAULT, by_words
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 
@@ -35,7 +37,10 @@ ENDS = (("cls_token", "bos_token"), ("sep_token", "eos_token"))  # names in toke
 
 
 def try_tokenizer(description: Description) -> None:
-    """Raise DataError unless short texts can be tokenised in bounded time and memory, and each gets a piece at either end."""
+    """Raise DataError unless short texts can be tokenised in bounded time and memory, and as the recipes need it.
+
+    Each text must get its special pieces, and words one by one the pieces that they have in a whole text (`by_words`).
+    """
     file = description.folder / PARTS["tokenizer"]
     text, pieces = description.tokenizer_text().encode(), description.config.get("vocab_size")
     characters, patterns = _collect_characters_and_patterns(description.tokenizer)
@@ -82,20 +87,21 @@ def _collect_texts(part: Any) -> Iterator[str]:
 
 
 def _find_fault_at_ends(tokenizer: Tokenizer, names: dict[str, Any]) -> tuple[str, str] | None:
-    """Expected and actual pieces at the ends of a text or a pair, for a message; None if special pieces are there."""
-    ordinary = tokenizer.get_vocab().keys() - {token.content for token in tokenizer.get_added_tokens_decoder().values()}
-    text = max(sorted(ordinary), key=len, default="")
-    for kind, encoding in (("a text", tokenizer.encode(text)), ("a pair", tokenizer.encode(text, text))):
-        mask, pieces = encoding.special_tokens_mask, encoding.tokens
-        if len(mask) < 2 or not (mask[0] and mask[-1]):
-            ends = ", ".join(f"{piece!r:.20}" for piece in pieces[:1] + pieces[-1:]) or "none"
-            return f"a post_processor that gives {kind} a special piece at either end", ends
-        if kind == "a pair" and not any(mask[1:-1]):
-            return "a post_processor that puts a special piece between the texts of a pair", "none"
-        for place, piece, keys in zip(("beginning", "end"), (pieces[0], pieces[-1]), ENDS, strict=True):
-            expected = [name["content"] if isinstance(name, dict) else name for name in map(names.get, keys) if name]
-            if expected and piece not in expected:
-                return f"{expected[0]!r:.20}, as tokenizer_config.json says, at the {place} of {kind}", f"{piece!r:.20}"
+    """Expected and actual special pieces around a text or a pair, for a message; None if the recipes can do with them.
+
+    The state of a text's first piece stands for the text, and two texts are told apart by what is between them. After a text
+    there may be any number.
+    """
+    before, between, after = special_pieces(tokenizer)
+    if not before:
+        return "a post_processor that puts a special piece before a text", "none"
+    if not between:
+        return "a post_processor that puts a special piece between the texts of a pair", "none"
+    for place, numbers, keys in zip(("beginning", "end"), (before[:1], after[-1:]), ENDS, strict=True):
+        expected = [name["content"] if isinstance(name, dict) else name for name in map(names.get, keys) if name]
+        pieces = [tokenizer.id_to_token(number) for number in numbers]
+        if expected and pieces and pieces[0] not in expected:
+            return f"{expected[0]!r:.20}, as tokenizer_config.json says, at the {place} of a text", f"{pieces[0]!r:.20}"
     return None
 
 
@@ -130,7 +136,7 @@ def _find_fault(
             tokenizer.encode(characters[start : start + TOGETHER])
         for pattern in patterns:
             tokenizer.encode(pattern)
-        return _find_fault_at_ends(tokenizer, names)
+        return _find_fault_at_ends(tokenizer, names) or (FAULT if by_words(tokenizer) is None else None)
     except Exception as error:  # the library's own kind
         return "a tokenizer of tokenizers", f"none ({_line(str(error))})"
 

@@ -35,6 +35,8 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str) -> No
     except Exception as error:  # whatever transformers stumbles over
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise _wrong(origin, "an encoder that encodes short texts", reason) from error
+    if len(batch) != 1 + (top := int(encoder.config.num_hidden_layers)):  # type: ignore[union-attr, arg-type]
+        raise _wrong(origin, f"hidden states of the embeddings and of each of {top} blocks", f"{len(batch)} of them")
     for layer, states in enumerate(batch):
         for text, padded in zip(singles, states, strict=True):
             if not bool(torch.isfinite(padded).all() and torch.isfinite(text[layer]).all()):
@@ -51,6 +53,24 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str) -> No
             "attention to the whole text",
             "states that do not depend on what follows, as of a decoder (is_decoder or another key of config.json)",
         )
+
+
+def is_prenorm(encoder: nn.Module, description: Description) -> bool:
+    """Whether a norm follows the last block, as in pre-norm encoders: the last layer's states alone are normalised then.
+
+    The last hidden states of a text are compared with what the modules in the encoder's lists of blocks give.
+    """
+    outputs: list[torch.Tensor] = []
+    parts = [part for module in encoder.modules() if isinstance(module, nn.ModuleList) for part in module]
+    handles = [part.register_forward_hook(lambda *call: outputs.append(_first(call[-1]))) for part in parts]
+    last = _encode(encoder, _choose_texts(description)[:1])[-1]
+    for handle in handles:
+        handle.remove()
+    return bool(parts) and not any(output.shape == last.shape and torch.equal(output, last) for output in outputs)
+
+
+def _first(output: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
+    return output[0] if isinstance(output, tuple) else output
 
 
 def _choose_texts(description: Description) -> list[list[int]]:

@@ -21,7 +21,7 @@ def trim(encoder: Description, texts: Iterable[Sequence[str]]) -> Description:
     kind = encoder.tokenizer["model"]["type"]
     if kind not in ("Unigram", "WordPiece"):
         raise DataError(f"trim: expected a Unigram or WordPiece vocabulary, found {kind}: set corpora to [] for this encoder")
-    tokenizer = encoder.fast_tokenizer()
+    tokenizer = encoder.word_tokenizer()
     keep = {token["id"] for token in encoder.tokenizer["added_tokens"]}
     if kind == "Unigram":
         vocabulary = encoder.tokenizer["model"]["vocab"]
@@ -81,7 +81,7 @@ def _config(config: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
 def _check(full: Description, trimmed: Description, texts: Sequence[Sequence[str]]) -> None:
     """Raise AssertionError unless the texts have the same pieces, and so the same embeddings, before and after trimming."""
     assert trimmed.kept is not None
-    encodings = [encoder.fast_tokenizer().encode_batch(texts, is_pretokenized=True) for encoder in (full, trimmed)]
+    encodings = [encoder.word_tokenizer().encode_batch(texts, is_pretokenized=True) for encoder in (full, trimmed)]
     for old, new in zip(*encodings, strict=True):
         if old.tokens != new.tokens or old.ids != [trimmed.kept[piece] for piece in new.ids]:
             raise AssertionError(

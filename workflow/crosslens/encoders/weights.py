@@ -20,6 +20,8 @@ OTHERS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "model-*.safeten
 LARGEST = 65504.0  # of float16; weights beyond come of damage, and their squares are not far from the end of float32
 HOLES = 0.1  # share of a file
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
+PREFIX = re.compile(r"((?:.*\.)?)(?:embeddings\.(?:word|tok)_embeddings|embed_tokens|embeddings)\.weight")
+"""Word embeddings of most encoders, of ModernBERT, of ports of decoders and of XLM, after the name of the encoder in a model."""
 OLD_GAMMA, OLD_BETA = (r"LayerNorm\.gamma$", "LayerNorm.weight"), (r"LayerNorm\.beta$", "LayerNorm.bias")
 
 State = dict[str, torch.Tensor]
@@ -49,7 +51,7 @@ def read(path: Path) -> State:
             "a download that has not ended): fetch or convert the weights again"
         )
     state = load(path)
-    prefix = next((name.removesuffix(WORD_EMBEDDINGS) for name in state if name.endswith(WORD_EMBEDDINGS)), "")
+    prefix = next((match[1] for match in map(PREFIX.fullmatch, state) if match), "")
     odd = [name for name, value in state.items() if not name.endswith("position_ids") and not _is_sound(value)]
     if odd:
         raise DataError(
@@ -142,12 +144,13 @@ def write(state: State, path: Path) -> None:
     save_file({name: value.contiguous() for name, value in state.items()}, path, {"format": "pt"})
 
 
-def trimmed(state: State, pieces: Sequence[int], whole: int | None = None, name: str = WORD_EMBEDDINGS) -> State:
-    """The weights with only the rows of these pieces in the tensor `name`.
+def trimmed(state: State, pieces: Sequence[int], whole: int | None = None, name: str | None = None) -> State:
+    """The weights with only the rows of these pieces in the tensor `name`; None: the word embeddings.
 
     pieces: numbers in the whole vocabulary. whole: size of that vocabulary; None: unknown. Raises DataError if the tensor has
     another number of rows, or no row for a piece.
     """
+    name = name or next(filter(PREFIX.fullmatch, state), WORD_EMBEDDINGS)
     rows = len(state.get(name, ()))
     if max(pieces) >= rows or whole not in (None, rows):
         raise DataError(

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoding.texts import Texts
+from crosslens.encoding.texts import Edges, Texts
 
 # Padded pieces a batch: on a CPU few enough that a batch's states stay in the cache and little is padded.
 PIECES_A_THREAD, PIECES_ON_A_GPU = 512, 65536
@@ -24,6 +24,7 @@ class Batch:
     columns: torch.Tensor  # (n_words,) its piece
     words: np.ndarray  # (n_words,) its index in the Texts
     second: torch.Tensor | None = None  # (B,) first piece of the second text of a pair, 0 where there is none
+    edges: Edges = Edges()
 
 
 def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:
@@ -44,6 +45,7 @@ def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = Fal
         torch.from_numpy(texts.positions[words]),
         words,
         torch.from_numpy(texts.second[chosen]),
+        texts.edges,
     )
 
 

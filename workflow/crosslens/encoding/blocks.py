@@ -9,6 +9,7 @@ from torch import nn
 
 from crosslens.runs.errors import DataError
 
+EMBEDDINGS = ("embeddings", "embed_tokens")  # names of the module whose output is layer 0; the second in ports of decoders
 KNOWN = ("bert", "xlm-roberta")  # supported kinds of encoders: nothing follows their last block
 
 
@@ -20,14 +21,27 @@ def blocks(encoder: nn.Module) -> list[nn.Module]:
     lists = [module for module in encoder.modules() if isinstance(module, nn.ModuleList) and len(module) == layers]
     if len(lists) != 1:
         raise DataError(
-            f"{type(encoder).__name__}: expected one list of {layers} blocks, found {len(lists)}; use another encoder"
+            f"{type(encoder).__name__}: expected one list of {layers} blocks, to change some of them, found {len(lists)} lists: "
+            "use another encoder for this recipe; states of all its layers can be measured"
         )
     return list(lists[0])
 
 
+def embeddings(encoder: nn.Module) -> nn.Module:
+    """The module whose output is layer 0. Raises DataError where no single module is."""
+    parts = [getattr(encoder, name, None) for name in EMBEDDINGS]
+    module = next((part for part in parts if isinstance(part, nn.Module)), None)
+    if module is None or str(encoder.config.model_type) == "xlm":  # type: ignore[union-attr]
+        raise DataError(
+            f"{type(encoder).__name__}: expected one module of embeddings, to change them, found none: use another encoder for "
+            "this recipe; states of all its layers can be measured"
+        )
+    return module
+
+
 def lowest(encoder: nn.Module, number: int) -> list[nn.Module]:
     """The embeddings and the lowest `number` blocks, in order."""
-    return [encoder.embeddings, *blocks(encoder)[:number]]  # type: ignore[list-item]
+    return [embeddings(encoder), *blocks(encoder)[:number]]
 
 
 def _hand_on(states: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:

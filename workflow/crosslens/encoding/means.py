@@ -59,8 +59,10 @@ def _released(texts: Texts, language: str) -> Texts:
     windows = in_windows(texts, BLOCK, np.zeros(len(texts)))
     full = np.flatnonzero(windows.lengths == BLOCK)
     if not len(full):
-        subwords = int((texts.lengths - 2).sum())
-        raise DataError(f"{language}: expected at least {BLOCK - 2} subwords to fill a block, found {subwords}: add text")
+        subwords = int((texts.lengths - texts.edges.around).sum())
+        raise DataError(
+            f"{language}: expected at least {BLOCK - texts.edges.around} subwords to fill a block, found {subwords}: add text"
+        )
     return windows.take(np.sort(np.random.default_rng(BLOCK_SEED).permutation(full)[:BLOCKS]))
 
 

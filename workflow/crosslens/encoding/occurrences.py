@@ -10,10 +10,12 @@ from tokenizers import Tokenizer, models
 from torch import nn
 
 from crosslens.corpora.words import words as split_words
+from crosslens.encoders.special import SpecialPieces, special_pieces
+from crosslens.encoders.word_marks import END, MARKS
 from crosslens.encoding.batches import Batch, for_each_batch
-from crosslens.encoding.texts import Texts
+from crosslens.encoding.texts import Edges, Texts
+from crosslens.runs.errors import DataError
 
-MARKS = ("▁", "Ġ")  # marks of a piece that begins a word, in vocabularies other than WordPiece
 UNKNOWN = ("[UNK]", "<unk>")
 
 
@@ -38,7 +40,8 @@ class Spelling:
         self.tokenizer = tokenizer
         self.pieces = {number: piece for piece, number in tokenizer.get_vocab().items()}
         self.unknown = {tokenizer.token_to_id(name) for name in UNKNOWN} - {None}
-        self.specials = tokenizer.encode("").ids  # around a text
+        self.special = special_pieces(tokenizer)
+        self.specials = [*self.special.before, *self.special.after]  # around a text
         self.wordpiece = isinstance(tokenizer.model, models.WordPiece)
 
     def alone(self, word: str) -> tuple[int, ...]:
@@ -71,12 +74,26 @@ class Spelling:
         within = self.tokenizer.token_to_id(f"##{first}" if self.wordpiece else first.lstrip("".join(MARKS)))
         return () if within is None else (within, *pieces[1:])
 
-    def begins(self) -> np.ndarray:
-        """Whether each piece of the vocabulary begins a word, as special pieces do: (V,)."""
-        begins = np.zeros(max(self.pieces) + 1, bool)
+    def begins(self, pieces: np.ndarray) -> np.ndarray:
+        """Whether a word or a special piece begins at each place of running text, and at its end, (n + 1,); pieces: (n,).
+
+        Raises DataError for a vocabulary whose pieces do not say where words begin or end.
+        """
+        special, marked = np.zeros((2, max(self.pieces) + 1), bool)
+        special[self.specials] = True
+        ends = any(piece.endswith(END) for piece in self.pieces.values())
         for number, piece in self.pieces.items():
-            begins[number] = not piece.startswith("##") if self.wordpiece else piece.startswith(MARKS)
-        begins[self.specials] = True
+            inner = piece.startswith("##") if self.wordpiece else not piece.startswith(MARKS)
+            marked[number] = piece.endswith(END) if ends else not inner
+        if not marked.any():
+            raise DataError(
+                "occurrences of words: expected a tokenizer whose subwords say where words begin or end, found none: use another "
+                "encoder for this recipe"
+            )
+        boundaries = (marked | special)[pieces]
+        begins: np.ndarray = np.append(boundaries, True)
+        if ends:  # a word begins after the end of another
+            begins = np.append(special[pieces], True) | np.append(True, boundaries)
         return begins
 
 
@@ -94,7 +111,7 @@ def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool
     sizes[list(ending)] = [len(numbers) for numbers in ending.values()]
     starts = np.cumsum(sizes) - sizes
     by_state = np.array([number for state in sorted(ending) for number in ending[state]], np.int64)
-    begins = np.append(spelling.begins()[texts.pieces], True) if spaced else np.ones(len(texts.pieces) + 1, bool)
+    begins = spelling.begins(texts.pieces) if spaced else np.ones(len(texts.pieces) + 1, bool)
     rows = np.flatnonzero(begins[:-1])
     at, parts, length = np.zeros(len(rows), np.int64), [], 0
     while len(rows) and len(keys):
@@ -137,11 +154,12 @@ def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences
     A word that the end of a window divides keeps only the pieces before it.
     """
     owners = np.searchsorted(texts.piece_offsets, occurrences.rows, side="right") - 1
-    running = occurrences.rows - 2 * owners - 1  # without special pieces, of which a text has two
-    inside = windows.piece_offsets - 2 * np.arange(len(windows) + 1)  # where windows begin, likewise
+    before, around = texts.edges.before, texts.edges.around
+    running = occurrences.rows - around * owners - before  # without special pieces
+    inside = windows.piece_offsets - around * np.arange(len(windows) + 1)  # where windows begin, likewise
     owners = np.searchsorted(inside, running, side="right") - 1
     lengths = np.minimum(occurrences.lengths, inside[owners + 1] - running)
-    return Occurrences(occurrences.words, running + 2 * owners + 1, lengths)
+    return Occurrences(occurrences.words, running + around * owners + before, lengths)
 
 
 def context_vectors(
@@ -179,19 +197,18 @@ def context_vectors(
 
 
 def word_vectors(
-    encoder: nn.Module, spelled: Sequence[tuple[int, ...]], layers: Sequence[int], specials: tuple[int, int]
+    encoder: nn.Module, spelled: Sequence[tuple[int, ...]], layers: Sequence[int], special: SpecialPieces
 ) -> np.ndarray:
     """Mean state over the pieces of each single word between the special pieces of a text, (n_layers, n_words, d) float32."""
-    first, last = specials
-    pieces = [[first, *word, last] for word in spelled]
+    pieces = [[*special.before, *word, *special.after] for word in spelled]
     lengths, zeros = np.array([len(word) for word in spelled]), np.zeros(len(spelled), np.int64)
     offsets = np.cumsum([0, *map(len, pieces)])
     texts = Texts(
         [""] * len(spelled), [""] * len(spelled), np.concatenate(pieces).astype(np.int32), offsets, zeros,
-        np.arange(len(offsets)), [], {}, zeros, zeros.astype(bool), zeros,
+        np.arange(len(offsets)), [], {}, zeros, zeros.astype(bool), zeros, edges=Edges(*map(len, special)),
     )  # fmt: skip
-    places = Occurrences(np.arange(len(spelled)), offsets[:-1] + 1, lengths)
-    return context_vectors(encoder, texts, places, len(spelled), layers, specials)[0]
+    places = Occurrences(np.arange(len(spelled)), offsets[:-1] + len(special.before), lengths)
+    return context_vectors(encoder, texts, places, len(spelled), layers, [*special.before, *special.after])[0]
 
 
 def _marked(texts: Texts, occurrences: Occurrences) -> Texts:

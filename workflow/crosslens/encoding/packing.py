@@ -40,20 +40,21 @@ def in_windows(texts: Texts, window: int, stretches: np.ndarray) -> Texts:
     piece is in one window; a stretch of special pieces alone has none.
     """
     starts = np.flatnonzero(np.diff(stretches, prepend=-1))
-    totals, room = np.add.reduceat(texts.lengths - 2, starts), window - 2
+    around = texts.edges.around
+    totals, room = np.add.reduceat(texts.lengths - around, starts), window - around
     counts = -(-totals // room)
     owners = np.repeat(np.arange(len(starts)), counts)
     places = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-    n, offsets = len(owners), np.concatenate([[0], np.cumsum(np.minimum(room, totals[owners] - places * room) + 2)])
-    pieces, inside = np.empty(offsets[-1], np.int32), np.ones(offsets[-1], bool)
-    inside[offsets[:-1]] = inside[offsets[1:] - 1] = False
-    pieces[offsets[:-1]], pieces[offsets[1:] - 1] = texts.pieces[0], texts.pieces[texts.piece_offsets[1] - 1]
-    running = np.ones(len(texts.pieces), bool)
-    running[texts.piece_offsets[:-1]] = running[texts.piece_offsets[1:] - 1] = False
-    pieces[inside] = texts.pieces[running]
-    pages = None if texts.pages is None else texts.pages[starts[owners]]
-    return replace(
+    n, offsets = len(owners), np.concatenate([[0], np.cumsum(np.minimum(room, totals[owners] - places * room) + around)])
+    running = np.delete(texts.pieces, texts.end_rows())
+    windows = replace(
         texts, ids=[f"window {number + 1}" for number in range(n)], languages=[texts.languages[i] for i in starts[owners]],
-        pieces=pieces, piece_offsets=offsets, word_offsets=np.zeros(n + 1, np.int64), second=np.zeros(n, np.int64),
-        cut=np.zeros(n, bool), cut_words=np.zeros(n, np.int64), pages=pages,
+        pieces=np.empty(offsets[-1], np.int32), piece_offsets=offsets, word_offsets=np.zeros(n + 1, np.int64),
+        second=np.zeros(n, np.int64), cut=np.zeros(n, bool), cut_words=np.zeros(n, np.int64),
+        pages=None if texts.pages is None else texts.pages[starts[owners]],
     )  # fmt: skip
+    inside = np.ones(offsets[-1], bool)
+    inside[windows.end_rows()] = False
+    windows.pieces[windows.end_rows()] = texts.pieces[texts.end_rows(slice(1))]
+    windows.pieces[inside] = running
+    return windows

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torch import nn
 
 from crosslens.encoding.batches import Batch, for_each_batch
-from crosslens.encoding.blocks import KNOWN, blocks, starting_from
+from crosslens.encoding.blocks import KNOWN, blocks, embeddings, starting_from
 from crosslens.encoding.texts import Texts
 from crosslens.runs.errors import DataError
 
@@ -32,7 +33,7 @@ def shifted(encoder: nn.Module, shift: Shift) -> Iterator[None]:
     if not shift.weight:
         yield
         return
-    module = blocks(encoder)[shift.layer - 1] if shift.layer else encoder.get_submodule("embeddings")
+    module = blocks(encoder)[shift.layer - 1] if shift.layer else embeddings(encoder)
 
     def add(_module: nn.Module, _given: Any, output: Any) -> Any:
         states = output[0] if isinstance(output, tuple) else output
@@ -99,11 +100,8 @@ def random_direction(vector: torch.Tensor, seed: int) -> torch.Tensor:
 
 
 def inner_pieces(texts: Texts) -> Texts:
-    """The texts with all pieces except the first and the last as labelled words, in their order."""
-    counts = np.maximum(texts.lengths - 2, 0)
+    """The texts with all pieces except the special ones before and after as labelled words, in their order."""
+    counts = np.maximum(texts.lengths - texts.edges.around, 0)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + 1
-    return Texts(
-        texts.ids, texts.languages, texts.pieces, texts.piece_offsets, positions, offsets, [""] * len(positions), {},
-        texts.second, texts.cut, texts.cut_words,
-    )  # fmt: skip
+    positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + texts.edges.before
+    return replace(texts, positions=positions, word_offsets=offsets, words=[""] * len(positions), labels={}, targets=None)

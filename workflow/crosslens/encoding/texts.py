@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,22 @@ from crosslens.config.heads import WORD
 from crosslens.config.labels import UPOS
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
+from crosslens.tokens.schema import SPECIAL
 
 IGNORED = -100  # label of a word that does not count in losses and scores
+
+
+class Edges(NamedTuple):
+    """How many special pieces there are before a text, between the two texts of a pair, and after them."""
+
+    before: int = 1
+    between: int = 1
+    after: int = 1
+
+    @property
+    def around(self) -> int:
+        """Number of special pieces of a single text."""
+        return self.before + self.after
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,7 @@ class Texts:
     cut_words: np.ndarray  # (n,) int64, labelled words that were cut away
     targets: np.ndarray | None = None  # (n_words,) bool, rows whose predictions are scored; None: all
     pages: np.ndarray | None = None  # (n,) int64, number of the text's page, for running text
+    edges: Edges = Edges()  # BERT's; those of token files are their tokenizer's
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -54,6 +69,11 @@ class Texts:
     def piece_rows(self, texts: np.ndarray) -> np.ndarray:
         """Indices of all pieces of some texts, in their order."""
         return _ranges(self.piece_offsets[texts], self.piece_offsets[texts + 1])
+
+    def end_rows(self, texts: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Indices of the special pieces before and after each of some texts, (n, edges.around)."""
+        starts, stops = self.piece_offsets[:-1][texts, None], self.piece_offsets[1:][texts, None]
+        return np.concatenate([starts + np.arange(self.edges.before), stops - np.arange(self.edges.after, 0, -1)], 1)
 
     def take(self, texts: np.ndarray) -> "Texts":
         """The texts with these numbers, in the given order."""
@@ -72,6 +92,7 @@ class Texts:
             self.cut_words[texts],
             None if self.targets is None else self.targets[words],
             None if self.pages is None else self.pages[texts],
+            self.edges,
         )
 
     def scored(self) -> np.ndarray:
@@ -96,7 +117,7 @@ def load_pieces(files: Sequence[Path]) -> Texts:
     n = table.num_rows
     return Texts(
         table["id"].to_pylist(), table["language"].to_pylist(), pieces.astype(np.int32), offsets, np.zeros(0, np.int64),
-        np.zeros(n + 1, np.int64), [], {}, *_places(table), pages=pages,
+        np.zeros(n + 1, np.int64), [], {}, *_places(table), pages=pages, edges=_edges(files),
     )  # fmt: skip
 
 
@@ -105,6 +126,11 @@ def _table(files: Sequence[Path], columns: list[str] | None = None) -> pa.Table:
     if not table.num_rows:
         raise DataError(f"{files[0]}: expected at least one text, found none: see the log of the step that created it")
     return table
+
+
+def _edges(files: Sequence[Path]) -> Edges:
+    """Numbers of special pieces of the tokenizer of some token files, which is the same for all."""
+    return Edges(*parquet.metadata(files[0])[SPECIAL])
 
 
 def _flat(table: pa.Table, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -189,5 +215,5 @@ def load(
         targets = np.isin(np.arange(len(positions)), word_offsets[:-1], invert=unit == "word")
     return Texts(
         table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
-        positions.astype(np.int64), word_offsets, words, labels, *_places(table), targets,
+        positions.astype(np.int64), word_offsets, words, labels, *_places(table), targets, edges=_edges(files),
     )  # fmt: skip

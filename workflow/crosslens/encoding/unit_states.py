@@ -36,27 +36,26 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
 
 
 def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Masks of the pieces of the first and of the second text of each pair, without special ones, (B, T) each.
-
-    Special pieces stand before the first text, between the two and after the second; in RoBERTa there are two between them.
-    """
+    """Masks of the pieces of the first and of the second text of each pair, without special ones, (B, T) each."""
     assert batch.second is not None
-    size = batch.input_ids.shape[1]
-    ends = torch.full_like(batch.second, size) if batch.attention_mask is None else batch.attention_mask.sum(1)
-    last, before = ((place - 1).clamp(min=0)[:, None] for place in (ends, batch.second - 1))
-    twice = batch.input_ids.gather(1, before) == batch.input_ids.gather(1, last)
-    places = torch.arange(size)
-    first = (places >= 1) & (places < batch.second[:, None] - 1 - twice.long())
-    return first, (places >= batch.second[:, None]) & (places < ends[:, None] - 1)
+    places, inside = _inside(batch)
+    second = batch.second[:, None]
+    return inside & (places < second - batch.edges.between), inside & (places >= second)
 
 
 def unspecial(batch: Batch) -> torch.Tensor:
-    """Mask of the pieces that are not special, of single texts (all but the first and the last) and of pairs, (B, T)."""
+    """Mask of the pieces that are not special, of single texts and of pairs, (B, T)."""
     first, second = pair_extents(batch)
     assert batch.second is not None
-    single = second.clone()  # from a place 0 on to the one before the last
-    single[:, 0] = False
-    return torch.where((batch.second > 0)[:, None], first | second, single)
+    return torch.where((batch.second > 0)[:, None], first | second, _inside(batch)[1])
+
+
+def _inside(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    """Places of pieces, (T,), and mask of those between the special ones at the ends of each text or pair, (B, T)."""
+    size = batch.input_ids.shape[1]
+    lengths = torch.full((len(batch.input_ids),), size) if batch.attention_mask is None else batch.attention_mask.sum(1)
+    places = torch.arange(size)
+    return places, (places >= batch.edges.before) & (places < lengths[:, None] - batch.edges.after)
 
 
 def pair_means(states: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:

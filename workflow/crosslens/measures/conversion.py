@@ -25,12 +25,12 @@ class Counts(NamedTuple):
 def vocabulary(texts: Texts, size: int) -> np.ndarray:
     """Return which subwords occur in texts, (size,) bool: all but special subwords, [UNK] included.
 
-    With this choice the vocabulary sizes equal those printed in table 3 exactly. Special subwords are the first and the last of
+    With this choice the vocabulary sizes equal those printed in table 3 exactly. Special subwords are those before and after
     each text: [CLS] and [SEP].
     """
     occurs = np.zeros(size, bool)
     occurs[texts.pieces] = True
-    occurs[texts.pieces[texts.piece_offsets[:-1]]] = occurs[texts.pieces[texts.piece_offsets[1:] - 1]] = False
+    occurs[texts.pieces[texts.end_rows()]] = False
     return occurs
 
 

@@ -16,11 +16,11 @@ def guesses(train: Texts, masked_texts: Texts, size: int) -> dict[str, np.ndarra
     """Return the predictions of BIGRAM and of MAJORITY, a subword for each masked place, (n_masked,) int64.
 
     train: running text; masked_texts: text as a model sees it, whose labelled words are the masked places; size: of the
-    vocabulary. Special subwords, the first and the last of each text, are never predicted. After a subword that nothing follows
+    vocabulary. Special subwords, before and after each text, are never predicted. After a subword that nothing follows
     in train, such as the mask, the most frequent of all is predicted. Ties go to the first in the vocabulary.
     """
     inner = np.full(len(train.pieces), True)
-    inner[train.piece_offsets[:-1]] = inner[train.piece_offsets[1:] - 1] = False
+    inner[train.end_rows()] = False
     rows = np.flatnonzero(inner)
     majority = int(np.bincount(train.pieces[rows], minlength=size).argmax())
     pairs, counts = np.unique(train.pieces[rows - 1].astype(np.int64) * size + train.pieces[rows], return_counts=True)

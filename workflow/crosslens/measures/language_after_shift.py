@@ -93,8 +93,8 @@ def draw_subwords(texts: Texts, most: int, seed: int) -> Texts:
     inner = inner_pieces(texts)
     owners = np.repeat(np.arange(len(inner)), np.diff(inner.word_offsets))
     rows = inner.piece_offsets[owners] + inner.positions
-    last = inner.pieces[inner.piece_offsets[1:] - 1]  # also between the texts of a pair
-    inside = np.flatnonzero(inner.pieces[rows] != last[owners])
+    special = np.unique(inner.pieces[inner.end_rows()])  # also between the texts of a pair
+    inside = np.flatnonzero(~np.isin(inner.pieces[rows], special))
     chosen = inside[draw_evenly(owners[inside], most, seed)]
     offsets = np.searchsorted(owners[chosen], np.arange(len(inner) + 1))
     labelled = replace(inner, positions=inner.positions[chosen], word_offsets=offsets, words=[""] * len(chosen))

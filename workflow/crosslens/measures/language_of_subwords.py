@@ -99,7 +99,7 @@ def states_of_places(encoder: nn.Module, texts: Texts, rows: np.ndarray) -> np.n
     part = texts.take(chosen)
     moved = rows - texts.piece_offsets[owners] + part.piece_offsets[places]
     occurrences = Occurrences(np.arange(len(rows)), moved, np.ones(len(rows), np.int64))
-    specials = [int(part.pieces[0]), int(part.pieces[part.piece_offsets[1] - 1])]
+    specials = part.pieces[part.end_rows(slice(1))[0]].tolist()
     states: np.ndarray = context_vectors(encoder, part, occurrences, len(rows), [top], specials)[0][0]
     return states
 

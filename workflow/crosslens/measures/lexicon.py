@@ -105,10 +105,10 @@ def look_up(pairs: Sequence[tuple[str, str]], direction: Direction, texts: Texts
     words = list(targets_by_word)
     occurrences = find(texts, words, spelling, spaced=source_spaced)
     owners = np.searchsorted(texts.piece_offsets, occurrences.rows, side="right") - 1
-    first = np.repeat(occurrences.rows - 2 * owners - 1, occurrences.lengths)  # a text has two special subwords
+    first = np.repeat(occurrences.rows - texts.edges.around * owners - texts.edges.before, occurrences.lengths)
     starts = np.repeat(np.cumsum(occurrences.lengths) - occurrences.lengths, occurrences.lengths)
     places, numbers = first + np.arange(len(first)) - starts, np.repeat(occurrences.words, occurrences.lengths)
-    of_places = np.repeat(np.arange(len(texts)), np.maximum(texts.lengths - 2, 0))
+    of_places = np.repeat(np.arange(len(texts)), np.maximum(texts.lengths - texts.edges.around, 0))
     covered = np.bincount(of_places[np.unique(places)], minlength=len(texts))
     several = covered[of_places[places]] > 1
     keys = _keys(targets_by_word, np.unique(numbers), spelling, size, spaced=target_spaced)

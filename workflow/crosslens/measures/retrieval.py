@@ -135,9 +135,8 @@ def _language(
     places = moved(places, texts, windows)
     within, mean = context_vectors(model, windows, places, len(words), layers, spelling.specials)
     numbers, contexts = np.unique(places.words, return_counts=True)
-    first, last = spelling.specials[0], spelling.specials[-1]
     spelled = [spelling.alone(words[number]) for number in numbers]
-    alone = word_vectors(model, spelled, layers, (first, last)) if spelled else within[:, numbers]
+    alone = word_vectors(model, spelled, layers, spelling.special) if spelled else within[:, numbers]
     rows = {words[number]: row for row, number in enumerate(numbers)}
     return Language(rows, contexts, {CONTEXTS: within[:, numbers], ALONE: alone}, mean)
 

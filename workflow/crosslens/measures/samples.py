@@ -8,6 +8,7 @@ import pyarrow as pa
 import torch
 
 from crosslens.encoding.shift import Shift
+from crosslens.encoding.texts import Texts
 from crosslens.measures.conversion import share, vocabulary
 from crosslens.measures.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.subject import Subject
@@ -42,26 +43,30 @@ def measure(
     tokenizer = load_tokenizer(subject.folder)
     whole = {language: read_pairs(subject.tokens[pairs], language, "test") for language in languages}
     vocabularies = {language: vocabulary(texts, len(head.bias)) for language, texts in whole.items()}
+    edges = next(iter(whole.values())).edges
     most = len(next(iter(whole.values())))
     if wrong := [number for number in numbers if number > most]:
         raise DataError(f"samples: expected numbers of pairs up to {most}, found {', '.join(map(str, wrong))}: name others")
     chosen = np.array(numbers) - 1
     samples = {language: texts.take(chosen) for language, texts in whole.items()}
 
-    def text(pieces: np.ndarray) -> str:
+    def spaced(pieces: np.ndarray) -> str:
         return " ".join(str(tokenizer.id_to_token(int(piece))) for piece in pieces)
+
+    def text(pair: Texts) -> str:
+        return spaced(pair.pieces[edges.before : len(pair.pieces) - edges.after])
 
     for source, target in directions:
         cells = {weight: Shift(layer, weight, states[target][layer] - states[source][layer]) for weight in (0.0, *weights)}
         outputs = translate(encoder, head, samples[source], cells, segments)
         for index, number in enumerate(numbers):
             original, translation = (samples[language].take(np.array([index])) for language in (source, target))
-            before = int((samples[source].lengths[:index] - 2).sum())
+            before = int((samples[source].lengths[:index] - edges.around).sum())
             for weight, output in outputs.items():
-                part = output[before : before + int(original.lengths[0]) - 2]
+                part = output[before : before + int(original.lengths[0]) - edges.around]
                 counts = compare(original, translation, part, vocabularies[source], vocabularies[target])
                 yield {
                     "item": f"{source}->{target}", "number": number, "layer": layer, "weight": weight,
-                    "text": text(original.pieces[1:-1]), "output": text(part), "reference": text(translation.pieces[1:-1]),
+                    "text": text(original), "output": spaced(part), "reference": text(translation),
                     "value": share(counts, "target"), "n": len(part),
                 }  # fmt: skip

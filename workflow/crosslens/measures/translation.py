@@ -175,7 +175,7 @@ def third(languages: Sequence[str], source: str, target: str) -> str | None:
 def translate(
     encoder: nn.Module, head: LanguageModel, texts: Texts, cells: Mapping[Any, Shift], segments: bool
 ) -> dict[Any, np.ndarray]:  # fmt: skip
-    """Return the most probable subword in each inner place of texts under each shift, flat, (n_pieces - 2 n,) int32."""
+    """Return the most probable subword in each inner place of texts under each shift, flat, (n_inner,) int32."""
     inner = inner_pieces(texts)
     outputs, naming = {key: np.empty(len(inner.positions), np.int32) for key in cells}, Naming(head)
 
@@ -195,7 +195,7 @@ def most_frequent(source: Texts, target: Texts, size: int) -> np.ndarray:
     inner = inner_pieces(target)
     frequencies = np.bincount(inner.pieces[_rows(inner)], minlength=size)
     ranking = np.argsort(-frequencies, kind="stable").astype(np.int32)
-    return np.take(ranking, inner_pieces(source).positions - 1, mode="wrap")
+    return np.take(ranking, inner_pieces(source).positions - source.edges.before, mode="wrap")
 
 
 def _rows(inner: Texts) -> np.ndarray:

@@ -25,10 +25,14 @@ TOKENS = pa.schema(
     ]
 )
 
+SPECIAL = "special"
+"""Key of a file's metadata beside the counts: numbers of special pieces before a text, between the two of a pair, and after."""
+
 
 def counts(folder: Path, split: str) -> dict[str, dict[str, int]]:
     """Language -> the counts of `crosslens.tokens.tokenise.tokenise` for the texts of a split.
 
     folder: tokens/ENCODER/CORPUS.
     """
-    return {path.name.split(".")[0]: metadata(path) for path in sorted(verified(folder).glob(f"*.{split}.parquet"))}
+    files = sorted(verified(folder).glob(f"*.{split}.parquet"))
+    return {path.name.split(".")[0]: {name: value for name, value in metadata(path).items() if name != SPECIAL} for path in files}

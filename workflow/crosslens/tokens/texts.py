@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import Encoding, Tokenizer
 
-from crosslens.corpora.words import text_words
+from crosslens.corpora.words import text_words, whole_texts
 from crosslens.tokens.sentences import Splitter
 
 CHUNK = 2000  # texts encoded together
@@ -39,6 +39,7 @@ class KnownTexts:
     each_sentence: bool = False  # whether each sentence is read as a text of its own instead
     limit: int | None = None  # largest number of rows with texts; later rows do not count as dropped
     room: int | None = None  # largest number of pieces of a word; other words become an unknown piece; None: words are unchanged
+    whole: bool = False  # whether a text is tokenised as it is, instead of word by word
     dropped: int = 0  # number of texts dropped so far
 
     def __iter__(self) -> Iterator[Text]:
@@ -47,7 +48,8 @@ class KnownTexts:
         rows = self._sentences(self.split) if self.split and self.each_sentence else enumerate(self.rows)
         last, count = -1, 0  # place of the last row with texts, and number of such rows
         while chunk := list(islice(rows, CHUNK)):
-            texts_and_labels = [text_words(row, None if self.each_sentence else self.split) for _, row in chunk]
+            split = None if self.each_sentence else self.split
+            texts_and_labels = [(whole_texts(row), None) if self.whole else text_words(row, split) for _, row in chunk]
             flat = [words for texts, _ in texts_and_labels for words in texts]
             encodings = iter(self.tokenizer.encode_batch(flat, is_pretokenized=True, add_special_tokens=False))
             for (place, row), (words, labels) in zip(chunk, texts_and_labels, strict=True):

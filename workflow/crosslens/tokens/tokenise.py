@@ -15,15 +15,16 @@ from crosslens.config.readings import Reading
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.splits import validation
 from crosslens.encoders.folder import read
+from crosslens.encoders.special import special_pieces
+from crosslens.encoders.word_marks import MARKS
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 from crosslens.storage.seals import sealed, verified
-from crosslens.tokens.schema import TOKENS
+from crosslens.tokens.schema import SPECIAL, TOKENS
 from crosslens.tokens.sentences import splitter
 from crosslens.tokens.texts import CHUNK, KnownTexts, Text, numbered
 from crosslens.tokens.windows import windows
 
-BARE_MARKS = ("▁", "Ġ")  # pieces for the space before a word of an unspaced script in Unigram and byte-level vocabularies
 CUT = -1  # head of a word whose head was cut off, or has no piece
 # TOKENS, the place of a row's text in the corpus, whether the row is its text's first window, and the number of words of the text
 # without a piece (0 in further windows).
@@ -75,10 +76,10 @@ def labelled_pieces(encoding: Encoding, labelled_piece: str) -> list[tuple[int, 
             continue
         if word != last_word:
             labelled.append((word, position))
-            last_word, open_word = word, piece in BARE_MARKS
+            last_word, open_word = word, piece in MARKS
         elif open_word and labelled_piece == "first_visible":
             labelled[-1] = (word, position)
-            open_word = piece in BARE_MARKS
+            open_word = piece in MARKS
         elif labelled_piece == "every" or (labelled_piece == "word_starts" and not piece.startswith("##")):
             labelled.append((word, position))
     return labelled
@@ -89,7 +90,8 @@ def _known(
 ) -> KnownTexts:
     split = splitter(settings.sentences, punkt) if settings.sentences else None
     room = settings.maximum - tokenizer.num_special_tokens_to_add(False) if settings.unknown_words else None
-    return KnownTexts(altering(tokenizer, settings), rows, settings.drop_unknown, split, settings.each_sentence, limit, room)
+    altered, flags = altering(tokenizer, settings), {"each_sentence": settings.each_sentence, "whole": settings.whole_text}
+    return KnownTexts(altered, rows, settings.drop_unknown, split, limit=limit, room=room, **flags)
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Reading) -> pa.Table:
@@ -229,17 +231,10 @@ def _extents(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
     return (inside[0] if size else 0, size), (second[0] if second else 0, len(second))
 
 
-def load_tokenizer(folder: Path) -> Tokenizer:
-    """The fast tokenizer of an encoder's folder, without truncation or padding.
-
-    A byte-level tokenizer recognises the beginning of a word by the space before it, so single words get one, as with
-    add_prefix_space in transformers. Raises DataError if the folder is damaged.
-    """
-    tokenizer = read(folder).fast_tokenizer()
-    if "ByteLevel" in repr(tokenizer.pre_tokenizer):
-        before = [tokenizer.normalizer] if tokenizer.normalizer else []
-        tokenizer.normalizer = normalizers.Sequence([*before, normalizers.Prepend(" ")])
-    return tokenizer
+def load_tokenizer(folder: Path, whole_text: bool = False) -> Tokenizer:
+    """The tokenizer of an encoder's folder, for words given one by one or for whole texts. Raises DataError if it is damaged."""
+    description = read(folder)
+    return description.fast_tokenizer() if whole_text else description.word_tokenizer()
 
 
 def write_corpus_tokens(
@@ -272,9 +267,10 @@ def write_tokens(
     Raises DataError if no text remains.
     """
     table, nominal = corpora.read(corpus), parquet.metadata(corpus).get("nominal", {}).get(split)
-    tokens, counts = tokenise(load_tokenizer(folder), _corpus_rows(table), settings.of(split), nominal, punkt)
+    tokenizer = load_tokenizer(folder, settings.whole_text)
+    tokens, counts = tokenise(tokenizer, _corpus_rows(table), settings.of(split), nominal, punkt)
     _check_left(counts["texts"], table, folder, corpus)
-    corpora.write(tokens, output, TOKENS, counts)
+    _write(tokens, output, counts, tokenizer)
     return counts
 
 
@@ -288,7 +284,7 @@ def write_train(
     drawn, "text" or the values of a column, such as premises. Returns the counts of `tokenise` by split; texts with unknown
     pieces count under train. Raises DataError if no text remains, or none for validation.
     """
-    table, tokenizer = corpora.read(corpus), load_tokenizer(folder)
+    table, tokenizer = corpora.read(corpus), load_tokenizer(folder, settings.whole_text)
     texts = _known(tokenizer, _corpus_rows(table), settings, punkt)
     tokens = _placed(texts, tokenizer, settings.of("train"))
     places = pc.unique(tokens["place"])
@@ -306,8 +302,13 @@ def write_train(
         # Equal chunks, so that the pages of the file do not depend on the texts that were drawn.
         part = pa.Table.from_batches(tokens.filter(chosen).combine_chunks().to_batches(CHUNK))
         counts[split] = _counts(part, unknown)
-        corpora.write(part.select(TOKENS.names), outputs[split], TOKENS, counts[split])
+        _write(part.select(TOKENS.names), outputs[split], counts[split], tokenizer)
     return counts
+
+
+def _write(tokens: pa.Table, output: Path, counts: Mapping[str, int], tokenizer: Tokenizer) -> None:
+    """Write a TOKENS table with its counts, and how many special pieces there are before, between and after texts."""
+    corpora.write(tokens, output, TOKENS, {**counts, SPECIAL: [len(pieces) for pieces in special_pieces(tokenizer)]})
 
 
 def _corpus_rows(table: pa.Table) -> Iterator[dict[str, Any]]:

@@ -61,8 +61,9 @@ def _inside(texts: Texts, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the pieces of consecutive texts, without the special ones at their ends, and the text of each piece."""
     rows = slice(texts.piece_offsets[chosen[0]], texts.piece_offsets[chosen[-1] + 1])
     ids = np.repeat(chosen, texts.lengths[chosen])
-    ends = np.concatenate([texts.piece_offsets[chosen], texts.piece_offsets[chosen + 1] - 1]) - rows.start
-    return np.delete(texts.pieces[rows], ends).astype(np.int64), np.delete(ids, ends)
+    inside = np.ones(len(ids), bool)
+    inside[texts.end_rows(chosen) - rows.start] = False
+    return texts.pieces[rows][inside].astype(np.int64), ids[inside]
 
 
 def _pairs(pieces: np.ndarray, ids: np.ndarray, vocabulary: int, window: int) -> np.ndarray:

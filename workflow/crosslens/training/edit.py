@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from crosslens.encoding.blocks import blocks
+from crosslens.encoding.blocks import blocks, embeddings
 from crosslens.numerics.streams import stream
 from crosslens.recipes import Edit, Recipe
 from crosslens.runs.errors import DataError
@@ -42,7 +42,7 @@ def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
         )
     chosen = {layer: all_blocks[layer - 1] for layer in layers}
     if edit.embeddings:
-        chosen[0] = encoder.embeddings  # type: ignore[assignment]
+        chosen[0] = embeddings(encoder)
     sd = edit.sd or float(getattr(encoder.config, "initializer_range", 0.02))
     with torch.random.fork_rng(), torch.no_grad():
         for layer, block in chosen.items():

@@ -17,12 +17,12 @@ def masked(texts: Texts, seed: int, settings: Masking, mask: int, vocabulary: in
     """Return texts with masked pieces, which become the labelled words; their labels are the original pieces.
 
     mask: number of the mask piece. vocabulary: its size, from which random replacements are drawn.
-    Each piece but the first and the last of a text is masked independently, as by transformers' collator (data_collator.py,
+    Each piece but the special ones around a text is masked independently, as by transformers' collator (data_collator.py,
     DataCollatorForLanguageModeling), instead of a fixed number in each text, as by BERT's code.
     """
     generator, n = np.random.default_rng(seed), len(texts.pieces)
     is_masked = generator.random(n) < settings.share
-    is_masked[texts.piece_offsets[:-1]] = is_masked[texts.piece_offsets[1:] - 1] = False
+    is_masked[texts.end_rows()] = False
     rows = np.flatnonzero(is_masked)
     fate = generator.random(len(rows))
     pieces = texts.pieces.copy()

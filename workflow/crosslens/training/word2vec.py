@@ -38,7 +38,7 @@ def train(
     training goes on after its last whole epoch. Raises DataError where no piece is left.
     """
     chosen = Sentences(texts, seed)
-    pieces = len(texts.pieces) - 2 * len(texts)
+    pieces = len(texts.pieces) - texts.edges.around * len(texts)
     with Progress(settings.epochs * pieces, "pieces", log) as progress:
         history = History(pieces, log, checkpoint_file)
         model = Counting(
@@ -73,10 +73,10 @@ class Sentences:
         generator = np.random.default_rng(stream(self.seed, "word2vec", "texts", self.passes))
         order = generator.permutation(len(self.texts)) if self.passes else np.arange(len(self.texts))
         self.passes += 1
-        offsets, names = self.texts.piece_offsets, self.names
+        offsets, names, (before, _, after) = self.texts.piece_offsets, self.names, self.texts.edges
         for text in order:
-            for start in range(offsets[text] + 1, offsets[text + 1] - 1, LONGEST):
-                stop = min(start + LONGEST, offsets[text + 1] - 1)
+            for start in range(offsets[text] + before, offsets[text + 1] - after, LONGEST):
+                stop = min(start + LONGEST, offsets[text + 1] - after)
                 yield names[self.texts.pieces[start:stop]].tolist()
 
 

@@ -36,7 +36,11 @@ def _counts(file: Path, settings: Mapping[str, Any]) -> dict[str, dict[tuple[str
     texts, counts = load_pieces([file]), {}
     for size, sentences in settings["sizes"].items():
         part = first_texts(texts, sentences)
-        numbers = {SENTENCES: len(part), PAGES: int(of_pages(part)[-1]) + 1, SUBWORDS: int((part.lengths - 2).sum())}
+        numbers = {
+            SENTENCES: len(part),
+            PAGES: int(of_pages(part)[-1]) + 1,
+            SUBWORDS: int((part.lengths - part.edges.around).sum()),
+        }
         counts[size] = {(metric, RUNNING): number for metric, number in numbers.items()}
         for cut in settings["windows"]:
             windows = windows_of(part, cut["window"], cut["within"])

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from crosslens.config.heads import TASK
 from crosslens.recipes import Term
+from crosslens.runs.errors import DataError
 from crosslens.training.heads.head import Head
 
 LOGITS = 2**27  # number of logits in memory at a time where only the most probable piece is needed
@@ -48,8 +49,14 @@ class LanguageModel(Head):
 
     @classmethod
     def of(cls, encoder: nn.Module) -> Self:
-        """Return a head for an encoder."""
-        embeddings: nn.Embedding = encoder.get_submodule("embeddings.word_embeddings")  # type: ignore[assignment]
+        """Return a head for an encoder. Raises DataError where its word embeddings are narrower than its states."""
+        embeddings: nn.Embedding = encoder.get_input_embeddings()  # type: ignore[operator]
+        width, size = embeddings.weight.shape[1], int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+        if width != size:
+            raise DataError(
+                f"{type(encoder).__name__}: expected word embeddings as wide as the states, to name subwords by them, found "
+                f"{width} and {size}: use another encoder for this recipe"
+            )
         return cls(embeddings, epsilon=float(getattr(encoder.config, "layer_norm_eps", 1e-12)))
 
     @property

@@ -1,0 +1,136 @@
+"""Conversion of encoders without safetensors or tokenizer.json."""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import build_encoder, sentence_rows
+from crosslens.config.encoders import FolderEncoder
+from crosslens.encoders.convert import BYTES, convert, main
+from crosslens.encoders.folder import read
+from crosslens.encoders.load import load_encoder
+from crosslens.storage.files import sha256
+from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"Hausein", "##s", "ein", "##es"]
+SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+
+
+def old(folder: Path) -> BertForMaskedLM:
+    """A BERT as of 2019: vocab.txt and pytorch_model.bin, in which the decoder shares the memory of the embeddings."""
+    folder.mkdir()
+    model = BertForMaskedLM(BertConfig(vocab_size=len(PIECES), **SHAPE))
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    (folder / "config.json").write_text(json.dumps(model.config.to_dict()))
+    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}))
+    return model.eval()
+
+
+def test_an_old_checkpoint_becomes_an_encoder_with_the_same_states(tmp_path, capsys):
+    model = old(tmp_path / "old")
+    main([str(tmp_path / "old"), str(tmp_path / "new")])
+    digests = {file.name: sha256(file) for file in (tmp_path / "new").iterdir()}
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:-1] == [f"{digests[name]}  {tmp_path}/new/{name}" for name in sorted(digests)]
+    assert convert(tmp_path / "old", tmp_path / "again") == digests  # byte for byte
+    built = build_encoder(FolderEncoder(source="folder", path=str(tmp_path / "new")), [], tmp_path / "built")
+    theirs = BertTokenizerFast(vocab={piece: number for number, piece in enumerate(PIECES)}, do_lower_case=False)
+    assert read(built).fast_tokenizer().encode("ein Haus").ids == theirs("ein Haus").input_ids
+    pieces = torch.tensor([theirs("ein Haus").input_ids])
+    with torch.inference_mode():
+        assert torch.equal(load_encoder(built)(pieces).last_hidden_state, model.bert(pieces).last_hidden_state)
+
+
+def test_parts_of_weights_are_put_together_and_a_tokenizer_is_kept(encoder_folder, tmp_path):
+    state = torch.load(io.BytesIO(saved(encoder_folder)), weights_only=True)
+    (tmp_path / "parts").mkdir()
+    names = sorted(state)
+    for number, part in enumerate((names[:5], names[5:]), start=1):
+        torch.save({name: state[name] for name in part}, tmp_path / f"parts/pytorch_model-0000{number}-of-00002.bin")
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / "parts" / name).write_bytes((encoder_folder / name).read_bytes())
+    digests = convert(tmp_path / "parts", tmp_path / "new")
+    assert digests["tokenizer.json"] == sha256(encoder_folder / "tokenizer.json")
+    loaded = load_encoder(tmp_path / "new").state_dict()
+    assert all(torch.equal(loaded[name], value) for name, value in state.items())
+
+
+def saved(folder: Path) -> bytes:
+    """The weights of an encoder as PyTorch saves them."""
+    stream = io.BytesIO()
+    torch.save(load_encoder(folder).state_dict(), stream)
+    return stream.getvalue()
+
+
+class Harmful:
+    def __reduce__(self):
+        return os.mkdir, (f"{os.environ['HARM']}",)
+
+
+FAULTS = {  # what is wrong -> how the refusal names it
+    "code": r"old/pytorch_model\.bin: expected tensors and nothing else, found .*: fetch the file again",
+    "objects": r"old/pytorch_model\.bin: expected tensors by name, found other objects",
+    "damage": r"old/pytorch_model\.bin: expected tensors and nothing else, found .*: fetch the file again",
+    "no weights": r"old: expected model\.safetensors or pytorch_model\.bin, found neither",
+    "no configuration": r"old: expected the folder of an encoder, found no config\.json",
+    "no tokenizer": r"old: expected a tokenizer that transformers can make fast, found .*",
+    "another encoder": r"tokenizer\.json: expected pieces below 4, the vocab_size of config\.json",
+    "there already": r"new: expected no such folder, found one: name another, or remove it",
+}
+
+
+@pytest.mark.parametrize("how", FAULTS)
+def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(how, tmp_path, monkeypatch):
+    old(tmp_path / "old")
+    monkeypatch.setenv("HARM", str(tmp_path / "harm"))
+    weights = tmp_path / "old/pytorch_model.bin"
+    if how == "code":
+        torch.save({"a": Harmful()}, weights)
+    elif how == "objects":
+        torch.save({"model": {"a": torch.zeros(1)}}, weights)
+    elif how == "damage":
+        weights.write_bytes(weights.read_bytes()[:300])
+    elif how == "no weights":
+        weights.unlink()
+    elif how == "no configuration":
+        (tmp_path / "old/config.json").unlink()
+    elif how == "no tokenizer":
+        (tmp_path / "old/vocab.txt").unlink()
+        (tmp_path / "old/config.json").write_text(json.dumps({"model_type": "xlm", "vocab_size": 4}))
+    elif how == "another encoder":
+        (tmp_path / "old/config.json").write_text(json.dumps({"model_type": "bert", "vocab_size": 4}))
+    elif how == "there already":
+        (tmp_path / "new").mkdir()
+    with pytest.raises(SystemExit, match=f"^convert: .*{FAULTS[how]}") as error:
+        main([str(tmp_path / "old"), str(tmp_path / "new")])
+    left = {path.name for path in tmp_path.iterdir()}
+    assert "\n" not in str(error.value) and left == {"old"} | ({"new"} if how == "there already" else set())
+
+
+@pytest.mark.parametrize("arguments", [[], [""], ["a"], ["", ""], ["a", "b", "c"]])
+def test_two_folders_are_asked_for(arguments):
+    with pytest.raises(SystemExit, match="convert: expected two folders, ENCODER=FOLDER OUT=NEW, found"):
+        main(arguments)
+
+
+def test_a_sentencepiece_model_keeps_its_pieces_for_bytes(tmp_path):
+    """As of mDeBERTa, whose byte fallback transformers forgets."""
+    sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece and protobuf, for conversions alone")
+    pytest.importorskip("google.protobuf", reason="needs sentencepiece and protobuf, for conversions alone")
+    old(tmp_path / "old")
+    model, texts = io.BytesIO(), [row["text"] for row in sentence_rows("de", "train", 200)]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts), model_writer=model, vocab_size=600, byte_fallback=True, hard_vocab_limit=False, pad_id=0,
+        bos_id=-1, eos_id=-1, unk_id=3, control_symbols=["[CLS]", "[SEP]"], pad_piece="[PAD]", unk_piece="[UNK]", minloglevel=2,
+    )  # fmt: skip
+    (tmp_path / "old/vocab.txt").unlink()
+    (tmp_path / "old/spm.model").write_bytes(model.getvalue())
+    (tmp_path / "old/tokenizer_config.json").write_text("{}")
+    (tmp_path / "old/config.json").write_text(json.dumps({"model_type": "deberta-v2", "vocab_size": 1000}))
+    convert(tmp_path / "old", tmp_path / "new")
+    tokens = read(tmp_path / "new").fast_tokenizer().encode("日", add_special_tokens=False).tokens
+    assert tokens[-3:] == ["<0xE6>", "<0x97>", "<0xA5>"] and {*tokens[-3:]} < {*BYTES}

@@ -1,0 +1,141 @@
+"""Conversion of a published encoder without safetensors or without tokenizer.json into a folder that the workflow reads.
+
+`make convert ENCODER=FOLDER OUT=NEW`: python -m crosslens.encoders.convert FOLDER NEW
+
+Weights are copied as they are; of files of PyTorch only tensors are read, never other objects. Where tokenizer.json is missing,
+transformers makes it, for which SentencePiece models need the packages sentencepiece and protobuf. No code of the folder runs.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+from crosslens.encoders.folder import PARTS, SPECIALS, WEIGHTS, read
+from crosslens.encoders.word_marks import MARKS
+from crosslens.runs.errors import DataError
+from crosslens.storage.files import sha256, written
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # pieces for characters that are in no other piece
+COMPARED = 1000  # words or more that are given to a tokenizer and to its SentencePiece model
+RARE = "𐌰"  # a character of Gothic that no vocabulary has
+
+
+def convert(folder: Path, output: Path) -> dict[str, str]:
+    """Convert a folder and return the sha256 of each file of the new one, by name.
+
+    Raises DataError where the new folder exists, or where weights or tokenizer cannot be read or converted.
+    """
+    if output.exists():
+        raise DataError(f"{output}: expected no such folder, found one: name another, or remove it")
+    with written(output) as temporary:
+        temporary.mkdir(parents=True)
+        if not (folder / PARTS["config"]).is_file():
+            raise DataError(f"{folder}: expected the folder of an encoder, found no {PARTS['config']}: name another")
+        shutil.copyfile(folder / PARTS["config"], temporary / PARTS["config"])
+        _write_tokenizer(folder, temporary)
+        save_file(_weights(folder), temporary / WEIGHTS, {"format": "pt"})
+        read(temporary)
+        digests = {file.name: sha256(file) for file in sorted(temporary.iterdir())}
+    return digests
+
+
+def _weights(folder: Path) -> dict[str, torch.Tensor]:
+    """All tensors of a folder's safetensors files or, without any, of its files of PyTorch; each with a memory of its own."""
+    files = sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    if not files:
+        raise DataError(f"{folder}: expected model.safetensors or pytorch_model.bin, found neither: fetch the weights first")
+    state: dict[str, torch.Tensor] = {}
+    for file in files:
+        try:
+            tensors = load_file(file) if file.suffix == ".safetensors" else torch.load(file, "cpu", weights_only=True)
+        except Exception as error:  # of either library
+            reason = " ".join(str(error).split())[:200]
+            raise DataError(f"{file}: expected tensors and nothing else, found {reason}: fetch the file again") from None
+        if not isinstance(tensors, dict) or not all(isinstance(value, torch.Tensor) for value in tensors.values()):
+            raise DataError(f"{file}: expected tensors by name, found other objects: use the weights that transformers saved")
+        state |= tensors
+    return {name: value.clone(memory_format=torch.contiguous_format) for name, value in state.items()}  # some share theirs
+
+
+def _write_tokenizer(folder: Path, output: Path) -> None:
+    """Copy the files of a fast tokenizer, or make them with transformers."""
+    tokenizer = output / PARTS["tokenizer"]
+    if (folder / PARTS["tokenizer"]).is_file():
+        for name in (PARTS["tokenizer"], PARTS["tokenizer_config"], SPECIALS):
+            if (folder / name).is_file():
+                shutil.copyfile(folder / name, output / name)
+    else:
+        try:
+            converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, use_fast=True)
+            converted.save_pretrained(output)
+        except Exception as error:  # transformers checks little beforehand
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            raise DataError(
+                f"{folder}: expected a tokenizer that transformers can make fast, found {reason}: "
+                "of a SentencePiece model, first pip install sentencepiece protobuf"
+            ) from None
+        if not tokenizer.is_file():
+            raise DataError(
+                f"{folder}: expected a tokenizer with a fast form in transformers, found {type(converted).__name__}, which has "
+                "none: use another encoder"
+            )
+        content = _with_bytes(json.loads(tokenizer.read_text("utf-8")))
+        tokenizer.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        for model in sorted(folder.glob("*.model")):
+            _compare(Tokenizer.from_file(str(tokenizer)), model)
+    if not (output / PARTS["tokenizer_config"]).is_file():
+        (output / PARTS["tokenizer_config"]).write_text("{}\n")
+
+
+def _with_bytes(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of tokenizer.json with byte fallback if the vocabulary has a piece for each byte: transformers forgets it."""
+    model = content["model"]
+    pieces = {piece for piece, _ in model["vocab"]} if isinstance(model["vocab"], list) else model["vocab"].keys()
+    return content | {"model": model | {"byte_fallback": True}} if pieces >= {*BYTES} else content
+
+
+def _compare(tokenizer: Tokenizer, file: Path) -> None:
+    """Raise DataError unless words of the vocabulary have the pieces that the SentencePiece model itself gives them."""
+    # Only where there is such a model, and then transformers needed the package.
+    from sentencepiece import SentencePieceProcessor  # type: ignore[import-not-found, unused-ignore]
+
+    model = SentencePieceProcessor(model_file=str(file))
+    words = _words(tokenizer.get_vocab())
+    different = [
+        word for word in words if tokenizer.encode(word, add_special_tokens=False).tokens != model.encode_as_pieces(word)
+    ]
+    if different:
+        raise DataError(
+            f"{file}: expected a conversion that gives {len(words)} words their pieces, found {len(different)} with others, "
+            f"such as {different[0]!r:.40}: try another version of transformers"
+        )
+
+
+def _words(pieces: Iterable[str]) -> list[str]:
+    """Words of a vocabulary, and one with a character that it lacks."""
+    words = sorted(filter(str.isalpha, {piece.strip("".join(MARKS)) for piece in pieces if piece.startswith(MARKS)}))
+    return [RARE, *words[:: max(1, len(words) // COMPARED)]]
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Convert a folder and print the digests of the new one."""
+    try:
+        if len(arguments) != 2 or not all(arguments):
+            raise DataError(f"expected two folders, ENCODER=FOLDER OUT=NEW, found {' '.join(arguments).strip() or 'none'}")
+        digests = convert(*map(Path, arguments))
+    except DataError as error:
+        sys.exit(f"convert: {error}")
+    print(*(f"{digest}  {arguments[1]}/{name}" for name, digest in digests.items()), sep="\n")
+    print(f"Converted. To try it: make try ENCODER={arguments[1]}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,41 @@
+"""Marks of words in a tokenizer's pieces, which words given one by one must get as they have them in a whole text."""
+
+from heapq import nsmallest
+
+from tokenizers import Tokenizer, normalizers
+
+MARKS = ("▁", "Ġ")  # of a piece that begins a word, in vocabularies other than WordPiece
+END = "</w>"  # of a piece that ends a word, in the BPE of XLM
+PROBED = 8  # words of a probe
+FAULT = "words that have the same pieces one by one and in a text", "other pieces, with and without a space before each"
+"""What was expected of a tokenizer without a way, and what was found, for a message."""
+
+
+def by_words(tokenizer: Tokenizer) -> Tokenizer | None:
+    """The tokenizer, changed if need be so that words can be given to it one by one; None if there is no way.
+
+    Byte-level tokenizers, Gemma's and some of SentencePiece recognise the beginning of a word by the space before it, which a
+    single word lacks: all its pieces would be those of the inside of a word. As with add_prefix_space in transformers, each word
+    then gets a space, and the first word of a text is read as one further on. A probe, words of the tokenizer's own vocabulary,
+    decides: one by one they must have the pieces that they have in a whole text.
+    """
+    words = _probe(tokenizer)
+    alone, after_space = (tokenizer.encode(space + " ".join(words), add_special_tokens=False).ids for space in ("", " "))
+    if _one_by_one(tokenizer, words) == alone:
+        return tokenizer
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(" "), *filter(None, [tokenizer.normalizer])])
+    return tokenizer if _one_by_one(tokenizer, words) == after_space else None
+
+
+def _one_by_one(tokenizer: Tokenizer, words: list[str]) -> list[int]:
+    pieces: list[int] = tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False).ids
+    return pieces
+
+
+def _probe(tokenizer: Tokenizer) -> list[str]:
+    """The longest words of letters in a vocabulary, twice, so that no word is first and last alone."""
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    pieces = tokenizer.get_vocab().keys() - special
+    marked = [piece for piece in pieces if piece.startswith(MARKS) or piece.endswith(END)] or pieces
+    words = {piece.strip("".join(MARKS) + "#").removesuffix(END) for piece in marked}
+    return 2 * nsmallest(PROBED, filter(str.isalpha, words), key=lambda word: (-len(word), word))

@@ -319,7 +319,7 @@ def measured(wildcards):
     """Inputs of a measure, by its kind."""
     settings = measure_settings(wildcards)["measure"]  # first, since it refuses a measure that is not asked for
     name, kind = wildcards.recipe, STUDIES.kind(wildcards.kind)
-    beside = {"tokens": recipe_tokens(recipe_of(name))} if kind.tokens else {}
+    beside = {"tokens": measured_tokens(name, kind)} if kind.tokens else {}
     beside |= {"typology": corpus_files(settings["typology"])} if kind.typology else {}
     if kind.source == "states":
         return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | beside
@@ -332,6 +332,12 @@ def measured(wildcards):
     if kind.source == "draws":
         return {"draws": f"{RESULTS}/draws/{recipe_draws(name)}"} | beside
     return {file: model_files(name, file, STUDIES.seeds(name)) for file in ("predictions", "history")} | beside
+
+
+def measured_tokens(name, kind):
+    """Folders of tokens that a measure of a recipe reads: those from which its words are drawn, or those of its trainings."""
+    drawn = kind.source in ("states", "draws")
+    return drawn_tokens(DRAWS[recipe_draws(name)]) if drawn else recipe_tokens(recipe_of(name))
 
 
 def model_files(name, kind, seeds):
@@ -394,7 +400,7 @@ def item_settings(wildcards):
     if item.form == "figure":
         beside = {"origin": about().origin(paper, item)}
     else:
-        beside = {"apart": about().apart(paper, about().uses(paper, item))}
+        beside = {"apart": about().apart(paper, about().uses(paper, item)) if published_file(paper.key) else []}
     return {
         "paper": paper.key,
         "item": name,
@@ -435,8 +441,8 @@ def paper_measures(paper):
 
 
 def regular_items(paper):
-    """Items of a paper by name, without searches."""
-    return {name: item for other, name, item in ITEMS.values() if other is paper and not item.searched}
+    """Items of a paper's report by name: those with a page, without searches."""
+    return {name: item for other, name, item in ITEMS.values() if other is paper and item.page and not item.searched}
 
 
 def page_items(wildcards):
@@ -472,10 +478,10 @@ def targets(*keys, searched=False):
         f"{RESULTS}/{place}{ending}"
         for place, (paper, _, item) in ITEMS.items()
         if paper.key in keys and item.searched == searched
-        for ending in (SHOWN[item.form], ".html")
+        for ending in (SHOWN[item.form], *[".html"] * item.page)
     ]
     chosen = [paper for paper in PAPERS if paper.key in keys and not searched]
-    files += [f"{RESULTS}/{paper.path('report')}.html" for paper in chosen]
+    files += [f"{RESULTS}/{paper.path('report')}.html" for paper in chosen if paper.path("report") in PAGES]
     return files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in chosen]
 
 

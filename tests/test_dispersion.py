@@ -6,6 +6,7 @@ from crosslens.numerics import dispersion, genealogy
 from crosslens.numerics.halves import blocks, centred, halves
 from crosslens.runs.errors import DataError
 from scipy.spatial.distance import squareform
+from sklearn.metrics import adjusted_mutual_info_score
 
 K, N, D = 12, 60, 24
 
@@ -95,3 +96,15 @@ def test_centring_takes_the_means_of_the_other_half():
     half = np.array([0, 0, 1, 1])
     states = np.array([[[1.0], [3], [10], [20]]])
     assert centred(states, half).ravel().tolist() == [-14, -12, 8, 18]
+
+
+def test_mutual_information_is_scikit_learns():
+    rng = np.random.default_rng(4)
+    kinds = np.repeat(np.arange(4), 5)
+    clusters = np.where(rng.random(20) < 0.7, kinds, rng.integers(0, 4, 20))
+    orders = np.stack([rng.permutation(20) for _ in range(200)])
+    value, permuted = genealogy.mutual_information(kinds, clusters, orders)
+    assert value == pytest.approx(adjusted_mutual_info_score(kinds, clusters)) and 0.2 < value < 1
+    expected = [adjusted_mutual_info_score(kinds[order], clusters) for order in orders[:5]]
+    np.testing.assert_allclose(permuted[:5], expected, atol=1e-12)
+    assert abs(permuted.mean()) < 4 * permuted.std() / np.sqrt(200)

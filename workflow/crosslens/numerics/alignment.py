@@ -101,6 +101,15 @@ def correlation(x: np.ndarray, y: np.ndarray, blocks: np.ndarray) -> tuple[float
     return float(_mean(_correlations(len(x), *totals))), _mean(without)
 
 
+def standardised(states: np.ndarray) -> np.ndarray:
+    """Columns of states (n, d) of mean 0 and length 1, in float64, whose products are correlations; nan where one is constant."""
+    deviations = np.asarray(states, np.float64) - states.mean(0, dtype=np.float64)
+    lengths = np.linalg.norm(deviations, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns: np.ndarray = deviations / np.where(lengths > 0, lengths, np.nan)
+    return columns
+
+
 def length_out(states: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     """States (..., n, d) without what a constant, the logarithm of the number of pieces and its square explain.
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
+from sklearn.metrics.cluster import expected_mutual_information
 
 
 def distances(means: np.ndarray) -> np.ndarray:
@@ -25,6 +26,30 @@ def clusters(condensed: np.ndarray, count: int) -> np.ndarray:
     """Clusters of K languages, (K,), at most `count`, by average linkage of condensed distances."""
     numbers: np.ndarray = fcluster(linkage(condensed, "average"), count, "maxclust")
     return numbers
+
+
+def mutual_information(kinds: np.ndarray, clusters: np.ndarray, orders: np.ndarray) -> tuple[float, np.ndarray]:
+    """Adjusted mutual information of kinds and clusters of K items, and the same after permutations of the items, (draws,).
+
+    It is scikit-learn's, with the arithmetic mean of entropies; permutations keep these and the expectation.
+
+    kinds, clusters: (K,) numbers.
+    orders: (draws, K) permutations.
+    """
+    rows, columns = (np.unique(values, return_inverse=True)[1] for values in (kinds, clusters))
+    size, shape = len(rows), (rows.max() + 1, columns.max() + 1)
+    places = np.stack([rows, *(rows[order] for order in orders)]) * shape[1] + columns
+    tables = np.stack([np.bincount(row, minlength=shape[0] * shape[1]).reshape(shape) for row in places])
+    entropies = [_entropy(tables[0].sum(axis) / size) for axis in (0, 1)]
+    information = sum(entropies) - np.array([_entropy(table / size) for table in tables])
+    expected = float(expected_mutual_information(tables[0], size))
+    values = (information - expected) / (np.mean(entropies) - expected)
+    return float(values[0]), values[1:]
+
+
+def _entropy(shares: np.ndarray) -> float:
+    positive = shares[shares > 0]
+    return float(-(positive * np.log(positive)).sum())
 
 
 def mantel(first: np.ndarray, second: np.ndarray, orders: np.ndarray) -> tuple[float, np.ndarray]:

@@ -58,7 +58,8 @@ class Item:
     these tokens; None, the paper's; readings: further ones, under which it reads the same corpora; cites: key of another paper
     whose published values it shows; typology: key of the corpus of that kind that it reads; draws: names of the draws that it
     reads; tokenizer: whether it reads the encoder's folder without weights; decimals: of the numbers on its page; None, as they
-    are, for counts and hyperparameters; searched: whether it shows a search, whose trainings do not belong to the tables.
+    are, for counts and hyperparameters; searched: whether it shows a search, whose trainings do not belong to the tables; page:
+    whether it has a page of the usual layout, and a place in the report.
     """
 
     form: Literal["table", "figure"]
@@ -78,6 +79,7 @@ class Item:
     tokenizer: bool = False
     decimals: int | None = 2
     searched: bool = False
+    page: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

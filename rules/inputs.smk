@@ -386,7 +386,7 @@ def item_inputs(wildcards):
         "cited": [ancient(file) for file in published_file(item.cites)],
         "tokens": list(item_tokens(paper, item).values()),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
-        "tokenizer": [f"{RESULTS}/tokenizers/{encoder}"] if item.tokenizer else [],
+        "tokenizer": [f"{RESULTS}/{'encoders' if item.weights else 'tokenizers'}/{encoder}"] if item.tokenizer else [],
         "typology": corpus_files(item.typology) if item.typology else [],
     }
 

@@ -39,12 +39,14 @@ def items(config: Config) -> dict[str, Item]:
             ),
             settings={
                 "recipe": pretrained(encoder), "parallel": paper.parallel, "pivot": paper.pivot, "block": paper.block,
-                "measures": measures, "source": config.corpora[paper.parallel].source,
+                "measures": measures, "source": config.corpora[paper.parallel].source, "topics": paper.topics,
+                "seeds": list(paper.seeds), "encoder": config.encoders[encoder].model_dump(),
             },
             corpora=(paper.parallel,),
             draws=(sentences(encoder),),
             encoder=encoder,
             tokenizer=True,
+            weights=True,
             page=False,
         )
         for encoder in paper.encoders

@@ -17,6 +17,7 @@ from crosslens.numerics.estimates import over_families
 from crosslens.numerics.halves import blocks
 from crosslens.numerics.intervals import Interval, jackknife
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.passport.description import description
 from crosslens.papers.passport.premium import premium
 from crosslens.reports import cells
 
@@ -39,6 +40,11 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     order = {key: number for number, key in enumerate(settings["measures"])}
     lines.sort(key=lambda line: order[line["metric"]])  # stable
     return cells.table(lines, "passport", name).assign(**{column: [line[column] for line in lines] for column in EXTRA})
+
+
+def record(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts that stand in the record of the table."""
+    return description(name, inputs, settings)
 
 
 def _premium(inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:

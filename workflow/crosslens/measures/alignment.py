@@ -78,15 +78,15 @@ def _by_formula(n: int, width: int, k: int) -> Iterator[dict[str, Any]]:
 
 def _correlations(parallel: Parallel, states: np.ndarray, pivot: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:
     """Yield ANC and CKA of states (K, n, d) with those of the pivot."""
-    others = [number for number in range(len(states)) if number != pivot]
+    numbers = [number for number in range(len(states)) if number != pivot]
     reference = states[pivot].astype(np.float64)
-    for number in others:
+    for number in numbers:
         place = {"measure": "anc", "language": parallel.languages[number]}
         value, without = alignment.correlation(states[number], reference, parallel.blocks)
         yield place | estimate(value, without, len(reference), score=False)
         shuffled = _shuffled_correlation(states[number], reference, orders)
         yield place | {"item": SHUFFLED_PAIRS, "value": shuffled}
-    translations = {parallel.languages[number]: [states[number]] for number in others}
+    translations = {parallel.languages[number]: [states[number]] for number in numbers}
     similarity = compare([reference], translations, [OURS], draws=len(orders), seed=0, blocks=parallel.blocks)[OURS]
     for row, language in enumerate(translations):
         place = {"measure": "cka", "language": language}

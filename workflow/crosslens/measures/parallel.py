@@ -43,12 +43,12 @@ class Parallel:
                     f"{paths[language]}: expected the sentences of {next(iter(paths))}, with the same ids, found others "
                     f"({different}): name parallel texts, or remove the language"
                 )
-        stored = layers(folder)
-        states = [np.stack([pairs[language][1][number] for language in paths]) for number in range(len(stored))]
-        if unfit := next((layer for layer, values in zip(stored, states, strict=True) if not np.isfinite(values).all()), None):
+        depths = layers(folder)
+        states = [np.stack([pairs[language][1][number] for language in paths]) for number in range(len(depths))]
+        if unfit := next((layer for layer, values in zip(depths, states, strict=True) if not np.isfinite(values).all()), None):
             raise DataError(f"{folder}: expected finite states, found infinity or NaN at layer {unfit}; extract them in float32")
         labels = parquet.read(next(iter(paths.values())), columns=["label"])["label"].to_numpy(zero_copy_only=False)
-        return cls([*paths], ids, labels, blocks(ids, block), halves(ids, block), stored, states)
+        return cls([*paths], ids, labels, blocks(ids, block), halves(ids, block), depths, states)
 
     def number(self, language: str) -> int:
         """Place of a language among the languages. Raises DataError where it is missing."""

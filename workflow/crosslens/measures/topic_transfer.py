@@ -1,6 +1,7 @@
 """Topics of sentences in other languages, by probes of frozen states that learn from English alone, by layer."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def measure(
     `training`. penalties, tolerance: see `logistic_probe`. Raises DataError where the training sentences have no topics.
     """
     parallel = Parallel.read(subject.folder / corpus, block)
-    number, common = parallel.number(source), {"corpus": corpus, "split": "test", "measure": "topic"}
+    number, common = parallel.number(source), {"corpus": corpus, "split": "test"}
     options = {"penalties": penalties, "tolerance": tolerance, "seed": subject.seed}
     for layer, states in zip(parallel.layers, parallel.states, strict=True):
         train = read(subject.folder / training, layer)
@@ -42,22 +43,32 @@ def measure(
                 f"{subject.folder}: expected sentences with topics in {training} and {corpus}, found none: name others"
             )
         ids = [text.partition("/")[2] for text in train.texts]
-        english = _Training(train.vectors.astype(np.float64), train.labels, blocks(ids, block), halves(ids, block))
+        english = Training(train.vectors.astype(np.float64), train.labels, blocks(ids, block), halves(ids, block))
         for record in of_layer(parallel, states.astype(np.float64), english, number, options):
             yield common | {"layer": layer} | record
     share = max(np.unique(parallel.labels, return_counts=True)[1]) / len(parallel.labels)
-    yield common | {"language": "all", "definition": RAW, "item": FORMULA, "value": float(share), "n": len(parallel.labels)}
+    yield common | {
+        "measure": "topic",
+        "language": "all",
+        "definition": RAW,
+        "item": FORMULA,
+        "value": float(share),
+        "n": len(parallel.labels),
+    }
 
 
-class _Training:
-    """States (m, d) of training sentences, their topics, blocks and halves."""
+@dataclass(frozen=True)
+class Training:
+    """m sentences from which topics are learnt."""
 
-    def __init__(self, states: np.ndarray, topics: np.ndarray, blocks: np.ndarray, half: np.ndarray) -> None:
-        self.states, self.topics, self.blocks, self.half = states, topics, blocks, half
+    states: np.ndarray  # (m, d)
+    topics: np.ndarray  # (m,)
+    blocks: np.ndarray  # (m,) number of the block of neighbouring sentences that each lies in
+    half: np.ndarray  # (m,) 0 or 1, in the numbering of the parallel sentences
 
 
 def of_layer(
-    parallel: Parallel, states: np.ndarray, training: _Training, source: int, options: dict[str, Any]
+    parallel: Parallel, states: np.ndarray, training: Training, source: int, options: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of a layer, whose parallel states are (K, n, d); options: of `logistic_probe`."""
     languages, n, width = states.shape
@@ -81,7 +92,7 @@ def of_layer(
     (official,) = logistic_probe(training.states, training.topics, training.blocks, [states.reshape(-1, width)], **options)
     predictions[OFFICIAL] = official.predicted.reshape(languages, n)
     fits.append(official)
-    yield from _records(parallel, predictions, source, fits)
+    yield from ({"measure": "topic"} | record for record in _records(parallel, predictions, source, fits))
 
 
 def _records(parallel: Parallel, predictions: dict[str, np.ndarray], source: int, fits: list[Fitted]) -> Iterator[dict[str, Any]]:

@@ -42,8 +42,8 @@ def mexa(cosines: Cosines) -> np.ndarray:
 
     Source: Kargaran et al. 2025, section 3; cisnlp/MEXA bc28c41, compute_mexa.py, lines 16-36. By chance 1 / (2 n - 1).
     """
-    others = _without_diagonal(cosines.between)
-    nearer: np.ndarray = cosines.between.diagonal() > np.maximum(others.max(0), others.max(1)) + TIE
+    off_diagonal = _without_diagonal(cosines.between)
+    nearer: np.ndarray = cosines.between.diagonal() > np.maximum(off_diagonal.max(0), off_diagonal.max(1)) + TIE
     return nearer
 
 
@@ -144,9 +144,9 @@ def _mean(correlations: np.ndarray) -> np.ndarray:
 
 
 def _without_diagonal(cosines: np.ndarray) -> np.ndarray:
-    others = cosines.copy()
-    np.fill_diagonal(others, -np.inf)
-    return others
+    off_diagonal = cosines.copy()
+    np.fill_diagonal(off_diagonal, -np.inf)
+    return off_diagonal
 
 
 def _nearest(similarities: np.ndarray, k: int) -> np.ndarray:

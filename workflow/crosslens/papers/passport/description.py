@@ -42,7 +42,7 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
         "n": len(ids),
         "seeds": settings["seeds"],
         "sentences_sha256": _digest(ids),
-        "inputs_sha256": _digest(part for drawn in (sentences, training) for part in _rows(drawn)),
+        "inputs_sha256": _digest(part for texts in (sentences, training) for part in _rows(texts)),
         "code_sha256": _digest(fingerprint(f"workflow/crosslens/{module}.py") for module in MODULES),
         "pieces_sha256": _digest(_sheet(inputs.tokens[settings["parallel"]], languages, Vocabulary.read(inputs.tokenizer))),
         "measures": {key: facts["version"] for key, facts in settings["measures"].items()},
@@ -85,9 +85,9 @@ def _text(token: Any) -> str | None:
     return content
 
 
-def _rows(drawn: Drawn) -> Iterable[str]:
+def _rows(sentences: Drawn) -> Iterable[str]:
     """Ids and texts of sentences, one after the other."""
-    for pair in zip(drawn.texts.tolist(), drawn.words.tolist(), strict=True):
+    for pair in zip(sentences.texts.tolist(), sentences.words.tolist(), strict=True):
         yield from pair
 
 

@@ -44,13 +44,13 @@ def premium(
         pieces[language] = lengths(file, ids) - special / len(ids)
         sizes[language] = np.array([len(text.encode()) for text in texts]), np.array([len(text) for text in texts])
     for language in languages:
-        known, total = counts[language].known, counts[language].subwords
+        total = counts[language].subwords
         place = {"measure": "premium", "language": language}
         yield place | {"definition": PREMIUM} | _ratio(pieces[language], pieces[pivot], blocks)
         bytes_of_language, characters = sizes[language]
         ratio = float(bytes_of_language.sum() / sizes[pivot][0].sum())
         yield place | {"definition": PREMIUM, "item": FORMULA, "value": ratio, "n": len(blocks)}
-        lost = counts[language].unknown + int(known[is_byte].sum())
+        lost = counts[language].unknown + int(counts[language].known[is_byte].sum())
         yield place | {"definition": UNKNOWN, "value": lost / total, "n": total}
         yield place | {"definition": DENSITY} | _ratio(pieces[language], characters.astype(float), blocks)
 

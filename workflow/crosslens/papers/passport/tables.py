@@ -73,9 +73,9 @@ def _twins(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[
             "seeds": len(here),
             "n": values["n"].min(),
         }
-        named = dict(zip(PLACE, map(str, place), strict=True))
+        labels = dict(zip(PLACE, map(str, place), strict=True))
         remark = f"low and high: least and greatest of {len(here)} seeds"
-        yield _line(named, named["column"], named["layer"], numbers, RANDOM_WEIGHTS, remark) | {"family": named["family"]}
+        yield _line(labels, labels["column"], labels["layer"], numbers, RANDOM_WEIGHTS, remark) | {"family": labels["family"]}
 
 
 class _Values:

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from crosslens.measures import alignment, language_geometry, topic_transfer
-from crosslens.measures.parallel import Parallel
-from crosslens.numerics.definitions import FORMULA, SHUFFLED_PAIRS
+from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel
 from crosslens.numerics.halves import blocks, halves
 
 LANGUAGES = ["de", "en", "es", "fi", "hi", "tr"]  # three families, of which two have company: Germanic and Romance, and none

@@ -7,11 +7,10 @@ import numpy as np
 
 from crosslens.measures.cka import OURS, compare
 from crosslens.measures.neighbours import skewness
-from crosslens.measures.parallel import Parallel, estimate, lengths, mean_over_blocks
+from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, lengths, mean_over_blocks
 from crosslens.measures.subject import Subject
 from crosslens.numerics import alignment
 from crosslens.numerics.alignment import Cosines, length_out, units
-from crosslens.numerics.definitions import FORMULA, SHUFFLED_PAIRS
 from crosslens.numerics.dispersion import mean_cosine, participation
 from crosslens.numerics.halves import centred
 from crosslens.numerics.streams import stream

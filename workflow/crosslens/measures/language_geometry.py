@@ -9,10 +9,9 @@ import numpy as np
 from scipy.spatial.distance import squareform
 
 from crosslens.config.base import languages_table
-from crosslens.measures.parallel import Parallel, estimate, mean_over_blocks
+from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, mean_over_blocks
 from crosslens.measures.subject import Subject
 from crosslens.numerics import genealogy
-from crosslens.numerics.definitions import FORMULA, SHUFFLED_PAIRS
 from crosslens.numerics.densray import densray
 from crosslens.numerics.dispersion import axes_of_means, language_share
 from crosslens.numerics.halves import centred

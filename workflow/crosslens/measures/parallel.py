@@ -14,6 +14,8 @@ from crosslens.numerics.streams import stream
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 
+SHUFFLED_PAIRS, FORMULA = "shuffled pairs", "formula"  # floors, as items of their records; those of a measure itself have none
+
 
 @dataclass(frozen=True)
 class Parallel:

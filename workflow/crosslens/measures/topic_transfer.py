@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from crosslens.encoding.stored import read
-from crosslens.measures.parallel import Parallel, mean_over_blocks
+from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, mean_over_blocks
 from crosslens.measures.subject import Subject
-from crosslens.numerics.definitions import FORMULA, SHUFFLED_PAIRS
 from crosslens.numerics.f1 import macro_f1, overall, token_counts
 from crosslens.numerics.halves import blocks, centred, halves
 from crosslens.numerics.linear import leace

@@ -38,4 +38,3 @@ PROBE_RANDOM = "accuracy, converged probe trained on random labels"
 ADVERSARY_START = "accuracy in training, before the encoder moved"
 ADVERSARY_END = "accuracy in training, after the last epoch"
 ADVERSARY_BEST = "accuracy in training, at its best"
-SHUFFLED_PAIRS, RANDOM_WEIGHTS, FORMULA = "shuffled pairs", "random weights", "formula"  # floors beside a value

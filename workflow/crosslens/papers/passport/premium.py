@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from crosslens.encoding.drawn import Drawn
-from crosslens.measures.parallel import estimate, lengths
-from crosslens.numerics.definitions import FORMULA
+from crosslens.measures.parallel import FORMULA, estimate, lengths
 from crosslens.runs.errors import DataError
 from crosslens.tokens.counts import Counts, Vocabulary
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from crosslens.config.base import languages_table
 from crosslens.encoding.drawn import read
-from crosslens.numerics.definitions import FORMULA, RANDOM_WEIGHTS, SHUFFLED_PAIRS
+from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS
 from crosslens.numerics.estimates import over_families
 from crosslens.numerics.halves import blocks
 from crosslens.numerics.intervals import Interval, jackknife
@@ -21,6 +21,7 @@ from crosslens.papers.passport.description import description
 from crosslens.papers.passport.premium import premium
 from crosslens.reports import cells
 
+RANDOM_WEIGHTS = "random weights"  # floor
 SUMMARY = "summary"  # the layer that is best on the other half of the languages
 LANGUAGES, FAMILIES = "languages", "families"  # columns of means
 WITHOUT_PIVOT = ("premium", "topic")  # measures of the pivot too, whose means are of the others

@@ -18,6 +18,7 @@ from test_config import merged
 NINE = ["de", "eu", "fi", "id", "ja", "ka", "ko", "ru", "th"]  # of eight families; de and ru are Indo-European
 SETTINGS = {
     "recipe": "passport/e", "pivot": "en",
+    "kinship": {language: [languages_table()[language]["family"], languages_table()[language]["genus"]] for language in NINE},
     "measures": {
         "mexa": {"title": "MEXA", "version": 1, "better": "higher", "minimum": 0, "maximum": 1},
         "neighbours": {"title": "Strong", "version": 1, "better": "higher", "minimum": 0, "maximum": 1},

@@ -1,14 +1,13 @@
 """Where an encoder keeps the language of a sentence, by layer: identification, share of variance, genealogy."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import squareform
 
-from crosslens.config.base import languages_table
 from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, mean_over_blocks
 from crosslens.measures.subject import Subject
 from crosslens.numerics import genealogy
@@ -28,25 +27,26 @@ MUTUAL_INFORMATION, MANTEL = "mutual information", "Mantel correlation"
 
 
 def measure(
-    subject: Subject, *, corpus: str, block: int, penalty: float, tolerance: float, permutations: int
+    subject: Subject, *, corpus: str, block: int, penalty: float, tolerance: float, permutations: int,
+    kinship: Mapping[str, Sequence[str]],
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield what tells languages apart at each layer; the item of a floor's record is its kind.
 
     Probes learn from one half of the sentences and are tested on the other, in turns. penalty: C of the probes. tolerance:
-    largest component of the gradient of a fit that has converged. permutations: of languages, whose mean is a floor.
+    largest component of the gradient of a fit that has converged. permutations: of languages, whose mean is a floor. kinship:
+    family and genus of each language.
     """
     parallel = Parallel.read(subject.folder / corpus, block)
     common = {"corpus": corpus, "split": "test"}
-    yield from (common | record for record in of_layers(parallel, penalty, tolerance, permutations, subject.seed))
+    yield from (common | record for record in of_layers(parallel, kinship, penalty, tolerance, permutations, subject.seed))
 
 
 def of_layers(
-    parallel: Parallel, penalty: float, tolerance: float, permutations: int, seed: int
+    parallel: Parallel, kinship: Mapping[str, Sequence[str]], penalty: float, tolerance: float, permutations: int, seed: int
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the records of all layers; arguments as for `measure`."""
-    table = [languages_table()[language] for language in parallel.languages]
     probe = partial(logistic_probe, penalties=[penalty], tolerance=tolerance, seed=seed)
-    families, genera = [row["family"] for row in table], [row["genus"] for row in table]
+    families, genera = zip(*(kinship[language] for language in parallel.languages), strict=True)
     for layer, values in zip(parallel.layers, parallel.states, strict=True):
         states, place = values.astype(np.float64), {"layer": layer}
         for definition, vectors, shuffled in (

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from crosslens.config.base import Count, Language, Name
+from crosslens.config.base import Count, Language, Name, languages_table
 from crosslens.config.training import Positive
 from crosslens.config.whole import Config, PaperSection
 
@@ -65,6 +65,11 @@ class Passport(PaperSection):
         """Topics of the parallel sentences."""
         topics: tuple[str, ...] = getattr(config.corpora[self.parallel], "topics", ())
         return topics
+
+    def kinship(self, config: Config) -> dict[str, list[str]]:
+        """Family and genus of each language of the parallel sentences."""
+        rows = {language: languages_table()[language] for language in config.corpora[self.parallel].languages}
+        return {language: [row["family"], row["genus"]] for language, row in rows.items()}
 
 
 PAPER_SECTION = Passport

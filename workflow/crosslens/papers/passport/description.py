@@ -9,7 +9,6 @@ from typing import Any
 from crosslens.encoding.drawn import Drawn, read
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.passport.items import KINDS
-from crosslens.sources.registry import load
 from crosslens.storage import parquet
 from crosslens.storage.fingerprint import Fingerprints
 from crosslens.storage.seals import verified
@@ -31,12 +30,12 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
     sentences, training = (read(folder / settings[corpus]) for corpus in ("parallel", "topics"))
     languages = sorted({*sentences.languages.tolist()})
     ids = [text.partition("/")[2] for text in sentences.texts[sentences.languages == languages[0]]]
-    fingerprint = Fingerprints(ROOT)
+    fingerprint = Fingerprints(ROOT, cached=False)
     return {
         "version": VERSION,
         "name": name,
         "corpus": settings["parallel"],
-        "commit": load()[settings["source"]].version if settings["source"] in load() else None,
+        "commit": settings["commit"],
         "split": "test",
         "languages": languages,
         "n": len(ids),

@@ -7,6 +7,7 @@ from crosslens.config.whole import Config, once
 from crosslens.papers.passport.config import section
 from crosslens.papers.passport.recipes import PAPER, pretrained, untrained
 from crosslens.reports.paper import Item, Need
+from crosslens.sources.registry import SOURCES_YAML
 
 KINDS = ("alignment", "language_geometry", "topic_transfer")
 
@@ -20,7 +21,7 @@ def sentences(encoder: str) -> str:
 def items(config: Config) -> dict[str, Item]:
     """Items by name, which is that of the encoder."""
     paper = section(config)
-    facts = read_yaml(Path(__file__).with_name("measures.yaml"))
+    facts, sources = read_yaml(Path(__file__).with_name("measures.yaml")), read_yaml(SOURCES_YAML)
     measures = {
         key: {name: values[name] for name in ("title", "version", "better", "minimum", "maximum")}
         for key, values in facts.items()
@@ -39,7 +40,8 @@ def items(config: Config) -> dict[str, Item]:
             ),
             settings={
                 "recipe": pretrained(encoder), "parallel": paper.parallel, "pivot": paper.pivot, "block": paper.block,
-                "measures": measures, "source": config.corpora[paper.parallel].source, "topics": paper.topics,
+                "measures": measures, "topics": paper.topics, "kinship": paper.kinship(config),
+                "commit": sources.get(config.corpora[paper.parallel].source, {}).get("version"),
                 "seeds": list(paper.seeds), "encoder": config.encoders[encoder].model_dump(),
             },
             corpora=(paper.parallel,),

@@ -38,7 +38,8 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     return {
         "alignment": {**shared, "pivot": paper.pivot, "k": paper.neighbours, "shuffles": paper.shuffles},
         "language_geometry": {
-            **shared, "penalty": paper.penalty, "tolerance": paper.tolerance, "permutations": paper.permutations
+            **shared, "penalty": paper.penalty, "tolerance": paper.tolerance, "permutations": paper.permutations,
+            "kinship": paper.kinship(config),
         },
         "topic_transfer": {
             **shared, "training": paper.topics, "source": paper.pivot, "penalties": list(paper.penalties),

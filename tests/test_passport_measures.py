@@ -3,10 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from crosslens.encoding.drawn import SCHEMA
+from crosslens.encoding.stored import write
 from crosslens.measures import alignment, language_geometry, topic_transfer
 from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel
 from crosslens.numerics.halves import blocks, halves
+from crosslens.runs.errors import DataError
+from crosslens.storage.seals import sealed
 
 LANGUAGES = ["de", "en", "es", "fi", "hi", "tr"]
 KINSHIP = {language: ["Indo-European", language] for language in LANGUAGES} | {
@@ -180,3 +185,39 @@ def test_what_is_measured_hangs_on_no_batch_of_languages(content):
         return [row for row in alignment.of_languages(states, sizes, 1, K, orders) if row["language"] == "de" and "low" in row]
 
     assert [row["value"] for row in german(noisy, pieces)] == pytest.approx([row["value"] for row in german(part, pieces[:3])])
+
+
+def stored(folder, **ids_by_language):
+    """Write states of a corpus, whose only dimension at layer L is L + the number of the sentence; returns its folder."""
+    with sealed(folder) as temporary:
+        for language, ids in ids_by_language.items():
+            shared = {"language": language, "split": "test", "sample": True, "random": False, "row": 0}
+            table = pa.Table.from_pylist([shared | dict.fromkeys(("id", "word", "label"), id) for id in ids], SCHEMA)
+            states = {f"layer_{layer}": np.array([[layer + float(id)] for id in ids], np.float32) for layer in (0, 1)}
+            write(table.drop_columns("row"), states, temporary / f"{language}.parquet", "float32")
+    return folder
+
+
+def test_sentences_are_read_block_by_block_with_what_belongs_to_them(tmp_path):
+    sentences = Parallel.read(stored(tmp_path / "corpus", **dict.fromkeys(("de", "en"), ["31", "2", "14", "1"])), 10)
+    assert sentences.ids == ["2", "1", "14", "31"] and sentences.labels.tolist() == sentences.ids
+    assert sentences.blocks.tolist() == [0, 0, 1, 2] and sentences.half.tolist() == [0, 0, 1, 1]
+    assert sentences.layers == [0, 1] and sentences.states[1][1, :, 0].tolist() == [3, 2, 15, 32]
+
+
+@pytest.mark.parametrize(
+    ("german", "english", "message"),
+    [
+        (["1", "20"], ["1", "21"], r"en\.parquet: expected the sentences of de, with the same ids, found others \(20, 21\)"),
+        (["20", "1"], ["1", "20"], r"found others \(in another order\)"),
+    ],
+)  # fmt: skip
+def test_texts_that_are_not_parallel_are_refused_in_a_line(german, english, message, tmp_path):
+    stored(tmp_path / "corpus", de=german, en=english)
+    with pytest.raises(DataError, match=message):
+        Parallel.read(tmp_path / "corpus", 10)
+
+
+def test_states_that_are_not_finite_are_refused_in_a_line(tmp_path):
+    with pytest.raises(DataError, match="expected finite states, found infinity or NaN at layer 0"):
+        Parallel.read(stored(tmp_path / "corpus", de=["1", "2" + "0" * 60]), 10)  # beyond float32

@@ -22,7 +22,7 @@ class Parallel:
     """States of n sentences in K languages, alphabetically, at the stored layers."""
 
     languages: list[str]  # (K,)
-    ids: list[str]  # (n,)
+    ids: list[str]  # (n,) block by block
     labels: np.ndarray  # (n,) topic, '' where the corpus has none
     blocks: np.ndarray  # (n,) number of the block of neighbouring sentences that each lies in
     half: np.ndarray  # (n,) 0 or 1, half of the blocks that each lies in
@@ -45,12 +45,14 @@ class Parallel:
                     f"{paths[language]}: expected the sentences of {next(iter(paths))}, with the same ids, found others "
                     f"({different}): name parallel texts, or remove the language"
                 )
-        depths = layers(folder)
-        states = [np.stack([pairs[language][1][number] for language in paths]) for number in range(len(depths))]
+        depths, groups = layers(folder), blocks(ids, block)
+        order = np.argsort(groups, kind="stable")  # blocks side by side, which the jackknife of CKA leaves out as runs
+        states = [np.stack([pairs[language][1][number][order] for language in paths]) for number in range(len(depths))]
         if unfit := next((layer for layer, values in zip(depths, states, strict=True) if not np.isfinite(values).all()), None):
             raise DataError(f"{folder}: expected finite states, found infinity or NaN at layer {unfit}; extract them in float32")
         labels = parquet.read(next(iter(paths.values())), columns=["label"])["label"].to_numpy(zero_copy_only=False)
-        return cls([*paths], ids, labels, blocks(ids, block), halves(ids, block), depths, states)
+        sentences = [ids[row] for row in order]
+        return cls([*paths], sentences, labels[order], groups[order], halves(sentences, block), depths, states)
 
     def number(self, language: str) -> int:
         """Place of a language among the languages. Raises DataError where it is missing."""

@@ -49,9 +49,7 @@ class Parallel:
         order = np.argsort(groups, kind="stable")  # blocks side by side, which the jackknife of CKA leaves out as runs
         states = [np.stack([pairs[language][1][number][order] for language in paths]) for number in range(len(depths))]
         if unfit := [layer for layer, values in zip(depths, states, strict=True) if not np.isfinite(values).all()]:
-            raise DataError(
-                f"{folder}: expected finite states, found others at layer {unfit[0]}; extract them in float32"
-            )
+            raise DataError(f"{folder}: expected finite states, found others at layer {unfit[0]}; extract them in float32")
         labels = parquet.read(next(iter(paths.values())), columns=["label"])["label"].to_numpy(zero_copy_only=False)
         sentences = [ids[row] for row in order]
         return cls([*paths], sentences, labels[order], groups[order], halves(sentences, block), depths, states)

@@ -121,7 +121,7 @@ def _strip(axis: Axes, neighbours: pd.DataFrame, families: Sequence[str]) -> Non
     axis.set_title(
         "d  Own-language neighbours at the last layer, lower is better: a row is a family, a dot is a language", loc="left"
     )
-    axis.set_xlabel("share of sentences whose nearest neighbour, English ones included, is of their own language (low is good)")
+    axis.set_xlabel("share of sentences whose nearest neighbour, English ones included, is of their own language")
 
 
 def _with_number(family: str, neighbours: pd.DataFrame) -> str:

@@ -56,7 +56,10 @@ def _centring(passport: Passport) -> Iterator[str]:
         gain = centred.value - raw.value
         advice = "so do so before comparing sentences" if gain >= NOTICEABLE else "so it is not needed"
         effect = _change(raw, centred)
-        yield f"Centring: with each language's mean subtracted that share {effect}, {advice}."
+        yield (
+            f"Centring: with each language's mean subtracted, the share of translations that are nearest neighbours {effect}, "
+            f"{advice}."
+        )
 
 
 def _failing(passport: Passport) -> Iterator[str]:

@@ -86,7 +86,7 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
         "summary": _number(passport.value(key, SUMMARY)),
         "floor": _number(floor),
         "floor_kind": kind,
-        "worst": ", ".join(f"{name} {_text(here)}" for name, here in _worst(passport, measure, last).items()),
+        "worst": ", ".join(f"{name} {shown_number(here)}" for name, here in _worst(passport, measure, last).items()),
     }
 
 
@@ -113,15 +113,15 @@ def _corpus(facts: Mapping[str, Any]) -> str:
 
 
 def _number(value: Interval | None) -> str:
-    return "–" if value is None else _text(value.value)
+    return "–" if value is None else shown_number(value.value)
 
 
 def _interval(value: Interval | None) -> str:
     """The interval of a value, "" where it has none."""
-    return "" if value is None or value.low != value.low else f"{_text(value.low)} to {_text(value.high)}"
+    return "" if value is None or value.low != value.low else f"{shown_number(value.low)} to {shown_number(value.high)}"
 
 
-def _text(number: float) -> str:
+def shown_number(number: float) -> str:
     """A number to two decimals, with a true minus sign."""
     text = f"{number:.2f}"
     return text.lstrip("-") if not float(text) else text.replace("-", "−")

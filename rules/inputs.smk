@@ -478,7 +478,7 @@ def targets(*keys, searched=False):
         f"{RESULTS}/{place}{ending}"
         for place, (paper, _, item) in ITEMS.items()
         if paper.key in keys and item.searched == searched
-        for ending in (SHOWN[item.form], *[".html"] * item.page)
+        for ending in (SHOWN[item.form], ".html")
     ]
     chosen = [paper for paper in PAPERS if paper.key in keys and not searched]
     files += [f"{RESULTS}/{paper.path('report')}.html" for paper in chosen if paper.path("report") in PAGES]

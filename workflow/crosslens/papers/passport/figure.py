@@ -14,6 +14,7 @@ from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, SMALL, STYLE,
 
 OWN = "own, raw"  # definition of the strip: own-language neighbours
 NAMED = 3  # dots of the strip that are named, those furthest to the right
+LEAST = 6  # rows for which the strip has room at least
 PANELS, NAMES, ROW = 1.6, 0.52, 0.105  # inches: heights of the panels, of the names below them, and of a row of the strip
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
 SECOND: Look = {"color": COLOURS[1], "marker": "s", "markersize": 2.4, "linewidth": 1.0, "linestyle": (0, (4, 1.6))}  # type: ignore[dict-item]
@@ -24,7 +25,7 @@ def figure(passport: Passport) -> Figure:
     """Where the language is, whether translations are neighbours, and topic transfer, by layer; below them the languages."""
     neighbours = passport.languages("neighbours", str(passport.depth), OWN)
     families = [str(family) for family in neighbours.groupby("family")["here"].mean().sort_values(ascending=False).index]
-    height = ROW * max(len(families), 1)
+    height = ROW * max(len(families), LEAST)
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         heights = [PANELS, NAMES, height + 0.5]
         whole = Figure((WIDTH, sum(heights) + 0.35), layout="constrained")
@@ -109,11 +110,12 @@ def _strip(axis: Axes, neighbours: pd.DataFrame, families: Sequence[str]) -> Non
     rows = {family: -number for number, family in enumerate(families)}
     heights = neighbours["family"].map(rows)
     axis.scatter(neighbours["here"], heights, s=16, color=COLOURS[0], edgecolor="white", linewidth=0.4, zorder=3)
-    for language, values in neighbours.nlargest(NAMED, "here").iterrows():
-        right = values["here"] < 0.85
-        place = (5 if right else -5, 0)
-        axis.annotate(name_of(str(language)), (values["here"], rows[values["family"]]), place, textcoords="offset points",
-                      fontsize=SMALL, ha="left" if right else "right", va="center")  # fmt: skip
+    for family, dots in neighbours.nlargest(NAMED, "here").groupby("family", sort=False):
+        names = ", ".join(name_of(str(language)) for language in dots.index)
+        right = dots["here"].max() < 0.75
+        end, place = (dots["here"].max(), (5, 0)) if right else (dots["here"].min(), (-5, 0))
+        axis.annotate(names, (end, rows[str(family)]), place, textcoords="offset points", fontsize=SMALL,
+                      ha="left" if right else "right", va="center")  # fmt: skip
     axis.set_yticks([*rows.values()], [_with_number(family, neighbours) for family in rows])
     axis.set_ylim(-len(rows) + 0.4, 0.6)
     axis.set_xlim(-0.02, 1.02)

@@ -33,7 +33,7 @@ def page(passport: Passport, picture: bytes, pretraining: Pretraining, template:
         absent=_absent(passport),
         corpus=_corpus(passport.facts),
         command=passport.record.get("command"),
-        seconds=duration(sum(passport.facts["seconds"].values())),
+        seconds=duration(sum(seconds.values())) if (seconds := passport.facts.get("seconds")) else "",
         revision=passport.record.get("crosslens") or UNKNOWN,
         date=passport.record["made"][:10],
         version=passport.facts["version"],
@@ -47,10 +47,10 @@ def title_facts(passport: Passport, pretraining: Pretraining) -> dict[str, str]:
     covered = pretraining.covered(encoder["id"], languages)
     positions = encoder.get("positions")
     return {
-        "encoder": encoder["id"] or UNKNOWN,
+        "encoder": encoder["id"] or encoder.get("source") or UNKNOWN,
         "commit": (encoder.get("revision") or UNKNOWN)[:12],
         "licence": encoder.get("licence") or UNKNOWN,
-        "size": f"{encoder['parameters'] / 1e6:.0f} M parameters" if encoder.get("parameters") else UNKNOWN,
+        "size": f"{encoder['parameters'] / 1e6:.3g} M parameters" if encoder.get("parameters") else UNKNOWN,
         "shape": f"{encoder['layers']} layers × {encoder['width']}" + ", pre-norm" * bool(encoder.get("prenorm")),
         "tokenizer": f"{encoder['tokenizer']}, {encoder['vocabulary']:,} pieces" if encoder.get("vocabulary") else UNKNOWN,
         "positions": f"{positions:,}" if isinstance(positions, int) else positions or UNKNOWN,

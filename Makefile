@@ -5,7 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all try provenance test test-long test-demo test-slurm test-faults test-registry lint format docs lock site status cost prefetch clean
+.PHONY: help install demo demo-all try passport provenance test test-long test-demo test-slurm test-faults test-registry lint format docs lock site status cost prefetch clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,7 +35,10 @@ demo-all: install ## The same for all papers implemented so far, and every corpu
 	@echo "All tables and figures of a paper on one page:" results/demo/report.html results/demo/*/report.html
 
 try: install ## Build table 1 and figure 3 of the demo with your encoder: make try ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder "$(ENCODER)"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder try "$(ENCODER)"
+
+passport: install ## Build the passport of your encoder on real sentences: make passport ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder passport "$(ENCODER)"
 
 provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html

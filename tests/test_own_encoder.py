@@ -195,7 +195,7 @@ def test_a_passport_has_an_overlay_of_three_keys(
     overlay = yaml.safe_load((demo / "my-model-passport.yaml").read_text())
     assert overlay == {
         "results": "results",
-        "encoders": {"my-model": {"source": "folder", "path": "a/My Model", "corpora": ["sib200_parallel", "sib200_english"]}},
+        "encoders": {"my-model": {"source": "folder", "path": "a/My Model", "corpora": []}},
         "papers": {"passport": {"encoders": ["my-model"], "compare": []}},
     }
     assert capsys.readouterr().out.endswith("Built: results/passport/my-model.html\n")

@@ -39,7 +39,7 @@ class Purpose:
     files: of configuration, into which the overlay is merged.
     suffix: of the overlay's name after that of the encoder.
     results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
-    corpora: keys of the corpora whose texts the encoder reads.
+    corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
     reading: key of the reading with which it does so.
     """
 
@@ -86,7 +86,7 @@ PURPOSES = {
         results="results",
         pages=("passport/{}.html",),
         papers="{{ passport: {{ encoders: [{}], compare: [] }} }}",
-        corpora=("sib200_parallel", "sib200_english"),
+        corpora=(),
         reading="sentences",
     ),
 }
@@ -137,11 +137,13 @@ def try_folder(encoder: FolderEncoder | HubEncoder, hub: Path | None) -> Descrip
 
 def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, description: Description) -> str:
     """Text of the overlay of an encoder: trimmed if its tokenizer can be, and with texts no longer than it has positions."""
-    try:
-        trim(description, [["trial"]])
-        corpora = f"[{', '.join(purpose.corpora)}] # its vocabulary is trimmed to these texts, which saves memory"
-    except DataError:
-        corpora = f"[] # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
+    corpora = "[]"
+    if purpose.corpora:
+        try:
+            trim(description, [["trial"]])
+            corpora = f"[{', '.join(purpose.corpora)}] # its vocabulary is trimmed to these texts, which saves memory"
+        except DataError:
+            corpora += f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
     longest = _positions(description)
     lines = [
         f"# {purpose.about} Edit it, and run again:",

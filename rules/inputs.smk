@@ -99,12 +99,18 @@ def all_official_files():
     return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
 
 
+def learns(recipe):
+    """Whether weights are learnt, and not only drawn."""
+    return bool(recipe_of(recipe).stages or recipe_of(recipe).static)
+
+
 def check_start(dag):
     """Stop before the first job where no job can be submitted, or where files cannot be fetched."""
     from crosslens.sources.offline import by_hand, out_of_reach  # not at the top: only a run asks, planning does not
 
     executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
-    if warning := published_here(executor, RESULTS, [job.rule.name for job in jobs]):
+    learning = [job.rule.name for job in jobs if job.rule.name.startswith("train") and learns(job.wildcards_dict["recipe"])]
+    if warning := published_here(executor, RESULTS, learning):
         logger.warning(warning)
     submits = not all(workflow.is_local(job.rule) for job in jobs)
     fetched = [os.path.relpath(job.output[0], f"{RESULTS}/sources") for job in jobs if job.rule.name in ("fetch", "dump_sample")]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from crosslens.numerics.resampling import over_resampled_families
+from crosslens.numerics.estimates import over_families
 from crosslens.papers.passport.facts import SUMMARY, TABLE_COLUMNS, measures
 from crosslens.reports.provenance import write_table
 from crosslens.storage.records import read_json, write_json
@@ -91,8 +91,8 @@ def rows(shift: float = 0.0, depth: int = DEPTH) -> Iterator[dict[str, Any]]:
         for layer, values in by_layer.items():
             for language, here in zip(targets, values, strict=True):
                 yield row(key, definition, language, layer, here=here, low=here - 0.02, high=here + 0.02)
-            array, families = np.array(values)[others][:, None], [FAMILIES[targets[number]] for number in others]
-            here, low, high = (float(end[0]) for end in over_resampled_families(array, families, np.random.default_rng(0)))
+            array, families = np.array(values)[others], [FAMILIES[targets[number]] for number in others]
+            here, low, high = over_families(array, families).interval()
             yield row(key, definition, "families", layer, here=here, low=low, high=high)
             yield row(key, definition, "languages", layer, here=float(array.mean()))
     for (key, definition), (first, last) in WHOLE.items():

@@ -9,7 +9,6 @@ import numpy as np
 import passports
 import pytest
 from browser import CHROMIUM, browser
-from crosslens.numerics.resampling import FEWEST, over_resampled_families
 from crosslens.papers.passport import page as pages
 from crosslens.papers.passport.facts import Passport, measures
 from crosslens.papers.passport.figure import figure
@@ -100,19 +99,6 @@ def test_what_has_no_value_is_told_and_leaves_no_sentence(passport: Passport, tm
     said = text_of(html(bare, tmp_path))
     for title in ("Strong alignment", "Topic transfer", "Language share of variance"):
         assert f"{title} (no value in the table)" in said
-
-
-def test_families_are_resampled_before_languages() -> None:
-    families = ["a"] * 12 + list("bcdefgh")
-    values = np.r_[np.zeros(12), np.ones(7)][:, None]
-    mean, low, high = over_resampled_families(values, families, np.random.default_rng(0))
-    assert mean == pytest.approx(7 / 8)  # of families, not 7 / 19 of languages
-    assert 0.5 <= low < 7 / 8 < high <= 1
-    few = over_resampled_families(values[:6], list("abcdef"), np.random.default_rng(0))
-    assert np.isnan(few[1]).all() and len("abcdef") < FEWEST
-    alone = over_resampled_families(np.arange(8.0)[:, None], list("abcdefgh"), np.random.default_rng(0))
-    draws = np.random.default_rng(1).integers(8, size=(20000, 8)).mean(axis=1)  # one language a family: the plain bootstrap
-    assert (alone[1][0], alone[2][0]) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.15)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")

@@ -1,4 +1,4 @@
-"""Two passports side by side: differences paired by language, whose intervals resample families, and their tests."""
+"""Two passports side by side: differences paired by language, with intervals over families, and their tests."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,8 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from crosslens.measures.ranks import holm
-from crosslens.numerics.resampling import over_resampled_families
-from crosslens.numerics.streams import stream
-from crosslens.papers.passport.facts import MEANS, PIVOT, SUMMARY, TABLE_COLUMNS, Measure, Passport, measures
+from crosslens.numerics.estimates import over_families
+from crosslens.papers.passport.facts import LEAST, MEANS, PIVOT, SUMMARY, TABLE_COLUMNS, Measure, Passport, measures
 from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.reports.cells import rounded, where
@@ -110,13 +109,16 @@ def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[
 
 
 def _mean(values: pd.DataFrame, column: str) -> dict[str, Any]:
-    """Mean over families of the differences of some languages, with its interval."""
-    both = values[["a", "b"]].to_numpy(float)
-    columns = np.column_stack([both, both[:, 0] - both[:, 1]])
-    generator = np.random.default_rng(stream(0, "comparison", column))
-    mean, low, high = over_resampled_families(columns, [*values["family"]], generator)
-    ends = {"low": rounded(low[2], DIGITS), "high": rounded(high[2], DIGITS)}
-    return {"column": column, **_numbers(mean[0], mean[1]), "here": rounded(mean[2], DIGITS), **ends, "n": len(values)}
+    """Mean over families of the differences of some languages, with its interval where there are enough families."""
+    families = [*values["family"]]
+    a, b, difference = (
+        over_families(part.to_numpy(float), families) for part in (values["a"], values["b"], values["a"] - values["b"])
+    )
+    numbers = {"column": column, **_numbers(a.value, b.value), "here": rounded(difference.value, DIGITS), "n": len(values)}
+    if len({*families}) < LEAST:
+        return numbers
+    _, low, high = difference.interval()
+    return numbers | {"low": rounded(low, DIGITS), "high": rounded(high, DIGITS)}
 
 
 def _sign_test(values: pd.DataFrame, measure: Measure) -> dict[str, Any]:

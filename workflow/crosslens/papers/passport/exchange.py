@@ -8,13 +8,12 @@ from time import strptime
 from typing import Any
 
 from crosslens.numerics.intervals import LEVEL, Interval
-from crosslens.numerics.resampling import DRAWS
 from crosslens.papers.passport.facts import SUMMARY, Measure, Passport, measures
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.storage.files import sha256
 
 SCHEMA = "0.3.0"
-METHOD = "percentiles of a bootstrap of families of languages, then of the languages of each"
+METHOD = "over families of languages: Student's t over their means, of layers as a whole the jackknife"
 
 
 def exchange(passport: Passport, pretraining: Pretraining, table: Path) -> dict[str, Any]:
@@ -85,7 +84,7 @@ def _results(passport: Passport, measure: Measure) -> Iterator[dict[str, Any]]:
                 "score_details": {
                     "score": value.value,
                     "details": _texts(dict(_floors(passport, measure, layer))),
-                    **_uncertainty(passport, value),
+                    **_uncertainty(value),
                 },
             }
 
@@ -129,18 +128,12 @@ def _floors(passport: Passport, measure: Measure, layer: str) -> Iterator[tuple[
         yield "layer 0", first.value
 
 
-def _uncertainty(passport: Passport, value: Interval) -> dict[str, Any]:
+def _uncertainty(value: Interval) -> dict[str, Any]:
     """The interval, nothing where there is none."""
     if math.isnan(value.low):
         return {}
     interval = {"lower": value.low, "upper": value.high, "confidence_level": 1 - LEVEL, "method": METHOD}
-    return {
-        "uncertainty": {
-            "confidence_interval": interval,
-            "num_samples": len(passport.facts["languages"]),
-            "num_bootstrap_samples": DRAWS,
-        }
-    }
+    return {"uncertainty": {"confidence_interval": interval}}
 
 
 def _texts(details: Mapping[str, Any]) -> dict[str, str]:

@@ -19,6 +19,7 @@ TABLE_COLUMNS = (*COLUMNS, "layer", "family", "floor_kind")
 NUMBERS = ("here", "low", "high", "n")  # columns of numbers; the others are text
 SUMMARY = "summary"
 PIVOT = "en"  # the language with which others are aligned, and in which topics are learned
+LEAST = 8  # families for an interval over them
 MEANS = ("families", "languages")  # columns of means, that of families first where there is one
 
 Floor = Literal["", "shuffled pairs", "random weights", "formula"]

@@ -139,7 +139,7 @@ def _note(passport: Passport) -> str:
 def _sentences(passport: Passport) -> Iterator[str]:
     bands = [passport.curve("neighbours"), passport.curve("neighbours", floor="random weights")]
     if np.isfinite(bands[0]["low"]).any():
-        yield "Means over families of languages, with 95 % intervals that resample families, then languages."
+        yield "Means over families of languages, with 95 % intervals over families."
     if len(bands[1]):
         yield f"Random weights: {len(passport.facts['seeds'])} encoders of the same architecture, and their range."
     if passport.encoder.get("prenorm"):

@@ -32,7 +32,7 @@ from crosslens.storage.files import written
 
 @dataclass(frozen=True)
 class Purpose:
-    """What is built with an encoder.
+    """Pages that are built with an encoder, and the scale at which they are.
 
     about: first words of the overlay's comment.
     options: of snakemake, before its files of configuration.

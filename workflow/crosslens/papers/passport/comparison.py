@@ -57,7 +57,7 @@ class Pair:
 
 
 def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterable[str]:
-    """What two passports must share and do not, as clauses of a line."""
+    """Clauses of a line on what two passports must share and do not."""
     if (first := a["version"].partition(".")[0]) != (second := b["version"].partition(".")[0]):
         yield f"major version, found {first} and {second}"
     for key in a["measures"]:

@@ -23,13 +23,13 @@ def exchange(passport: Passport, pretraining: Pretraining, table: Path) -> dict[
     samples alone (`detailed_evaluation_results`), so that the table and its digest stand among the details of the source.
     """
     facts, record = passport.facts, passport.record
-    made = timegm(strptime(record["made"], "%Y-%m-%dT%H:%M:%SZ"))
+    seconds = timegm(strptime(record["made"], "%Y-%m-%dT%H:%M:%SZ"))
     model = _model(passport, pretraining)
     return {
         "schema_version": SCHEMA,
-        "evaluation_id": f"crosslens-passport-{facts['version']}/{model['id'].replace('/', '_')}/{made}",
+        "evaluation_id": f"crosslens-passport-{facts['version']}/{model['id'].replace('/', '_')}/{seconds}",
         "evaluation_timestamp": record["made"],
-        "retrieved_timestamp": str(made),
+        "retrieved_timestamp": str(seconds),
         "source_metadata": {
             "source_name": f"crosslens passport {facts['version']}",
             "source_type": "evaluation_run",
@@ -57,7 +57,7 @@ def exchange(passport: Passport, pretraining: Pretraining, table: Path) -> dict[
 
 
 def _model(passport: Passport, pretraining: Pretraining) -> dict[str, Any]:
-    """What is said of the encoder."""
+    """Facts of the encoder."""
     encoder, languages = passport.encoder, passport.facts["languages"]
     id = encoder["id"] or passport.facts["name"]
     covered = pretraining.covered(id, languages)

@@ -66,7 +66,7 @@ class Passport:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the record says of corpus, encoder, versions, digests and times."""
+        """Facts of the record, on corpus, encoder, versions, digests and times."""
         facts: dict[str, Any] = self.record["passport"]
         return facts
 

@@ -99,7 +99,7 @@ def _worst(passport: Passport, measure: Measure, layer: str) -> dict[str, float]
 
 
 def _absent(passport: Passport) -> dict[str, str]:
-    """What was not measured, and why."""
+    """Names of quantities that were not measured, and why."""
     titles = {key: measure.title for key, measure in measures().items()}
     reasons = {titles.get(key, key): reason for key, reason in passport.facts["not_measured"].items()}
     missing = [measure.title for key, measure in measures().items() if passport.value(key, passport.last(key)) is None]

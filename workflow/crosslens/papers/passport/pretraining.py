@@ -1,4 +1,4 @@
-"""What encoders were pretrained on: their languages, and whether parallel text was among their data."""
+"""Pretraining of encoders: their languages, and whether parallel text was among their data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ MOST = 5  # languages that a sentence names; of more, only their number is given
 
 
 def sentences(passport: Passport) -> list[str]:
-    """What the numbers say, in the order of the page: meaning, language, centring, languages that fail, and use."""
+    """Sentences on the numbers, in the order of the page: meaning, language, centring, languages that fail, and use."""
     rules = (_meaning, _language, _centring, _failing, _use)
     return [text for rule in rules for text in rule(passport)]
 
@@ -63,19 +63,19 @@ def _centring(passport: Passport) -> Iterator[str]:
 
 
 def _failing(passport: Passport) -> Iterator[str]:
-    own = passport.languages("neighbours", str(passport.depth), "own, raw")["here"].sort_values(ascending=False)
+    shares = passport.languages("neighbours", str(passport.depth), "own, raw")["here"].sort_values(ascending=False)
     strong = passport.languages("neighbours", str(passport.depth))["here"]
-    if own.empty or strong.empty:
+    if shares.empty or strong.empty:
         return
-    apart = [name_of(str(language)) for language in own[own > MAJORITY].index]
-    names = listed(apart) if len(apart) <= MOST else f"{len(apart)} of {len(own)} languages"
+    apart = [name_of(str(language)) for language in shares[shares > MAJORITY].index]
+    names = listed(apart) if len(apart) <= MOST else f"{len(apart)} of {len(shares)} languages"
     names = names if apart else "no language"
     text = f"Languages: in {names} most sentences have a nearest neighbour of their own language rather than an English one"
-    latin, others = _by_script(strong)
-    if len(latin) and len(others):
+    latin, different = _by_script(strong)
+    if len(latin) and len(different):
         text += (
             f"; languages that share the Latin script with English reach {_percent(latin.mean())} strong alignment, "
-            f"the others {_percent(others.mean())}"
+            f"the others {_percent(different.mean())}"
         )
     yield f"{text}."
 

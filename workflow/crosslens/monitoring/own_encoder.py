@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -137,22 +138,20 @@ def try_folder(encoder: FolderEncoder | HubEncoder, hub: Path | None) -> Descrip
 
 def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, description: Description) -> str:
     """Text of the overlay of an encoder: trimmed if its tokenizer can be, and with texts no longer than it has positions."""
-    corpora = "[]"
+    entry, remark = {**_entry(encoder), "corpora": list(purpose.corpora)}, ""
     if purpose.corpora:
         try:
             trim(description, [["trial"]])
-            corpora = f"[{', '.join(purpose.corpora)}] # its vocabulary is trimmed to these texts, which saves memory"
+            remark = " # its vocabulary is trimmed to these texts, which saves memory"
         except DataError:
-            corpora += f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
+            entry["corpora"], remark = [], f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
+    settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
     longest = _positions(description)
     lines = [
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
         f"results: {purpose.results.format(name)}",
-        "encoders:",
-        f"  {name}:",
-        *(f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in _entry(encoder).items()),
-        f"    corpora: {corpora}",
+        f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
     if longest is not None and longest < _longest_text(purpose):
         lines.append(f"readings: {{ {purpose.reading}: {{ maximum: {longest} }} }} # as many positions as the encoder has")
@@ -168,7 +167,7 @@ def _positions(description: Description) -> int | None:
     return None if most is None else int(most) - unused
 
 
-def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, str]:
+def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, Any]:
     """Keys of an encoder's entry that say which one it is."""
     return encoder.model_dump(include={"source", "path", "id", "revision"})
 

@@ -11,7 +11,18 @@ from scipy.stats import binomtest
 
 from crosslens.measures.ranks import holm
 from crosslens.numerics.estimates import over_families
-from crosslens.papers.passport.facts import LEAST, MEANS, PIVOT, SUMMARY, TABLE_COLUMNS, Measure, Passport, measures
+from crosslens.papers.passport.facts import (
+    FAMILIES,
+    LANGUAGES,
+    LEAST,
+    MEANS,
+    PIVOT,
+    SUMMARY,
+    TABLE_COLUMNS,
+    Measure,
+    Passport,
+    measures,
+)
 from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.reports.cells import rounded, where
@@ -70,7 +81,7 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterable[str]:
 def table(pair: Pair, pretraining: Pretraining) -> pd.DataFrame:
     """The table A-B.csv: for each measure the difference of each language, its mean over families with tests, and by coverage."""
     lines = [line for measure in measures().values() for line in _lines(pair, measure, pretraining)]
-    tested = [line for line in lines if line["column"] == "families" and "p" in line]
+    tested = [line for line in lines if line["column"] == FAMILIES and "p" in line]
     for line, p in zip(tested, holm(np.array([line["p"] for line in tested])), strict=True):
         line["p_holm"] = rounded(p, DIGITS)
     item = f"{pair.a.facts['name']}-{pair.b.facts['name']}"
@@ -94,12 +105,12 @@ def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[
         a, b = (passport.value(measure.key, passport.last(measure.key)) for passport in (pair.a, pair.b))
         if a is None or b is None:
             return []
-        return [place | {"layer": "last", "column": "languages", **_numbers(a.value, b.value)}]
+        return [place | {"layer": "last", "column": LANGUAGES, **_numbers(a.value, b.value)}]
     lines = [
         place | {"column": str(language), "family": family, **_numbers(a, b)}
         for language, a, b, family in values.itertuples(name=None)
     ]
-    lines.append(place | _mean(values, "families") | _sign_test(values, measure))
+    lines.append(place | _mean(values, FAMILIES) | _sign_test(values, measure))
     if measure.key == "anc" and pair.a.encoder["width"] != pair.b.encoder["width"]:
         lines[-1]["remark"] = "widths differ: a mean over dimensions is to be compared with care"
     for name, languages in _by_coverage(pair, values, pretraining).items():

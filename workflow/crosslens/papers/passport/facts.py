@@ -17,10 +17,11 @@ from crosslens.storage.seals import verified
 MEASURES = Path(__file__).with_name("measures.yaml")
 TABLE_COLUMNS = (*COLUMNS, "layer", "family", "floor_kind")
 NUMBERS = ("here", "low", "high", "n")  # columns of numbers; the others are text
-SUMMARY = "summary"
+SUMMARY = "summary"  # the layer that is best on the other half of the languages
 PIVOT = "en"  # the language with which others are aligned, and in which topics are learned
 LEAST = 8  # families for an interval over them
-MEANS = ("families", "languages")  # columns of means, that of families first where there is one
+FAMILIES, LANGUAGES = "families", "languages"  # columns of means
+MEANS = (FAMILIES, LANGUAGES)  # in the order in which they are shown, if there are both
 
 Floor = Literal["", "shuffled pairs", "random weights", "formula"]
 

@@ -17,14 +17,12 @@ from crosslens.numerics.halves import blocks
 from crosslens.numerics.intervals import Interval, jackknife
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.passport.description import description
+from crosslens.papers.passport.facts import FAMILIES, LANGUAGES, LEAST, SUMMARY
 from crosslens.papers.passport.premium import premium
 from crosslens.reports import cells
 
 RANDOM_WEIGHTS = "random weights"  # floor
-SUMMARY = "summary"  # the layer that is best on the other half of the languages
-LANGUAGES, FAMILIES = "languages", "families"  # columns of means
 WITHOUT_PIVOT = ("premium", "topic")  # measures of the pivot too, whose means are of the others
-LEAST = 8  # families for an interval over them
 DIGITS = 4
 LOWER = ("own", "gap")  # beginnings of definitions of which lower is better, whatever is better of the measure
 PLACE = ["row", "column", "metric", "definition", "layer"]

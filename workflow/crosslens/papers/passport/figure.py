@@ -13,7 +13,7 @@ from crosslens.reports.figures.curves import Curve, draw, handles
 from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, SMALL, STYLE, WIDTH, Look, frame, surround
 
 OWN = "own, raw"  # definition of the strip: own-language neighbours
-NAMED = 3  # dots of the strip that are named, those furthest to the right
+NAMED = 3  # dots of the strip that are named at its right end, at most: those furthest to the right
 LEAST = 6  # rows for which the strip has room at least
 PANELS, NAMES, ROW = 1.6, 0.52, 0.105  # inches: heights of the panels, of the names below them, and of a row of the strip
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
@@ -110,12 +110,11 @@ def _strip(axis: Axes, neighbours: pd.DataFrame, families: Sequence[str]) -> Non
     rows = {family: -number for number, family in enumerate(families)}
     heights = neighbours["family"].map(rows)
     axis.scatter(neighbours["here"], heights, s=16, color=COLOURS[0], edgecolor="white", linewidth=0.4, zorder=3)
-    for family, dots in neighbours.nlargest(NAMED, "here").groupby("family", sort=False):
+    ordered = neighbours.sort_values("here", ascending=False)
+    apart = ordered[ordered["here"] > ordered["here"].iloc[NAMED]] if len(ordered) > NAMED else ordered
+    for family, dots in apart.groupby("family", sort=False):
         names = ", ".join(name_of(str(language)) for language in dots.index)
-        right = dots["here"].max() < 0.75
-        end, place = (dots["here"].max(), (5, 0)) if right else (dots["here"].min(), (-5, 0))
-        axis.annotate(names, (end, rows[str(family)]), place, textcoords="offset points", fontsize=SMALL,
-                      ha="left" if right else "right", va="center")  # fmt: skip
+        axis.text(1.01, rows[str(family)], names, transform=axis.get_yaxis_transform(), fontsize=SMALL, va="center")
     axis.set_yticks([*rows.values()], [_with_number(family, neighbours) for family in rows])
     axis.set_ylim(-len(rows) + 0.4, 0.6)
     axis.set_xlim(-0.02, 1.02)
@@ -142,5 +141,7 @@ def _sentences(passport: Passport) -> Iterator[str]:
         yield "Means over families of languages, with 95 % intervals over families."
     if len(bands[1]):
         yield f"Random weights: {len(passport.facts['seeds'])} encoders of the same architecture, and their range."
+    if not passport.languages("neighbours", str(passport.depth), OWN).empty:
+        yield "d names the languages furthest to the right."
     if passport.encoder.get("prenorm"):
         yield "Shaded: the last layer, the only one that is normalised, so that the last step of a curve is not of depth alone."

@@ -5,7 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all try convert provenance test test-long test-demo test-slurm test-faults test-registry lint format docs lock site status cost prefetch clean
+.PHONY: help install demo demo-all try passport convert provenance test test-long test-demo test-slurm test-faults test-registry lint format docs lock site status cost prefetch clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,7 +35,10 @@ demo-all: install ## The same for all papers implemented so far, and every corpu
 	@echo "All tables and figures of a paper on one page:" results/demo/report.html results/demo/*/report.html
 
 try: install ## Build table 1 and figure 3 of the demo with your encoder: make try ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder "$(ENCODER)"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder try "$(ENCODER)"
+
+passport: install ## Build the passport of your encoder on real sentences: make passport ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder passport "$(ENCODER)"
 
 convert: install ## Convert an encoder without safetensors or tokenizer.json: make convert ENCODER=FOLDER OUT=NEW
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.encoders.convert "$(ENCODER)" "$(OUT)"

@@ -38,6 +38,7 @@ include: "rules/models.smk"
 include: "rules/states.smk"
 include: "rules/measures.smk"
 include: "rules/items.smk"
+include: "rules/passport.smk"
 include: "rules/claims.smk"
 include: "rules/scoreboard.smk"
 

@@ -99,12 +99,18 @@ def all_official_files():
     return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
 
 
+def learns(recipe):
+    """Whether weights are learnt, and not only drawn."""
+    return bool(recipe_of(recipe).stages or recipe_of(recipe).static)
+
+
 def check_start(dag):
     """Stop before the first job where no job can be submitted, or where files cannot be fetched."""
     from crosslens.sources.offline import by_hand, out_of_reach  # not at the top: only a run asks, planning does not
 
     executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
-    if warning := published_here(executor, RESULTS, [job.rule.name for job in jobs]):
+    learning = [job.rule.name for job in jobs if job.rule.name.startswith("train") and learns(job.wildcards_dict["recipe"])]
+    if warning := published_here(executor, RESULTS, learning):
         logger.warning(warning)
     submits = not all(workflow.is_local(job.rule) for job in jobs)
     fetched = [os.path.relpath(job.output[0], f"{RESULTS}/sources") for job in jobs if job.rule.name in ("fetch", "dump_sample")]
@@ -319,7 +325,7 @@ def measured(wildcards):
     """Inputs of a measure, by its kind."""
     settings = measure_settings(wildcards)["measure"]  # first, since it refuses a measure that is not asked for
     name, kind = wildcards.recipe, STUDIES.kind(wildcards.kind)
-    beside = {"tokens": recipe_tokens(recipe_of(name))} if kind.tokens else {}
+    beside = {"tokens": measured_tokens(name, kind)} if kind.tokens else {}
     beside |= {"typology": corpus_files(settings["typology"])} if kind.typology else {}
     if kind.source == "states":
         return {"states": f"{RESULTS}/states/{name}/seed{wildcards.seed}"} | beside
@@ -332,6 +338,12 @@ def measured(wildcards):
     if kind.source == "draws":
         return {"draws": f"{RESULTS}/draws/{recipe_draws(name)}"} | beside
     return {file: model_files(name, file, STUDIES.seeds(name)) for file in ("predictions", "history")} | beside
+
+
+def measured_tokens(name, kind):
+    """Folders of tokens that a measure of a recipe reads: those from which its words are drawn, or those of its trainings."""
+    drawn = kind.source in ("states", "draws")
+    return drawn_tokens(DRAWS[recipe_draws(name)]) if drawn else recipe_tokens(recipe_of(name))
 
 
 def model_files(name, kind, seeds):
@@ -380,7 +392,7 @@ def item_inputs(wildcards):
         "cited": [ancient(file) for file in published_file(item.cites)],
         "tokens": list(item_tokens(paper, item).values()),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
-        "tokenizer": [f"{RESULTS}/tokenizers/{encoder}"] if item.tokenizer else [],
+        "tokenizer": [f"{RESULTS}/{'encoders' if item.weights else 'tokenizers'}/{encoder}"] if item.tokenizer else [],
         "typology": corpus_files(item.typology) if item.typology else [],
     }
 
@@ -394,7 +406,7 @@ def item_settings(wildcards):
     if item.form == "figure":
         beside = {"origin": about().origin(paper, item)}
     else:
-        beside = {"apart": about().apart(paper, about().uses(paper, item))}
+        beside = {"apart": about().apart(paper, about().uses(paper, item)) if published_file(paper.key) else []}
     return {
         "paper": paper.key,
         "item": name,
@@ -435,8 +447,8 @@ def paper_measures(paper):
 
 
 def regular_items(paper):
-    """Items of a paper by name, without searches."""
-    return {name: item for other, name, item in ITEMS.values() if other is paper and not item.searched}
+    """Items of a paper's report by name: those with a page, without searches."""
+    return {name: item for other, name, item in ITEMS.values() if other is paper and item.page and not item.searched}
 
 
 def page_items(wildcards):
@@ -475,7 +487,7 @@ def targets(*keys, searched=False):
         for ending in (SHOWN[item.form], ".html")
     ]
     chosen = [paper for paper in PAPERS if paper.key in keys and not searched]
-    files += [f"{RESULTS}/{paper.path('report')}.html" for paper in chosen]
+    files += [f"{RESULTS}/{paper.path('report')}.html" for paper in chosen if paper.path("report") in PAGES]
     return files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in chosen]
 
 

@@ -209,7 +209,8 @@ CASES = {
         "phrasebook.languages",
         ["de", "en"],
         "phrasebook.languages: expected ar, es, fr, hi, tr too, read by corpora.udpos.languages, corpora.xnli.languages, "
-        "corpora.wikipedia.languages, corpora.wili.languages, corpora.xnli_all.languages, corpora.liu2020_text.languages, "
+        "corpora.wikipedia.languages, corpora.sib200_parallel.languages, corpora.wili.languages, corpora.xnli_all.languages, "
+        "corpora.liu2020_text.languages, "
         "corpora.muller2021_ud.languages, corpora.pud.languages, "
         "corpora.wikiann.languages, corpora.udpos_xtreme.languages, corpora.panx.languages, corpora.wals.languages: "
         "add them here or remove them there",
@@ -256,7 +257,8 @@ CASES = {
     "unknown corpus": (
         f"{POS}.corpus",
         "udpso",
-        "{key}: expected one of udpos, xnli, wikipedia, conll2003, mldoc, wili, xnli_translated, xnli_all, liu2020_text, "
+        "{key}: expected one of udpos, xnli, wikipedia, conll2003, mldoc, sib200_parallel, sib200_english, wili, "
+        "xnli_translated, xnli_all, liu2020_text, "
         "muller2021_ud, pud, wikiann, udpos_xtreme, panx, cc100, wals, muse, found 'udpso'; did you mean 'udpos'?",
     ),
     "corpus of another kind, pos": (
@@ -442,9 +444,14 @@ def test_published_corpora_have_the_papers_languages():
 
 
 def test_sib200_is_asked_for_files_whose_digests_are_known():
-    corpus, known = load(merged("published")).corpora["sib200"], load_sources()["sib-200"].files
-    asked = {file for language, split in corpus.parts() for file in corpus.files_of(language, split)}
-    assert asked <= known.keys() and {file.split("/")[2] for file in asked} == {file.split("/")[2] for file in known}
+    corpora, digests = load(merged("published")).corpora, load_sources()["sib-200"].files
+    asked = {
+        file
+        for name in ("sib200", "sib200_parallel", "sib200_english")
+        for language, split in corpora[name].parts()
+        for file in corpora[name].files_of(language, split)
+    }
+    assert asked <= digests.keys() and {file.split("/")[2] for file in asked} == {file.split("/")[2] for file in digests}
 
 
 def test_the_authors_own_paragraphs_are_one_line_away():

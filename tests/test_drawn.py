@@ -43,7 +43,7 @@ def laptop(scales):
 
 
 def test_these_are_all_figures(laptop):
-    items = {paper.key: paper.items(laptop.config) for paper in papers()}
+    items = {paper.key: paper.items(laptop.config) for paper in papers() if paper.key != "passport"}
     assert {key: [name for name, item in of.items() if item.form == "figure"] for key, of in items.items()} == FIGURES
 
 

@@ -1,4 +1,4 @@
-"""`make try`: encoders of two architectures, with tokenizers trained here, from their folders to table 1 and figure 3."""
+"""`make try` and `make passport`: encoders with tokenizers trained here, from their folders to tables, figures and a passport."""
 
 import csv
 import json
@@ -102,7 +102,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def attempt(root: Path, encoder: str) -> subprocess.CompletedProcess[str]:
     """The command of `make try`."""
-    command = [sys.executable, "-m", "crosslens.monitoring.own_encoder", encoder]
+    command = [sys.executable, "-m", "crosslens.monitoring.own_encoder", "try", encoder]
     variables = environment() | {"PYTHONPATH": "workflow"}
     return subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True)
 
@@ -147,7 +147,7 @@ def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monk
     }
     for encoder, message in cases.items():
         with pytest.raises(SystemExit) as caught:
-            own_encoder.main([encoder])
+            own_encoder.main(["try", encoder])
         assert message in str(caught.value) and "\n" not in str(caught.value), encoder
     assert not [*tmp_path.glob("*.yaml"), *tmp_path.glob("results/.try-*")]
 
@@ -156,7 +156,7 @@ def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monk
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, with the configuration of the demo."""
     (tmp_path / "demo").mkdir()
-    for file in own_encoder.DEMO:
+    for file in own_encoder.PURPOSES["try"].files:
         shutil.copy(REPOSITORY / file, tmp_path / file)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -167,7 +167,7 @@ def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, monkeypatch: pytes
     monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
     xlm_roberta(demo / "a/My Model", positions=130)
     with pytest.raises(SystemExit) as caught:
-        own_encoder.main(["a/My Model"])
+        own_encoder.main(["try", "a/My Model"])
     assert caught.value.code == 0 and commands[0][-2:] == ("results/my-model/table1.html", "results/my-model/figure3.html")
     overlay = yaml.safe_load((demo / "my-model.yaml").read_text())
     assert overlay == {
@@ -178,11 +178,11 @@ def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, monkeypatch: pytes
     }
     (demo / "my-model.yaml").write_text((demo / "my-model.yaml").read_text() + "seeds: [1]\n")
     with pytest.raises(SystemExit):
-        own_encoder.main(["a/My Model"])
+        own_encoder.main(["try", "a/My Model"])
     assert (demo / "my-model.yaml").read_text().endswith("seeds: [1]\n") and len(commands) == 2
     shutil.copytree(demo / "a", demo / "b")
     with pytest.raises(SystemExit, match="my-model.yaml: expected the overlay of this encoder, found another's: rename"):
-        own_encoder.main(["b/My Model"])
+        own_encoder.main(["try", "b/My Model"])
     assert len(commands) == 2
 
 
@@ -197,9 +197,29 @@ def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(own_encoder, "_snakemake", run)
     with pytest.raises(SystemExit) as caught:
-        own_encoder.main([f"{HUB}@{COMMIT}"])
+        own_encoder.main(["try", f"{HUB}@{COMMIT}"])
     assert caught.value.code == 0
     fetched = [Path(file).name for file in commands[0] if COMMIT in file and file.startswith("results/my-tiny/sources/hub/")]
     assert fetched == ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"]
     overlay = yaml.safe_load((demo / "my-tiny.yaml").read_text())
     assert overlay["encoders"] == {"my-tiny": {"source": "hub", "id": HUB, "revision": COMMIT, "corpora": []}}
+
+
+def test_a_passport_has_an_overlay_of_three_keys(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands: list[tuple[str, ...]] = []
+    monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
+    xlm_roberta(demo / "a/My Model")
+    with pytest.raises(SystemExit) as caught:
+        own_encoder.main(["passport", "a/My Model"])
+    assert caught.value.code == 0
+    files = ("--configfile", "config.yaml", "my-model-passport.yaml")
+    assert commands == [("--cores", "all", *files, "--", "results/passport/my-model.html")]
+    overlay = yaml.safe_load((demo / "my-model-passport.yaml").read_text())
+    assert overlay == {
+        "results": "results",
+        "encoders": {"my-model": {"source": "folder", "path": "a/My Model", "corpora": []}},
+        "papers": {"passport": {"encoders": ["my-model"], "compare": []}},
+    }
+    assert capsys.readouterr().out.endswith("Built: results/passport/my-model.html\n")

@@ -89,9 +89,11 @@ def test_fields_say_what_names_show(every):
     for recipe in every:
         paper, *rest = recipe.name.split("/")
         assert recipe.paper == paper
-        named = rest[0] if len(rest) > 1 and rest[0] not in ("pretrained", "untrained") else None
+        named = rest[0] if len(rest) > 1 and rest[0] not in ("pretrained", "untrained") and paper != "passport" else None
         assert (recipe.task, bool(recipe.trial)) == (named, rest[-1].startswith("trial"))
-        if paper in ("muller2021", "liang2021", "wu2019"):
+        if paper == "passport":
+            assert recipe.source is None
+        elif paper in ("muller2021", "liang2021", "wu2019"):
             assert recipe.source == (rest[1] if recipe.task not in (None, LANGUAGE) else None)
         elif paper == "liu2020":
             assert recipe.source == ("en" if recipe.task == "nli" else None)

@@ -148,7 +148,7 @@ def test_real_files_do_not_contradict() -> None:
                     assert (known.sha256, known.bytes) == (sha256, int(size)), path
                     compared += 1
     assert (
-        compared == 101 + 1 + 1 + 6 + 4 + 4 + 6 + 1 + 1 + 114
+        compared == 101 + 1 + 1 + 6 + 4 + 4 + 6 + 1 + 1 + 159
     )  # UD 2.7, 2.5, 1.4, CoNLL-2002, WiLI cut, MUSE, WALS 2020, 2020.4, mBERT, SIB-200
 
 

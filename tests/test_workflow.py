@@ -147,6 +147,17 @@ def test_builds_every_table_and_figure_and_is_done(built):
     assert not list(built.glob("results/**/checkpoint*"))
 
 
+def test_a_passport_says_what_it_is_of(built):
+    path = built / RESULTS / "passport/random.csv"
+    table, record = pd.read_csv(path), json.loads(path.with_name("random.csv.json").read_text())
+    facts = record["passport"]
+    assert tuple(table.columns) == (*COLUMNS, "layer", "family", "floor_kind")
+    assert set(table["floor_kind"].dropna()) == {"shuffled pairs", "random weights", "formula"}
+    assert set(table["metric"]) == facts["measures"].keys() and set(table["layer"].dropna().astype(str)) >= {"0", "1", "2"}
+    assert (facts["n"], facts["seeds"], facts["encoder"]["layers"], facts["encoder"]["width"]) == (6, [0, 1], 2, 32)
+    assert not path.with_suffix(".html").exists()
+
+
 def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built):
     """In every table, and in the records behind it (docs/intervals.md)."""
     for name in (*TABLES, *OTHER_TABLES):

@@ -30,7 +30,7 @@ from phrasebook.errors import PhrasebookError
 from phrasebook.generate import Stream, different, split_of
 from phrasebook.grammar import read_grammar
 from phrasebook.inference import prompts
-from phrasebook.paths import MLDOC
+from phrasebook.paths import MLDOC, SIB200, sib200_path
 from phrasebook.realise import realise
 from phrasebook.running import EVERYDAY, everyday
 from phrasebook.tables import TABLES, languages_present
@@ -525,6 +525,23 @@ def test_the_reader_of_documents_finds_topics_and_texts(language, sources):
     for row in rows:
         document = expected[row["id"]]
         assert (row["label"], row["text"]) == (CODES[document.topics[0]][0], " ".join(document.sentences))
+
+
+@pytest.mark.parametrize("split", SIB200)
+def test_the_reader_of_sib200_finds_the_same_sentences_in_all_languages(split, sources):
+    tables = [documents.read([sources / sib200_path(code, split)], code, labels=TOPICS)[0] for code in LANGUAGES]
+    places = {(row["id"], row["label"]) for row in tables[0]}
+    assert len(places) == SIB200[split] * SMALL.parallel and {topic for _, topic in places} <= {*TOPICS}
+    assert all(
+        [(row["id"], row["label"]) for row in table] == [(row["id"], row["label"]) for row in tables[0]] for table in tables
+    )
+    assert all(len({row["text"] for row in table}) > 0.9 * len(table) for table in tables)  # a language may not tell two apart
+
+
+def test_splits_of_sib200_share_no_sentence(sources):
+    rows = [row for split in SIB200 for row in documents.read([sources / sib200_path("en", split)], "en", labels=TOPICS)[0]]
+    assert len({row["text"] for row in rows}) == len(rows)
+    assert sorted(int(row["id"]) for row in rows) == list(range(len(rows)))
 
 
 @pytest.mark.parametrize("language", ["ar", "de", "zh"])

@@ -17,6 +17,8 @@ MLDOC = {
     "zh": "chinese",
 }
 """MLDoc's names of its languages."""
+SIB200 = {"train": 3, "dev": 1, "test": 1}
+"""How many times `parallel` a split of SIB-200 has."""
 ENTITIES = {
     "de": {split: f"conll-2003-german/deu.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
     "en": {split: f"conll-2003/eng.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
@@ -38,6 +40,7 @@ def paths(languages: Sequence[str], train_languages: Collection[str]) -> Iterato
         yield f"{stem}.xml.bz2"
         yield f"{stem}-index.txt.bz2"
         yield from ENTITIES.get(code, {}).values()
+        yield from (sib200_path(code, split) for split in SIB200)
         if code in MLDOC:
             yield from (f"mldoc/{MLDOC[code]}.{split}" for split in ("train.1000", "dev", "test"))
         if code != "en":
@@ -56,3 +59,10 @@ def paths(languages: Sequence[str], train_languages: Collection[str]) -> Iterato
         yield "wikiann/panx_dataset.zip"
         yield "wili-2018/wili-2018.zip"
         yield from (f"wals-2020/cldf/{table}.csv" for table in ("languages", "parameters", "codes", "values"))
+
+
+def sib200_path(code: str, split: str) -> str:
+    """Path of a language's split in SIB-200, named as in FLORES-200: sib-200/data/annotated/deu_Latn/test.tsv."""
+    row = language_facts()[code]
+    name = {"zh": "zho_Hans"}.get(code, f"{row['iso639_3']}_{row['script']}")
+    return f"sib-200/data/annotated/{name}/{split}.tsv"

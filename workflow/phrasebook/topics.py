@@ -17,6 +17,7 @@ from phrasebook.generate import Stream, different, draw
 from phrasebook.grammar import Grammar
 from phrasebook.paths import MLDOC
 from phrasebook.realise import Meaning, Sentence, realise
+from phrasebook.tables import Frame
 
 CODES = {"home": ("CCAT", "C15"), "travel": ("ECAT", "E12"), "learning": ("GCAT", "GPOL"), "errands": ("MCAT", "M14")}
 """A main topic of Reuters and a finer one below it, for each topic of ours."""
@@ -121,13 +122,19 @@ def documents(grammar: Grammar, records: int, seed: int) -> tuple[Document, ...]
 
 def passage(grammar: Grammar, topic: str, stream: Stream) -> tuple[Sentence, ...]:
     """Four to six everyday sentences that name places or things, mostly those of one of TOPICS."""
-    field = FIELDS[topic]
-    frames = [f for f in grammar.frames.values() if f.register == "everyday" and any(kind in field for _, kind in f.slots)]
+    frames = topical(grammar)
+    return tuple(realise(grammar, meaning_of(grammar, topic, frames, stream)) for _ in range(stream.between(4, 6)))
 
-    def sentence() -> Sentence:
-        frame = stream.pick(frames)
-        fillers = dict(draw(grammar, frame, stream).fillers)
-        fillers |= {slot: stream.pick(field[kind]) for slot, kind in frame.slots if kind in field and stream.chance(OWN)}
-        return realise(grammar, Meaning(frame.name, tuple(fillers.items())))
 
-    return tuple(sentence() for _ in range(stream.between(4, 6)))
+def topical(grammar: Grammar) -> list[Frame]:
+    """Everyday frames that name places or things, of which every topic has some."""
+    kinds = FIELDS[TOPICS[0]]
+    return [f for f in grammar.frames.values() if f.register == "everyday" and any(kind in kinds for _, kind in f.slots)]
+
+
+def meaning_of(grammar: Grammar, topic: str, frames: Sequence[Frame], stream: Stream) -> Meaning:
+    """A random meaning of one of some frames, whose places and things are mostly the topic's."""
+    field, frame = FIELDS[topic], stream.pick(frames)
+    fillers = dict(draw(grammar, frame, stream).fillers)
+    fillers |= {slot: stream.pick(field[kind]) for slot, kind in frame.slots if kind in field and stream.chance(OWN)}
+    return Meaning(frame.name, tuple(fillers.items()))

@@ -18,6 +18,7 @@ from phrasebook.grammar import read_grammar
 from phrasebook.inference import prompts
 from phrasebook.paths import DATE
 from phrasebook.running import cc100, text, wili
+from phrasebook.sib200 import sib200
 from phrasebook.tables import TABLES
 from phrasebook.topics import mldoc
 from phrasebook.treebanks import conllu, old_tags, old_treebank_path, treebank_path
@@ -84,6 +85,7 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
         wikiann(grammars, sizes.records, seed),
         conll(grammars, sizes.records, seed),
         mldoc(grammars, sizes.records, seed),
+        sib200(grammars, english, sizes.parallel, seed),
         wili(grammars, sizes.records, seed),
         cc100(grammars, sizes.records, seed),
         text(grammars, sizes.documents, seed),

@@ -10,6 +10,8 @@ from crosslens.runs import logs
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
-cells = set_apart(module.table(settings["item"], inputs(settings, snakemake.input), settings["settings"]), settings["apart"])
+arguments = settings["item"], inputs(settings, snakemake.input), settings["settings"]
+cells = set_apart(module.table(*arguments), settings["apart"])
 log.info("%d cells", len(cells))
-write_table(cells, snakemake.output.table, settings, snakemake.input)
+facts = {settings["paper"]: module.record(*arguments)} if hasattr(module, "record") else {}
+write_table(cells, snakemake.output.table, settings, snakemake.input, facts)

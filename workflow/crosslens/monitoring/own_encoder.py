@@ -1,6 +1,7 @@
-"""Table 1 and figure 3 of the demo with an encoder of one's own: the encoder is tried, its overlay written, the demo run.
+"""An encoder of one's own: it is tried, its overlay written, and tables of the demo, or its passport, built.
 
-`make try ENCODER=FOLDER`, or ENCODER=OWNER/NAME@COMMIT: python -m crosslens.monitoring.own_encoder ENCODER
+`make try ENCODER=FOLDER`, or ENCODER=OWNER/NAME@COMMIT: python -m crosslens.monitoring.own_encoder try ENCODER
+`make passport ENCODER=...`: python -m crosslens.monitoring.own_encoder passport ENCODER
 """
 
 import json
@@ -10,8 +11,10 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -27,10 +30,67 @@ from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load
 from crosslens.storage.files import written
 
-DEMO = ("config.yaml", "demo/overlay.yaml")
-CORPORA = ("udpos", "xnli", "wikipedia")  # whose texts tanti2021 reads
-READING = "without_unknown"  # the reading of tanti2021
-PAGES = ("table1.html", "figure3.html")
+
+@dataclass(frozen=True)
+class Purpose:
+    """Pages that are built with an encoder, and the scale at which they are.
+
+    about: first words of the overlay's comment.
+    options: of snakemake, before its files of configuration.
+    files: of configuration, into which the overlay is merged.
+    suffix: of the overlay's name after that of the encoder.
+    results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
+    corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
+    reading: key of the reading with which it does so.
+    """
+
+    about: str
+    options: tuple[str, ...]
+    files: tuple[str, ...]
+    suffix: str
+    results: str
+    pages: tuple[str, ...]
+    papers: str
+    corpora: tuple[str, ...]
+    reading: str
+
+    def overlay(self, name: str) -> Path:
+        """File of the overlay of an encoder of that name."""
+        return Path(f"{name}{self.suffix}.yaml")
+
+    def targets(self, name: str) -> list[str]:
+        """Files that are built."""
+        return [f"{self.results}/{page}".format(name) for page in self.pages]
+
+    def command(self, name: str) -> list[str]:
+        """Arguments of snakemake that build the pages with the overlay."""
+        return [*self.options, "--configfile", *self.files, str(self.overlay(name)), "--", *self.targets(name)]
+
+
+PURPOSES = {
+    "try": Purpose(
+        about="The demo with an encoder of your own, as `make try` wrote it.",
+        options=("--profile", "demo"),
+        files=("config.yaml", "demo/overlay.yaml"),
+        suffix="",
+        results="results/{}",
+        pages=("table1.html", "figure3.html"),
+        papers="{{ tanti2021: {{ encoder: {} }} }}",
+        corpora=("udpos", "xnli", "wikipedia"),
+        reading="without_unknown",
+    ),
+    "passport": Purpose(
+        about="The passport of an encoder, as `make passport` wrote it.",
+        options=("--cores", "all"),
+        files=("config.yaml",),
+        suffix="-passport",
+        results="results",
+        pages=("passport/{}.html",),
+        papers="{{ passport: {{ encoders: [{}], compare: [] }} }}",
+        corpora=(),
+        reading="sentences",
+    ),
+}
 USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
 
 
@@ -76,26 +136,26 @@ def try_folder(encoder: FolderEncoder | HubEncoder, hub: Path | None) -> Descrip
         return read(tokenizer)
 
 
-def overlay(name: str, encoder: FolderEncoder | HubEncoder, description: Description) -> str:
+def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, description: Description) -> str:
     """Text of the overlay of an encoder: trimmed if its tokenizer can be, and with texts no longer than it has positions."""
-    try:
-        trim(description, [["trial"]])
-        corpora = f"[{', '.join(CORPORA)}] # its vocabulary is trimmed to these texts, which saves memory"
-    except DataError:
-        corpora = f"[] # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
+    entry, remark = {**_entry(encoder), "corpora": list(purpose.corpora)}, ""
+    if purpose.corpora:
+        try:
+            trim(description, [["trial"]])
+            remark = " # its vocabulary is trimmed to these texts, which saves memory"
+        except DataError:
+            entry["corpora"], remark = [], f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
+    settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
     longest = _positions(description)
     lines = [
-        "# The demo with an encoder of your own, as `make try` wrote it. Edit it, and run again:",
-        f"#     {shlex.join(['snakemake', '--profile', 'demo', *_options(name)])}",
-        f"results: results/{name}",
-        "encoders:",
-        f"  {name}:",
-        *(f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in _entry(encoder).items()),
-        f"    corpora: {corpora}",
+        f"# {purpose.about} Edit it, and run again:",
+        f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
+        f"results: {purpose.results.format(name)}",
+        f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
-    if longest is not None and longest < _longest_text():
-        lines.append(f"readings: {{ {READING}: {{ maximum: {longest} }} }} # as many positions as the encoder has")
-    lines.append(f"papers: {{ tanti2021: {{ encoder: {name} }} }}")
+    if longest is not None and longest < _longest_text(purpose):
+        lines.append(f"readings: {{ {purpose.reading}: {{ maximum: {longest} }} }} # as many positions as the encoder has")
+    lines.append(f"papers: {purpose.papers.format(name)}")
     return "\n".join(lines) + "\n"
 
 
@@ -107,32 +167,28 @@ def _positions(description: Description) -> int | None:
     return None if most is None else int(most) - unused
 
 
-def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, str]:
+def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, Any]:
     """Keys of an encoder's entry that say which one it is."""
     return encoder.model_dump(include={"source", "path", "id", "revision"})
 
 
-def _longest_text() -> int:
-    """Pieces of the longest text that the demo reads."""
-    maxima = [read_yaml(Path(file)).get("readings", {}).get(READING, {}).get("maximum") for file in DEMO]
+def _longest_text(purpose: Purpose) -> int:
+    """Pieces of the longest text that the encoder reads."""
+    maxima = [read_yaml(Path(file)).get("readings", {}).get(purpose.reading, {}).get("maximum") for file in purpose.files]
     return int(next(filter(None, reversed(maxima)), Reading().maximum))
 
 
 def _snakemake(*options: str) -> int:
-    """Status of a call of snakemake with the demo's profile."""
-    return subprocess.run([sys.executable, "-m", "snakemake", "--profile", "demo", *options]).returncode
+    """Status of a call of snakemake."""
+    return subprocess.run([sys.executable, "-m", "snakemake", "--quiet", "reason", "host", *options]).returncode
 
 
-def _options(name: str) -> list[str]:
-    """Options of snakemake that build the pages with an overlay."""
-    return ["--configfile", *DEMO, f"{name}.yaml", "--", *(f"results/{name}/{page}" for page in PAGES)]
-
-
-def _fetch(name: str, encoder: HubEncoder) -> Path:
+def _fetch(purpose: Purpose, name: str, encoder: HubEncoder) -> Path:
     """Folder of the files of an encoder from the hub, fetched by the workflow's rule. Exits where that fails."""
-    files = Layout(f"results/{name}/sources", load()).of_encoder(encoder, "DESCRIPTION", "WEIGHTS")
-    settings = [f"results=results/{name}", f"encoders={json.dumps({name: _entry(encoder)})}"]
-    if status := _snakemake("--quiet", "reason", "host", "--config", *settings, "--", *files):
+    results = purpose.results.format(name)
+    files = Layout(f"{results}/sources", load()).of_encoder(encoder, "DESCRIPTION", "WEIGHTS")
+    settings = [f"results={results}", f"encoders={json.dumps({name: _entry(encoder)})}"]
+    if status := _snakemake(*purpose.options, "--config", *settings, "--", *files):
         sys.exit(status)
     return Path(files[0]).parent
 
@@ -145,24 +201,26 @@ def _check_overlay(path: Path, name: str, encoder: FolderEncoder | HubEncoder) -
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Try an encoder, write its overlay if there is none, and build the pages."""
+    """Try an encoder, write its overlay if there is none, and build the pages. arguments: a key of PURPOSES, and the encoder."""
+    key, *words = arguments
+    purpose = PURPOSES[key]
     try:
-        encoder = settings_of(" ".join(arguments))
+        encoder = settings_of(" ".join(words))
         name = name_of(encoder)
-        path = Path(f"{name}.yaml")
+        path = purpose.overlay(name)
         _check_overlay(path, name, encoder)
-        description = try_folder(encoder, _fetch(name, encoder) if isinstance(encoder, HubEncoder) else None)
+        description = try_folder(encoder, _fetch(purpose, name, encoder) if isinstance(encoder, HubEncoder) else None)
         if path.exists():
             print(f"{path} is there already, and used as it is", flush=True)
         else:
             with written(path) as temporary:
-                temporary.write_text(overlay(name, encoder, description), "utf-8")
+                temporary.write_text(overlay(purpose, name, encoder, description), "utf-8")
             print(f"The encoder passed its trial. Its overlay, for you to edit: {path}", flush=True)
     except DataError as error:
-        sys.exit(f"try: {error}")
-    status = _snakemake("--quiet", "reason", "host", *_options(name))
+        sys.exit(f"{key}: {error}")
+    status = _snakemake(*purpose.command(name))
     if not status:
-        print("Built:", *(f"results/{name}/{page}" for page in PAGES))
+        print("Built:", *purpose.targets(name))
     sys.exit(status)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from crosslens.reports.paper import Paper
 
-KEYS = ("tanti2021", "muller2021", "liang2021", "wu2019", "liu2020")
+KEYS = ("tanti2021", "muller2021", "liang2021", "wu2019", "liu2020", "passport")
 
 
 def papers() -> "list[Paper]":

@@ -90,7 +90,7 @@ class About:
         """Paper, title, scale and encoders of an item in a line, which its picture bears."""
         encoders = dict.fromkeys(self.encoder(key) for key in self.uses(paper, item).encoders)
         title = item.title[:1].lower() + item.title[1:]
-        encoder = f"encoder: {_listed(encoders)}" if encoders else ""
+        encoder = f"encoder: {listed(encoders)}" if encoders else ""
         return "; ".join(filter(None, [f"{paper.key}, {title}", f"{self.scale} scale", encoder]))
 
     def encoder(self, key: str) -> str:
@@ -111,10 +111,10 @@ class About:
         published_weights, reasons = [_weights(self.published.encoders[key]) for key in self._published_uses(paper).encoders], []
         encoders = [self.config.encoders[key] for key in uses.encoders]
         if other_encoders := [_encoder(encoder) for encoder in encoders if _weights(encoder) not in published_weights]:
-            reasons.append(f"the encoder is {_listed(other_encoders)}, not {_encoder(self.published.encoders[section.encoder])}")
+            reasons.append(f"the encoder is {listed(other_encoders)}, not {_encoder(self.published.encoders[section.encoder])}")
         if different := [key for key in uses.corpora if self._differences(paper, key)]:
             corpora, verb = ("corpora", "differ") if len(different) > 1 else ("corpus", "differs")
-            reasons.append(f"the {corpora} {_listed(different)} {verb} from the paper's")
+            reasons.append(f"the {corpora} {listed(different)} {verb} from the paper's")
         return reasons
 
     def departures(self, paper: Paper, uses: Uses) -> str:
@@ -170,7 +170,7 @@ class About:
         """A corpus in words: source of its texts, its languages, and its differences from the published study."""
         corpus, differences = self.config.corpora[key], self._differences(paper, key)
         number, codes = len(corpus.languages), ", ".join(corpus.languages)
-        origin = [differences.pop("origin", _listed(self._titles(corpus)))]
+        origin = [differences.pop("origin", listed(self._titles(corpus)))]
         languages = [f"{differences.pop('languages', f'{number} languages' if number > 1 else '1 language')}: {codes}"]
         limits = [f"at most {most:,} {split} texts a language" for split, most in getattr(corpus, "limits", {}).items()]
         return "; ".join(filter(None, [*origin, *differences.values(), *languages, *limits, getattr(corpus, "note", None)]))
@@ -182,7 +182,7 @@ class About:
             return {"study": "not a corpus of the published study"}
         differences, (titles, published_titles) = {}, (self._titles(corpus) for corpus in (here, there))
         if titles != published_titles:
-            differences["origin"] = f"{_listed(titles)} instead of {_listed(published_titles)}"
+            differences["origin"] = f"{listed(titles)} instead of {listed(published_titles)}"
         common, added = len(set(here.languages) & set(there.languages)), len(set(here.languages) - set(there.languages))
         if added or common < len(there.languages):
             differences["languages"] = (
@@ -259,7 +259,7 @@ def _encoder(encoder: Encoder) -> str:
             )
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     """Names in words: a, b and c."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

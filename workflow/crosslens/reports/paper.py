@@ -57,8 +57,9 @@ class Item:
     the function gets beside the needs, as plain values; corpora: keys of the corpora whose tokens it reads; encoder, reading: of
     these tokens; None, the paper's; readings: further ones, under which it reads the same corpora; cites: key of another paper
     whose published values it shows; typology: key of the corpus of that kind that it reads; draws: names of the draws that it
-    reads; tokenizer: whether it reads the encoder's folder without weights; decimals: of the numbers on its page; None, as they
-    are, for counts and hyperparameters; searched: whether it shows a search, whose trainings do not belong to the tables.
+    reads; tokenizer: whether it reads the encoder's folder, without weights or, if `weights`, with them; decimals: of the numbers
+    on its page; None, as they are, for counts and hyperparameters; searched: whether it shows a search, whose trainings do not
+    belong to the tables; page: whether it has a page of the usual layout, and a place in the report.
     """
 
     form: Literal["table", "figure"]
@@ -76,8 +77,10 @@ class Item:
     typology: str | None = None
     draws: tuple[str, ...] = ()
     tokenizer: bool = False
+    weights: bool = False
     decimals: int | None = 2
     searched: bool = False
+    page: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,18 +21,23 @@ PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy"
 DATA = ("data_sha256", "content_sha256")  # digests of files and of what tables hold, in the records of trainings
 
 
-def write_table(table: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any]) -> None:
-    """Write a table as CSV and its record beside it; settings, files: see `write_record`."""
+def write_table(
+    table: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any], facts: Mapping[str, Any] = {}
+) -> None:  # fmt: skip
+    """Write a table as CSV and its record beside it; settings, files, facts: see `write_record`."""
     with sealed(path) as temporary:
         table.to_csv(temporary, index=False)
-    write_record(path, settings, files)
+    write_record(path, settings, files, facts)
 
 
-def write_record(file: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any]) -> None:
+def write_record(
+    file: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any], facts: Mapping[str, Any] = {}
+) -> None:  # fmt: skip
     """Write the record of a table or figure, FILE.json: the command, settings, and its measures and trainings.
 
     files: `records` of the trainings and `needs`, among which are the measures. Digests of data that several trainings read
-    stand once, beside the trainings; settings of measures stand once for all recipes that share them.
+    stand once, beside the trainings; settings of measures stand once for all recipes that share them. facts: further entries,
+    under the key of the paper.
     """
     file = Path(file)
     folders = [folder for record in files.get("records", ()) for _, folder in trainings(Path(record), "")]
@@ -56,6 +61,7 @@ def write_record(file: str | Path, settings: Mapping[str, Any], files: Mapping[s
             **data,
             "trainings": records,
             "training_seconds": round(sum(training["seconds"] for training in records), 1),
+            **facts,
         },
         file.with_name(f"{file.name}.json"),
     )

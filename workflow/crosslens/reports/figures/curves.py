@@ -86,7 +86,7 @@ def panels(
             line[0].xaxis.set_major_locator(MaxNLocator(6 if len(columns) < 3 else 4, integer=True))
         for line, row in zip(axes, rows, strict=True):
             for axis, column in zip(line, columns, strict=True):
-                _draw(axis, grid[row][column])
+                draw(axis, grid[row][column])
             line[0].set_ylabel("\n".join(filter(None, [row, ylabel])) if len(rows) > 1 else ylabel)
         for axis, column in zip(axes[0], columns, strict=True):
             axis.set_title(column, loc="left")
@@ -101,13 +101,18 @@ def panels(
     return figure
 
 
-def _draw(axis: Axes, curves: Sequence[Curve]) -> None:
+def draw(axis: Axes, curves: Sequence[Curve]) -> None:
     """Draw lines above bands above the grid, whichever curves they belong to."""
     frame(axis)
     for curve in curves:
         if np.isfinite(curve.low).any():
             axis.fill_between(curve.x, curve.low, curve.high, color=str(curve.look["color"]), alpha=0.09, linewidth=0, zorder=1)
         axis.plot(curve.x, curve.values, **_look(curve))
+
+
+def handles(curves: Sequence[Curve]) -> list[Line2D]:
+    """Handles of a legend: a piece of each curve's line, and its name."""
+    return [Line2D([], [], label=curve.name, **_look(curve)) for curve in curves]
 
 
 def _look(curve: Curve) -> dict[str, Any]:
@@ -122,6 +127,5 @@ def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> None:
     """
     curve_by_name = {curve.name: curve for curves in row.values() for curve in curves if curve.name}
     falling = sorted(curve_by_name.values(), key=lambda curve: -curve.end)
-    handles = [Line2D([], [], label=curve.name, **_look(curve)) for curve in falling]
-    if handles:
-        axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1, 0.5), handlelength=2.2)
+    if falling:
+        axis.legend(handles=handles(falling), loc="center left", bbox_to_anchor=(1, 0.5), handlelength=2.2)

@@ -1,0 +1,112 @@
+"""Two passports side by side: planted differences, coverage, and pairs that are refused."""
+
+from pathlib import Path
+from typing import Any
+
+import passports
+import pytest
+from browser import CHROMIUM, browser
+from crosslens.papers.configuration import load
+from crosslens.papers.passport import page as pages
+from crosslens.papers.passport.comparison import COVERAGE, Pair, page, table
+from crosslens.papers.passport.facts import Passport, measures
+from crosslens.papers.passport.pretraining import Pretraining
+from crosslens.reports.cells import where
+from crosslens.runs.errors import DataError
+from scipy.stats import binomtest
+from study import REPOSITORY
+
+PRETRAINING = Pretraining.read(REPOSITORY / "resources/pretraining.yaml")
+PASSPORT = Path(pages.__file__).parent
+STYLE = PASSPORT.parents[1] / "reports/page.css"
+
+
+def pair(folder: Path, shift: float = 0.05, **changes: Any) -> Pair:
+    """An encoder whose rising measures are `shift` better than those of a smaller one, of which changes say more."""
+    encoder = {"id": "bert-base-multilingual-cased", "layers": 6, "width": 768} | changes.pop("encoder", {})
+    a = passports.write(folder, "large", shift)
+    b = passports.write(folder, "small", encoder=encoder, **changes)
+    return Pair.of(Passport.read(a), Passport.read(b))
+
+
+def test_a_planted_difference_is_seen_in_each_language_and_in_all(tmp_path: Path) -> None:
+    compared = pair(tmp_path)
+    cells = where(table(compared, PRETRAINING), metric="neighbours")
+    languages = cells[cells["family"] != ""].set_index("column")
+    assert [*languages.index] == [language for language in passports.FAMILIES if language != "en"]
+    a, b = (passports.value_of("neighbours", "strong, raw", layer, "de") for layer in (11, 10))  # summary: the last layer but one
+    assert languages.loc["de", "here"] == pytest.approx(a + 0.05 - b, abs=1e-6)
+    (mean,) = where(cells, column="families").to_dict("records")
+    assert mean["low"] < mean["here"] < mean["high"] and mean["n"] == 31
+    assert (mean["won"], mean["lost"]) == (31, 0) and mean["p"] == pytest.approx(binomtest(31, 31).pvalue, abs=1e-6)
+
+
+def test_lower_is_better_where_it_is(tmp_path: Path) -> None:
+    cells = table(pair(tmp_path, 0.0), PRETRAINING)
+    hubness, premium = (where(cells, metric=key, column="families").iloc[0] for key in ("hubness", "premium"))
+    assert hubness["here"] < 0 and (hubness["won"], hubness["lost"]) == (31, 0)
+    assert (premium["here"], premium["won"], premium["lost"], premium["p"]) == (0, 0, 0, 1)  # the same in both
+
+
+def test_no_encoder_is_better_in_a_measure_without_direction(tmp_path: Path) -> None:
+    cells = table(pair(tmp_path), PRETRAINING)
+    directed = {key for key, measure in measures().items() if measure.better != "neither"}
+    tested = cells[cells["p"].notna()]
+    assert {*tested["metric"]} == directed - {"share"}  # which is of a layer as a whole
+    assert (tested["p_holm"] >= tested["p"]).all() and (tested["p_holm"] <= 1).all()
+    smallest = tested.sort_values("p").iloc[0]
+    assert smallest["p_holm"] == pytest.approx(min(1, len(tested) * smallest["p"]))
+
+
+def test_an_encoder_does_not_differ_from_itself(tmp_path: Path) -> None:
+    passport = Passport.read(passports.write(tmp_path))
+    cells = table(Pair.of(passport, passport), PRETRAINING)
+    assert (cells["here"] == 0).all() and (cells["p_holm"].dropna() == 1).all()
+    assert (cells["low"].dropna() == 0).all() and (cells["high"].dropna() == 0).all()
+
+
+def test_languages_are_told_apart_by_coverage(tmp_path: Path) -> None:
+    cells = where(table(pair(tmp_path), PRETRAINING), metric="mexa")
+    numbers = {name: int(n) for name, n in zip(cells["column"], cells["n"], strict=True) if name in COVERAGE.values()}
+    assert numbers == {"both cover": 23, "only A": 2, "only B": 1, "neither": 5}  # am, ha; yo; tzm, zu, quy, nqo, gn
+    unknown = table(pair(tmp_path, encoder={"id": "me/mine"}), PRETRAINING)
+    assert not unknown["column"].isin([*COVERAGE.values()]).any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"facts": {"version": "2.0"}}, "expected the same major version, found 1 and 2"),
+        (
+            {"facts": {"measures": passports.FACTS["measures"] | {"cka": 2}}},
+            "expected the same version of CKA, debiased, found 1 and 2",
+        ),
+        ({"facts": {"inputs_sha256": "2" * 64}}, "expected the same texts, found those of digests 111111111111 and 222222222222"),
+    ],
+)
+def test_passports_that_cannot_be_compared_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"^passports of large and small: {message}; make both anew$"):
+        pair(tmp_path, **changes)
+
+
+def test_a_minor_version_is_no_obstacle(tmp_path: Path) -> None:
+    assert pair(tmp_path, facts={"version": "1.3", "code_sha256": "d" * 64}).b.facts["version"] == "1.3"
+
+
+def test_lists_of_languages_are_those_of_the_studies(values: dict[str, Any]) -> None:
+    corpora = load(values).corpora
+    for name, corpus in (("mbert", "wikipedia_mbert"), ("xlm-r", "cc100")):
+        assert {*PRETRAINING.lists[name]["languages"].split()} == {*corpora[corpus].languages}
+    assert {facts.get("languages", "mbert") for facts in PRETRAINING.encoders.values()} == {*PRETRAINING.lists}
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_page_works_in_a_browser(tmp_path: Path) -> None:
+    compared = pair(tmp_path)
+    html = page(table(compared, PRETRAINING), compared, PRETRAINING, PASSPORT / "comparison.html.j2", STYLE)
+    assert "31 of 31" in html and "widths differ" in html and "only B" in html
+    (tmp_path / "page.html").write_text(html, "utf-8")
+    with browser() as tab:
+        for width in (400, 1280):
+            shown = tab.show(tmp_path / "page.html", width)
+            assert (shown.errors, shown.requests, shown.overflow) == ([], [], 0)

@@ -1,0 +1,118 @@
+"""The page of a passport: what it says of made-up encoders, of those with gaps, and how it looks in a browser."""
+
+import re
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import passports
+import pytest
+from browser import CHROMIUM, browser
+from crosslens.papers.passport import page as pages
+from crosslens.papers.passport.facts import Passport, measures
+from crosslens.papers.passport.figure import figure
+from crosslens.papers.passport.pretraining import Pretraining
+from crosslens.papers.passport.sentences import sentences
+from crosslens.reports.figures.save import save
+
+PASSPORT = Path(pages.__file__).parent
+STYLE = PASSPORT.parents[1] / "reports/page.css"
+PRETRAINING = Pretraining(
+    {"xlm-r": {"languages": "en de es ru"}}, {passports.ENCODER["id"]: {"languages": "xlm-r", "parallel": True}}
+)
+
+
+def html(passport: Passport, folder: Path) -> str:
+    """The page of a passport with its picture."""
+    save(figure(passport), folder / "picture.svg", "passport")
+    picture = (folder / "picture.svg").read_bytes()
+    return pages.page(passport, picture, PRETRAINING, PASSPORT / "passport.html.j2", STYLE)
+
+
+def text_of(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html.partition("</head>")[2]).split())
+
+
+@pytest.fixture(scope="module")
+def passport(tmp_path_factory: pytest.TempPathFactory) -> Passport:
+    return Passport.read(passports.write(tmp_path_factory.mktemp("passport")))
+
+
+def without(passport: Passport, *keys: str) -> Passport:
+    """A passport without some measures."""
+    return Passport(passport.table[~passport.table["metric"].isin(keys)], passport.record)
+
+
+def test_twelve_measures_in_order() -> None:
+    assert [measure.number for measure in measures().values()] == [*range(1, 13)]
+    assert "".join(measure.section for measure in measures().values()) == "ABBBCCCCCCCD"
+    assert all(measure.floors and measure.meaning.endswith(".") for measure in measures().values())
+
+
+def test_the_page_says_which_encoder_it_is_of(passport: Passport, tmp_path: Path) -> None:
+    said = text_of(html(passport, tmp_path))
+    for fact in ("commit 614241f622f5", "licence MIT", "118 M parameters", "12 layers × 384", "Unigram, 250,037 pieces",
+                 "positions 512", "coverage 4 of 32 languages", "parallel text yes", "passport 1.0", "5 min 56 s",
+                 "snakemake -- results/passport/e5.csv", "SIB-200, commit c0c0c0c0c0c0, test: 204 sentences in 32 languages",
+                 "neighbours, as used (its prompt is not known)"):  # fmt: skip
+        assert fact in said
+
+
+def test_a_line_of_the_table_has_value_interval_floor_and_worst_languages(passport: Passport, tmp_path: Path) -> None:
+    line = pages._line(passport, measures()["neighbours"])
+    values = [passports.value_of("neighbours", "strong, raw", 12, language) for language in ("tzm", "nqo", "gn")]
+    names = re.findall(r"(.+?) (0\.\d\d)(?:, )?", line["worst"])
+    assert [number for _, number in names] == [f"{value:.2f}" for value in values]
+    families = {*passports.FAMILIES.values()}
+    by_family = [
+        np.mean([passports.value_of("neighbours", "strong, raw", 12, language) for language, name in passports.FAMILIES.items()
+                 if name == family and language != "en"])
+        for family in families
+    ]  # fmt: skip
+    assert line["last"] == f"{np.mean(by_family):.2f}" and re.fullmatch(r"0\.\d\d to 0\.\d\d", line["interval"])
+    assert (line["first"], line["floor"], line["floor_kind"]) == ("0.01", "0.02", "random weights")
+    assert pages._line(passport, measures()["premium"])["first"] == "–"
+    assert pages._line(passport, measures()["premium"])["worst"].endswith("1.60")  # the highest are the worst
+    assert pages._line(passport, measures()["identification"])["worst"] == ""
+
+
+def test_sentences_follow_their_rules(passport: Passport) -> None:
+    meaning, language, centring, failing, use = (text.replace("\N{NO-BREAK SPACE}", " ") for text in sentences(passport))
+    assert "against 2 % with random weights and 1 % at layer 0" in meaning
+    assert "falls from 52 % to 15 %" in language
+    assert "rises from 68 % to 92 %, so do so" in centring
+    assert "most sentences have a nearest neighbour of their own language" in failing and "no language" not in failing
+    assert "where the largest topic alone has 25 %" in use and "hardly changes" in use
+
+
+def test_an_encoder_no_better_than_random_weights_is_told_so(passport: Passport) -> None:
+    table = passport.table.copy()
+    chosen = (table["metric"] == "neighbours") & (table["floor_kind"] == "random weights")
+    table.loc[chosen, "here"] = 0.9
+    assert "no more than" in sentences(Passport(table, passport.record))[0]
+
+
+def test_what_has_no_value_is_told_and_leaves_no_sentence(passport: Passport, tmp_path: Path) -> None:
+    bare = without(passport, "neighbours", "topic", "share")
+    assert sentences(bare) == []
+    said = text_of(html(bare, tmp_path))
+    for title in ("Strong alignment", "Topic transfer", "Language share of variance"):
+        assert f"{title} (no value in the table)" in said
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_page_works_in_a_browser(passport: Passport, tmp_path: Path) -> None:
+    path = tmp_path / "e5.html"
+    path.write_text(html(passport, tmp_path), "utf-8")
+    with browser() as tab:
+        for width in (400, 1280):
+            shown = tab.show(path, width)
+            assert (shown.errors, shown.requests, shown.overflow) == ([], [], 0)
+        printed: dict[str, Any] = tab("Page.printToPDF", preferCSSPageSize=True)
+    assert printed["data"] and pages_of(printed["data"]) == 1
+
+
+def pages_of(pdf: str) -> int:
+    """Number of pages of a PDF in base64."""
+    return len(re.findall(rb"/Type\s*/Page\b", b64decode(pdf)))

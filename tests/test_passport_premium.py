@@ -1,0 +1,52 @@
+"""The premium of a language, from tokens of parallel sentences: counts worked out by hand."""
+
+import numpy as np
+import pytest
+from crosslens.encoding.drawn import Drawn
+from crosslens.papers.passport.premium import premium
+from crosslens.runs.errors import DataError
+from test_liu2020 import tokenizer, write_tokens
+
+TEXTS = {"en": ["cat", "a dog"], "de": ["Katze", "ein Hund"], "am": ["ድ", "ድመት"]}
+BLOCKS = np.array([0, 1])
+NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "<0xE1>", "<0x8B>"]
+
+
+def measured(folder, pieces, cut=0):
+    """(language, definition, kind of floor) -> record. pieces: of each language's sentences, without special ones."""
+    for language, sentences in pieces.items():
+        write_tokens(folder / f"{language}.test.parquet", [[2, *numbers, 3] for numbers in sentences], cut)
+    rows = [(language, str(number), text) for language, texts in TEXTS.items() for number, text in enumerate(texts)]
+    languages, ids, texts = (np.array(column) for column in zip(*rows, strict=True))
+    names, n = np.array([f"{language}/{id}" for language, id in zip(languages, ids, strict=True)]), len(rows)
+    none, every = np.zeros(n, bool), np.ones(n, bool)
+    sentences = Drawn(names, texts, np.full(n, ""), languages, np.full(n, "test"), every, none)
+    records = premium(folder, tokenizer(folder, NAMES), sentences, [*TEXTS], "en", BLOCKS)
+    return {(row["language"], row["definition"], row.get("item", "")): row for row in records}
+
+
+def test_premium_counts_pieces_without_special_ones(tmp_path):
+    records = measured(tmp_path, {"en": [[4], [4, 5]], "de": [[4, 5, 4], [4, 5, 4, 5]], "am": [[6, 7], [1, 6, 7, 4]]})
+    values = {place: row["value"] for place, row in records.items()}
+    assert [values[language, "premium", ""] for language in TEXTS] == [1, pytest.approx(7 / 3), 2]
+    assert values["de", "premium", "formula"] == pytest.approx(13 / 8)
+    assert values["am", "premium", "formula"] == pytest.approx(12 / 8)  # three bytes a character
+    assert [values[language, "unknown share", ""] for language in TEXTS] == [
+        0,
+        0,
+        pytest.approx(5 / 6),
+    ]
+    assert values["am", "pieces per character", ""] == 6 / 4 and values["en", "pieces per character", ""] == 3 / 8
+
+
+def test_the_interval_leaves_out_blocks_and_the_pivot_has_none(tmp_path):
+    records = measured(tmp_path, {"en": [[4], [4, 5]], "de": [[4, 5, 4], [4, 5]], "am": [[6], [6, 7]]})
+    german, english = (records[language, "premium", ""] for language in ("de", "en"))
+    assert german["low"] < german["value"] < german["high"] and german["n"] == 2
+    assert german["value"] == pytest.approx(5 / 3)
+    assert np.isnan([english["low"], english["high"]]).all()  # 1 whatever the sentences
+
+
+def test_cut_sentences_are_refused_in_a_line(tmp_path):
+    with pytest.raises(DataError, match="en.test.parquet: expected whole sentences, found 1 that were cut; name a reading"):
+        measured(tmp_path, {"en": [[4], [4]], "de": [[4], [4]], "am": [[4], [4]]}, cut=1)

@@ -1,0 +1,133 @@
+"""Alignment of sentences with their English translations, by layer: correlation, CKA, MEXA, neighbours, hubness, cosines."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from crosslens.measures.cka import OURS, compare
+from crosslens.measures.neighbours import skewness
+from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, lengths, mean_over_blocks
+from crosslens.measures.subject import Subject
+from crosslens.numerics import alignment
+from crosslens.numerics.alignment import Cosines, length_out, units
+from crosslens.numerics.dispersion import mean_cosine, participation
+from crosslens.numerics.halves import centred
+from crosslens.numerics.streams import stream
+
+READS = ("states", "tokens")
+
+RAW, CENTRED, LENGTH_OUT = "raw", "centred", "raw, length out"
+NEAREST = ("mexa", "strong", "own", "mutual_knn")  # means over sentences
+
+
+def measure(
+    subject: Subject, *, corpus: str, pivot: str, block: int, k: int, shuffles: int
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Yield the alignment of each language with the pivot at each layer; the item of a floor's record is its kind.
+
+    Intervals leave out blocks of sentences. k: neighbours. shuffles: draws of shuffled pairs, whose mean is a floor. The length
+    of a sentence is its number of pieces as the encoder reads it, special ones included.
+    """
+    parallel = Parallel.read(subject.folder / corpus, block)
+    tokens = subject.tokens[corpus]
+    pieces = [lengths(tokens / f"{language}.test.parquet", parallel.ids) for language in parallel.languages]
+    orders = parallel.orders(shuffles, subject.seed)
+    common = {"corpus": corpus, "split": "test"}
+    yield from (common | record for record in of_languages(parallel, np.stack(pieces), parallel.number(pivot), k, orders))
+
+
+def of_languages(parallel: Parallel, pieces: np.ndarray, pivot: int, k: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:
+    """Yield all records; arguments as for `measure`.
+
+    pieces: (K, n) number of pieces of each sentence. pivot: number of the pivot. orders: (draws, n) of shuffled pairs.
+    """
+    n, width = len(parallel.ids), parallel.states[0].shape[-1]
+    yield from _by_formula(n, width, k)
+    for layer, states in zip(parallel.layers, parallel.states, strict=True):
+        place = {"layer": layer, "n": n}
+        rest = np.stack([length_out(values, sizes) for values, sizes in zip(states.astype(np.float64), pieces, strict=True)])
+        for definition, vectors in ((RAW, states), (LENGTH_OUT, rest)):
+            for record in _correlations(parallel, vectors, pivot, orders):
+                yield place | {"definition": definition} | record
+        for definition, vectors in ((RAW, states), (CENTRED, centred(states.astype(np.float64), parallel.half))):
+            for record in _nearest(parallel, units(vectors), definition, pivot, k, orders):
+                yield place | record
+        for language, values in zip(parallel.languages, states, strict=True):
+            mean, rogue = mean_cosine(values)
+            place_of_language = place | {"measure": "isotropy", "language": language}
+            yield place_of_language | {"definition": "mean cosine", "value": mean}
+            yield place_of_language | {"definition": "rogue dimensions", "value": rogue}
+        ratio = participation(states.reshape(-1, width))
+        number = len(parallel.languages) * n
+        yield place | {"measure": "isotropy", "language": "all", "definition": "participation ratio", "value": ratio, "n": number}
+
+
+def _by_formula(n: int, width: int, k: int) -> Iterator[dict[str, Any]]:
+    """Yield values that chance gives n sentences: by formula, of hubness from independent normal states of the same shape."""
+    generator = np.random.default_rng(stream(0, "hubness", n, width))
+    x, y = units(generator.standard_normal((2, n, width)))
+    for measure, value in (
+        ("mexa", 1 / (2 * n - 1)),
+        ("mutual_knn", k / (n - 1)),
+        ("hubness", skewness(alignment.occurrences(x @ y.T, k).astype(float))),
+    ):
+        yield {"measure": measure, "language": "all", "definition": RAW, "item": FORMULA, "value": value, "n": n}
+
+
+def _correlations(parallel: Parallel, states: np.ndarray, pivot: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:
+    """Yield ANC and CKA of states (K, n, d) with those of the pivot."""
+    numbers = [number for number in range(len(states)) if number != pivot]
+    reference = states[pivot].astype(np.float64)
+    for number in numbers:
+        place = {"measure": "anc", "language": parallel.languages[number]}
+        value, without = alignment.correlation(states[number], reference, parallel.blocks)
+        yield place | estimate(value, without, len(reference), score=False)
+        shuffled = _shuffled_correlation(states[number], reference, orders)
+        yield place | {"item": SHUFFLED_PAIRS, "value": shuffled}
+    translations = {parallel.languages[number]: [states[number]] for number in numbers}
+    similarity = compare([reference], translations, [OURS], draws=len(orders), seed=0, blocks=parallel.blocks)[OURS]
+    for row, language in enumerate(translations):
+        place = {"measure": "cka", "language": language}
+        value, low, high = (float(part[row, 0]) for part in (similarity.value, similarity.low, similarity.high))
+        yield place | {"value": value, "low": low, "high": high}
+        yield place | {"item": SHUFFLED_PAIRS, "value": float(similarity.floor[row, 0])}
+
+
+def _shuffled_correlation(x: np.ndarray, y: np.ndarray, orders: np.ndarray) -> float:
+    """Mean over shuffled pairs of ANC of x and y (n, d), from standardised columns."""
+    x, y = (alignment.standardised(side) for side in (x, y))
+    values = [float(np.nanmean(np.einsum("nd,nd->d", x, y[order]))) for order in orders]
+    return float(np.mean(values)) if values else np.nan
+
+
+def _nearest(
+    parallel: Parallel, vectors: np.ndarray, definition: str, pivot: int, k: int, orders: np.ndarray
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Yield the measures of neighbours of unit vectors (K, n, d), with those of shuffled pairs, and the margin of raw states."""
+    for number, language in enumerate(parallel.languages):
+        if number == pivot:
+            continue
+        cosines = Cosines.of(vectors[number], vectors[pivot])
+        values = _by_sentence(cosines, k)
+        shuffled = [_by_sentence(cosines.paired(order), k) for order in orders]
+        for name in NEAREST:
+            quantity = name in ("strong", "own")
+            place = {"measure": "neighbours" if quantity else name, "language": language}
+            place |= {"definition": f"{name}, {definition}" if quantity else definition}
+            yield place | mean_over_blocks(values[name], parallel.blocks)
+            yield place | {"item": SHUFFLED_PAIRS, "value": float(np.mean([part[name].mean() for part in shuffled]))}
+        hubs = skewness(alignment.occurrences(cosines.between, k).astype(float))
+        yield {"measure": "hubness", "language": language, "definition": definition, "value": hubs}
+        if definition == RAW:
+            translations = cosines.between.diagonal()
+            margin = translations - (cosines.between.sum(1) - translations) / (len(translations) - 1)
+            place = {"measure": "isotropy", "language": language, "definition": "margin"}
+            yield place | mean_over_blocks(margin, parallel.blocks, score=False)
+
+
+def _by_sentence(cosines: Cosines, k: int) -> Mapping[str, np.ndarray]:
+    """Values of each sentence by measure, (n,)."""
+    strong, same = alignment.neighbours(cosines)
+    values = (alignment.mexa(cosines).astype(float), strong, same, alignment.mutual_neighbours(cosines, k))
+    return dict(zip(NEAREST, values, strict=True))

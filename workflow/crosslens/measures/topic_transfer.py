@@ -1,0 +1,121 @@
+"""Topics of sentences in other languages, by probes of frozen states that learn from English alone, by layer."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crosslens.encoding.stored import read
+from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, mean_over_blocks
+from crosslens.measures.subject import Subject
+from crosslens.numerics.f1 import macro_f1, overall, token_counts
+from crosslens.numerics.halves import blocks, centred, halves
+from crosslens.numerics.linear import leace
+from crosslens.numerics.probe import Fitted, logistic_probe
+from crosslens.numerics.statistics import Statistics
+from crosslens.numerics.streams import stream
+from crosslens.runs.errors import DataError
+
+READS = ("states",)
+
+RAW, CENTRED, ERASED, OFFICIAL, MACRO_F1 = "raw", "centred", "erased", "official split", "macro F1"
+
+
+def measure(
+    subject: Subject, *, corpus: str, training: str, source: str, block: int, penalties: list[float], tolerance: float
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Yield the accuracy in each language at each layer; the item of a floor's record is its kind.
+
+    corpus: parallel sentences with topics, the tests. training: sentences of the same numbering with topics in `source`. Probes
+    learn from one half of the articles and are tested on the other, in turns; for the official split they learn from all of
+    `training`. penalties, tolerance: see `logistic_probe`. Raises DataError where the training sentences have no topics.
+    """
+    parallel = Parallel.read(subject.folder / corpus, block)
+    number, common = parallel.number(source), {"corpus": corpus, "split": "test"}
+    options = {"penalties": penalties, "tolerance": tolerance, "seed": subject.seed}
+    for layer, states in zip(parallel.layers, parallel.states, strict=True):
+        train = read(subject.folder / training, layer)
+        train = train.take(train.languages == source)
+        if not train.has_labels() or not (parallel.labels != "").all():
+            raise DataError(
+                f"{subject.folder}: expected sentences with topics in {training} and {corpus}, found none: name others"
+            )
+        ids = [text.partition("/")[2] for text in train.texts]
+        english = Training(train.vectors.astype(np.float64), train.labels, blocks(ids, block), halves(ids, block))
+        for record in of_layer(parallel, states.astype(np.float64), english, number, options):
+            yield common | {"layer": layer} | record
+    share = max(np.unique(parallel.labels, return_counts=True)[1]) / len(parallel.labels)
+    yield common | {
+        "measure": "topic",
+        "language": "all",
+        "definition": RAW,
+        "item": FORMULA,
+        "value": float(share),
+        "n": len(parallel.labels),
+    }
+
+
+@dataclass(frozen=True)
+class Training:
+    """m sentences from which topics are learnt."""
+
+    states: np.ndarray  # (m, d)
+    topics: np.ndarray  # (m,)
+    blocks: np.ndarray  # (m,) number of the block of neighbouring sentences that each lies in
+    half: np.ndarray  # (m,) 0 or 1, in the numbering of the parallel sentences
+
+
+def of_layer(
+    parallel: Parallel, states: np.ndarray, training: Training, source: int, options: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of a layer, whose parallel states are (K, n, d); options: of `logistic_probe`."""
+    languages, n, width = states.shape
+    predictions = {name: np.empty((languages, n), object) for name in (RAW, CENTRED, ERASED, SHUFFLED_PAIRS)}
+    generator = np.random.default_rng(stream(options["seed"], "topics"))
+    moved, fits = centred(states, parallel.half), []
+    for half in (0, 1):
+        chosen, tested = training.half == half, parallel.half != half
+        vectors, topics, groups = training.states[chosen], training.topics[chosen], training.blocks[chosen]
+        mean = states[source, ~tested].mean(0)
+        erase = _eraser(states[:, ~tested], parallel.languages)
+        for name, train, test, labels in (
+            (RAW, vectors, states, topics),
+            (CENTRED, vectors - mean, moved, topics),
+            (ERASED, erase(vectors), erase(states.reshape(-1, width)).reshape(states.shape), topics),
+            (SHUFFLED_PAIRS, vectors, states, generator.permutation(topics)),
+        ):
+            (fitted,) = logistic_probe(train, labels, groups, [test[:, tested].reshape(-1, width)], **options)
+            predictions[name][:, tested] = fitted.predicted.reshape(languages, -1)
+            fits.append(fitted)
+    (official,) = logistic_probe(training.states, training.topics, training.blocks, [states.reshape(-1, width)], **options)
+    predictions[OFFICIAL] = official.predicted.reshape(languages, n)
+    fits.append(official)
+    yield from ({"measure": "topic"} | record for record in _records(parallel, predictions, source, fits))
+
+
+def _records(parallel: Parallel, predictions: dict[str, np.ndarray], source: int, fits: list[Fitted]) -> Iterator[dict[str, Any]]:
+    convergence = {"gradient": max(fitted.gradient for fitted in fits), "converged": all(fitted.converged for fitted in fits)}
+    names, gold = np.unique(parallel.labels, return_inverse=True)
+    right = {name: (values == parallel.labels).astype(float) for name, values in predictions.items()}
+    for number, language in enumerate(parallel.languages):
+        for name, outcome in right.items():
+            place = {"language": language, "definition": RAW if name == SHUFFLED_PAIRS else name} | convergence
+            floor = {"item": SHUFFLED_PAIRS} if name == SHUFFLED_PAIRS else {}
+            yield place | mean_over_blocks(outcome[number], parallel.blocks) | floor
+        classes = np.searchsorted(names, predictions[RAW][number].astype(str))
+        counts = token_counts(gold, classes, np.arange(len(gold)), len(gold), len(names) + 1)
+        yield {"language": language, "definition": MACRO_F1, "value": float(macro_f1(overall(counts), "true")), "n": len(gold)}
+        if number != source:
+            gap = right[RAW][source] - right[RAW][number]
+            yield {"language": language, "definition": "gap"} | mean_over_blocks(gap, parallel.blocks, score=False)
+
+
+def _eraser(states: np.ndarray, languages: list[str]) -> Any:
+    """Function that takes from states what LEACE finds of the language in states (K, m, d)."""
+    statistics = Statistics(states.shape[-1])
+    for language, vectors in zip(languages, states, strict=True):
+        statistics.update(vectors, language)
+    subspace = leace(statistics)
+    patterns = statistics.total @ subspace.filters / statistics.sizes.sum()
+    return lambda vectors: vectors - ((vectors - subspace.centre) @ subspace.filters) @ patterns.T

@@ -1,0 +1,157 @@
+"""Whether sentences lie where their translations do: similarities, neighbours and correlations of states of two languages.
+
+x, y (n, d) are states of n sentences in two languages, translations in the same row. A tie counts as a miss.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+TIE = 1e-12  # cosines that differ by no more are equal but for rounding
+
+
+@dataclass(frozen=True)
+class Cosines:
+    """Cosine similarities of n sentences with their translations, (n, n) each: within each of two languages and between them."""
+
+    first: np.ndarray
+    second: np.ndarray
+    between: np.ndarray  # rows of the first, columns of the second
+
+    @classmethod
+    def of(cls, x: np.ndarray, y: np.ndarray) -> Self:
+        """Cosines of unit vectors x and y, (n, d): see `units`."""
+        return cls(x @ x.T, y @ y.T, x @ y.T)
+
+    def paired(self, order: np.ndarray) -> Self:
+        """Cosines with the second language's sentences in another order (n,), for pairs that are no translations."""
+        return type(self)(self.first, self.second[np.ix_(order, order)], self.between[:, order])
+
+
+def units(states: np.ndarray) -> np.ndarray:
+    """States (..., d) of length 1 in float64; those of length 0 stay, and have cosine 0 with all."""
+    vectors = np.asarray(states, np.float64)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled: np.ndarray = vectors / np.where(lengths > 0, lengths, 1)
+    return scaled
+
+
+def mexa(cosines: Cosines) -> np.ndarray:
+    """Whether a pair is nearer than either sentence is to any other of the other language, (n,).
+
+    Source: Kargaran et al. 2025, section 3; cisnlp/MEXA bc28c41, compute_mexa.py, lines 16-36. By chance 1 / (2 n - 1).
+    """
+    off_diagonal = _without_diagonal(cosines.between)
+    nearer: np.ndarray = cosines.between.diagonal() > np.maximum(off_diagonal.max(0), off_diagonal.max(1)) + TIE
+    return nearer
+
+
+def neighbours(cosines: Cosines) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of the two sentences of a pair whose nearest neighbour is the translation, and of the same language; (n,) each.
+
+    The pool has the sentences of both languages without the one that is asked for. Where a sentence of its own language is as
+    near as one of the other, its own language counts. Source: Roy et al. 2020 (LAReQA), strong alignment.
+    """
+    strong, same = np.zeros((2, len(cosines.between)))
+    for within, between in ((cosines.first, cosines.between), (cosines.second, cosines.between.T)):
+        nearest_same = _without_diagonal(within).max(1)
+        nearest_other = _without_diagonal(between).max(1)
+        translation = between.diagonal()
+        strong += translation > np.maximum(nearest_same, nearest_other) + TIE
+        same += nearest_same >= np.maximum(nearest_other, translation) - TIE
+    return strong / 2, same / 2
+
+
+def mutual_neighbours(cosines: Cosines, k: int) -> np.ndarray:
+    """Share of a sentence's k nearest neighbours whose translations are those of its translation, (n,); by chance k / (n - 1).
+
+    Source: Huh et al. 2024, section 3; minyoungg/platonic-rep dcd76ba, metrics.py, lines 55-84.
+    """
+    shared = _nearest(_without_diagonal(cosines.first), k) & _nearest(_without_diagonal(cosines.second), k)
+    shares: np.ndarray = shared.sum(1) / k
+    return shares
+
+
+def occurrences(between: np.ndarray, k: int) -> np.ndarray:
+    """How often each candidate, a column of between (n, m), is among the k nearest of a row, (m,).
+
+    Source: Radovanovic et al. 2010, section 3: hubness is the skewness of these counts.
+    """
+    counts: np.ndarray = _nearest(between, k).sum(0)
+    return counts
+
+
+def correlation(x: np.ndarray, y: np.ndarray, blocks: np.ndarray) -> tuple[float, np.ndarray]:
+    """Mean over dimensions of Pearson's correlation of a dimension in two languages, and the same without each block, (blocks,).
+
+    Dimensions that do not vary do not count; nan where none varies. Signs are kept, so that independent states give 0.
+
+    blocks: (n,) number of each pair's block, from 0 without gaps.
+    Source: Del and Fishel 2022, average neuron-wise correlation; TartuNLP/xsim c8a25a5, examples/run_analysis_torch_corr.py,
+    lines 77-81.
+    """
+    x, y = (side - side.mean(0) for side in (np.asarray(x, np.float64), np.asarray(y, np.float64)))
+    order = np.argsort(blocks, kind="stable")
+    starts = np.flatnonzero(np.diff(blocks[order], prepend=-1))
+    sums = [np.add.reduceat(product[order], starts) for product in (x, y, x * x, y * y, x * y)]  # (blocks, d) each
+    totals = [part.sum(0) for part in sums]
+    sizes = np.bincount(blocks)[:, None]
+    without = _correlations(len(x) - sizes, *(total - part for total, part in zip(totals, sums, strict=True)))
+    return float(_mean(_correlations(len(x), *totals))), _mean(without)
+
+
+def standardised(states: np.ndarray) -> np.ndarray:
+    """Columns of states (n, d) of mean 0 and length 1, in float64, whose products are correlations; nan where one is constant."""
+    deviations = np.asarray(states, np.float64) - states.mean(0, dtype=np.float64)
+    lengths = np.linalg.norm(deviations, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns: np.ndarray = deviations / np.where(lengths > 0, lengths, np.nan)
+    return columns
+
+
+def length_out(states: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+    """States (..., n, d) without what a constant, the logarithm of the number of pieces and its square explain.
+
+    pieces: (n,) number of pieces of each sentence.
+    """
+    logarithms = np.log(pieces.astype(np.float64))
+    basis, triangle = np.linalg.qr(np.stack([np.ones(len(pieces)), logarithms, logarithms**2], 1))
+    diagonal = np.abs(np.diag(triangle))
+    basis = basis[
+        :, diagonal > diagonal.max() * len(pieces) * np.finfo(float).eps
+    ]  # sentences of one length have the constant alone
+    rest: np.ndarray = states - basis @ (basis.T @ states)
+    return rest
+
+
+def _correlations(
+    n: int | np.ndarray, x: np.ndarray, y: np.ndarray, xx: np.ndarray, yy: np.ndarray, xy: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """Correlations from sums over n items, of the shape of these; nan where a variable does not vary."""
+    squares = (xx - x * x / n) * (yy - y * y / n)
+    varies = squares > np.finfo(float).eps * xx * yy
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(varies, (xy - x * y / n) / np.sqrt(squares), np.nan)
+
+
+def _mean(correlations: np.ndarray) -> np.ndarray:
+    """Mean over the last axis without nan; nan where there is nothing else."""
+    finite = np.isfinite(correlations)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean: np.ndarray = np.where(finite, correlations, 0).sum(-1) / finite.sum(-1)
+    return mean
+
+
+def _without_diagonal(cosines: np.ndarray) -> np.ndarray:
+    off_diagonal = cosines.copy()
+    np.fill_diagonal(off_diagonal, -np.inf)
+    return off_diagonal
+
+
+def _nearest(similarities: np.ndarray, k: int) -> np.ndarray:
+    """Whether a column is among the k most similar of a row, (n, m) bool; k is cut to m."""
+    near = np.zeros(similarities.shape, bool)
+    k = min(k, similarities.shape[1])
+    np.put_along_axis(near, np.argpartition(-similarities, k - 1, axis=1)[:, :k], True, axis=1)
+    return near

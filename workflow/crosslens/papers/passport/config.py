@@ -1,0 +1,76 @@
+"""passport: encoders of which a passport is made, and settings of its measures."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from crosslens.config.base import Count, Language, Name, languages_table
+from crosslens.config.training import Positive
+from crosslens.config.whole import Config, PaperSection
+
+
+class Passport(PaperSection):
+    """Passports of encoders: where one keeps language and where meaning, by layer, beside floors."""
+
+    encoder: str = Field("", description="not needed: the first of encoders")
+    reading: str = Field("sentences", description="key of readings: how sentences become tokens; one that cuts none")
+    encoders: list[Name] = Field(min_length=1, description="keys of encoders, of each of which a passport is made")
+    compare: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(
+        [], description="pairs of encoders whose passports are compared"
+    )
+    parallel: str = Field("sib200_parallel", description="key of corpora: the same sentences, with topics, in all languages")
+    topics: str = Field("sib200_english", description="key of corpora: sentences in the pivot from which topics are learnt")
+    pivot: Language = Field("en", description="language with which all others are compared")
+    block: Count = Field(
+        50,
+        description="length of blocks in the numbers of sentences (index_id); a block is in one half, as neighbours may share an "
+        "article",
+    )
+    seeds: list[Annotated[int, Field(ge=0)]] = Field([0, 1], min_length=1, description="of the same encoder with random weights")
+    neighbours: Count = Field(10, description="k of mutual neighbours and of hubness")
+    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="draws of shuffled pairs, whose mean is a floor")
+    permutations: Count = Field(1000, description="permutations of languages, whose mean is a floor of genealogy")
+    penalty: Positive = Field(1.0, description="C of the probes for languages")
+    penalties: list[Positive] = Field(
+        [0.01, 0.1, 1.0], min_length=1, description="C of the probes for topics, chosen on blocks held out"
+    )
+    tolerance: Positive = Field(1e-4, description="largest component of the gradient of a probe that has converged")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first(cls, values: Any) -> Any:
+        encoders = values.get("encoders") if isinstance(values, dict) else None
+        return {"encoder": encoders[0], **values} if encoders and isinstance(encoders, list) else values
+
+    def check(self, config: Config) -> None:
+        """Raise ValueError where encoders or corpora are missing, or do not fit."""
+        here = "papers.passport"
+        for number, encoder in enumerate(self.encoders):
+            config.expect_encoder(f"{here}.encoders.{number}", encoder)
+        if strangers := [name for pair in self.compare for name in pair if name not in self.encoders]:
+            raise ValueError(f"{here}.compare: expected encoders among {', '.join(self.encoders)}, found {', '.join(strangers)}")
+        for key in ("parallel", "topics"):
+            config.expect_corpus(f"{here}.{key}", getattr(self, key), "documents")
+        parallel, topics = (config.corpora[name] for name in (self.parallel, self.topics))
+        if self.pivot not in parallel.languages:
+            raise ValueError(f"{here}.pivot: expected a language of corpora.{self.parallel}, found '{self.pivot}'")
+        if (self.pivot, "train") not in topics.parts():
+            raise ValueError(f"{here}.topics: corpora.{self.topics} has no training data for {self.pivot}")
+        if not self.labels(config) or self.labels(config) != getattr(topics, "topics", ()):
+            raise ValueError(
+                f"{here}.topics: expected the labels of corpora.{self.parallel} in corpora.{self.topics}, found others"
+            )
+
+    def labels(self, config: Config) -> tuple[str, ...]:
+        """Topics of the parallel sentences."""
+        topics: tuple[str, ...] = getattr(config.corpora[self.parallel], "topics", ())
+        return topics
+
+    def kinship(self, config: Config) -> dict[str, list[str]]:
+        """Family and genus of each language of the parallel sentences."""
+        rows = {language: languages_table()[language] for language in config.corpora[self.parallel].languages}
+        return {language: [row["family"], row["genus"]] for language, row in rows.items()}
+
+
+PAPER_SECTION = Passport
+section = Passport.of

@@ -1,0 +1,106 @@
+"""passport: what a reader must know to compare two passports: encoder, sentences, versions and digests, for the record."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from crosslens.encoding.drawn import Drawn, read
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.passport.items import KINDS
+from crosslens.storage import parquet
+from crosslens.storage.fingerprint import Fingerprints
+from crosslens.storage.seals import verified
+from crosslens.tokens.counts import Vocabulary
+
+VERSION = "1.0"
+ROOT = Path(__file__).parents[4]
+NOT_MEASURED = {
+    "identification, word": "single words are not among the sentences",
+    "neighbours, as used": "prompts and pooling of the makers are not part of an encoder's files",
+}
+MODULES = (*(f"measures/{kind}" for kind in KINDS), "papers/passport/premium")
+
+
+def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts of a passport. settings: see `papers.passport.items`; what no file says is None."""
+    assert inputs.tokenizer is not None
+    (folder,) = inputs.draws.values()
+    sentences, training = (read(folder / settings[corpus]) for corpus in ("parallel", "topics"))
+    languages = sorted({*sentences.languages.tolist()})
+    ids = [text.partition("/")[2] for text in sentences.texts[sentences.languages == languages[0]]]
+    fingerprint = Fingerprints(ROOT, cached=False)
+    return {
+        "version": VERSION,
+        "name": name,
+        "corpus": settings["parallel"],
+        "commit": settings["commit"],
+        "split": "test",
+        "languages": languages,
+        "n": len(ids),
+        "seeds": settings["seeds"],
+        "sentences_sha256": _digest(ids),
+        "inputs_sha256": _digest(part for texts in (sentences, training) for part in _rows(texts)),
+        "code_sha256": _digest(fingerprint(f"workflow/crosslens/{module}.py") for module in MODULES),
+        "pieces_sha256": _digest(_sheet(inputs.tokens[settings["parallel"]], languages, Vocabulary.read(inputs.tokenizer))),
+        "measures": {key: facts["version"] for key, facts in settings["measures"].items()},
+        "not_measured": NOT_MEASURED,
+        "encoder": _encoder(inputs.tokenizer, settings["encoder"]),
+    }
+
+
+def _encoder(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts of an encoder from its folder and its entry in the configuration."""
+    config, tokenizer, names, source = (
+        json.loads(verified(folder / f"{name}.json").read_text("utf-8"))
+        for name in ("config", "tokenizer", "tokenizer_config", "source")
+    )
+    rotary = any(key.startswith("rope") or key == "global_rope_theta" for key in config)
+    relative = config.get("relative_attention", False)
+    return {
+        "id": settings.get("id") or settings.get("path"),
+        "revision": settings.get("revision"),
+        "source": settings["source"],
+        "licence": None,
+        "parameters": source["parameters"],
+        "layers": config["num_hidden_layers"],
+        "width": config["hidden_size"],
+        "class": next(iter(config.get("architectures") or []), config["model_type"]),
+        "tokenizer": tokenizer["model"]["type"],
+        "vocabulary": source["vocabulary"],
+        "trimmed": bool(settings.get("corpora")) and settings["source"] != "random",
+        "positions": "rotary" if rotary else "relative" if relative else config.get("max_position_embeddings"),
+        "pad": config.get("pad_token_id"),
+        "pooler": None,
+        "mask": _text(names.get("mask_token")),
+        "prenorm": source.get("prenorm"),
+    }
+
+
+def _text(token: Any) -> str | None:
+    """A token as text; tokenizer_config.json may have it as a dictionary."""
+    content: str | None = token["content"] if isinstance(token, dict) else token
+    return content
+
+
+def _rows(sentences: Drawn) -> Iterable[str]:
+    """Ids and texts of sentences, one after the other."""
+    for pair in zip(sentences.texts.tolist(), sentences.words.tolist(), strict=True):
+        yield from pair
+
+
+def _sheet(tokens: Path, languages: list[str], vocabulary: Vocabulary) -> Iterable[str]:
+    """Pieces of the first sentence of each language, by which a change of the tokenizer's library is seen."""
+    for language in languages:
+        pieces = parquet.read(tokens / f"{language}.test.parquet", columns=["pieces"])["pieces"][0].as_py()
+        yield language
+        yield from (vocabulary.subwords[piece] for piece in pieces)
+
+
+def _digest(parts: Iterable[str]) -> str:
+    """Digest of texts, each ended by a character that none contains."""
+    state = hashlib.sha256()
+    for part in parts:
+        state.update(part.encode() + b"\0")
+    return state.hexdigest()

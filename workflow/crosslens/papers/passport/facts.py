@@ -1,0 +1,120 @@
+"""The table of a passport with its record, and the fixed facts of its twelve measures."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import pandas as pd
+import yaml
+
+from crosslens.config.base import languages_table
+from crosslens.numerics.intervals import Interval
+from crosslens.reports.cells import COLUMNS, where
+from crosslens.storage.records import read_json
+from crosslens.storage.seals import verified
+
+MEASURES = Path(__file__).with_name("measures.yaml")
+TABLE_COLUMNS = (*COLUMNS, "layer", "family", "floor_kind")
+NUMBERS = ("here", "low", "high", "n")  # columns of numbers; the others are text
+SUMMARY = "summary"  # the layer that is best on the other half of the languages
+PIVOT = "en"  # the language with which others are aligned, and in which topics are learned
+LEAST = 8  # families for an interval over them
+FAMILIES, LANGUAGES = "families", "languages"  # columns of means
+MEANS = (FAMILIES, LANGUAGES)  # in the order in which they are shown, if there are both
+
+Floor = Literal["", "shuffled pairs", "random weights", "formula"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Fixed facts of a measure: see measures.yaml."""
+
+    key: str
+    number: int
+    title: str
+    section: str
+    version: int
+    better: Literal["higher", "lower", "neither"]
+    minimum: float | None
+    maximum: float | None
+    definition: str
+    floors: tuple[Floor, ...]
+    meaning: str
+
+
+@cache
+def measures() -> dict[str, Measure]:
+    """The twelve measures by key, in the order of the page."""
+    facts = yaml.safe_load(MEASURES.read_text("utf-8"))
+    return {key: Measure(key, **{**values, "floors": tuple(values["floors"])}) for key, values in facts.items()}
+
+
+@dataclass(frozen=True)
+class Passport:
+    """A passport: its table, and the record beside it."""
+
+    table: pd.DataFrame
+    record: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The passport in NAME.csv, and in its record NAME.csv.json."""
+        texts = {name: str for name in TABLE_COLUMNS if name not in NUMBERS}
+        missing = {name: [""] for name in NUMBERS}
+        table = pd.read_csv(verified(path), dtype=texts, keep_default_na=False, na_values=missing)
+        return cls(table, read_json(path.with_name(f"{path.name}.json")))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Facts of the record, on corpus, encoder, versions, digests and times."""
+        facts: dict[str, Any] = self.record["passport"]
+        return facts
+
+    @property
+    def encoder(self) -> dict[str, Any]:
+        """Facts of the encoder; None where one is unknown."""
+        facts: dict[str, Any] = self.facts["encoder"]
+        return facts
+
+    @property
+    def depth(self) -> int:
+        """Number of the last layer, which is that of the blocks; layer 0 is the embedding output."""
+        return int(self.encoder["layers"])
+
+    def rows(self, key: str, definition: str | None = None, floor: Floor = "") -> pd.DataFrame:
+        """Rows of a measure under a definition; None: the one that the page shows first."""
+        return where(self.table, metric=key, definition=definition or measures()[key].definition, floor_kind=floor)
+
+    def value(
+        self, key: str, layer: str, definition: str | None = None, floor: Floor = "", column: str | None = None
+    ) -> Interval | None:
+        """A value with its interval; None where it was not measured. column: a language; None: the mean of families, or else of
+        languages.
+        """
+        curve = self.curve(key, definition, floor, column)
+        return Interval(*curve.loc[layer]) if layer in curve.index else None
+
+    def curve(
+        self, key: str, definition: str | None = None, floor: Floor = "", column: str | None = None
+    ) -> pd.DataFrame:  # fmt: skip
+        """Values by layer: value, low and high; "" and "summary" are layers, too. column: see `value`."""
+        rows = self.rows(key, definition, floor)
+        columns = [column] if column else [name for name in MEANS if (rows["column"] == name).any()][:1]
+        rows = rows[rows["column"].isin(columns)].set_index("layer").rename(columns={"here": "value"})
+        return rows.loc[rows["value"].notna(), ["value", "low", "high"]].astype(float)
+
+    def languages(self, key: str, layer: str, definition: str | None = None) -> pd.DataFrame:
+        """Values of languages at a layer: here, and family, by code."""
+        rows = where(self.rows(key, definition), layer=layer)
+        rows = rows[~rows["column"].isin(MEANS) & rows["here"].notna()]
+        return rows.set_index("column")[["here", "family"]]
+
+    def last(self, key: str) -> str:
+        """The layer whose value a table shows: the last one, or "" of a measure that has no layers."""
+        return str(self.depth) if (self.rows(key)["layer"] == str(self.depth)).any() else ""
+
+
+def name_of(language: str) -> str:
+    """Name of a language, or its code where the table of languages does not have it."""
+    return languages_table().get(language, {}).get("name", language)

@@ -1,0 +1,147 @@
+"""The picture of a passport: three panels over relative depth, and below them a strip with a dot for each language."""
+
+from collections.abc import Iterator, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from crosslens.papers.passport.facts import Floor, Passport, name_of
+from crosslens.reports.figures.curves import Curve, draw, handles
+from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, SMALL, STYLE, WIDTH, Look, frame, surround
+
+OWN = "own, raw"  # definition of the strip: own-language neighbours
+NAMED = 3  # dots of the strip that are named at its right end, at most: those furthest to the right
+LEAST = 6  # rows for which the strip has room at least
+PANELS, NAMES, ROW = 1.6, 0.52, 0.105  # inches: heights of the panels, of the names below them, and of a row of the strip
+FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
+SECOND: Look = {"color": COLOURS[1], "marker": "s", "markersize": 2.4, "linewidth": 1.0, "linestyle": (0, (4, 1.6))}  # type: ignore[dict-item]
+BAND: Look = {**GREY, "linestyle": "-", "linewidth": 0.7}
+
+
+def figure(passport: Passport) -> Figure:
+    """Where the language is, whether translations are neighbours, and topic transfer, by layer; below them the languages."""
+    neighbours = passport.languages("neighbours", str(passport.depth), OWN)
+    families = [str(family) for family in neighbours.groupby("family")["here"].mean().sort_values(ascending=False).index]
+    height = ROW * max(len(families), LEAST)
+    with plt.rc_context(STYLE):  # type: ignore[arg-type]
+        heights = [PANELS, NAMES, height + 0.5]
+        whole = Figure((WIDTH, sum(heights) + 0.35), layout="constrained")
+        grid = whole.add_gridspec(2, 1, height_ratios=[PANELS + NAMES, heights[-1]])
+        top, bottom = (whole.add_subfigure(grid[row]) for row in range(2))
+        axes = top.subplots(2, 3, height_ratios=heights[:2], sharey="row")
+        for (panel, names), (title, curves) in zip(axes.T, _panels(passport).items(), strict=True):
+            _draw(panel, title, curves, passport)
+            _name(names, curves)
+        _strip(bottom.subplots(), neighbours, families)
+        surround(whole, "", _note(passport))
+    return whole
+
+
+def _panels(passport: Passport) -> dict[str, list[Curve]]:
+    """Title of a panel -> its curves that were measured."""
+    titles = ("a  Where the language is", "b  Translation as nearest neighbour", "c  Topics, learned in English")
+    curves: tuple[list[Curve | None], ...] = (
+        [
+            _curve(passport, "identification", FIRST, "identification"),
+            _curve(passport, "share", SECOND, "share of variance"),
+            _curve(passport, "share", BAND, "share, random weights", floor="random weights"),
+        ],
+        [
+            _curve(passport, "neighbours", FIRST, "raw", "strong, raw"),
+            _curve(passport, "neighbours", SECOND, "language means subtracted", "strong, centred"),
+            _curve(passport, "neighbours", BAND, "raw, random weights", "strong, raw", "random weights"),
+            _level(passport.curve("neighbours", "strong, raw").filter(["0"], axis="index"), "raw, layer 0"),
+        ],
+        [
+            _curve(passport, "topic", FIRST, "English", column="en"),
+            _curve(passport, "topic", SECOND, "mean of the others"),
+            _curve(passport, "topic", BAND, "others, random weights", floor="random weights"),
+            _level(passport.curve("topic", floor="formula"), "largest topic"),
+        ],
+    )
+    return {title: [curve for curve in panel if curve] for title, panel in zip(titles, curves, strict=True)}
+
+
+def _curve(
+    passport: Passport,
+    key: str,
+    look: Look,
+    name: str,
+    definition: str | None = None,
+    floor: Floor = "",
+    column: str | None = None,
+) -> Curve | None:
+    """A curve over relative depth with its interval as a band, None where nothing was measured; see Passport.curve."""
+    values = passport.curve(key, definition, floor, column)
+    values = values[values.index.str.isdecimal()]
+    return Curve.of(values.set_axis(values.index.astype(int) / passport.depth).sort_index(), look, name) if len(values) else None
+
+
+def _level(values: pd.DataFrame, name: str) -> Curve | None:
+    """A level through a panel at the last of some values, None where there is none."""
+    if values.empty:
+        return None
+    return Curve.of(pd.DataFrame({"value": [float(values["value"].iloc[-1])] * 2}, index=[0.0, 1.0]), DOTTED, name)
+
+
+def _draw(axis: Axes, title: str, curves: Sequence[Curve], passport: Passport) -> None:
+    """Draw a panel over relative depth; of a pre-norm encoder the last layer is shaded."""
+    draw(axis, curves)
+    if passport.encoder.get("prenorm"):
+        axis.axvspan(1 - 0.5 / passport.depth, 1.03, color="#EBEBEB", linewidth=0, zorder=0)
+    axis.set_xlim(-0.03, 1.03)
+    axis.set_ylim(-0.03, 1.03)
+    axis.set_title(title, loc="left")
+    axis.set_xlabel("relative depth (0: embeddings)")
+
+
+def _name(axis: Axes, curves: Sequence[Curve]) -> None:
+    """Name the curves of the panel above."""
+    axis.axis("off")
+    axis.legend(handles=handles(curves), loc="upper left", handlelength=2.4, labelspacing=0.25, borderpad=0, borderaxespad=0)
+
+
+def _strip(axis: Axes, neighbours: pd.DataFrame, families: Sequence[str]) -> None:
+    """Draw a row for each family and a dot for each language, at its share of own-language neighbours."""
+    frame(axis, "both")
+    rows = {family: -number for number, family in enumerate(families)}
+    heights = neighbours["family"].map(rows)
+    axis.scatter(neighbours["here"], heights, s=16, color=COLOURS[0], edgecolor="white", linewidth=0.4, zorder=3)
+    ordered = neighbours.sort_values("here", ascending=False)
+    apart = ordered[ordered["here"] > ordered["here"].iloc[NAMED]] if len(ordered) > NAMED else ordered
+    for family, dots in apart.groupby("family", sort=False):
+        names = ", ".join(name_of(str(language)) for language in dots.index)
+        axis.text(1.01, rows[str(family)], names, transform=axis.get_yaxis_transform(), fontsize=SMALL, va="center")
+    axis.set_yticks([*rows.values()], [_with_number(family, neighbours) for family in rows])
+    axis.set_ylim(-len(rows) + 0.4, 0.6)
+    axis.set_xlim(-0.02, 1.02)
+    axis.tick_params(axis="y", length=0)
+    axis.set_title(
+        "d  Own-language neighbours at the last layer, lower is better: a row is a family, a dot is a language", loc="left"
+    )
+    axis.set_xlabel("share of sentences whose nearest neighbour, English ones included, is of their own language")
+
+
+def _with_number(family: str, neighbours: pd.DataFrame) -> str:
+    number = int((neighbours["family"] == family).sum())
+    return f"{family} ({number})" if number > 1 else family
+
+
+def _note(passport: Passport) -> str:
+    """Sentences below the picture."""
+    return " ".join(_sentences(passport))
+
+
+def _sentences(passport: Passport) -> Iterator[str]:
+    bands = [passport.curve("neighbours"), passport.curve("neighbours", floor="random weights")]
+    if np.isfinite(bands[0]["low"]).any():
+        yield "Means over families of languages, with 95 % intervals over families."
+    if len(bands[1]):
+        yield f"Random weights: {len(passport.facts['seeds'])} encoders of the same architecture, and their range."
+    if not passport.languages("neighbours", str(passport.depth), OWN).empty:
+        yield "d names the languages furthest to the right."
+    if passport.encoder.get("prenorm"):
+        yield "Shaded: the last layer, the only one that is normalised, so that the last step of a curve is not of depth alone."

@@ -1,0 +1,55 @@
+"""passport: the table of each encoder, with its needs."""
+
+from pathlib import Path
+
+from crosslens.config.scales import read_yaml
+from crosslens.config.whole import Config, once
+from crosslens.papers.passport.config import section
+from crosslens.papers.passport.recipes import PAPER, pretrained, untrained
+from crosslens.reports.paper import Item, Need
+from crosslens.sources.registry import SOURCES_YAML
+
+KINDS = ("alignment", "language_geometry", "topic_transfer")
+
+
+def sentences(encoder: str) -> str:
+    """Name of the draws of an encoder's sentences."""
+    return f"{PAPER}/{encoder}"
+
+
+@once
+def items(config: Config) -> dict[str, Item]:
+    """Items by name, which is that of the encoder."""
+    paper = section(config)
+    facts, sources = read_yaml(Path(__file__).with_name("measures.yaml")), read_yaml(SOURCES_YAML)
+    measures = {
+        key: {name: values[name] for name in ("title", "version", "better", "minimum", "maximum")}
+        for key, values in facts.items()
+    }
+    return {
+        encoder: Item(
+            "table",
+            title=f"Passport of {encoder}",
+            shows="Where an encoder keeps language and where meaning",
+            caption="",
+            module="tables",
+            needs=tuple(
+                Need(kind, recipe, seeds)
+                for recipe, seeds in ((pretrained(encoder), (0,)), (untrained(encoder), tuple(paper.seeds)))
+                for kind in KINDS
+            ),
+            settings={
+                "recipe": pretrained(encoder), "parallel": paper.parallel, "pivot": paper.pivot, "block": paper.block,
+                "measures": measures, "topics": paper.topics, "kinship": paper.kinship(config),
+                "commit": sources.get(config.corpora[paper.parallel].source, {}).get("version"),
+                "seeds": list(paper.seeds), "encoder": config.encoders[encoder].model_dump(),
+            },
+            corpora=(paper.parallel,),
+            draws=(sentences(encoder),),
+            encoder=encoder,
+            tokenizer=True,
+            weights=True,
+            page=False,
+        )
+        for encoder in paper.encoders
+    }  # fmt: skip

@@ -1,0 +1,127 @@
+"""The page of a passport, one screen in one file."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from crosslens.numerics.intervals import Interval
+from crosslens.papers.passport.facts import SUMMARY, Measure, Passport, measures, name_of
+from crosslens.papers.passport.pretraining import Pretraining
+from crosslens.papers.passport.sentences import sentences
+from crosslens.reports.templates import read_template
+from crosslens.runs.quantities import duration
+
+SECTIONS = {"A": "Text into pieces", "B": "Where the language is", "C": "Same meaning, same place", "D": "Use"}
+WORST = 3  # languages of a measure that the table names
+SIGNS = {"higher": "↑", "lower": "↓", "neither": ""}
+UNKNOWN = "unknown"
+
+
+def page(passport: Passport, picture: bytes, pretraining: Pretraining, template: Path, style: Path) -> str:
+    """The page as HTML.
+
+    picture: the figure as SVG.
+    template, style: files of the Jinja template and of the style sheet that all pages share.
+    """
+    return read_template(template).render(
+        name=passport.facts["name"],
+        facts=title_facts(passport, pretraining),
+        picture=b64encode(picture).decode(),
+        sections=_sections(passport),
+        sentences=sentences(passport),
+        absent=_absent(passport),
+        corpus=_corpus(passport.facts),
+        command=passport.record.get("command"),
+        seconds=duration(sum(seconds.values())) if (seconds := passport.facts.get("seconds")) else "",
+        revision=passport.record.get("crosslens") or UNKNOWN,
+        date=passport.record["made"][:10],
+        version=passport.facts["version"],
+        style=style.read_text("utf-8"),
+    )
+
+
+def title_facts(passport: Passport, pretraining: Pretraining) -> dict[str, str]:
+    """Name -> text of what the line below the title says of the encoder."""
+    encoder, languages = passport.encoder, passport.facts["languages"]
+    covered = pretraining.covered(encoder["id"], languages)
+    positions = encoder.get("positions")
+    return {
+        "encoder": encoder["id"] or encoder.get("source") or UNKNOWN,
+        "commit": (encoder.get("revision") or UNKNOWN)[:12],
+        "licence": encoder.get("licence") or UNKNOWN,
+        "size": f"{encoder['parameters'] / 1e6:.3g} M parameters" if encoder.get("parameters") else UNKNOWN,
+        "shape": f"{encoder['layers']} layers × {encoder['width']}" + ", pre-norm" * bool(encoder.get("prenorm")),
+        "tokenizer": f"{encoder['tokenizer']}, {encoder['vocabulary']:,} pieces" if encoder.get("vocabulary") else UNKNOWN,
+        "positions": f"{positions:,}" if isinstance(positions, int) else positions or UNKNOWN,
+        "coverage": UNKNOWN if covered is None else f"{len(covered)} of {len(languages)} languages",
+        "parallel text": pretraining.parallel(encoder["id"]),
+        "passport": passport.facts["version"],
+    }
+
+
+def _sections(passport: Passport) -> dict[str, list[dict[str, Any]]]:
+    """Heading -> lines of the table."""
+    lines: dict[str, list[dict[str, Any]]] = {heading: [] for heading in SECTIONS.values()}
+    for measure in measures().values():
+        lines[SECTIONS[measure.section]].append(_line(passport, measure))
+    return lines
+
+
+def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
+    """A line of the table: values at layer 0, the last layer and the summary layer, floor, and the worst languages."""
+    key, last = measure.key, passport.last(measure.key)
+    value = passport.value(key, last)
+    floors = ((kind, passport.value(key, last, floor=kind)) for kind in measure.floors)
+    kind, floor = next(((kind, floor) for kind, floor in floors if floor), ("", None))
+    return {
+        "number": measure.number,
+        "title": measure.title,
+        "sign": SIGNS[measure.better],
+        "meaning": measure.meaning,
+        "definition": measure.definition,
+        "first": _number(passport.value(key, "0")),
+        "last": _number(value),
+        "interval": _interval(value),
+        "summary": _number(passport.value(key, SUMMARY)),
+        "floor": _number(floor),
+        "floor_kind": kind,
+        "worst": ", ".join(f"{name} {shown_number(here)}" for name, here in _worst(passport, measure, last).items()),
+    }
+
+
+def _worst(passport: Passport, measure: Measure, layer: str) -> dict[str, float]:
+    """Names and values of the worst languages, the worst first; none of a measure that is neither better high nor low."""
+    if measure.better == "neither":
+        return {}
+    values = passport.languages(measure.key, layer)["here"].sort_values(ascending=measure.better == "higher", kind="stable")
+    return {name_of(str(language)): float(here) for language, here in values.head(WORST).items()}
+
+
+def _absent(passport: Passport) -> dict[str, str]:
+    """Names of quantities that were not measured, and why."""
+    titles = {key: measure.title for key, measure in measures().items()}
+    reasons = {titles.get(key, key): reason for key, reason in passport.facts["not_measured"].items()}
+    missing = [measure.title for key, measure in measures().items() if passport.value(key, passport.last(key)) is None]
+    return {title: "no value in the table" for title in missing} | reasons
+
+
+def _corpus(facts: Mapping[str, Any]) -> str:
+    """The texts in a line."""
+    parts = [facts["corpus"], f"commit {facts['commit'][:12]}" * bool(facts.get("commit")), facts.get("split") or ""]
+    return f"{', '.join(filter(None, parts))}: {facts['n']:,} sentences in {len(facts['languages'])} languages"
+
+
+def _number(value: Interval | None) -> str:
+    return "–" if value is None else shown_number(value.value)
+
+
+def _interval(value: Interval | None) -> str:
+    """The interval of a value, "" where it has none."""
+    return "" if value is None or value.low != value.low else f"{shown_number(value.low)} to {shown_number(value.high)}"
+
+
+def shown_number(number: float) -> str:
+    """A number to two decimals, with a true minus sign."""
+    text = f"{number:.2f}"
+    return text.lstrip("-") if not float(text) else text.replace("-", "−")

@@ -1,0 +1,61 @@
+"""passport: the measures of encoders, each with its draws and its table, as one Paper (crosslens.reports.paper)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from crosslens.config.draws import Draw, Draws
+from crosslens.config.whole import Config, once
+from crosslens.papers.passport.config import section
+from crosslens.papers.passport.items import items, sentences
+from crosslens.papers.passport.recipes import PAPER as KEY
+from crosslens.papers.passport.recipes import recipes
+from crosslens.recipes import Recipe
+from crosslens.reports.paper import Paper
+
+
+def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
+    """Seeds of random weights; one for an encoder as it is."""
+    return tuple(section(config).seeds) if recipe.edit.changes() else (0,)
+
+
+@once
+def draws(config: Config) -> dict[str, Draws]:
+    """Draws of all parallel sentences and of those from which topics are learnt, by encoder; their states are averaged."""
+    paper = section(config)
+    parallel = Draw(languages=tuple(config.corpora[paper.parallel].languages), means=True)
+    topics = Draw(languages=(paper.pivot,), means=True, sample_split="train")
+    shared: dict[str, Any] = {"reading": paper.reading, "unit": "text", "labels": paper.labels(config)}
+    return {
+        sentences(encoder): Draws(encoder=encoder, corpora={paper.parallel: parallel, paper.topics: topics}, **shared)
+        for encoder in paper.encoders
+    }
+
+
+def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
+    """Settings of the measures, by kind."""
+    paper = section(config)
+    shared = {"corpus": paper.parallel, "block": paper.block}
+    return {
+        "alignment": {**shared, "pivot": paper.pivot, "k": paper.neighbours, "shuffles": paper.shuffles},
+        "language_geometry": {
+            **shared, "penalty": paper.penalty, "tolerance": paper.tolerance, "permutations": paper.permutations,
+            "kinship": paper.kinship(config),
+        },
+        "topic_transfer": {
+            **shared, "training": paper.topics, "source": paper.pivot, "penalties": list(paper.penalties),
+            "tolerance": paper.tolerance,
+        },
+    }  # fmt: skip
+
+
+PAPER = Paper(
+    key=KEY,
+    about="The passport of an encoder: where it keeps the language of a sentence and where its meaning, by layer, and which "
+    "languages it fails, beside the same encoder with random weights.",
+    recipes=recipes,
+    seeds=seeds,
+    draws=draws,
+    drawn=lambda recipe, config: sentences(recipe.encoder),
+    measures=measures,
+    items=items,
+)

@@ -1,0 +1,60 @@
+"""passport: the first measure, how many pieces a language takes for the same sentences; no weights are needed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crosslens.encoding.drawn import Drawn
+from crosslens.measures.parallel import FORMULA, estimate, lengths
+from crosslens.runs.errors import DataError
+from crosslens.tokens.counts import Counts, Vocabulary
+
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")  # a piece that is one byte of what a vocabulary lacks
+PREMIUM, UNKNOWN, DENSITY = "premium", "unknown share", "pieces per character"
+
+
+def premium(
+    tokens: Path, tokenizer: Path, sentences: Drawn, languages: Sequence[str], pivot: str, blocks: np.ndarray
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of each language; the floor is the premium of a model that reads bytes.
+
+    tokens: folder of the parallel sentences' tokens. sentences: the texts themselves. blocks: (n,) block of each sentence, for
+    intervals. Raises DataError where a sentence was cut.
+    """
+    vocabulary = Vocabulary.read(tokenizer)
+    is_byte = np.array([bool(BYTE.fullmatch(subword)) for subword in vocabulary.subwords])
+    pieces, sizes, counts = {}, {}, {}
+    for language in languages:
+        file = tokens / f"{language}.test.parquet"
+        texts = sentences.words[(sentences.languages == language) & (sentences.splits == "test")].tolist()
+        ids = [
+            text.partition("/")[2] for text in sentences.texts[(sentences.languages == language) & (sentences.splits == "test")]
+        ]
+        counts[language] = Counts.read(file, vocabulary)
+        if counts[language].cut_texts:
+            raise DataError(
+                f"{file}: expected whole sentences, found {counts[language].cut_texts} that were cut; name a reading with a "
+                "larger maximum"
+            )
+        special = lengths(file, ids).sum() - counts[language].subwords  # as many in each sentence
+        pieces[language] = lengths(file, ids) - special / len(ids)
+        sizes[language] = np.array([len(text.encode()) for text in texts]), np.array([len(text) for text in texts])
+    for language in languages:
+        total = counts[language].subwords
+        place = {"measure": "premium", "language": language}
+        yield place | {"definition": PREMIUM} | _ratio(pieces[language], pieces[pivot], blocks)
+        bytes_of_language, characters = sizes[language]
+        ratio = float(bytes_of_language.sum() / sizes[pivot][0].sum())
+        yield place | {"definition": PREMIUM, "item": FORMULA, "value": ratio, "n": len(blocks)}
+        lost = counts[language].unknown + int(counts[language].known[is_byte].sum())
+        yield place | {"definition": UNKNOWN, "value": lost / total, "n": total}
+        yield place | {"definition": DENSITY} | _ratio(pieces[language], characters.astype(float), blocks)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray, blocks: np.ndarray) -> dict[str, Any]:
+    """Part of a record: the ratio of two sums over sentences (n,), with its interval over blocks."""
+    sums = [values.sum() - np.bincount(blocks, values) for values in (above, below)]
+    return estimate(float(above.sum() / below.sum()), sums[0] / sums[1], len(above), score=False)

@@ -1,0 +1,30 @@
+"""passport: each encoder as it is, and with random weights in all blocks and embeddings; nothing is trained."""
+
+from crosslens.config.whole import Config, once
+from crosslens.papers.passport.config import section
+from crosslens.recipes import Edit, Recipe
+
+PAPER = "passport"
+
+
+def pretrained(encoder: str) -> str:
+    """Name of the recipe that is an encoder as it is."""
+    return f"{PAPER}/{encoder}"
+
+
+def untrained(encoder: str) -> str:
+    """Name of the recipe that is an encoder with random weights."""
+    return f"{PAPER}/{encoder}/random"
+
+
+@once
+def recipes(config: Config) -> dict[str, Recipe]:
+    """Recipes by name."""
+    paper = section(config)
+    recipes_by_name = {}
+    for encoder in paper.encoders:
+        for name, edit in ((pretrained(encoder), Edit()), (untrained(encoder), Edit(layers="all", embeddings=True))):
+            recipes_by_name[name] = Recipe.without_training(
+                name, paper=PAPER, encoder=encoder, reading=paper.reading, edit=edit
+            )  # fmt: skip
+    return recipes_by_name

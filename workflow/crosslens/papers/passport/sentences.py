@@ -1,0 +1,114 @@
+"""The five sentences of a passport, filled by rule. A sentence whose numbers were not measured is left out."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from crosslens.config.base import languages_table
+from crosslens.numerics.intervals import Interval
+from crosslens.papers.passport.facts import SUMMARY, Passport, name_of
+from crosslens.reports.about import listed
+
+NOTICEABLE = 0.05  # change of a share that is called one
+MAJORITY = 0.5  # share of own-language neighbours from which a language stands apart
+MOST = 5  # languages that a sentence names; of more, only their number is given
+
+
+def sentences(passport: Passport) -> list[str]:
+    """Sentences on the numbers, in the order of the page: meaning, language, centring, languages that fail, and use."""
+    rules = (_meaning, _language, _centring, _failing, _use)
+    return [text for rule in rules for text in rule(passport)]
+
+
+def _meaning(passport: Passport) -> Iterator[str]:
+    last, first, summary, untrained = (
+        passport.value("neighbours", str(passport.depth)),
+        passport.value("neighbours", "0"),
+        passport.value("neighbours", SUMMARY),
+        passport.value("neighbours", str(passport.depth), floor="random weights"),
+    )
+    if last and first and untrained:
+        than = "no more than" if untrained.value >= (last.low if last.low == last.low else last.value) else "against"
+        best = f"; the layer that is best on other languages gives {_percent(summary.value)}" if summary else ""
+        yield (
+            f"Meaning: at the last layer {_percent(last.value)} of sentences have their translation as nearest neighbour among "
+            f"all sentences of English and their own language, {than} {_percent(untrained.value)} with random weights and "
+            f"{_percent(first.value)} at layer 0{best}."
+        )
+
+
+def _language(passport: Passport) -> Iterator[str]:
+    probe, first, last = (
+        passport.value("identification", str(passport.depth)),
+        passport.value("share", "0"),
+        passport.value("share", str(passport.depth)),
+    )
+    if probe and first and last:
+        yield (
+            f"Language: a linear probe names the language of {_percent(probe.value)} of sentences at the last layer, and the "
+            f"share of variance that lies between languages {_change(first, last)} from layer 0 to the last."
+        )
+
+
+def _centring(passport: Passport) -> Iterator[str]:
+    raw, centred = (passport.value("neighbours", str(passport.depth), f"strong, {how}") for how in ("raw", "centred"))
+    if raw and centred:
+        gain = centred.value - raw.value
+        advice = "so do so before comparing sentences" if gain >= NOTICEABLE else "so it is not needed"
+        effect = _change(raw, centred)
+        yield (
+            f"Centring: with each language's mean subtracted, the share of translations that are nearest neighbours {effect}, "
+            f"{advice}."
+        )
+
+
+def _failing(passport: Passport) -> Iterator[str]:
+    shares = passport.languages("neighbours", str(passport.depth), "own, raw")["here"].sort_values(ascending=False)
+    strong = passport.languages("neighbours", str(passport.depth))["here"]
+    if shares.empty or strong.empty:
+        return
+    apart = [name_of(str(language)) for language in shares[shares > MAJORITY].index]
+    names = listed(apart) if len(apart) <= MOST else f"{len(apart)} of {len(shares)} languages"
+    names = names if apart else "no language"
+    text = f"Languages: in {names} most sentences have a nearest neighbour of their own language rather than an English one"
+    latin, different = _by_script(strong)
+    if len(latin) and len(different):
+        text += (
+            f"; languages that share the Latin script with English reach {_percent(latin.mean())} strong alignment, "
+            f"the others {_percent(different.mean())}"
+        )
+    yield f"{text}."
+
+
+def _use(passport: Passport) -> Iterator[str]:
+    last = str(passport.depth)
+    english, rest = passport.value("topic", last, column="en"), passport.value("topic", last)
+    if english and rest:
+        chance = passport.value("topic", last, floor="formula")
+        erased = passport.value("topic", last, "erased")
+        floor = f", where the largest topic alone has {_percent(chance.value)}" if chance else ""
+        effect = f"; with the language erased, the others' accuracy {_change(rest, erased)}" if erased else ""
+        yield (
+            f"Use: a topic classifier trained on English is right on {_percent(english.value)} of English sentences and on "
+            f"{_percent(rest.value)} in the other languages{floor}{effect}."
+        )
+
+
+def _by_script(values: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Values of the languages in Latin script, and of those in another; a language of unknown script is in neither."""
+    scripts = pd.Series({code: languages_table().get(str(code), {}).get("script", "") for code in values.index}, dtype=str)
+    return values[scripts == "Latn"], values[(scripts != "Latn") & (scripts != "")]
+
+
+def _change(before: Interval, after: Interval) -> str:
+    """How a share changes, in words with both values."""
+    change = after.value - before.value
+    if abs(change) < NOTICEABLE:
+        return f"hardly changes ({_percent(before.value)}, then {_percent(after.value)})"
+    return f"{'rises' if change > 0 else 'falls'} from {_percent(before.value)} to {_percent(after.value)}"
+
+
+def _percent(share: float) -> str:
+    """A share in percent; one that is above 0 is not written as 0."""
+    percent = 100 * share
+    return f"{percent:.1f}\N{NO-BREAK SPACE}%" if 0 < abs(percent) < 0.95 else f"{percent:.0f}\N{NO-BREAK SPACE}%"

@@ -1,0 +1,18 @@
+"""Compare the passports of two encoders, as a table and a page."""
+
+from pathlib import Path
+
+from crosslens.papers.passport.comparison import Pair, page, table
+from crosslens.papers.passport.facts import Passport
+from crosslens.papers.passport.pretraining import Pretraining
+from crosslens.reports.provenance import write_table
+from crosslens.runs import logs
+from crosslens.storage.seals import sealed
+
+output, (_, template, style, languages) = snakemake.output, map(Path, snakemake.input.texts)
+logs.start(snakemake.log[0], output.page)
+pair, pretraining = Pair.of(*(Passport.read(Path(file)) for file in snakemake.input.tables)), Pretraining.read(languages)
+cells = table(pair, pretraining)
+write_table(cells, output.table, {"passports": [passport.facts for passport in (pair.a, pair.b)]}, {})
+with sealed(output.page) as temporary:
+    temporary.write_text(page(cells, pair, pretraining, template, style), encoding="utf-8")

@@ -1,0 +1,23 @@
+"""Write the page of a passport, its picture and its exchange file."""
+
+from pathlib import Path
+
+from crosslens.papers.passport.exchange import exchange
+from crosslens.papers.passport.facts import Passport
+from crosslens.papers.passport.figure import figure
+from crosslens.papers.passport.page import page
+from crosslens.papers.passport.pretraining import Pretraining
+from crosslens.reports.figures.save import save
+from crosslens.runs import logs
+from crosslens.storage.records import write_json
+from crosslens.storage.seals import sealed
+
+output, (template, _, style, languages) = snakemake.output, map(Path, snakemake.input.texts)
+logs.start(snakemake.log[0], output.page)
+table, pretraining = Path(snakemake.input.table), Pretraining.read(languages)
+passport = Passport.read(table)
+save(figure(passport), Path(output.figure), f"passport {passport.facts['version']} of {passport.facts['name']}")
+write_json(exchange(passport, pretraining, table), Path(output.exchange))
+with sealed(output.page) as temporary:
+    text = page(passport, Path(output.figure).read_bytes(), pretraining, template, style)
+    temporary.write_text(text, encoding="utf-8")

@@ -28,8 +28,8 @@ CHARACTERS = st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=("
 
 
 def texts(alphabet: st.SearchStrategy[str] = CHARACTERS, most: int = 6) -> st.SearchStrategy[str]:
-    """Texts that do not begin or end with white space."""
-    return st.text(alphabet, min_size=1, max_size=most).filter(lambda text: text == text.strip())
+    """Texts that neither begin nor end with white space, and do not begin with a byte order mark, which files may not."""
+    return st.text(alphabet, min_size=1, max_size=most).filter(lambda text: text == text.strip() and text[0] != "\ufeff")
 
 
 WORDS = texts(CHARACTERS.filter(lambda character: character != " "))

@@ -18,7 +18,7 @@ KINSHIP = {language: ["Indo-European", language] for language in LANGUAGES} | {
     "fi": ["Uralic", "Finnic"],
     "tr": ["Altaic", "Turkic"],
 }
-N, D, K = 80, 24, 5
+N, D, K = 120, 24, 5
 IDS = [str(3 * number) for number in range(N)]
 BLOCK = 15
 
@@ -98,6 +98,18 @@ def test_length_alone_is_correlation_that_goes_with_it():
     values = aligned(parallel(rng.standard_normal((len(LANGUAGES), N, D)) + 2 * np.log(pieces)[..., None]), pieces)
     assert values["anc", "raw", ""] > 0.5 and values["cka", "raw", ""] > 0.5
     assert abs(values["anc", "raw, length out", ""]) < 0.05 and abs(values["cka", "raw, length out", ""]) < 0.1
+
+
+def test_few_sentences_have_no_cka_without_length():
+    few = 60
+    states = np.random.default_rng(9).standard_normal((len(LANGUAGES), few, D)).astype(np.float32)
+    ids, topics = IDS[:few], np.full(few, "home")
+    values = aligned(
+        Parallel(LANGUAGES, ids, topics, blocks(ids, BLOCK), halves(ids, BLOCK), [0], [states]), np.full((6, few), 12)
+    )
+    assert (
+        ("cka", "raw", "") in values and ("anc", "raw, length out", "") in values and ("cka", "raw, length out", "") not in values
+    )
 
 
 def test_intervals_hold_the_value_and_are_wide_where_sentences_differ(content):

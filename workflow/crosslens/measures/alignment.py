@@ -18,6 +18,7 @@ from crosslens.numerics.streams import stream
 READS = ("states", "tokens")
 
 RAW, CENTRED, LENGTH_OUT = "raw", "centred", "raw, length out"
+FEWEST = 100  # sentences below which CKA without length is left out: the degrees of freedom that go on both sides raise it
 NEAREST = ("mexa", "strong", "own", "mutual_knn")  # means over sentences
 
 
@@ -48,7 +49,7 @@ def of_languages(parallel: Parallel, pieces: np.ndarray, pivot: int, k: int, ord
         place = {"layer": layer, "n": n}
         rest = np.stack([length_out(values, sizes) for values, sizes in zip(states.astype(np.float64), pieces, strict=True)])
         for definition, vectors in ((RAW, states), (LENGTH_OUT, rest)):
-            for record in _correlations(parallel, vectors, pivot, orders):
+            for record in _correlations(parallel, vectors, pivot, orders, with_cka=definition == RAW or n >= FEWEST):
                 yield place | {"definition": definition} | record
         for definition, vectors in ((RAW, states), (CENTRED, centred(states.astype(np.float64), parallel.half))):
             for record in _nearest(parallel, units(vectors), definition, pivot, k, orders):
@@ -75,8 +76,10 @@ def _by_formula(n: int, width: int, k: int) -> Iterator[dict[str, Any]]:
         yield {"measure": measure, "language": "all", "definition": RAW, "item": FORMULA, "value": value, "n": n}
 
 
-def _correlations(parallel: Parallel, states: np.ndarray, pivot: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:
-    """Yield ANC and CKA of states (K, n, d) with those of the pivot."""
+def _correlations(
+    parallel: Parallel, states: np.ndarray, pivot: int, orders: np.ndarray, *, with_cka: bool
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Yield ANC of states (K, n, d) with those of the pivot and, if asked for, CKA."""
     numbers = [number for number in range(len(states)) if number != pivot]
     reference = states[pivot].astype(np.float64)
     for number in numbers:
@@ -85,6 +88,8 @@ def _correlations(parallel: Parallel, states: np.ndarray, pivot: int, orders: np
         yield place | estimate(value, without, len(reference), score=False)
         shuffled = _shuffled_correlation(states[number], reference, orders)
         yield place | {"item": SHUFFLED_PAIRS, "value": shuffled}
+    if not with_cka:
+        return
     translations = {parallel.languages[number]: [states[number]] for number in numbers}
     similarity = compare([reference], translations, [OURS], draws=len(orders), seed=0, blocks=parallel.blocks)[OURS]
     for row, language in enumerate(translations):

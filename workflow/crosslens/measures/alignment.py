@@ -134,5 +134,5 @@ def _nearest(
 def _by_sentence(cosines: Cosines, k: int) -> Mapping[str, np.ndarray]:
     """Values of each sentence by measure, (n,)."""
     strong, same = alignment.neighbours(cosines)
-    values = (alignment.mexa(cosines).astype(float), strong, same, alignment.mutual_neighbours(cosines, k))
-    return dict(zip(NEAREST, values, strict=True))
+    values = (alignment.mexa(cosines), strong, same, alignment.mutual_neighbours(cosines, k))
+    return {name: part.astype(float) for name, part in zip(NEAREST, values, strict=True)}

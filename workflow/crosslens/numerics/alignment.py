@@ -48,19 +48,16 @@ def mexa(cosines: Cosines) -> np.ndarray:
 
 
 def neighbours(cosines: Cosines) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of the two sentences of a pair whose nearest neighbour is the translation, and of the same language; (n,) each.
+    """Whether the nearest neighbour of a sentence in the first language is its translation, and in that language; (n,) bool each.
 
     The pool has the sentences of both languages without the one that is asked for. Where a sentence of its own language is as
     near as one of the other, its own language counts. Source: Roy et al. 2020 (LAReQA), strong alignment.
     """
-    strong, same = np.zeros((2, len(cosines.between)))
-    for within, between in ((cosines.first, cosines.between), (cosines.second, cosines.between.T)):
-        nearest_same = _without_diagonal(within).max(1)
-        nearest_other = _without_diagonal(between).max(1)
-        translation = between.diagonal()
-        strong += translation > np.maximum(nearest_same, nearest_other) + TIE
-        same += nearest_same >= np.maximum(nearest_other, translation) - TIE
-    return strong / 2, same / 2
+    nearest_same, nearest_other = (_without_diagonal(part).max(1) for part in (cosines.first, cosines.between))
+    translation = cosines.between.diagonal()
+    strong: np.ndarray = translation > np.maximum(nearest_same, nearest_other) + TIE
+    same: np.ndarray = nearest_same >= np.maximum(nearest_other, translation) - TIE
+    return strong, same
 
 
 def mutual_neighbours(cosines: Cosines, k: int) -> np.ndarray:

@@ -146,10 +146,8 @@ class Scale:
                 yield from _scores(kind, recipe, settings)
             case "similarity":
                 targets = [code for code in self.config.corpora[settings["corpus"]].languages if code != settings["reference"]]
-                for definition, language, layer in (
-                    (definition, language, layer)
-                    for definition in cka.DEFINITIONS for language in targets for layer in range(self._blocks(recipe.encoder) + 1)
-                ):  # fmt: skip
+                definitions, layers = (*cka.DEFINITIONS, cka.LENGTH_OUT), range(self._blocks(recipe.encoder) + 1)
+                for definition, language, layer in product(definitions, targets, layers):
                     place = {"item": kind, "corpus": settings["corpus"], "language": language, "layer": layer}
                     yield from (place | {"measure": measure, "definition": definition} for measure in ("cka", "cka floor"))
             case "change":

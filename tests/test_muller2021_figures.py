@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 NAMES = {"fr": "French", "de": "German", "tr": "Turkish", "id": "Indonesian", "ar": "Arabic", "es": "Spanish", "ru": "Russian"}
 METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
 PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"
-DEFINITIONS = ("debiased", "as_printed", "released_kernel", "linear")
+DEFINITIONS = ("debiased", "debiased_length_out", "as_printed", "released_kernel", "linear")
 BLOCKS = 4
 FIGURES = [f"figure{number}" for number in range(1, 9)]
 COLUMN = {definition: number for number, definition in enumerate(DEFINITIONS)}
@@ -91,7 +91,7 @@ def mean(*key):
     return chosen(*key).groupby("layer")["value"].mean().to_numpy()
 
 
-def grid(drawn, columns=4):
+def grid(drawn, columns=5):
     """Rows of axes."""
     return [drawn.axes[start : start + columns] for start in range(0, len(drawn.axes), columns)]
 
@@ -122,7 +122,7 @@ def band(row, name, column):
     return [[pick(corners[corners[:, 0] == layer, 1]) for layer in range(BLOCKS + 1)] for pick in (min, max)]
 
 
-def row_names(drawn, columns=4):
+def row_names(drawn, columns=5):
     """Names of rows stand above the label of the axis."""
     return [row[0].get_ylabel().rpartition("\n")[0] for row in grid(drawn, columns)]
 

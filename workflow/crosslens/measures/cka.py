@@ -67,6 +67,7 @@ HEADINGS = {
     "rbf": "RBF, centred",
 }
 MAY_BE_PRINTED = ("as_printed", "released_kernel", "linear")  # one of these gave muller2021's numbers; which one is unknown
+LENGTH_OUT = "debiased_length_out"  # OURS of states without what numbers of subwords explain; not in DEFINITIONS, of any states
 OURS = "debiased"  # all other definitions are high for independent states: 0.4 to 1 at n <= 1000, d = 768
 
 

@@ -1,7 +1,8 @@
 """muller2021: figures 1 to 8, similarity of English and other languages by layer, and its correlation with transfer.
 
-Similarity is CKA of translated sentences, a column for each definition: ours, debiased, and the three of which the published
-curves may be one, which are high for unrelated states too. Layer 0 is the embedding output.
+Similarity is CKA of translated sentences, a column for each definition: ours, debiased, the same without what numbers of subwords
+explain, and the three of which the published curves may be one, which are high for unrelated states too. Layer 0 is the embedding
+output.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED, OURS
+from crosslens.measures.cka import HEADINGS, LENGTH_OUT, MAY_BE_PRINTED, OURS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.layout import COMPARED, PRETRAINED, REF, UNTRAINED, Study, recipe_name
@@ -21,7 +22,8 @@ from crosslens.reports.figures.style import GREY, Look, look
 from crosslens.runs.errors import DataError
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
-COLUMNS = {definition: HEADINGS[definition].replace(" (", "\n(") for definition in (OURS, *MAY_BE_PRINTED)}
+WORDS = {**HEADINGS, LENGTH_OUT: "linear, debiased (length out; ours)"}
+COLUMNS = {definition: WORDS[definition].replace(" (", "\n(") for definition in (OURS, LENGTH_OUT, *MAY_BE_PRINTED)}
 CKA, FLOOR = "cka", "cka floor"
 
 NOTE_CORRELATIONS = "Bands: 95 % bootstrap interval over languages."

@@ -14,6 +14,7 @@ from study import REPOSITORY, copy_repository, counts, snakemake
 from test_plans import PLANS
 
 OVERLAY = REPOSITORY / "tests/workflow/overlay.yaml"
+LOCAL = ("fetch", "dump_sample", "page", "claims", "scoreboard", "passport", "comparison")  # rules that run where Snakemake runs
 PROFILE = ("--cores", "1", "--workflow-profile", str(REPOSITORY / "profiles/default"))
 OWN = f"""
 configfile: "{REPOSITORY}/config.yaml"
@@ -70,7 +71,7 @@ def test_a_module_fetches_where_snakemake_runs(tmp_path, monkeypatch):
     ):
         workflow = api.workflow(ResourceSettings(), snakefile=tmp_path / "Snakefile", workdir=tmp_path)._workflow
         assert len(workflow.rules) > 20
-        assert workflow._localrules == {f"crosslens_{rule}" for rule in ("fetch", "dump_sample", "page", "claims", "scoreboard")}
+        assert workflow._localrules == {f"crosslens_{rule}" for rule in LOCAL}
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ PAGES = sorted(
     for page in ([REPOSITORY / name] if name.endswith(".md") else sorted((REPOSITORY / name).glob("**/*.md")))
 )
 
-DESCRIBED = [key for key in KEYS if f"docs/{key}.md" in PAGES]  # a paper may be without a page
+DESCRIBED = [key for key in KEYS if f"docs/procedure/{key}.md" in PAGES]  # a paper may be without a page; the passport is none
 
 
 def text_of(page: str | Path) -> str:

@@ -12,7 +12,7 @@ from crosslens.papers.tanti2021.layout import LABELS, UNITS
 from crosslens.papers.tanti2021.sizes import table
 from crosslens.reports.cells import Published
 from crosslens.storage.seals import seal
-from crosslens.tokens.schema import TOKENS
+from crosslens.tokens.schema import SPECIAL, TOKENS
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources/published/tanti2021.csv")
 UDPOS = {
@@ -44,7 +44,8 @@ def tokens(folder, sizes, unknown=0, cut=0, tags=("NOUN", "VERB"), label=""):
                "labels": list(tags), "heads": [], "relations": [],
                "label": label, "second": 0, "cut": False, "cut_words": 0}  # fmt: skip
         rows = [{"id": str(i)} | row for i in range(n)]
-        write(rows, folder / f"{name}.parquet", TOKENS, {"texts": n, "unknown": unknown, "cut_texts": cut, "cut_words": 3 * cut})
+        counts = {"texts": n, "unknown": unknown, "cut_texts": cut, "cut_words": 3 * cut, SPECIAL: [1, 1, 1]}
+        write(rows, folder / f"{name}.parquet", TOKENS, counts)
     seal(folder)
     return str(folder)
 

@@ -5,6 +5,8 @@ PASSPORT_TEXTS = [
     f"workflow/crosslens/{file}"
     for file in ("papers/passport/passport.html.j2", "papers/passport/comparison.html.j2", "reports/page.css")
 ] + ["resources/pretraining.yaml"]
+# Of all that is said of languages and measures, the library reads what it needs.
+PASSPORT_FACTS = [*PASSPORT_TEXTS, "resources/languages.csv", "workflow/crosslens/papers/passport/measures.yaml"]
 PASSPORT = CONFIG.paper("passport")
 COMPARED = {f"{a}-{b}": (a, b) for a, b in PASSPORT.compare} if PASSPORT else {}
 if doubled := [name for name in COMPARED if name in PASSPORT.encoders]:
@@ -36,7 +38,7 @@ rule passport:
     conda:
         "../envs/figures.yaml"
     params:
-        **resource_params(PASSPORT_TEXTS),
+        **resource_params(PASSPORT_FACTS),
         code=code("passport"),
         environment=environment("figures"),
     message:
@@ -63,7 +65,7 @@ rule comparison:
     conda:
         "../envs/figures.yaml"
     params:
-        **resource_params(PASSPORT_TEXTS),
+        **resource_params(PASSPORT_FACTS),
         code=code("comparison"),
         environment=environment("figures"),
     message:

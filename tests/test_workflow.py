@@ -129,8 +129,8 @@ def test_builds_every_table_and_figure_and_is_done(built):
         assert record["command"] == f"snakemake --profile tests/workflow {item.relative_to(built)}"
     reports = ("report", "muller2021/report", "liang2021/report", "wu2019/report", "liu2020/report")
     for ending, names in (
-        ("html", (*tables, *figures, *reports, "claims", "index", "scoreboard")),
-        ("png", figures),
+        ("html", (*tables, *figures, *reports, "claims", "index", "scoreboard", "passport/random")),
+        ("png", (*figures, "passport/random")),
     ):
         found = {str(path.relative_to(built / RESULTS).with_suffix("")) for path in (built / RESULTS).rglob(f"*.{ending}")}
         assert found == set(names)
@@ -155,7 +155,7 @@ def test_a_passport_says_what_it_is_of(built):
     assert set(table["floor_kind"].dropna()) == {"shuffled pairs", "random weights", "formula"}
     assert set(table["metric"]) == facts["measures"].keys() and set(table["layer"].dropna().astype(str)) >= {"0", "1", "2"}
     assert (facts["n"], facts["seeds"], facts["encoder"]["layers"], facts["encoder"]["width"]) == (6, [0, 1], 2, 32)
-    assert not path.with_suffix(".html").exists()
+    assert all(path.with_suffix(ending).exists() for ending in (".html", ".svg", ".png", ".json"))
 
 
 def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built):
@@ -182,6 +182,12 @@ TRACKED = {  # script -> what of the repository its rule names among its params,
         "resources/languages.csv",
         "workflow/crosslens/reports/page.css",
         "workflow/crosslens/reports/claims/claims.html.j2",
+    ),
+    "passport": (
+        "workflow/crosslens/papers/passport/",
+        "workflow/crosslens/reports/page.css",
+        "resources/pretraining.yaml",
+        "resources/languages.csv",
     ),
     "scoreboard": ("resources/published/", "resources/languages.csv", "workflow/crosslens/reports/scoreboard.html.j2"),
 }
@@ -410,7 +416,7 @@ EDITS = {  # independent changes of one dry run: a file, what is edited, and the
         (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("title: Table 1\n", "title: Table I\n"), pages("table1")),
     ],
     "a hyperparameter of inference, how figures look, code, template and style of pages": [
-        (f"{LIBRARY}/reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), made(*FIGURES, *OTHER_FIGURES)),
+        (f"{LIBRARY}/reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), [*made(*FIGURES, *OTHER_FIGURES), "Write the passport of random"]),
         (f"{LIBRARY}/reports/pages.py", ('"notes": list', '"remarks": list'), PAGES),
         (PAGE[0], ("<h1>", "<h1 >"), PAGES),
         (PAGE[1], ("76rem", "77rem"), PAGES),

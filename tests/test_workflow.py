@@ -416,7 +416,11 @@ EDITS = {  # independent changes of one dry run: a file, what is edited, and the
         (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("title: Table 1\n", "title: Table I\n"), pages("table1")),
     ],
     "a hyperparameter of inference, how figures look, code, template and style of pages": [
-        (f"{LIBRARY}/reports/figures/style.py", ("STYLE = {", "STYLE: dict = {"), [*made(*FIGURES, *OTHER_FIGURES), "Write the passport of random"]),
+        (
+            f"{LIBRARY}/reports/figures/style.py",
+            ("STYLE = {", "STYLE: dict = {"),
+            [*made(*FIGURES, *OTHER_FIGURES), "Write the passport of random"],
+        ),
         (f"{LIBRARY}/reports/pages.py", ('"notes": list', '"remarks": list'), PAGES),
         (PAGE[0], ("<h1>", "<h1 >"), PAGES),
         (PAGE[1], ("76rem", "77rem"), PAGES),

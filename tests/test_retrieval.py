@@ -22,9 +22,10 @@ from crosslens.encoding.occurrences import Occurrences, Spelling, context_vector
 from crosslens.encoding.packing import windows_of
 from crosslens.encoding.texts import load_pieces
 from crosslens.measures import neighbours, retrieval
-from crosslens.measures.neighbours import Gold, chance, search, skewness
+from crosslens.measures.neighbours import Gold, chance, search
 from crosslens.measures.retrieval import ALONE, CONTEXTS, definition
 from crosslens.measures.subject import Subject
+from crosslens.numerics.dispersion import skewness
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import seal
 from crosslens.tokens.tokenise import load_tokenizer, write_tokens

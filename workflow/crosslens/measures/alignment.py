@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from crosslens.measures.cka import OURS, compare
-from crosslens.measures.neighbours import skewness
 from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, lengths, mean_over_blocks
 from crosslens.measures.subject import Subject
 from crosslens.numerics import alignment
 from crosslens.numerics.alignment import Cosines, length_out, units
-from crosslens.numerics.dispersion import mean_cosine, participation
+from crosslens.numerics.dispersion import mean_cosine, participation, skewness
 from crosslens.numerics.halves import centred
 from crosslens.numerics.streams import stream
 

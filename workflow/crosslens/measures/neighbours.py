@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from crosslens.encoders.load import default_device
+from crosslens.numerics.dispersion import skewness
 
 SIMILARITIES = 1 << 24  # in memory at a time, 64 MB
 NEIGHBOURS = 10  # of CSLS (Conneau et al. 2018, section 2.3) and of the k-occurrence distribution
@@ -88,13 +89,6 @@ def _ranks(similarities: torch.Tensor, gold: Gold, rows: slice) -> torch.Tensor:
         above = (distractors >= best[:, None] - TIE).sum(1).double()
         ranks.append(torch.where(best.isfinite(), above + 1, torch.nan))
     return torch.stack(ranks)
-
-
-def skewness(counts: np.ndarray) -> float:
-    """Return the third standardised moment of counts (m,); NaN if all are equal (Radovanović et al. 2010, section 3)."""
-    deviations = counts - counts.mean()
-    spread = float(np.sqrt(np.mean(deviations**2)))
-    return float(np.mean(deviations**3)) / spread**3 if spread else float("nan")
 
 
 def chance(candidates: np.ndarray, translations: np.ndarray, places: int = 0) -> np.ndarray:

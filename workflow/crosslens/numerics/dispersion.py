@@ -53,3 +53,10 @@ def mean_cosine(states: np.ndarray) -> tuple[float, float]:
     parts = (vectors.sum(0) ** 2 - (vectors**2).sum(0)) / (n * (n - 1))
     mean = float(parts.sum())
     return mean, float(np.sort(parts)[-ROGUE:].sum()) / mean if mean else np.nan
+
+
+def skewness(counts: np.ndarray) -> float:
+    """Return the third standardised moment of counts (m,); NaN if all are equal (Radovanović et al. 2010, section 3)."""
+    deviations = counts - counts.mean()
+    spread = float(np.sqrt(np.mean(deviations**2)))
+    return float(np.mean(deviations**3)) / spread**3 if spread else float("nan")

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from crosslens.config.base import LANGUAGES_CSV
 from crosslens.config.scales import read_yaml
 from crosslens.config.whole import Config, once
 from crosslens.papers.passport.config import section
 from crosslens.papers.passport.recipes import PAPER, pretrained, untrained
 from crosslens.reports.paper import Item, Need
-from crosslens.sources.registry import SOURCES_YAML
 
 KINDS = ("alignment", "language_geometry", "topic_transfer")
 
@@ -21,7 +21,7 @@ def sentences(encoder: str) -> str:
 def items(config: Config) -> dict[str, Item]:
     """Items by name, which is that of the encoder."""
     paper = section(config)
-    facts, sources = read_yaml(Path(__file__).with_name("measures.yaml")), read_yaml(SOURCES_YAML)
+    facts, sources = read_yaml(Path(__file__).with_name("measures.yaml")), read_yaml(LANGUAGES_CSV.with_name("sources.yaml"))
     measures = {
         key: {name: values[name] for name in ("title", "version", "better", "minimum", "maximum")}
         for key, values in facts.items()

@@ -1,6 +1,6 @@
 """Facts beside tables and figures: encoder, seeds, corpora, and their differences from those of the published study."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from crosslens.config.whole import Config
 from crosslens.measures.kinds import named_corpora
 from crosslens.reports.paper import Item, Paper
 from crosslens.reports.studies import Studies
+from crosslens.runs.quantities import listed
 from crosslens.sources.registry import Source
 
 APART = {"source", "archive", "train_source", "train_archive", "texts_source", "note"}
@@ -257,9 +258,3 @@ def _encoder(encoder: Encoder) -> str:
                 if encoder.layers
                 else "word embeddings from random weights"
             )
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names in words: a, b and c."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

@@ -1,4 +1,6 @@
-"""Durations and sizes in readable form."""
+"""Durations, sizes and lists in readable form."""
+
+from collections.abc import Iterable
 
 
 def duration(seconds: float) -> str:
@@ -15,3 +17,9 @@ def readable(size: int) -> str:
         if size >= 10**power:
             return f"{size / 10**power:.1f} {unit}"
     return f"{size} bytes"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in words: a, b and c."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

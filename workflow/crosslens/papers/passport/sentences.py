@@ -7,7 +7,7 @@ import pandas as pd
 from crosslens.config.base import languages_table
 from crosslens.numerics.intervals import Interval
 from crosslens.papers.passport.facts import SUMMARY, Passport, name_of
-from crosslens.reports.about import listed
+from crosslens.runs.quantities import listed
 
 NOTICEABLE = 0.05  # change of a share that is called one
 MAJORITY = 0.5  # share of own-language neighbours from which a language stands apart

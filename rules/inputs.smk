@@ -553,3 +553,21 @@ def built_tables():
     """Places of the tables that exist, with the identities of their seals."""
     places = {f"{RESULTS}/{place}.csv": place for place, (_, _, item) in ITEMS.items() if item.form == "table"}
     return {places[file]: identity for file, identity in identities(map(Path, places)).items()}
+
+
+PASSPORT_FILES = {
+    "style": "workflow/crosslens/reports/page.css",
+    "pretraining": "resources/pretraining.yaml",
+    "languages": "resources/languages.csv",
+    "measures": "workflow/crosslens/papers/passport/measures.yaml",
+}
+
+
+def passport_template(name):
+    """Template of a page of passports."""
+    return f"workflow/crosslens/papers/passport/{name}.html.j2"
+
+
+def passport_files(name):
+    """Inputs that a page of passports has beside tables; their content is among the params."""
+    return {key: ancient(str(ROOT / file)) for key, file in {"template": passport_template(name), **PASSPORT_FILES}.items()}

@@ -1,12 +1,6 @@
 # Passports: the page of an encoder with its picture, NAME.html, NAME.svg and NAME.png, its exchange file NAME.json, and the pages of two
 # encoders, A-B.html with A-B.csv. All tell of the tables NAME.csv, which rules/items.smk makes.
 
-PASSPORT_TEXTS = [
-    f"workflow/crosslens/{file}"
-    for file in ("papers/passport/passport.html.j2", "papers/passport/comparison.html.j2", "reports/page.css")
-] + ["resources/pretraining.yaml"]
-# Of all that is said of languages and measures, the library reads what it needs.
-PASSPORT_FACTS = [*PASSPORT_TEXTS, "resources/languages.csv", "workflow/crosslens/papers/passport/measures.yaml"]
 PASSPORT = CONFIG.paper("passport")
 COMPARED = {f"{a}-{b}": (a, b) for a, b in PASSPORT.compare} if PASSPORT else {}
 if doubled := [name for name in COMPARED if name in PASSPORT.encoders]:
@@ -22,9 +16,9 @@ TOP += [f"passport/{name}{ending}" for name in COMPARED for ending in (".html", 
 rule passport:
     """Write the page of an encoder, its picture and its exchange file."""
     input:
+        **passport_files("passport"),
         table=f"{RESULTS}/passport/{{encoder}}.csv",
         record=f"{RESULTS}/passport/{{encoder}}.csv.json",
-        texts=[ancient(str(ROOT / file)) for file in PASSPORT_TEXTS],  # their content is among the params
     output:
         page=report(f"{RESULTS}/passport/{{encoder}}.html", category="passport"),
         figure=f"{RESULTS}/passport/{{encoder}}.svg",
@@ -38,7 +32,7 @@ rule passport:
     conda:
         "../envs/figures.yaml"
     params:
-        **resource_params(PASSPORT_FACTS),
+        **resource_params([passport_template("passport"), *PASSPORT_FILES.values()]),
         code=code("passport"),
         environment=environment("figures"),
     message:
@@ -50,9 +44,9 @@ rule passport:
 rule comparison:
     """Compare the passports of two encoders."""
     input:
+        **passport_files("comparison"),
         tables=lambda wildcards: [f"{RESULTS}/passport/{name}.csv" for name in COMPARED[wildcards.pair]],
         records=lambda wildcards: [f"{RESULTS}/passport/{name}.csv.json" for name in COMPARED[wildcards.pair]],
-        texts=[ancient(str(ROOT / file)) for file in PASSPORT_TEXTS],  # their content is among the params
     output:
         page=report(f"{RESULTS}/passport/{{pair}}.html", category="passport"),
         table=f"{RESULTS}/passport/{{pair}}.csv",
@@ -65,7 +59,7 @@ rule comparison:
     conda:
         "../envs/figures.yaml"
     params:
-        **resource_params(PASSPORT_FACTS),
+        **resource_params([passport_template("comparison"), *PASSPORT_FILES.values()]),
         code=code("comparison"),
         environment=environment("figures"),
     message:

@@ -39,7 +39,7 @@ WHOLE = {
     ("genealogy", "mutual information"): (0.3, 0.4),
     ("isotropy", "mean cosine"): (0.64, 0.76),
 }
-"""Of a layer as a whole: no values of languages."""
+"""Values at the first and at the last layer of measures of a whole layer, which have none of languages."""
 RANDOM = {"identification": 0.98, "share": 0.1, "genealogy": 0.05, "anc": 0.06, "cka": 0.11, "mexa": 0.05, "neighbours": 0.016,
           "mutual_knn": 0.22, "hubness": 2.0, "isotropy": 0.96, "topic": 0.3}  # fmt: skip
 SHUFFLED = {

@@ -171,7 +171,7 @@ SCATTERED = ("xlm", "albert")  # whose blocks are not one list
 
 
 def test_blocks_that_cannot_be_changed_are_refused_in_one_line(tmp_path):
-    """Those of XLM are in four lists; all others are in one, and begin from one module."""
+    """The blocks of XLM are in four lists; those of all others are in one list, and embeddings in one module."""
     for name, architecture in ARCHITECTURES.items():
         config = CONFIG_MAPPING[name].from_dict(architecture.keys | {"model_type": name, "vocab_size": 90, "n_words": 90})
         encoder = AutoModel.from_config(config)
@@ -189,7 +189,7 @@ def test_the_table_of_the_documentation_is_of_these():
     )
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")][2:]
     kinds = {name: (prenorm == "yes", lists == "yes") for name, _, _, prenorm, lists in rows}
-    assert kinds == {name: (made.prenorm, name not in SCATTERED) for name, made in ARCHITECTURES.items()}
+    assert kinds == {name: (architecture.prenorm, name not in SCATTERED) for name, architecture in ARCHITECTURES.items()}
 
 
 REFUSED = {  # text, pair -> what is refused

@@ -445,13 +445,13 @@ def test_published_corpora_have_the_papers_languages():
 
 def test_sib200_is_asked_for_files_whose_digests_are_known():
     corpora, digests = load(merged("published")).corpora, load_sources()["sib-200"].files
-    asked = {
+    files = {
         file
         for name in ("sib200", "sib200_parallel", "sib200_english")
         for language, split in corpora[name].parts()
         for file in corpora[name].files_of(language, split)
     }
-    assert asked <= digests.keys() and {file.split("/")[2] for file in asked} == {file.split("/")[2] for file in digests}
+    assert files <= digests.keys() and {file.split("/")[2] for file in files} == {file.split("/")[2] for file in digests}
 
 
 def test_the_authors_own_paragraphs_are_one_line_away():

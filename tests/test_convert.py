@@ -118,7 +118,7 @@ def test_two_folders_are_asked_for(arguments):
 
 
 def test_a_sentencepiece_model_keeps_its_pieces_for_bytes(tmp_path):
-    """As of mDeBERTa, whose byte fallback transformers forgets."""
+    """The model is like mDeBERTa's, whose byte fallback transformers forgets."""
     sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece and protobuf, for conversions alone")
     pytest.importorskip("google.protobuf", reason="needs sentencepiece and protobuf, for conversions alone")
     old(tmp_path / "old")

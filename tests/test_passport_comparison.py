@@ -108,5 +108,5 @@ def test_the_page_works_in_a_browser(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(html, "utf-8")
     with browser() as tab:
         for width in (400, 1280):
-            shown = tab.show(tmp_path / "page.html", width)
-            assert (shown.errors, shown.requests, shown.overflow) == ([], [], 0)
+            window = tab.show(tmp_path / "page.html", width)
+            assert (window.errors, window.requests, window.overflow) == ([], [], 0)

@@ -107,8 +107,8 @@ def test_the_page_works_in_a_browser(passport: Passport, tmp_path: Path) -> None
     path.write_text(html(passport, tmp_path), "utf-8")
     with browser() as tab:
         for width in (400, 1280):
-            shown = tab.show(path, width)
-            assert (shown.errors, shown.requests, shown.overflow) == ([], [], 0)
+            window = tab.show(path, width)
+            assert (window.errors, window.requests, window.overflow) == ([], [], 0)
         printed: dict[str, Any] = tab("Page.printToPDF", preferCSSPageSize=True)
     assert printed["data"] and pages_of(printed["data"]) == 1
 

@@ -9,7 +9,7 @@ from crosslens.encoding.stored import write
 from crosslens.measures import similarity
 from crosslens.measures.cka import LENGTH_OUT, OURS, cka
 from crosslens.measures.subject import Subject
-from crosslens.numerics.alignment import length_out
+from crosslens.numerics.alignment import FEWEST, length_out
 from crosslens.storage.seals import seal, sealed
 from crosslens.tokens.schema import TOKENS
 
@@ -42,12 +42,12 @@ def subject(tmp_path):
 
 
 def test_length_is_left_in_where_few_sentences_would_be_biased_by_it():
-    generator, values = np.random.default_rng(0), {24: [], similarity.LEAST: []}
+    generator, values = np.random.default_rng(0), {24: [], FEWEST: []}
     for n, of_size in values.items():
         for _ in range(100):
             sizes = generator.integers(5, 40, n)
             of_size.append(cka(*(length_out(states, sizes) for states in generator.standard_normal((2, n, 64)))))
-    assert np.mean(values[24]) > 0.1 and abs(np.mean(values[similarity.LEAST])) < 0.02
+    assert np.mean(values[24]) > 0.1 and abs(np.mean(values[FEWEST])) < 0.02
 
 
 def test_sentences_of_one_length_are_alike_until_it_is_taken_out(subject):

@@ -94,8 +94,8 @@ def test_pairs(tokenizer, tmp_path):
     texts = load([written(tokenizer, rows, schema.PAIRS, tmp_path)], [], ["de", "en"])
     batch = collate(texts, np.arange(len(texts)), 2)
     for mask, side in zip(pair_extents(batch), ("premise", "hypothesis"), strict=True):
-        found = [pieces[row].tolist() for pieces, row in zip(batch.input_ids, mask, strict=True)]
-        assert found == [plain(tokenizer, row[side]) for row in rows]
+        sides = [pieces[row].tolist() for pieces, row in zip(batch.input_ids, mask, strict=True)]
+        assert sides == [plain(tokenizer, row[side]) for row in rows]
     assert torch.equal(unspecial(batch), torch.stack(pair_extents(batch)).any(0))
 
 
@@ -154,8 +154,10 @@ def test_occurrences_are_those_of_a_plain_search(kind, tmp_path):
     running = [word for row in paragraph_rows(SENTENCES) for word in split_words(row["text"])]
     words = sorted({word.lower() for word in running if word.isalpha()})
     places = find(texts, words, spelling, spaced=True)
-    found = {words[number]: int(count) for number, count in enumerate(np.bincount(places.words, minlength=len(words))) if count}
-    assert found == dict(Counter(word.lower() for word in running if word in {*words, *(word.capitalize() for word in words)}))
+    counts = {
+        word: int(count) for word, count in zip(words, np.bincount(places.words, minlength=len(words)), strict=True) if count
+    }
+    assert counts == dict(Counter(word.lower() for word in running if word in {*words, *(word.capitalize() for word in words)}))
 
 
 def test_a_vocabulary_without_marks_is_refused_where_words_are_looked_for(tmp_path):

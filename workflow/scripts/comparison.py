@@ -9,10 +9,11 @@ from crosslens.reports.provenance import write_table
 from crosslens.runs import logs
 from crosslens.storage.seals import sealed
 
-output, (_, template, style, languages) = snakemake.output, map(Path, snakemake.input.texts)
+files, output = snakemake.input, snakemake.output
 logs.start(snakemake.log[0], output.page)
-pair, pretraining = Pair.of(*(Passport.read(Path(file)) for file in snakemake.input.tables)), Pretraining.read(languages)
+pair = Pair.of(*(Passport.read(Path(file)) for file in files.tables))
+pretraining = Pretraining.read(Path(files.pretraining))
 cells = table(pair, pretraining)
 write_table(cells, output.table, {"passports": [passport.facts for passport in (pair.a, pair.b)]}, {})
 with sealed(output.page) as temporary:
-    temporary.write_text(page(cells, pair, pretraining, template, style), encoding="utf-8")
+    temporary.write_text(page(cells, pair, pretraining, Path(files.template), Path(files.style)), encoding="utf-8")

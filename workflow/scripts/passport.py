@@ -12,12 +12,12 @@ from crosslens.runs import logs
 from crosslens.storage.records import write_json
 from crosslens.storage.seals import sealed
 
-output, (template, _, style, languages) = snakemake.output, map(Path, snakemake.input.texts)
+files, output = snakemake.input, snakemake.output
 logs.start(snakemake.log[0], output.page)
-table, pretraining = Path(snakemake.input.table), Pretraining.read(languages)
+table, pretraining = Path(files.table), Pretraining.read(Path(files.pretraining))
 passport = Passport.read(table)
 save(figure(passport), Path(output.figure), f"passport {passport.facts['version']} of {passport.facts['name']}")
 write_json(exchange(passport, pretraining, table), Path(output.exchange))
 with sealed(output.page) as temporary:
-    text = page(passport, Path(output.figure).read_bytes(), pretraining, template, style)
+    text = page(passport, Path(output.figure).read_bytes(), pretraining, Path(files.template), Path(files.style))
     temporary.write_text(text, encoding="utf-8")

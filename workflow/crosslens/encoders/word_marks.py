@@ -8,7 +8,7 @@ MARKS = ("▁", "Ġ")  # of a piece that begins a word, in vocabularies other th
 END = "</w>"  # of a piece that ends a word, in the BPE of XLM
 PROBED = 8  # words of a probe
 FAULT = "words that have the same pieces one by one and in a text", "other pieces, with and without a space before each"
-"""What was expected of a tokenizer without a way, and what was found, for a message."""
+"""Expectation and finding of the message that refuses a tokenizer."""
 
 
 def by_words(tokenizer: Tokenizer) -> Tokenizer | None:

@@ -9,7 +9,7 @@ from crosslens.measures.cka import OURS, compare
 from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, lengths, mean_over_blocks
 from crosslens.measures.subject import Subject
 from crosslens.numerics import alignment
-from crosslens.numerics.alignment import Cosines, length_out, units
+from crosslens.numerics.alignment import FEWEST, Cosines, length_out, units
 from crosslens.numerics.dispersion import mean_cosine, participation, skewness
 from crosslens.numerics.halves import centred
 from crosslens.numerics.streams import stream
@@ -17,7 +17,6 @@ from crosslens.numerics.streams import stream
 READS = ("states", "tokens")
 
 RAW, CENTRED, LENGTH_OUT = "raw", "centred", "raw, length out"
-FEWEST = 100  # sentences below which CKA without length is left out: the degrees of freedom that go on both sides raise it
 NEAREST = ("mexa", "strong", "own", "mutual_knn")  # means over sentences
 
 

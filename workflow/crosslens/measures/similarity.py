@@ -12,14 +12,10 @@ from crosslens.encoding.stored import by_language, read_layers
 from crosslens.measures.cka import LENGTH_OUT, OURS, Similarity, compare
 from crosslens.measures.parallel import lengths
 from crosslens.measures.subject import Subject
-from crosslens.numerics.alignment import length_out
+from crosslens.numerics.alignment import FEWEST, length_out
 from crosslens.runs.errors import DataError
 
 READS = ("states", "tokens")
-
-LEAST = 100
-"""Sentences below which length is not taken out: it costs three degrees of freedom, the same on both sides, so that independent
-states have a debiased CKA of 0.18 with 24 sentences, 0.009 with 100, 0.003 with 204 and 0.00002 with 1,000 (simulated)."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ def measure(subject: Subject, *, corpus: str, reference: str, draws: int) -> Ite
     translations = {language: _aligned(path, reference, ids) for language, path in paths.items() if language != reference}
     options: dict[str, Any] = {"draws": draws, "seed": subject.seed, "blocks": blocks, "threads": subject.threads}
     by_definition = compare(states, translations, **options)
-    if len(ids) >= LEAST:
+    if len(ids) >= FEWEST:
         files = {language: subject.tokens[corpus] / f"{language}.test.parquet" for language in paths}
         rest = {
             code: WithoutLength(layers, lengths(files[code], ids)) for code, layers in {reference: states, **translations}.items()

@@ -1,4 +1,4 @@
-"""An encoder of one's own: it is tried, its overlay written, and tables of the demo, or its passport, built.
+"""Trial of an encoder of one's own, its overlay, and the tables of the demo, or the passport, that are built with it.
 
 `make try ENCODER=FOLDER`, or ENCODER=OWNER/NAME@COMMIT: python -m crosslens.monitoring.own_encoder try ENCODER
 `make passport ENCODER=...`: python -m crosslens.monitoring.own_encoder passport ENCODER

@@ -9,11 +9,15 @@ from typing import Self
 import numpy as np
 
 TIE = 1e-12  # cosines that differ by no more are equal but for rounding
+FEWEST = 100
+"""Sentences below which CKA without length is not to be computed: it costs three degrees of freedom, the same on both sides, so
+that independent states have a debiased CKA of 0.18 with 24 sentences, 0.009 with 100, 0.003 with 204 and 0.00002 with 1,000
+(simulated)."""
 
 
 @dataclass(frozen=True)
 class Cosines:
-    """Cosine similarities of n sentences with their translations, (n, n) each: within each of two languages and between them."""
+    """Cosine similarities (n, n) of n sentences with one another, of their translations, and of sentences with translations."""
 
     first: np.ndarray
     second: np.ndarray

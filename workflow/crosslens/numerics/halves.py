@@ -11,12 +11,7 @@ def blocks(ids: list[str], rows: int) -> np.ndarray:
     ids: numbers of sentences in the corpus that they were drawn from, where neighbours come from one article.
     rows: length of a block in these numbers. Raises DataError for an id that is no whole number.
     """
-    if wrong := next((id for id in ids if not id.isdecimal()), None):
-        raise DataError(
-            f"halves: expected ids that are whole numbers, such as SIB-200's index_id, found '{wrong}': number the sentences as "
-            "they follow each other"
-        )
-    numbers: np.ndarray = np.unique([int(id) // rows for id in ids], return_inverse=True)[1]
+    numbers: np.ndarray = np.unique(_places(ids, rows), return_inverse=True)[1]
     return numbers
 
 
@@ -25,13 +20,22 @@ def halves(ids: list[str], rows: int) -> np.ndarray:
 
     ids, rows: see `blocks`. Raises DataError where all sentences are in one half, or an id is no whole number.
     """
-    blocks(ids, rows)
-    half = np.array([int(id) // rows % 2 for id in ids])
+    half = _places(ids, rows) % 2
     if len(np.unique(half)) < 2:
         raise DataError(
             f"halves: expected sentences of two blocks of {rows} neighbours or more, found {len(ids)} of one: set a smaller block"
         )
     return half
+
+
+def _places(ids: list[str], rows: int) -> np.ndarray:
+    """Number of the block of each sentence in the whole corpus, (n,)."""
+    if wrong := next((id for id in ids if not id.isdecimal()), None):
+        raise DataError(
+            f"halves: expected ids that are whole numbers, such as SIB-200's index_id, found '{wrong}': number the sentences as "
+            "they follow each other"
+        )
+    return np.array([int(id) // rows for id in ids])
 
 
 def centred(states: np.ndarray, half: np.ndarray) -> np.ndarray:

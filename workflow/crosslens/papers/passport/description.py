@@ -9,6 +9,7 @@ from typing import Any
 from crosslens.encoding.drawn import Drawn, read
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.passport.items import KINDS
+from crosslens.papers.passport.premium import ids_of
 from crosslens.storage import parquet
 from crosslens.storage.fingerprint import Fingerprints
 from crosslens.storage.seals import verified
@@ -29,7 +30,7 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
     (folder,) = inputs.draws.values()
     sentences, training = (read(folder / settings[corpus]) for corpus in ("parallel", "topics"))
     languages = sorted({*sentences.languages.tolist()})
-    ids = [text.partition("/")[2] for text in sentences.texts[sentences.languages == languages[0]]]
+    ids = ids_of(sentences, languages[0])
     fingerprint = Fingerprints(ROOT, cached=False)
     return {
         "version": VERSION,

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import pandas as pd
-import yaml
 
 from crosslens.config.base import languages_table
+from crosslens.config.scales import read_yaml
 from crosslens.numerics.intervals import Interval
 from crosslens.reports.cells import COLUMNS, where
 from crosslens.storage.records import read_json
@@ -46,7 +46,7 @@ class Measure:
 @cache
 def measures() -> dict[str, Measure]:
     """The twelve measures by key, in the order of the page."""
-    facts = yaml.safe_load(MEASURES.read_text("utf-8"))
+    facts = read_yaml(MEASURES)
     return {key: Measure(key, **{**values, "floors": tuple(values["floors"])}) for key, values in facts.items()}
 
 

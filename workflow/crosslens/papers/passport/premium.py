@@ -29,18 +29,16 @@ def premium(
     pieces, sizes, counts = {}, {}, {}
     for language in languages:
         file = tokens / f"{language}.test.parquet"
-        texts = sentences.words[(sentences.languages == language) & (sentences.splits == "test")].tolist()
-        ids = [
-            text.partition("/")[2] for text in sentences.texts[(sentences.languages == language) & (sentences.splits == "test")]
-        ]
+        texts = sentences.words[_tested(sentences, language)].tolist()
+        all_pieces = lengths(file, ids_of(sentences, language))
         counts[language] = Counts.read(file, vocabulary)
         if counts[language].cut_texts:
             raise DataError(
                 f"{file}: expected whole sentences, found {counts[language].cut_texts} that were cut; name a reading with a "
                 "larger maximum"
             )
-        special = lengths(file, ids).sum() - counts[language].subwords  # as many in each sentence
-        pieces[language] = lengths(file, ids) - special / len(ids)
+        special = all_pieces.sum() - counts[language].subwords  # as many in each sentence
+        pieces[language] = all_pieces - special / len(all_pieces)
         sizes[language] = np.array([len(text.encode()) for text in texts]), np.array([len(text) for text in texts])
     for language in languages:
         total = counts[language].subwords
@@ -52,6 +50,17 @@ def premium(
         lost = counts[language].unknown + int(counts[language].known[is_byte].sum())
         yield place | {"definition": UNKNOWN, "value": lost / total, "n": total}
         yield place | {"definition": DENSITY} | _ratio(pieces[language], characters.astype(float), blocks)
+
+
+def ids_of(sentences: Drawn, language: str) -> list[str]:
+    """Ids of the sentences of a language in the corpus, which translations share."""
+    return [text.partition("/")[2] for text in sentences.texts[_tested(sentences, language)]]
+
+
+def _tested(sentences: Drawn, language: str) -> np.ndarray:
+    """Whether a sentence is one of the test sentences of a language, (n,)."""
+    rows: np.ndarray = (sentences.languages == language) & (sentences.splits == "test")
+    return rows
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, blocks: np.ndarray) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
+from crosslens.config.scales import read_yaml
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Pretraining:
     @classmethod
     def read(cls, path: Path) -> Self:
         """The table in a file."""
-        return cls(**yaml.safe_load(path.read_text("utf-8")))
+        return cls(**read_yaml(path))
 
     def covered(self, encoder: str | None, languages: Sequence[str]) -> list[str] | None:
         """The languages among these that an encoder was pretrained on; None where that is unknown."""

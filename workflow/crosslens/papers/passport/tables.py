@@ -18,7 +18,7 @@ from crosslens.numerics.intervals import Interval, jackknife
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.passport.description import description
 from crosslens.papers.passport.facts import FAMILIES, LANGUAGES, LEAST, SUMMARY
-from crosslens.papers.passport.premium import premium
+from crosslens.papers.passport.premium import ids_of, premium
 from crosslens.reports import cells
 
 RANDOM_WEIGHTS = "random weights"  # floor
@@ -52,10 +52,8 @@ def _premium(inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     corpus = settings["parallel"]
     sentences = read(next(iter(inputs.draws.values())) / corpus)
     languages = sorted({*sentences.languages.tolist()})
-    ids = [text.partition("/")[2] for text in sentences.texts[sentences.languages == languages[0]]]
-    rows = premium(
-        inputs.tokens[corpus], inputs.tokenizer, sentences, languages, settings["pivot"], blocks(ids, settings["block"])
-    )
+    groups = blocks(ids_of(sentences, languages[0]), settings["block"])
+    rows = premium(inputs.tokens[corpus], inputs.tokenizer, sentences, languages, settings["pivot"], groups)
     return pd.DataFrame([{"item": ""} | row for row in rows])
 
 

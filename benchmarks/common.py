@@ -6,7 +6,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 from crosslens.config.heads import TASK, LinearHead
 from crosslens.config.labels import UPOS
 from crosslens.config.readings import Reading
-from crosslens.corpora import schema
 from crosslens.corpora.conllu import read_treebank
 from crosslens.encoders import folder, packaged, weights
 from crosslens.encoders.folder import Description
@@ -27,8 +27,8 @@ from crosslens.encoders.trim import trim
 from crosslens.encoding.texts import Texts, load
 from crosslens.numerics.streams import stream
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
-from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.tokenise import load_tokenizer, tokenise
+from crosslens.tokens.tokenise import write as write_tokens
 from crosslens.training.batches import random_batches
 
 Precision = Literal["float32", "bfloat16"]
@@ -88,11 +88,19 @@ def trimmed(encoder: tuple[Description, weights.State], treebanks: Iterable[Path
 
 def tokenised(encoder: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
     """Rows as texts of at most 128 pieces, with the head 'task' for UPOS."""
-    table, counts = tokenise(load_tokenizer(encoder), map(dict, rows), Reading(drop_unknown=False))
+    with token_file(encoder, rows, Reading(drop_unknown=False)) as path:
+        return load([path], UPOS, ["xx"])
+
+
+@contextmanager
+def token_file(encoder: Path, rows: Iterable[Mapping[str, Any]], reading: Reading) -> Iterator[Path]:
+    """A token file of rows, as the library reads them, that is gone afterwards."""
+    tokenizer = load_tokenizer(encoder, reading.whole_text)
+    table, counts = tokenise(tokenizer, map(dict, rows), reading)
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "xx.train.parquet"
-        schema.write(table, path, TOKENS, counts)
-        return load([path], UPOS, ["xx"])
+        write_tokens(table, path, counts, tokenizer)
+        yield path
 
 
 def tagging(

@@ -20,14 +20,11 @@ import torch
 from crosslens.config.heads import ARC, TASK, ParserHead
 from crosslens.config.labels import RELATIONS
 from crosslens.config.readings import Reading
-from crosslens.corpora import schema
 from crosslens.corpora.treebanks import read
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import IGNORED, Texts, load
 from crosslens.numerics.streams import stream
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
-from crosslens.tokens.schema import TOKENS
-from crosslens.tokens.tokenise import load_tokenizer, tokenise
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.loop import Loop
 from decoding import plain
@@ -39,10 +36,7 @@ TRAIN = Data(corpus="benchmark", split="train", languages=("xx",))
 def trees(encoder: Path, path: Path, count: int) -> Texts:
     """Sentences of a treebank, from all of it, as the workflow reads them."""
     rows = common.evenly(read([path], "xx")[0], count)
-    table, counts = tokenise(load_tokenizer(encoder), rows, Reading(maximum=PADDED, drop_unknown=False))
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary) / "xx.train.parquet"
-        schema.write(table, file, TOKENS, counts)
+    with common.token_file(encoder, rows, Reading(maximum=PADDED, drop_unknown=False)) as file:
         return load([file], RELATIONS, (), trees=True)
 
 

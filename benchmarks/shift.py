@@ -23,7 +23,6 @@ from crosslens.encoding.blocks import blocks
 from crosslens.encoding.shift import Shift, shifted
 from crosslens.encoding.texts import Texts, load_pieces
 from crosslens.measures.translation import translate
-from crosslens.tokens.schema import TOKENS
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.trained import load_language_model
 from torch import nn
@@ -46,10 +45,7 @@ def tokenised(encoder: Path, pairs: list[tuple[str, str]]) -> Texts:
     """Pairs as the library tokenises them."""
     rows = [{"id": str(number), "language": "xx", "premise": one, "hypothesis": other, "label": "neutral"}
             for number, (one, other) in enumerate(pairs)]  # fmt: skip
-    table, counts = common.tokenise(common.load_tokenizer(encoder), rows, common.Reading(drop_unknown=False))
-    with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary) / "xx.test.parquet"
-        common.schema.write(table, path, TOKENS, counts)
+    with common.token_file(encoder, rows, common.Reading(drop_unknown=False)) as path:
         return load_pieces([path])
 
 

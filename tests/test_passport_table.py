@@ -134,13 +134,25 @@ def passport(**changes):
         ({"compare": [["e5-small-passport", "xlmr"]]}, "papers.passport.compare: expected encoders among .* found xlmr"),
         ({"parallel": "pud"}, "papers.passport.parallel: expected a corpus of kind 'documents', found 'pud'"),
         ({"topics": "wili"}, "papers.passport.topics: expected the labels of corpora.sib200_parallel"),
-        ({"pivot": "sw"}, "papers.passport.pivot: expected a language of corpora.sib200_parallel, found 'sw'"),
-        ({"pivot": "de"}, "papers.passport.topics: corpora.sib200_english has no training data for de"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_in_a_line(changes, message):
     _, misfits = load_fitting(passport(**changes))
     assert list(misfits) == ["passport"] and re.search(message, misfits["passport"]) and "\n" not in misfits["passport"]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        ("sib200_parallel", "parallel: expected English (en) among the languages of corpora.sib200_parallel, found de"),
+        ("sib200_english", "topics: expected English (en) training data in corpora.sib200_english, found none"),
+    ],
+)  # fmt: skip
+def test_sentences_without_english_are_refused(corpus, message):
+    values = passport()
+    values["corpora"][corpus] |= {"languages": ["de"]}
+    _, misfits = load_fitting(values)
+    assert misfits["passport"] == f"config.yaml: papers.passport.{message}"
 
 
 def test_each_encoder_has_an_item_that_trains_nothing():

@@ -270,7 +270,7 @@ def write_tokens(
     tokenizer = load_tokenizer(folder, settings.whole_text)
     tokens, counts = tokenise(tokenizer, _corpus_rows(table), settings.of(split), nominal, punkt)
     _check_left(counts["texts"], table, folder, corpus)
-    _write(tokens, output, counts, tokenizer)
+    write(tokens, output, counts, tokenizer)
     return counts
 
 
@@ -302,11 +302,11 @@ def write_train(
         # Equal chunks, so that the pages of the file do not depend on the texts that were drawn.
         part = pa.Table.from_batches(tokens.filter(chosen).combine_chunks().to_batches(CHUNK))
         counts[split] = _counts(part, unknown)
-        _write(part.select(TOKENS.names), outputs[split], counts[split], tokenizer)
+        write(part.select(TOKENS.names), outputs[split], counts[split], tokenizer)
     return counts
 
 
-def _write(tokens: pa.Table, output: Path, counts: Mapping[str, int], tokenizer: Tokenizer) -> None:
+def write(tokens: pa.Table, output: Path, counts: Mapping[str, int], tokenizer: Tokenizer) -> None:
     """Write a TOKENS table with its counts, and how many special pieces there are before, between and after texts."""
     corpora.write(tokens, output, TOKENS, {**counts, SPECIAL: [len(pieces) for pieces in special_pieces(tokenizer)]})
 

@@ -4,9 +4,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from crosslens.config.base import Count, Language, Name, languages_table
+from crosslens.config.base import Count, Name, languages_table
 from crosslens.config.training import Positive
 from crosslens.config.whole import Config, PaperSection
+
+PIVOT = "en"  # language with which all others are compared; the words of the page say English
 
 
 class Passport(PaperSection):
@@ -19,8 +21,7 @@ class Passport(PaperSection):
         [], description="pairs of encoders whose passports are compared"
     )
     parallel: str = Field("sib200_parallel", description="key of corpora: the same sentences, with topics, in all languages")
-    topics: str = Field("sib200_english", description="key of corpora: sentences in the pivot from which topics are learnt")
-    pivot: Language = Field("en", description="language with which all others are compared")
+    topics: str = Field("sib200_english", description="key of corpora: English sentences from which topics are learnt")
     block: Count = Field(
         50,
         description="length of blocks in the numbers of sentences (index_id); a block is in one half, as neighbours may share an "
@@ -52,10 +53,13 @@ class Passport(PaperSection):
         for key in ("parallel", "topics"):
             config.expect_corpus(f"{here}.{key}", getattr(self, key), "documents")
         parallel, topics = (config.corpora[name] for name in (self.parallel, self.topics))
-        if self.pivot not in parallel.languages:
-            raise ValueError(f"{here}.pivot: expected a language of corpora.{self.parallel}, found '{self.pivot}'")
-        if (self.pivot, "train") not in topics.parts():
-            raise ValueError(f"{here}.topics: corpora.{self.topics} has no training data for {self.pivot}")
+        if PIVOT not in parallel.languages:
+            raise ValueError(
+                f"{here}.parallel: expected English ({PIVOT}) among the languages of corpora.{self.parallel}, "
+                f"found {', '.join(parallel.languages)}"
+            )
+        if (PIVOT, "train") not in topics.parts():
+            raise ValueError(f"{here}.topics: expected English ({PIVOT}) training data in corpora.{self.topics}, found none")
         if not self.labels(config) or self.labels(config) != getattr(topics, "topics", ()):
             raise ValueError(
                 f"{here}.topics: expected the labels of corpora.{self.parallel} in corpora.{self.topics}, found others"

@@ -5,7 +5,7 @@ from pathlib import Path
 from crosslens.config.base import LANGUAGES_CSV
 from crosslens.config.scales import read_yaml
 from crosslens.config.whole import Config, once
-from crosslens.papers.passport.config import section
+from crosslens.papers.passport.config import PIVOT, section
 from crosslens.papers.passport.recipes import PAPER, pretrained, untrained
 from crosslens.reports.paper import Item, Need
 
@@ -39,7 +39,7 @@ def items(config: Config) -> dict[str, Item]:
                 for kind in KINDS
             ),
             settings={
-                "recipe": pretrained(encoder), "parallel": paper.parallel, "pivot": paper.pivot, "block": paper.block,
+                "recipe": pretrained(encoder), "parallel": paper.parallel, "pivot": PIVOT, "block": paper.block,
                 "measures": measures, "topics": paper.topics, "kinship": paper.kinship(config),
                 "commit": sources.get(config.corpora[paper.parallel].source, {}).get("version"),
                 "seeds": list(paper.seeds), "encoder": config.encoders[encoder].model_dump(),

@@ -5,7 +5,7 @@ from typing import Any
 
 from crosslens.config.draws import Draw, Draws
 from crosslens.config.whole import Config, once
-from crosslens.papers.passport.config import section
+from crosslens.papers.passport.config import PIVOT, section
 from crosslens.papers.passport.items import items, sentences
 from crosslens.papers.passport.recipes import PAPER as KEY
 from crosslens.papers.passport.recipes import recipes
@@ -23,7 +23,7 @@ def draws(config: Config) -> dict[str, Draws]:
     """Draws of all parallel sentences and of those from which topics are learnt, by encoder; their states are averaged."""
     paper = section(config)
     parallel = Draw(languages=tuple(config.corpora[paper.parallel].languages), means=True)
-    topics = Draw(languages=(paper.pivot,), means=True, sample_split="train")
+    topics = Draw(languages=(PIVOT,), means=True, sample_split="train")
     shared: dict[str, Any] = {"reading": paper.reading, "unit": "text", "labels": paper.labels(config)}
     return {
         sentences(encoder): Draws(encoder=encoder, corpora={paper.parallel: parallel, paper.topics: topics}, **shared)
@@ -36,13 +36,13 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     paper = section(config)
     shared = {"corpus": paper.parallel, "block": paper.block}
     return {
-        "alignment": {**shared, "pivot": paper.pivot, "k": paper.neighbours, "shuffles": paper.shuffles},
+        "alignment": {**shared, "pivot": PIVOT, "k": paper.neighbours, "shuffles": paper.shuffles},
         "language_geometry": {
             **shared, "penalty": paper.penalty, "tolerance": paper.tolerance, "permutations": paper.permutations,
             "kinship": paper.kinship(config),
         },
         "topic_transfer": {
-            **shared, "training": paper.topics, "source": paper.pivot, "penalties": list(paper.penalties),
+            **shared, "training": paper.topics, "source": PIVOT, "penalties": list(paper.penalties),
             "tolerance": paper.tolerance,
         },
     }  # fmt: skip

@@ -406,7 +406,7 @@ def item_settings(wildcards):
     if item.form == "figure":
         beside = {"origin": about().origin(paper, item)}
     else:
-        beside = {"apart": about().apart(paper, about().uses(paper, item)) if published_file(paper.key) else []}
+        beside = {"apart": about().apart(paper, about().uses(paper, item))}
     return {
         "paper": paper.key,
         "item": name,

@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -80,6 +82,17 @@ def test_a_new_paper_and_a_new_measure_rerun_nothing_of_the_others(own):
     ])  # fmt: skip
     said = tiny(own, "-n", f"{RESULTS}/measures/clusters/pires2019/pos/en/seed0.parquet", works=False)
     assert "measures/clusters/pires2019/pos/en: expected a measure whose settings the paper of the recipe states" in said
+
+
+@pytest.mark.long
+def test_the_example_has_the_types_that_the_library_expects(tmp_path):
+    root = copy_repository(tmp_path)
+    add_paper(root)
+    if (REPOSITORY / ".mypy_cache").is_dir():
+        shutil.copytree(REPOSITORY / ".mypy_cache", root / ".mypy_cache")
+    packages = ("-p", "crosslens.papers.pires2019", "-p", "crosslens.measures.nearest_translation")
+    done = subprocess.run([sys.executable, "-m", "mypy", *packages], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from crosslens.config.corpora import Corpus
@@ -17,6 +18,8 @@ from crosslens.sources.registry import Source
 
 APART = {"source", "archive", "train_source", "train_archive", "texts_source", "note"}
 """Keys of a corpus that do not count in a comparison; sources are compared by their titles."""
+
+PRINTED = Path(__file__).parents[3] / "resources" / "published"  # PAPER.csv: the cells that a paper printed
 
 
 class Uses(NamedTuple):
@@ -103,8 +106,11 @@ class About:
         return _uses(self.here, paper, item)
 
     def apart(self, paper: Paper, uses: Uses) -> list[str]:
-        """Reasons why numbers are not comparable with the paper's: other encoders or corpora than in the published study."""
-        if self.here is self.there:
+        """Reasons why numbers are not comparable with the paper's: other encoders or corpora than in the published study.
+
+        There are none where the paper printed no numbers.
+        """
+        if self.here is self.there or not (PRINTED / f"{paper.key}.csv").is_file():
             return []
         section = self.published.paper(paper.key)
         if section is None:

@@ -61,18 +61,18 @@ def panels(
     note: str,
     *,
     ylabel: str,
-    ylim: tuple[float, float],
+    ylim: Sequence[float] = (),
     xlabel: str | Mapping[str, str] = LAYERS,
 ) -> Figure:
     """Panels that share axes: row -> column -> curves; rows and columns are named where there are several; a note stands below.
 
-    Rows and columns without a curve are left out. xlabel: of all rows, or of each, which then has x axes of its own. ylim: its
-    ends give way to values and bands beyond them.
+    Rows and columns without a curve are left out. xlabel: of all rows, or of each, which then has x axes of its own. ylim: least
+    and largest value of an axis that shows at least these, such as chance and 100; values and bands beyond them are shown too.
     """
     rows = [row for row, panels in grid.items() if any(panels.values())]
     columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
     all_curves = [curve for row in grid.values() for curves in row.values() for curve in curves]
-    values = np.concatenate([[*ylim], *(array for curve in all_curves for array in (curve.values, curve.low, curve.high))])
+    values = np.concatenate([ylim, *(array for curve in all_curves for array in (curve.values, curve.low, curve.high))])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     margin = 0.03 * (high - low)
     with plt.rc_context(STYLE):  # type: ignore[arg-type]

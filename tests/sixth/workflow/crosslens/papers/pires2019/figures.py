@@ -19,6 +19,6 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     for language, (colour, marker) in marks(sorted(set(records["language"]))).items():
         values = records[records["language"] == language]
         value, low, high = (100 * values[column].to_numpy() for column in ("value", "low", "high"))
-        look = {"color": colour, "marker": marker, "markersize": 1.9, "linewidth": 0.8}
+        look: dict[str, str | float] = {"color": colour, "marker": marker, "markersize": 1.9, "linewidth": 0.8}
         curves.append(Curve(values["layer"].to_numpy(), value, low, high, look, f"EN-{language.upper()}"))
     return panels({"": {"": curves}}, TITLE, NOTE.format(n=records["n"].min()), ylabel="accuracy (%)", ylim=(0, 100))

@@ -20,7 +20,7 @@ def recipe_name(source: str) -> str:
 def recipes(config: Config) -> dict[str, Recipe]:
     """Trainings by name."""
     paper = section(config)
-    shared = {"paper": "pires2019", "encoder": paper.encoder, "reading": paper.reading}
+    shared: dict[str, Any] = {"paper": "pires2019", "encoder": paper.encoder, "reading": paper.reading}
     taggers = [_tagger(source, config, shared) for source in paper.source_languages]
     return {recipe.name: recipe for recipe in [Recipe.without_training(PRETRAINED, **shared), *taggers]}
 

@@ -31,7 +31,7 @@ from crosslens.runs import signals
 from crosslens.sources.layout import Layout
 from crosslens.sources.registry import load as load_sources
 from crosslens.storage.seals import seal
-from crosslens.tokens.tokenise import write_tokens
+from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from forked import READS
 from phrasebook.generate import treebank
 from phrasebook.grammar import read_grammar
@@ -228,7 +228,7 @@ def tokens(corpora, encoder_folder, tmp_path_factory) -> Path:
     settings = Reading(maximum=24, drop_unknown=False)
     for path in corpora.glob("*/*.parquet"):
         split = path.name.split(".")[1]
-        write_tokens(encoder_folder, path, folder / path.parent.name / path.name, settings, split)
+        write_tokens(load_tokenizer(encoder_folder), path, folder / path.parent.name / path.name, settings, split)
     return folder
 
 

@@ -23,7 +23,7 @@ from crosslens.encoding.means import Variant, language_means
 from crosslens.encoding.texts import load, load_pieces
 from crosslens.encoding.unit_states import unit_states
 from crosslens.runs.errors import DataError
-from crosslens.tokens.tokenise import write_tokens
+from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from tokenizers import Tokenizer, processors
 from transformers import (
     CONFIG_MAPPING,
@@ -123,7 +123,7 @@ def test_from_the_folder_of_its_makers_to_states(name, tmp_path):
     built = build_encoder(settings, [], tmp_path / "built")
     assert json.loads((built / "source.json").read_text())["prenorm"] == architecture.prenorm
     schema.write(SENTENCES, tmp_path / "corpus", schema.SENTENCES, {})
-    counts = write_tokens(built, tmp_path / "corpus", tmp_path / "tokens", Reading(drop_unknown=False), "train")
+    counts = write_tokens(load_tokenizer(built), tmp_path / "corpus", tmp_path / "tokens", Reading(drop_unknown=False), "train")
     assert (counts["texts"], counts["cut_texts"]) == (len(SENTENCES), 0)
 
     encoder, texts = load_encoder(built), load([tmp_path / "tokens"], [], ["de", "en"])
@@ -159,7 +159,7 @@ def test_trimming_changes_no_state(name, tmp_path):
     for corpora in ([], ["corpus"]):
         settings = FolderEncoder(source="folder", path=str(tmp_path / "whole"), corpora=corpora)
         built = build_encoder(settings, [tmp_path / "corpus"] if corpora else [], tmp_path / f"built{len(corpora)}")
-        write_tokens(built, tmp_path / "corpus", tmp_path / f"tokens{len(corpora)}", Reading(), "train")
+        write_tokens(load_tokenizer(built), tmp_path / "corpus", tmp_path / f"tokens{len(corpora)}", Reading(), "train")
         encoder, texts = load_encoder(built), load([tmp_path / f"tokens{len(corpora)}"], [], ["de", "en"])
         with torch.inference_mode():
             states.append(unit_states(encoder, collate(texts, np.arange(8), int(encoder.config.pad_token_id or 0)), Units()))

@@ -21,7 +21,7 @@ from crosslens.reports.cells import Published
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 from crosslens.storage.seals import seal
-from crosslens.tokens.tokenise import write_tokens
+from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -291,7 +291,7 @@ def test_liu2020_table_3(tmp_path: Path) -> None:
         corpus = tmp_path / "corpus" / f"{language}.test.parquet"
         file = MIRROR / "xnli" / "XNLI-1.0" / "xnli.test.tsv.xz"
         write_split(pairs, [file], corpus, language=language, split="test", limit=None, seed=0)
-        write_tokens(tmp_path, corpus, tmp_path / "tokens" / corpus.name, read, "test")
+        write_tokens(load_tokenizer(tmp_path), corpus, tmp_path / "tokens" / corpus.name, read, "test")
     published = Published.read(Path(__file__).parents[1] / "resources" / "published" / "liu2020.csv")
     inputs = Inputs([], [], published, {"xnli": tmp_path / "tokens"}, {}, tmp_path)
     made = vocabulary.table("table3", inputs, {"corpus": "xnli", "source": "en", "languages": languages})

@@ -23,7 +23,7 @@ from crosslens.corpora.sampling import document, write_paragraphs
 from crosslens.corpora.wikitext import paragraphs
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
-from crosslens.tokens.tokenise import write_tokens
+from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import BertWordPieceTokenizer
@@ -669,7 +669,7 @@ def test_unknown_pieces_leave_before_the_sample_is_drawn(tmp_path: Path, wiki: s
     dropped = 0
     for split, nominal in found["nominal"].items():
         corpus, output = tmp_path / f"xx.{split}.parquet", tmp_path / f"tokens.{split}.parquet"
-        counts = write_tokens(tmp_path, corpus, output, Reading(labelled_piece="word_starts"), split)
+        counts = write_tokens(load_tokenizer(tmp_path), corpus, output, Reading(labelled_piece="word_starts"), split)
         read = schema.read(corpus).to_pylist()[: nominal + counts["unknown"]]
         known = [row["id"] for row in read if "[UNK]" not in tokenizer.encode(row["text"]).tokens[:511]]
         assert schema.read(output)["id"].to_pylist() == known and len(known) == counts["texts"] == nominal

@@ -59,13 +59,12 @@ def test_what_is_supplied_by_hand_is_named_in_a_line_a_source(tmp_path, asked):
     rest = "in no mirror, and cannot be downloaded (ask NIST); put what is missing below"
     assert by_hand(files, SOURCES, [str(tmp_path)]) == [f"rcv1/rcv1.tar.xz, rcv1/rcv2.tar.xz: {rest} {tmp_path}"]
     (line,) = by_hand(files, SOURCES, [])
-    assert line.startswith("rcv1/here, rcv1/rcv1.tar.xz, ") and line.endswith("below MIRROR, and name that folder under "
-                                                                              "`mirror:` in the configuration")  # fmt: skip
+    assert line.startswith("rcv1/here, rcv1/rcv1.tar.xz, ") and line.endswith("to the configuration, or to an overlay")
     assert not asked
 
 
 def test_without_a_mirror_the_message_says_how_to_name_one(asked):
-    assert "put them below MIRROR, and name that folder under `mirror:`" in out_of_reach(["ud/a.conllu"], SOURCES, [])
+    assert "put them below a folder MIRROR, and add `mirror: [MIRROR]`" in out_of_reach(["ud/a.conllu"], SOURCES, [])
 
 
 def test_a_name_server_that_does_not_answer_is_none(monkeypatch):

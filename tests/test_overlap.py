@@ -28,7 +28,7 @@ from crosslens.reports.figures.points import Panel, panels
 from crosslens.reports.figures.style import FAMILY_MARKS
 from crosslens.storage.seals import seal
 from crosslens.tokens.counts import Counts, Vocabulary
-from crosslens.tokens.tokenise import write_tokens
+from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from matplotlib.text import Annotation
 from scipy import stats
 from sklearn.linear_model import LinearRegression
@@ -171,7 +171,9 @@ def inputs(corpora, encoder_folder, tmp_path_factory) -> Inputs:
     folder = tmp_path_factory.mktemp("overlap")
     reading = Reading(maximum=512, drop_unknown=False)
     for name in ("de.test", "en.test", "zh.test", "en.train"):
-        write_tokens(encoder_folder, corpora / f"sentences/{name}.parquet", folder / f"{name}.parquet", reading, name[3:])
+        write_tokens(
+            load_tokenizer(encoder_folder), corpora / f"sentences/{name}.parquet", folder / f"{name}.parquet", reading, name[3:]
+        )
     values = [("de", "1A", 1), ("de", "2A", 1), ("en", "1A", 1), ("en", "2A", 2), ("zh", "1A", 3)]
     rows = [
         {"language": language, "wals": "", "genus": "", "family": "", "feature": name, "name": "", "value": value, "label": ""}

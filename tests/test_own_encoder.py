@@ -205,11 +205,12 @@ def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, monkeypatch: pytest.
     assert overlay["encoders"] == {"my-tiny": {"source": "hub", "id": HUB, "revision": COMMIT, "corpora": []}}
 
 
-def test_a_passport_has_an_overlay_of_three_keys(
+def test_a_passport_has_an_overlay_of_its_own(
     demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands: list[tuple[str, ...]] = []
     monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
+    monkeypatch.setattr("os.cpu_count", lambda: 7)  # for two jobs at a time
     xlm_roberta(demo / "a/My Model")
     with pytest.raises(SystemExit) as caught:
         own_encoder.main(["passport", "a/My Model"])
@@ -219,6 +220,7 @@ def test_a_passport_has_an_overlay_of_three_keys(
     overlay = yaml.safe_load((demo / "my-model-passport.yaml").read_text())
     assert overlay == {
         "results": "results",
+        "threads": 3,
         "encoders": {"my-model": {"source": "folder", "path": "a/My Model", "corpora": []}},
         "papers": {"passport": {"encoders": ["my-model"], "compare": []}},
     }

@@ -17,7 +17,7 @@ from crosslens.encoders.load import load_encoder
 from crosslens.encoding.packing import first_texts, in_windows, of_pages
 from crosslens.encoding.texts import Texts, load, load_pieces
 from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Stage, Term
-from crosslens.tokens.tokenise import write_tokens
+from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.training.batches import phase_batches
 from crosslens.training.loop import Loop
 from crosslens.training.run import load_data
@@ -58,7 +58,7 @@ def files(encoder_folder, tmp_path_factory) -> dict[tuple[str, str, str], Path]:
             per_page="all", candidates=1, seed=0,
         )  # fmt: skip
         for split, path in outputs.items():
-            write_tokens(encoder_folder, path, folder / f"tokens/{path.name}", READING, split)
+            write_tokens(load_tokenizer(encoder_folder), path, folder / f"tokens/{path.name}", READING, split)
     return {key: folder / f"tokens/{key[1]}.{key[2]}.parquet" for data in (PAGE, HELD_OUT) for key in data.files()}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import passports
 import pytest
 from browser import CHROMIUM, browser
@@ -15,6 +16,7 @@ from crosslens.papers.passport.figure import figure
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.sentences import sentences
 from crosslens.reports.figures.save import save
+from matplotlib.text import Text
 
 PASSPORT = Path(pages.__file__).parent
 STYLE = PASSPORT.parents[1] / "reports/page.css"
@@ -77,11 +79,70 @@ def test_a_line_of_the_table_has_value_interval_floor_and_worst_languages(passpo
     assert pages._line(passport, measures()["identification"])["worst"] == ""
 
 
+def changed(passport: Passport, values: dict[str, float], **place: str) -> Passport:
+    """A passport with other values of some languages; place: columns that tell the rows."""
+    table = passport.table.copy()
+    chosen = (table[[*place]] == [*place.values()]).all(axis=1) & table["column"].isin(values)
+    assert chosen.sum() >= len(values)
+    table.loc[chosen, "here"] = table.loc[chosen, "column"].map(values)
+    return Passport(table, passport.record)
+
+
+STRONG = {"metric": "neighbours", "definition": "strong, raw", "layer": "12", "floor_kind": ""}
+
+
+def test_languages_that_are_equally_bad_are_counted(passport: Passport) -> None:
+    three, four = (
+        changed(passport, dict.fromkeys(codes, 0.001), **STRONG) for codes in (["de", "es", "ru"], ["de", "es", "ru", "hi"])
+    )
+    assert pages._line(three, measures()["neighbours"])["worst"] == "German 0.00, Spanish 0.00, Russian 0.00"
+    assert pages._line(four, measures()["neighbours"])["worst"] == "4 languages 0.00"
+
+
+def test_a_floor_within_the_interval_is_said_to_be(passport: Passport, tmp_path: Path) -> None:
+    assert "within the interval" not in text_of(html(passport, tmp_path))
+    floor = {**STRONG, "floor_kind": "random weights"}
+    value = passport.value("neighbours", "12")
+    assert value
+    weak = changed(passport, {"families": value.low + 0.01}, **floor)
+    assert "random weights, within the interval" in text_of(html(weak, tmp_path))
+
+
+def test_the_floor_that_is_hardest_to_pass_stands_beside_a_value(passport: Passport) -> None:
+    place = {"metric": "topic", "definition": "raw", "layer": "12", "floor_kind": "random weights"}
+    passports_by_floor = [changed(passport, {"families": value}, **place) for value in (0.1, 0.9)]
+    floors = [pages._line(part, measures()["topic"])["floor_kind"] for part in passports_by_floor]
+    assert floors == ["formula", "random weights"]
+
+
+def test_unknown_pieces_are_told_before_all_else(passport: Passport) -> None:
+    assert not sentences(passport)[0].startswith("Text")
+    rows = passport.table[passport.table["definition"] == "premium"].assign(definition="unknown share", here=0.0, floor_kind="")
+    rows = rows.drop_duplicates("column")
+    for codes, names in ((("th", "am"), ":"), (("th", "am", "zh", "ja", "ko", "ta"), ", among them")):
+        shares = rows["column"].map(dict(zip(codes, (0.6, 0.95, 0.5, 0.4, 0.3, 0.2), strict=False))).fillna(0.0)
+        text, *rest = sentences(Passport(pd.concat([passport.table, rows.assign(here=shares)]), passport.record))
+        text = text.replace("\N{NO-BREAK SPACE}", " ")
+        assert f"of {len(codes)} of 32 languages are unknown{names} Amharic 95 %, Thai 60 %" in text.replace(" and ", ", ")
+        assert rest == sentences(passport) and "Tamil" not in text
+
+
+@pytest.mark.parametrize(
+    ("alike", "end", "names"), [((), "right", "N'Ko"), (("am", "ar", "de", "es"), "left", "")]
+)  # fmt: skip
+def test_the_strip_names_the_end_at_which_languages_stand_apart(passport: Passport, alike, end, names) -> None:
+    own = {**STRONG, "definition": "own, raw"}
+    drawn = figure(changed(passport, dict.fromkeys(alike, 1.0), **own) if alike else passport)
+    texts = [text.get_text() for text in drawn.findobj(Text)]
+    assert any(f"furthest to the {end}." in text.replace("\n", " ") for text in texts)
+    assert any(names and names in text for text in texts) == bool(names)
+
+
 def test_sentences_follow_their_rules(passport: Passport) -> None:
     meaning, language, centring, failing, use = (text.replace("\N{NO-BREAK SPACE}", " ") for text in sentences(passport))
     assert "against 2 % with random weights and 1 % at layer 0" in meaning
     assert "falls from 52 % to 15 %" in language
-    assert "rises from 68 % to 92 %, so do so" in centring
+    assert "rises from 68 % to 92 %, which helps" in centring
     assert "most sentences have a nearest neighbour of their own language" in failing and "no language" not in failing
     assert "where the largest topic alone has 25 %" in use and "hardly changes" in use
 

@@ -118,6 +118,13 @@ def test_random_weights_are_means_of_seeds_that_chose_their_own_layers():
     assert set(frame["floor_kind"]) == {"random weights"} and here(frame, layer="0", column="ka") == 0.15
 
 
+def test_a_mean_over_languages_has_one_line(values):
+    whole = pd.DataFrame([{"measure": "mexa", "definition": "raw", "item": "", "language": "all", "layer": layer, "value": 0.5,
+                           "low": 0.4, "high": 0.6, "n": 204} for layer in (0, 1, 2)])  # fmt: skip
+    frame = where(lines(pd.concat([records(values), whole])), floor_kind="", column="languages")
+    assert not frame.duplicated(["metric", "definition", "layer"]).any() and 0.5 not in set(frame["here"])
+
+
 # The configuration.
 
 

@@ -54,7 +54,7 @@ def running(corpora, encoder_folder, unigram_folder, tmp_path_factory) -> dict[s
         found[kind] = tmp_path_factory.mktemp("tokens") / "paragraphs"
         for language in LANGUAGES:
             name = f"{language}.train.parquet"
-            write_tokens(encoder, corpora / "paragraphs" / name, found[kind] / name, READING, "train")
+            write_tokens(load_tokenizer(encoder), corpora / "paragraphs" / name, found[kind] / name, READING, "train")
         seal(found[kind])
     return found
 

@@ -167,7 +167,9 @@ def test_each_sentence_is_a_text_of_its_own(encoder_folder, tmp_path):
     many = [row | {"id": f"{row['id']}x{number}"} for number in range(9) for row in rows]
     schema.write(many, tmp_path / "train.parquet", schema.PARAGRAPHS, {})
     outputs = {split: tmp_path / f"out.{split}.parquet" for split in ("train", "validation")}
-    write_train(encoder_folder, tmp_path / "train.parquet", outputs, reading, language="en", share=0.5, by="text", seed=0)
+    write_train(
+        load_tokenizer(encoder_folder), tmp_path / "train.parquet", outputs, reading, language="en", share=0.5, by="text", seed=0
+    )
     drawn, rest = ({name.split("#")[0] for name in pq.read_table(path)["id"].to_pylist()} for path in outputs.values())
     assert drawn and rest and not drawn & rest and len(drawn | rest) == 36
 

@@ -57,7 +57,7 @@ def written(tokenizer: Tokenizer, rows, columns, folder):
     """The file of a corpus's tokens."""
     save_tokenizer(tokenizer, folder)
     schema.write(rows, folder / "corpus", columns, {})
-    write_tokens(folder, folder / "corpus", folder / "tokens", Reading(maximum=200), "train")
+    write_tokens(load_tokenizer(folder), folder / "corpus", folder / "tokens", Reading(maximum=200), "train")
     return folder / "tokens"
 
 

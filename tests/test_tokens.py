@@ -224,7 +224,9 @@ def test_a_limit_keeps_the_first_good_texts():
 def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
     rows = [{"id": f"p{i}", "language": "en", "page": "P", "text": "I see the dog."} for i in range(5)]
     schema.write(rows, tmp_path / "corpus.parquet", schema.PARAGRAPHS, {"nominal": {"test": 3}})
-    counts = write_tokens(encoder_folder, tmp_path / "corpus.parquet", tmp_path / "t", Reading(drop_unknown=False), "test")
+    counts = write_tokens(
+        load_tokenizer(encoder_folder), tmp_path / "corpus.parquet", tmp_path / "t", Reading(drop_unknown=False), "test"
+    )
     assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
     assert parquet.metadata(tmp_path / "t") == {**counts, "special": [1, 1, 1]}
 
@@ -245,7 +247,7 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
     for by, drawn in (("text", 6), ("premise", 6)):
         folder = tmp_path / by
         outputs = {split: folder / f"en.{split}.parquet" for split in ("train", "validation")}
-        counts = write_train(tmp_path, tmp_path / "c", outputs, Reading(), by=by, **plan)
+        counts = write_train(load_tokenizer(tmp_path), tmp_path / "c", outputs, Reading(), by=by, **plan)
         seal(folder)
         ids = {split: pq.read_table(path)["id"].to_pylist() for split, path in outputs.items()}
         assert {split: len(found) for split, found in ids.items()} == {"train": 60 - drawn, "validation": drawn}
@@ -256,7 +258,7 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
         parted = {int(id) // 3 for id in ids["train"]} & {int(id) // 3 for id in ids["validation"]}
         assert bool(parted) == (by == "text")
     with pytest.raises(DataError, match=r"c: .* found none in a share of 0.01 of 60 texts; increase validation_share"):
-        write_train(tmp_path, tmp_path / "c", outputs, Reading(), by="text", **plan | {"share": 0.01})
+        write_train(load_tokenizer(tmp_path), tmp_path / "c", outputs, Reading(), by="text", **plan | {"share": 0.01})
 
 
 def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
@@ -266,7 +268,7 @@ def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
     schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
     outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
     settings = Reading(maximum=12, windows=2)
-    counts = write_train(tmp_path, tmp_path / "c", outputs, settings, language="en", share=0.5, by="text", seed=0)
+    counts = write_train(load_tokenizer(tmp_path), tmp_path / "c", outputs, settings, language="en", share=0.5, by="text", seed=0)
     whole = tokenise(wordpiece(), rows, settings)[0].to_pylist()
     ids = {split: {row["id"].split("#")[0] for row in pq.read_table(path).to_pylist()} for split, path in outputs.items()}
     for split, path in outputs.items():
@@ -290,7 +292,7 @@ def test_every_phrasebook_word_is_labelled(tokens, corpora):
 def test_no_text_left_is_an_error(encoder_folder, tmp_path):
     schema.write([{"id": "p", "language": "ka", "page": "P", "text": "ქართული"}], tmp_path / "c.parquet", schema.PARAGRAPHS, {})
     with pytest.raises(DataError, match=r"c\.parquet: expected texts without unknown subwords, found none of 1"):
-        write_tokens(encoder_folder, tmp_path / "c.parquet", tmp_path / "t", Reading(), "test")
+        write_tokens(load_tokenizer(encoder_folder), tmp_path / "c.parquet", tmp_path / "t", Reading(), "test")
     assert not (tmp_path / "t").exists()
 
 
@@ -460,7 +462,7 @@ def test_training_texts_have_a_maximum_of_their_own(tmp_path):
     schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
     reading = Reading(maximum=20, train_maximum=10)
     for split, maximum in (("train", 10), ("validation", 20), ("test", 20)):
-        write_tokens(tmp_path, tmp_path / "c", tmp_path / split, reading, split)
+        write_tokens(load_tokenizer(tmp_path), tmp_path / "c", tmp_path / split, reading, split)
         assert {len(pieces) for pieces in pq.read_table(tmp_path / split)["pieces"].to_pylist()} == {maximum}
 
 
@@ -527,7 +529,7 @@ def test_a_whole_text_is_tokenised_as_it_is(kind, running_text, tmp_path):
     rows = [{"id": str(number), "language": "en", "page": "", "text": text} for number, text in enumerate(texts)]
     schema.write(rows, tmp_path / "corpus", schema.PARAGRAPHS, {})
     reading = Reading(whole_text=True, drop_unknown=False, maximum=512)
-    write_tokens(tmp_path, tmp_path / "corpus", tmp_path / "tokens", reading, "test")
+    write_tokens(load_tokenizer(tmp_path, whole_text=True), tmp_path / "corpus", tmp_path / "tokens", reading, "test")
     table = pq.read_table(tmp_path / "tokens")
     assert table["pieces"].to_pylist() == [encoding.ids for encoding in tokenizer.encode_batch(texts)]
     assert table["words"].to_pylist() == [[text] for text in texts]

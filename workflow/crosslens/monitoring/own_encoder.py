@@ -6,6 +6,7 @@
 
 import json
 import logging
+import os
 import re
 import shlex
 import subprocess
@@ -42,6 +43,7 @@ class Purpose:
     results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
     corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
     reading: key of the reading with which it does so.
+    jobs: that share the cores; None, as the files of configuration say.
     """
 
     about: str
@@ -53,6 +55,7 @@ class Purpose:
     papers: str
     corpora: tuple[str, ...]
     reading: str
+    jobs: int | None = None
 
     def overlay(self, name: str) -> Path:
         """File of the overlay of an encoder of that name."""
@@ -89,6 +92,7 @@ PURPOSES = {
         papers="{{ passport: {{ encoders: [{}], compare: [] }} }}",
         corpora=(),
         reading="sentences",
+        jobs=2,  # which take less time than one after the other on all cores
     ),
 }
 USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
@@ -151,6 +155,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
         f"results: {purpose.results.format(name)}",
+        *([f"threads: {max(1, (os.cpu_count() or 1) // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
     if longest is not None and longest < _longest_text(purpose):

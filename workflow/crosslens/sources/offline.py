@@ -71,7 +71,7 @@ def _by_source(files: Sequence[str]) -> dict[str, str]:
 
 
 def _folder(mirrors: Sequence[str]) -> str:
-    return mirrors[0] if mirrors else "MIRROR, and name that folder under `mirror:` in the configuration"
+    return mirrors[0] if mirrors else "a folder MIRROR, and add `mirror: [MIRROR]` to the configuration, or to an overlay"
 
 
 def _is_known(host: str) -> bool:

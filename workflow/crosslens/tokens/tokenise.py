@@ -247,35 +247,34 @@ def write_corpus_tokens(
     models, see `tokenise`.
     """
     sampling = {name: value for name, value in shared.items() if name != "languages"}
-    verified(folder)
+    tokenizer = load_tokenizer(verified(folder), settings.whole_text)  # once: a large vocabulary takes a second
     with sealed(output) as temporary:
         for (language, split), corpus in files.items():
             outputs = {name: temporary / f"{language}.{name}.parquet" for name in (split, "validation")}
             if split == "train" and language in shared["languages"]:
-                counts_by_split = write_train(folder, corpus, outputs, settings, language=language, punkt=punkt, **sampling)
+                counts_by_split = write_train(tokenizer, corpus, outputs, settings, language=language, punkt=punkt, **sampling)
             else:
-                counts_by_split = {split: write_tokens(folder, corpus, outputs[split], settings, split, punkt)}
+                counts_by_split = {split: write_tokens(tokenizer, corpus, outputs[split], settings, split, punkt)}
             for name, counts in counts_by_split.items():
                 log.info("%s.%s: %s", language, name, ", ".join(f"{kind} {count}" for kind, count in counts.items()))
 
 
 def write_tokens(
-    folder: Path, corpus: Path, output: Path, settings: Reading, split: str, punkt: Path | None = None
+    tokenizer: Tokenizer, corpus: Path, output: Path, settings: Reading, split: str, punkt: Path | None = None
 ) -> dict[str, int]:
     """Tokenise one file of a corpus, up to its nominal number of texts, and return the counts of `tokenise`.
 
     Raises DataError if no text remains.
     """
     table, nominal = corpora.read(corpus), parquet.metadata(corpus).get("nominal", {}).get(split)
-    tokenizer = load_tokenizer(folder, settings.whole_text)
     tokens, counts = tokenise(tokenizer, _corpus_rows(table), settings.of(split), nominal, punkt)
-    _check_left(counts["texts"], table, folder, corpus)
+    _check_left(counts["texts"], table, corpus)
     write(tokens, output, counts, tokenizer)
     return counts
 
 
 def write_train(
-    folder: Path, corpus: Path, outputs: Mapping[str, Path], settings: Reading, *,
+    tokenizer: Tokenizer, corpus: Path, outputs: Mapping[str, Path], settings: Reading, *,
     language: str, share: float, by: str, seed: int, punkt: Path | None = None,
 ) -> dict[str, dict[str, int]]:  # fmt: skip
     """Tokenise train and split validation off, after texts with unknown pieces were dropped (tanti2021's code).
@@ -284,11 +283,11 @@ def write_train(
     drawn, "text" or the values of a column, such as premises. Returns the counts of `tokenise` by split; texts with unknown
     pieces count under train. Raises DataError if no text remains, or none for validation.
     """
-    table, tokenizer = corpora.read(corpus), load_tokenizer(folder, settings.whole_text)
+    table = corpora.read(corpus)
     texts = _known(tokenizer, _corpus_rows(table), settings, punkt)
     tokens = _placed(texts, tokenizer, settings.of("train"))
     places = pc.unique(tokens["place"])
-    _check_left(len(places), table, folder, corpus)
+    _check_left(len(places), table, corpus)
     groups = places if by == "text" else table[by].take(places)
     validation_groups = validation(groups.to_pylist(), share, seed, language)
     if not validation_groups:
@@ -315,9 +314,9 @@ def _corpus_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     return (row for batch in table.to_batches(CHUNK) for row in batch.to_pylist())
 
 
-def _check_left(texts: int, table: pa.Table, folder: Path, corpus: Path) -> None:
+def _check_left(texts: int, table: pa.Table, corpus: Path) -> None:
     if not texts:
         raise DataError(
-            f"{corpus}: expected texts without unknown subwords, found none of {table.num_rows} for {folder.name}: "
+            f"{corpus}: expected texts without unknown subwords, found none of {table.num_rows}: "
             "choose an encoder that covers the language, or a reading with drop_unknown: false"
         )

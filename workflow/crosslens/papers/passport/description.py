@@ -19,7 +19,7 @@ VERSION = "1.0"
 ROOT = Path(__file__).parents[4]
 NOT_MEASURED = {
     "identification, word": "single words are not among the sentences",
-    "neighbours, as used": "prompts and pooling of the makers are not part of an encoder's files",
+    "neighbours, as used": "prompts and pooling of the makers are not read",
 }
 MODULES = (*(f"measures/{kind}" for kind in KINDS), "papers/passport/premium")
 

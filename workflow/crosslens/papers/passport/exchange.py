@@ -59,7 +59,7 @@ def exchange(passport: Passport, pretraining: Pretraining, table: Path) -> dict[
 def _model(passport: Passport, pretraining: Pretraining) -> dict[str, Any]:
     """Facts of the encoder."""
     encoder, languages = passport.encoder, passport.facts["languages"]
-    id = encoder["id"] or passport.facts["name"]
+    id = passport.id
     covered = pretraining.covered(id, languages)
     details = {name: value for name, value in encoder.items() if name != "id"} | {
         "languages_covered": None if covered is None else " ".join(covered),

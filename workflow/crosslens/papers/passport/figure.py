@@ -13,7 +13,7 @@ from crosslens.reports.figures.curves import Curve, draw, handles
 from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, SMALL, STYLE, WIDTH, Look, frame, surround
 
 OWN = "own, raw"  # definition of the strip: own-language neighbours
-NAMED = 3  # dots of the strip that are named at its right end, at most: those furthest to the right
+NAMED = 3  # dots of the strip that are named beside it, at most
 LEAST = 6  # rows for which the strip has room at least
 PANELS, NAMES, ROW = 1.6, 0.52, 0.105  # inches: heights of the panels, of the names below them, and of a row of the strip
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
@@ -110,9 +110,7 @@ def _strip(axis: Axes, neighbours: pd.DataFrame, families: Sequence[str]) -> Non
     rows = {family: -number for number, family in enumerate(families)}
     heights = neighbours["family"].map(rows)
     axis.scatter(neighbours["here"], heights, s=16, color=COLOURS[0], edgecolor="white", linewidth=0.4, zorder=3)
-    ordered = neighbours.sort_values("here", ascending=False)
-    apart = ordered[ordered["here"] > ordered["here"].iloc[NAMED]] if len(ordered) > NAMED else ordered
-    for family, dots in apart.groupby("family", sort=False):
+    for family, dots in _apart(neighbours)[1].groupby("family", sort=False):
         names = ", ".join(name_of(str(language)) for language in dots.index)
         axis.text(1.01, rows[str(family)], names, transform=axis.get_yaxis_transform(), fontsize=SMALL, va="center")
     axis.set_yticks([*rows.values()], [_with_number(family, neighbours) for family in rows])
@@ -123,6 +121,16 @@ def _strip(axis: Axes, neighbours: pd.DataFrame, families: Sequence[str]) -> Non
         "d  Own-language neighbours at the last layer, lower is better: a row is a family, a dot is a language", loc="left"
     )
     axis.set_xlabel("share of sentences whose nearest neighbour, English ones included, is of their own language")
+
+
+def _apart(neighbours: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """The end of the strip at which languages stand apart, and these: the right one, unless too many are there alike."""
+    for end, ascending in (("right", False), ("left", True)):
+        ordered = neighbours.sort_values("here", ascending=ascending, kind="stable")
+        apart = ordered[ordered["here"] != ordered["here"].iloc[NAMED]].head(NAMED) if len(ordered) > NAMED else ordered
+        if len(apart) and apart["here"].iloc[0] == ordered["here"].iloc[0]:
+            return end, apart
+    return "", neighbours.head(0)
 
 
 def _with_number(family: str, neighbours: pd.DataFrame) -> str:
@@ -141,7 +149,8 @@ def _sentences(passport: Passport) -> Iterator[str]:
         yield "Means over families of languages, with 95 % intervals over families."
     if len(bands[1]):
         yield f"Random weights: {len(passport.facts['seeds'])} encoders of the same architecture, and their range."
-    if not passport.languages("neighbours", str(passport.depth), OWN).empty:
-        yield "d names the languages furthest to the right."
+    end, apart = _apart(passport.languages("neighbours", str(passport.depth), OWN))
+    if len(apart):
+        yield f"d names the languages furthest to the {end}."
     if passport.encoder.get("prenorm"):
         yield "Shaded: the last layer, the only one that is normalised, so that the last step of a curve is not of depth alone."

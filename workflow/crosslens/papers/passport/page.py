@@ -44,7 +44,7 @@ def page(passport: Passport, picture: bytes, pretraining: Pretraining, template:
 def title_facts(passport: Passport, pretraining: Pretraining) -> dict[str, str]:
     """Name -> text of what the line below the title says of the encoder."""
     encoder, languages = passport.encoder, passport.facts["languages"]
-    covered = pretraining.covered(encoder["id"], languages)
+    covered = pretraining.covered(passport.id, languages)
     positions = encoder.get("positions")
     return {
         "encoder": encoder["id"] or encoder.get("source") or UNKNOWN,
@@ -55,7 +55,7 @@ def title_facts(passport: Passport, pretraining: Pretraining) -> dict[str, str]:
         "tokenizer": f"{encoder['tokenizer']}, {encoder['vocabulary']:,} pieces" if encoder.get("vocabulary") else UNKNOWN,
         "positions": f"{positions:,}" if isinstance(positions, int) else positions or UNKNOWN,
         "coverage": UNKNOWN if covered is None else f"{len(covered)} of {len(languages)} languages",
-        "parallel text": pretraining.parallel(encoder["id"]),
+        "parallel text": pretraining.parallel(passport.id),
         "passport": passport.facts["version"],
     }
 
@@ -72,8 +72,7 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
     """A line of the table: values at layer 0, the last layer and the summary layer, floor, and the worst languages."""
     key, last = measure.key, passport.last(measure.key)
     value = passport.value(key, last)
-    floors = ((kind, passport.value(key, last, floor=kind)) for kind in measure.floors)
-    kind, floor = next(((kind, floor) for kind, floor in floors if floor), ("", None))
+    kind, floor = _floor(passport, measure, last)
     return {
         "number": measure.number,
         "title": measure.title,
@@ -86,16 +85,33 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
         "summary": _number(passport.value(key, SUMMARY)),
         "floor": _number(floor),
         "floor_kind": kind,
-        "worst": ", ".join(f"{name} {shown_number(here)}" for name, here in _worst(passport, measure, last).items()),
+        "within": bool(value and floor and value.low <= floor.value <= value.high),
+        "worst": _worst(passport, measure, last),
     }
 
 
-def _worst(passport: Passport, measure: Measure, layer: str) -> dict[str, float]:
-    """Names and values of the worst languages, the worst first; none of a measure that is neither better high nor low."""
+def _floor(passport: Passport, measure: Measure, layer: str) -> tuple[str, Interval | None]:
+    """Kind and value of the floor that is hardest to pass, or of the first where a measure is neither better high nor low."""
+    floors = {kind: value for kind in measure.floors if (value := passport.value(measure.key, layer, floor=kind))}
+    if not floors:
+        return "", None
+    signs = {"higher": 1, "lower": -1, "neither": 0}
+    hardest = max(floors, key=lambda kind: signs[measure.better] * floors[kind].value)
+    return hardest, floors[hardest]
+
+
+def _worst(passport: Passport, measure: Measure, layer: str) -> str:
+    """Names and values of the worst languages, the worst first, or how many have the worst value where they are more.
+
+    None of a measure that is neither better high nor low.
+    """
     if measure.better == "neither":
-        return {}
+        return ""
     values = passport.languages(measure.key, layer)["here"].sort_values(ascending=measure.better == "higher", kind="stable")
-    return {name_of(str(language)): float(here) for language, here in values.head(WORST).items()}
+    numbers = values.map(shown_number)
+    if (equal := int((numbers == numbers.iloc[:1].squeeze()).sum())) > WORST:
+        return f"{equal} languages {numbers.iloc[0]}"
+    return ", ".join(f"{name_of(str(language))} {number}" for language, number in numbers.head(WORST).items())
 
 
 def _absent(passport: Passport) -> dict[str, str]:

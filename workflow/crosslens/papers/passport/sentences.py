@@ -1,4 +1,7 @@
-"""The five sentences of a passport, filled by rule. A sentence whose numbers were not measured is left out."""
+"""The five sentences of a passport, filled by rule, and one before them where texts are not read whole.
+
+A sentence whose numbers were not measured is left out.
+"""
 
 from collections.abc import Iterator
 
@@ -6,7 +9,7 @@ import pandas as pd
 
 from crosslens.config.base import languages_table
 from crosslens.numerics.intervals import Interval
-from crosslens.papers.passport.facts import SUMMARY, Passport, name_of
+from crosslens.papers.passport.facts import SUMMARY, UNKNOWN, Passport, name_of
 from crosslens.runs.quantities import listed
 
 NOTICEABLE = 0.05  # change of a share that is called one
@@ -15,9 +18,21 @@ MOST = 5  # languages that a sentence names; of more, only their number is given
 
 
 def sentences(passport: Passport) -> list[str]:
-    """Sentences on the numbers, in the order of the page: meaning, language, centring, languages that fail, and use."""
-    rules = (_meaning, _language, _centring, _failing, _use)
+    """Sentences on the numbers, in the order of the page: text, meaning, language, centring, languages that fail, and use."""
+    rules = (_text, _meaning, _language, _centring, _failing, _use)
     return [text for rule in rules for text in rule(passport)]
+
+
+def _text(passport: Passport) -> Iterator[str]:
+    shares = passport.languages("premium", "", UNKNOWN)["here"].sort_values(ascending=False, kind="stable")
+    unread = shares[shares > NOTICEABLE]
+    if len(unread):
+        worst = listed([f"{name_of(str(language))} {_percent(share)}" for language, share in unread.head(MOST).items()])
+        among = ", among them" if len(unread) > MOST else ":"
+        yield (
+            f"Text: the tokenizer lacks characters: more than {_percent(NOTICEABLE)} of the pieces of {len(unread)} of "
+            f"{len(shares)} languages are unknown{among} {worst}. Their other values are of what remains of the sentences."
+        )
 
 
 def _meaning(passport: Passport) -> Iterator[str]:
@@ -54,7 +69,7 @@ def _centring(passport: Passport) -> Iterator[str]:
     raw, centred = (passport.value("neighbours", str(passport.depth), f"strong, {how}") for how in ("raw", "centred"))
     if raw and centred:
         gain = centred.value - raw.value
-        advice = "so do so before comparing sentences" if gain >= NOTICEABLE else "so it is not needed"
+        advice = "which helps where sentences of several languages are compared" if gain >= NOTICEABLE else "so it is not needed"
         effect = _change(raw, centred)
         yield (
             f"Centring: with each language's mean subtracted, the share of translations that are nearest neighbours {effect}, "
@@ -74,8 +89,8 @@ def _failing(passport: Passport) -> Iterator[str]:
     latin, different = _by_script(strong)
     if len(latin) and len(different):
         text += (
-            f"; languages that share the Latin script with English reach {_percent(latin.mean())} strong alignment, "
-            f"the others {_percent(different.mean())}"
+            f"; sentences of languages in Latin script, as English is, have their translation as nearest neighbour in "
+            f"{_percent(latin.mean())} of cases, the others in {_percent(different.mean())}"
         )
     yield f"{text}."
 

@@ -138,10 +138,10 @@ def _lines(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[
 
 
 def _of_layers(place: Mapping[str, Any], values: _Values) -> Iterator[dict[str, Any]]:
-    """Lines of whole layers, of languages, and of their means, at each layer."""
-    for record in values.whole.to_dict("records"):
-        yield _line(place, LANGUAGES, _layer(record["layer"]), _numbers(record), values.floor)
+    """Lines of languages and of their means at each layer, or of whole layers where a measure has no languages."""
     frame = values.by_language["value"]
+    for record in values.whole[~values.whole["layer"].isin(frame.index)].to_dict("records"):
+        yield _line(place, LANGUAGES, _layer(record["layer"]), _numbers(record), values.floor)
     for layer in frame.index:
         for language in frame.columns:
             yield _line(place, language, _layer(layer), _numbers(values.record(language, layer)), values.floor)

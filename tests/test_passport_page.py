@@ -113,6 +113,7 @@ def test_the_floor_that_is_hardest_to_pass_stands_beside_a_value(passport: Passp
     passports_by_floor = [changed(passport, {"families": value}, **place) for value in (0.1, 0.9)]
     floors = [pages._line(part, measures()["topic"])["floor_kind"] for part in passports_by_floor]
     assert floors == ["formula", "random weights"]
+    assert pages._line(passport, measures()["share"])["floor_kind"] == "random weights"  # shuffled languages share no variance
 
 
 def test_unknown_pieces_are_told_before_all_else(passport: Passport) -> None:

@@ -91,13 +91,12 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
 
 
 def _floor(passport: Passport, measure: Measure, layer: str) -> tuple[str, Interval | None]:
-    """Kind and value of the floor that is hardest to pass, or of the first where a measure is neither better high nor low."""
+    """Kind and value of a measure's first floor, or of the highest one where higher is better."""
     floors = {kind: value for kind in measure.floors if (value := passport.value(measure.key, layer, floor=kind))}
     if not floors:
         return "", None
-    signs = {"higher": 1, "lower": -1, "neither": 0}
-    hardest = max(floors, key=lambda kind: signs[measure.better] * floors[kind].value)
-    return hardest, floors[hardest]
+    kind = max(floors, key=lambda kind: floors[kind].value) if measure.better == "higher" else next(iter(floors))
+    return kind, floors[kind]
 
 
 def _worst(passport: Passport, measure: Measure, layer: str) -> str:

@@ -138,8 +138,8 @@ def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monk
         "hub, found none",
         "nowhere/at/all": "found no folder 'nowhere/at/all', and no name of the hub",
         f"a b@{COMMIT}": f"found no folder 'a b@{COMMIT}', and no name of the hub",
-        HUB: f"found no commit of 40 hexadecimal digits, and no folder '{HUB}'; the encoder's page on the hub lists them",
-        f"{HUB}@main": "found 'main', which is no commit of 40 hexadecimal digits, and no folder",
+        HUB: f"found no folder '{HUB}', and no commit of 40 hexadecimal digits; the page of an encoder lists its commits",
+        f"{HUB}@main": f"found no folder '{HUB}@main', and 'main', which is no commit of 40 hexadecimal digits",
         "without-config.json": "without-config.json: expected an encoder saved by transformers with a fast tokenizer, found no "
         "config.json: load and save it again with save_pretrained",
         "without-tokenizer.json": "found no tokenizer.json: load and save it again",

@@ -115,7 +115,7 @@ def settings_of(text: str) -> FolderEncoder | HubEncoder:
         fault = f"found no folder {text!r:.200}, and no name of the hub either"
     else:
         missing = f"{commit!r:.80}, which is no commit" if commit else "no commit"
-        fault = f"found {missing} of 40 hexadecimal digits, and no folder {text!r:.200}; the encoder's page on the hub lists them"
+        fault = f"found no folder {text!r:.200}, and {missing} of 40 hexadecimal digits; the page of an encoder lists its commits"
     raise DataError(f"expected {USAGE}, {fault}")
 
 

@@ -384,10 +384,14 @@ def item_inputs(wildcards):
     paper, _, item = ITEMS[wildcards.item]
     encoder = item.encoder or CONFIG.paper(paper.key).encoder
     trained = [need for need in item.needs if recipe_of(need.recipe).trains()]
-    records = dict.fromkeys(file for need in trained for file in model_files(need.recipe, "record", need.seeds))
+    records, histories = (
+        dict.fromkeys(file for need in trained for file in model_files(need.recipe, kind, need.seeds))
+        for kind in ("record", "history")
+    )
     return {
         "needs": [file for need in item.needs for file in need_files(paper, need)],
         "records": list(records),
+        "histories": list(histories),
         "published": [ancient(file) for file in published_file(paper.key)],  # its content is among the params
         "cited": [ancient(file) for file in published_file(item.cites)],
         "tokens": list(item_tokens(paper, item).values()),

@@ -21,6 +21,8 @@ from crosslens.reports.provenance import write_record, write_table
 from crosslens.reports.studies import Studies
 from crosslens.runs.call import COMMAND
 from crosslens.sources.registry import load as load_sources
+from crosslens.storage.records import write_json
+from crosslens.storage.seals import seal
 from matplotlib.figure import Figure
 from study import committed_tables
 
@@ -354,6 +356,27 @@ def written(found, folder, *names, report=False):
             write_table(made, Path(f"{name}.csv"), {}, {})
     files = [folder / f"{name}.{'csv' if name.startswith('table') else 'svg'}" for name in names]
     return page(found.page(paper, items, report), files, TERMS, "snakemake all")
+
+
+def trained(folder, name, **best_epochs):
+    """Record of a training with a stage for each best epoch."""
+    stages = [{"name": stage, "epochs": 2} for stage in best_epochs]
+    rows = [f"{stage},{epoch},0.5,{best}" for stage, best in best_epochs.items() for epoch in range(3)]
+    training = folder / "models" / name
+    training.mkdir(parents=True)
+    (training / "history.csv").write_text("\n".join(["stage,epoch,score,best_epoch", *rows, ""]))
+    record = {"recipe": {"name": name, "stages": stages}, "seed": 1, "seconds": 1.0, "data_sha256": {}, "content_sha256": {}}
+    write_json(record, training / "record.json")
+    seal(training / "history.csv")
+    return training / "record.json"
+
+
+def test_a_page_names_trainings_whose_start_was_best(values, folder):
+    records = [trained(folder, "p/kept", task=0, language=2), trained(folder, "p/learnt", task=1), trained(folder, "p/none")]
+    for files, said in (({"records": records}, ["p/kept, seed 1 (task)."]), ({"records": records[1:]}, [])):
+        write_record("figure8.svg", {}, files)
+        text = written(about(values, {}), folder, "figure8")
+        assert re.findall(r"Not trained, in effect: .* which were kept, in (.*)</p>", text) == said
 
 
 def test_a_page_stands_alone(values, folder):

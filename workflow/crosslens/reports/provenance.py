@@ -14,7 +14,7 @@ from crosslens.storage import parquet
 from crosslens.storage.files import sha256
 from crosslens.storage.records import read_json, write_json
 from crosslens.storage.seals import sealed
-from crosslens.storage.trainings import trainings
+from crosslens.storage.trainings import trainings, unimproved
 
 PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
@@ -35,13 +35,15 @@ def write_record(
 ) -> None:  # fmt: skip
     """Write the record of a table or figure, FILE.json: the command, settings, and its measures and trainings.
 
-    files: `records` of the trainings and `needs`, among which are the measures. Digests of data that several trainings read
-    stand once, beside the trainings; settings of measures stand once for all recipes that share them. facts: further entries,
-    under the key of the paper.
+    files: `records` of the trainings, beside which are their histories, and `needs`, among which are the measures. Digests of
+    data that several trainings read stand once, beside the trainings; settings of measures stand once for all recipes that share
+    them. facts: further entries, under the key of the paper.
     """
     file = Path(file)
     folders = [folder for record in files.get("records", ()) for _, folder in trainings(Path(record), "")]
     records = [read_json(folder / "record.json") for folder in folders]
+    for folder, training in zip(folders, records, strict=True):
+        training["unimproved"] = unimproved(folder / "history.csv", training["recipe"])
     data: dict[str, dict[str, str]] = {name: {} for name in DATA}
     for training in records:
         for name, shared in data.items():

@@ -1,8 +1,10 @@
 """Folders of trainings: one for each, or, for trials that share a job, folders below the job's."""
 
-from collections.abc import Iterable
+import csv
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from crosslens.storage.files import remove
 from crosslens.storage.seals import verified
@@ -32,3 +34,16 @@ def trainings(path: Path, name: str) -> list[tuple[str, Path]]:
     if path.is_dir():
         return [(f"{name}/{record.parent.name}", record.parent) for record in sorted(verified(path).glob("*/record.json"))]
     return [(name, path.parent)]
+
+
+def unimproved(history: Path, recipe: Mapping[str, Any]) -> list[str]:
+    """Stages of a training that kept the weights with which they began, since no epoch was better on the validation data.
+
+    history: history.csv of the training. recipe: its settings as its record has them.
+    """
+    stages = [stage["name"] for stage in recipe.get("stages", ()) if stage.get("keep", "best") == "best" and stage["epochs"]]
+    if not stages:
+        return []
+    with verified(history).open(newline="", encoding="utf-8") as stream:
+        best = {row["stage"]: row["best_epoch"] for row in csv.DictReader(stream)}
+    return [stage for stage in stages if best.get(stage) == "0"]

@@ -16,7 +16,6 @@ from crosslens.papers.passport.facts import (
     LANGUAGES,
     LEAST,
     MEANS,
-    PIVOT,
     SUMMARY,
     TABLE_COLUMNS,
     Measure,
@@ -25,6 +24,7 @@ from crosslens.papers.passport.facts import (
 )
 from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
 from crosslens.papers.passport.pretraining import Pretraining
+from crosslens.papers.passport.terms import PIVOT
 from crosslens.reports.cells import rounded, where
 from crosslens.reports.templates import read_template
 from crosslens.runs.errors import DataError

@@ -7,8 +7,7 @@ from pydantic import Field, model_validator
 from crosslens.config.base import Count, Name, languages_table
 from crosslens.config.training import Positive
 from crosslens.config.whole import Config, PaperSection
-
-PIVOT = "en"  # language with which all others are compared; the words of the page say English
+from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):

@@ -17,9 +17,7 @@ from crosslens.storage.seals import verified
 MEASURES = Path(__file__).with_name("measures.yaml")
 TABLE_COLUMNS = (*COLUMNS, "layer", "family", "floor_kind")
 NUMBERS = ("here", "low", "high", "n")  # columns of numbers; the others are text
-UNKNOWN = "unknown share"  # definition of the first measure: share of pieces that are unknown
 SUMMARY = "summary"  # the layer that is best on the other half of the languages
-PIVOT = "en"  # the language with which others are aligned, and in which topics are learned
 LEAST = 8  # families for an interval over them
 FAMILIES, LANGUAGES = "families", "languages"  # columns of means
 MEANS = (FAMILIES, LANGUAGES)  # in the order in which they are shown, if there are both

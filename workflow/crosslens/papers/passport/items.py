@@ -5,8 +5,9 @@ from pathlib import Path
 from crosslens.config.base import LANGUAGES_CSV
 from crosslens.config.scales import read_yaml
 from crosslens.config.whole import Config, once
-from crosslens.papers.passport.config import PIVOT, section
+from crosslens.papers.passport.config import section
 from crosslens.papers.passport.recipes import PAPER, pretrained, untrained
+from crosslens.papers.passport.terms import PIVOT
 from crosslens.reports.paper import Item, Need
 
 KINDS = ("alignment", "language_geometry", "topic_transfer")

@@ -108,7 +108,7 @@ def _worst(passport: Passport, measure: Measure, layer: str) -> str:
         return ""
     values = passport.languages(measure.key, layer)["here"].sort_values(ascending=measure.better == "higher", kind="stable")
     numbers = values.map(shown_number)
-    if (equal := int((numbers == numbers.iloc[:1].squeeze()).sum())) > WORST:
+    if len(numbers) and (equal := int((numbers == numbers.iloc[0]).sum())) > WORST:
         return f"{equal} languages {numbers.iloc[0]}"
     return ", ".join(f"{name_of(str(language))} {number}" for language, number in numbers.head(WORST).items())
 

@@ -5,10 +5,11 @@ from typing import Any
 
 from crosslens.config.draws import Draw, Draws
 from crosslens.config.whole import Config, once
-from crosslens.papers.passport.config import PIVOT, section
+from crosslens.papers.passport.config import section
 from crosslens.papers.passport.items import items, sentences
 from crosslens.papers.passport.recipes import PAPER as KEY
 from crosslens.papers.passport.recipes import recipes
+from crosslens.papers.passport.terms import PIVOT
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import Paper
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from crosslens.encoding.drawn import Drawn
 from crosslens.measures.parallel import FORMULA, estimate, lengths
+from crosslens.papers.passport.terms import UNKNOWN
 from crosslens.runs.errors import DataError
 from crosslens.tokens.counts import Counts, Vocabulary
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")  # a piece that is one byte of what a vocabulary lacks
-PREMIUM, UNKNOWN, DENSITY = "premium", "unknown share", "pieces per character"
+PREMIUM, DENSITY = "premium", "pieces per character"
 
 
 def premium(

@@ -9,7 +9,8 @@ import pandas as pd
 
 from crosslens.config.base import languages_table
 from crosslens.numerics.intervals import Interval
-from crosslens.papers.passport.facts import SUMMARY, UNKNOWN, Passport, name_of
+from crosslens.papers.passport.facts import SUMMARY, Passport, name_of
+from crosslens.papers.passport.terms import UNKNOWN
 from crosslens.runs.quantities import listed
 
 NOTICEABLE = 0.05  # change of a share that is called one
@@ -30,7 +31,7 @@ def _text(passport: Passport) -> Iterator[str]:
         worst = listed([f"{name_of(str(language))} {_percent(share)}" for language, share in unread.head(MOST).items()])
         among = ", among them" if len(unread) > MOST else ":"
         yield (
-            f"Text: the tokenizer lacks characters: more than {_percent(NOTICEABLE)} of the pieces of {len(unread)} of "
+            f"Text: the tokenizer lacks characters; more than {_percent(NOTICEABLE)} of the pieces of {len(unread)} of "
             f"{len(shares)} languages are unknown{among} {worst}. Their other values are of what remains of the sentences."
         )
 

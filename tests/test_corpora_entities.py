@@ -228,6 +228,7 @@ def test_real_wikiann() -> None:
     assert +opened == {"ja": 256, "zh": 246}
 
 
+@pytest.mark.long
 @needs_mirror
 def test_real_conll2002() -> None:
     names = records("conll2002")

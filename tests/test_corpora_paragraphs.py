@@ -610,6 +610,7 @@ def dumps() -> list[dict[str, str]]:
         return list(csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t"))
 
 
+@pytest.mark.long
 @needs_mirror
 @pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
 def test_real_dumps(row: dict[str, str]) -> None:
@@ -622,6 +623,7 @@ def test_real_dumps(row: dict[str, str]) -> None:
     assert len(marked) <= len(texts) / 1000
 
 
+@pytest.mark.long
 @needs_mirror
 @pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
 def test_real_dumps_the_fast_way(row: dict[str, str]) -> None:
@@ -629,6 +631,7 @@ def test_real_dumps_the_fast_way(row: dict[str, str]) -> None:
         assert long_paragraphs(each.text, 30) == [text for text in paragraphs(each.text) if len(text) >= 30], each.title
 
 
+@pytest.mark.long
 @needs_mirror
 @pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
 def test_real_dumps_as_mwxml_reads_them(row: dict[str, str]) -> None:

@@ -327,6 +327,7 @@ def test_translations_share_ids_and_samples(tmp_path: Path) -> None:
         treebanks.read([tmp_path / "de_pud-ud-test.conllu"] * 2, "de", parallel=True)
 
 
+@pytest.mark.long
 @needs_mirror
 def test_real_pud_is_aligned() -> None:
     rows = {

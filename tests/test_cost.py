@@ -156,6 +156,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 TABLE = "results/tiny/table1.csv"
 
 
+@pytest.mark.long
 def test_only_what_would_run_is_billed(root):
     options = ("--profile", "tests/workflow")
     _, jobs = plan(root, *options, TABLE)
@@ -235,6 +236,7 @@ def test_without_a_profile_jobs_have_the_machines_cores(monkeypatch):
     assert asked == [["--cores", "6", "results/table1.csv"]]
 
 
+@pytest.mark.long
 def test_make_cost_prints_a_table(root):
     command = [sys.executable, "-m", "crosslens.monitoring.cost", "--profile", "slurm", "results/table1.csv"]
     said = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment() | {"PYTHONPATH": "workflow"})

@@ -337,6 +337,7 @@ def test_a_vocabulary_tokenises_as_the_whole_encoder_does(tmp_path):
     assert AutoTokenizer.from_pretrained(tmp_path / "tokenizer").mask_token_id == names["[MASK]"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not MIRROR.is_dir(), reason="needs mBERT's vocabulary in ../shared/mirror")
 def test_mberts_own_vocabulary(tmp_path, sentences):
     content = lzma.decompress((MIRROR / "vocab.txt.xz").read_bytes())

@@ -122,6 +122,7 @@ def test_keys_name_every_mark(tmp_path):
     assert all(name in said for name in ("families", "labels", "one", long, *LABELS))
 
 
+@pytest.mark.long
 def test_the_same_figure_gives_the_same_bytes_and_png_has_300_dots_an_inch(tmp_path):
     for number in (0, 1):
         save(drawn(), tmp_path / f"{number}.svg", "figure 9")

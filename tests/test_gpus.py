@@ -152,6 +152,7 @@ rule job:
 """
 
 
+@pytest.mark.long
 def test_one_snakemake_hands_its_gpus_out(machine):
     folder = machine(2)
     (folder / "Snakefile").write_text(SNAKEFILE)

@@ -641,6 +641,7 @@ def at(table, row, column, definition=None):
     return found.iloc[0]
 
 
+@pytest.mark.long
 def test_every_printed_cell_stands_in_its_table(built, published):
     for name, table in built.items():
         printed = published.table[published.table["item"] == name]

@@ -217,6 +217,7 @@ def test_every_name_and_every_part_of_a_definition_is_explained():
                 assert found["names"] or found["definitions"], (kind, name)
 
 
+@pytest.mark.long
 def test_figures_are_drawn_alike_twice(tmp_path):
     for name in ("a", "b"):
         save(retrieval_figures.figure_of("figure5", retrieved(), STUDY, list(SIZES)), tmp_path / f"r{name}.svg", "")

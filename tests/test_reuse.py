@@ -208,6 +208,7 @@ def plan(root: Path) -> tuple[list[str], str]:
     return jobs_of(said), said
 
 
+@pytest.mark.long
 def test_a_study_of_the_same_settings_reads_the_texts_of_another(origin):
     jobs, said = plan(origin)
     assert jobs == ["Lay out dataset_sizes", "Make dataset_sizes"], said
@@ -221,6 +222,7 @@ def test_a_study_of_the_same_settings_reads_the_texts_of_another(origin):
     shutil.rmtree(origin / OTHER)
 
 
+@pytest.mark.long
 def test_a_changed_corpus_is_read_here_and_all_others_are_taken(origin):
     with changed(origin / OVERLAY, ("withheld: clean", "withheld: paper")):
         jobs, said = plan(origin)

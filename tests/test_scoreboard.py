@@ -256,6 +256,7 @@ def test_the_page_counts_verdicts_and_folds_cells(laptop):
     assert "http" not in text and ">nan<" not in text
 
 
+@pytest.mark.long
 def test_the_rule_tells_of_the_tables_that_exist_and_starts_nothing_else(tmp_path):
     root, target, job = copy_repository(tmp_path), f"{RESULTS}/scoreboard.csv", ["Set the printed cells beside ours"]
     assert planned(root, target) == job

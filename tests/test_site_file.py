@@ -57,6 +57,7 @@ def test_the_example_as_it_is_says_nothing_and_uncommented_is_valid(file):
     assert summary(site).count("slurm_partition=gpu") == 1  # the rules stand together
 
 
+@pytest.mark.long
 def test_the_example_names_the_rules_that_ask_for_a_gpu(file, root):
     file.write_text(UNCOMMENTED)
     _, jobs = plan(root, "--profile", "slurm", "demo_all", "results/table5_search.html")

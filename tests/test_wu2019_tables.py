@@ -51,6 +51,7 @@ def made(name, shown, definitions, **options):
     return found.set_index(["row", "column", "definition"])
 
 
+@pytest.mark.long
 def test_every_printed_cell_is_in_its_table_once_and_cited_ones_have_no_number_of_ours():
     ways = ["accuracy", "F1", "F1 by window", "F1, MISC as O", *tables.OF_TREES]
     for name in TABLES.values():
@@ -163,6 +164,7 @@ def test_languages_of_tasks():
     assert (yo["here"], yo["published"]) == (1, 0)
 
 
+@pytest.mark.long
 def test_printed_means_that_are_not_those_of_the_printed_cells():
     """Table 2, Schwenk and Li in each language, and figure 1c with 3 blocks frozen; no others."""
     odd = [
@@ -189,6 +191,7 @@ def printed_study():
     return study(tests, frozen=[0, 3, 6, 9])
 
 
+@pytest.mark.long
 def test_every_printed_cell_of_figure_1_stands_beside_ours_and_its_difference():
     shown = printed_study()
     found = layers.table_of("figure1_cells", records(shown, ["accuracy", "F1", *tables.OF_TREES]), PUBLISHED, shown)

@@ -108,6 +108,7 @@ def test_all_that_a_paper_lacks_is_said_where_it_is_asked_for(root):
     assert "papers.liang2021.tasks.pos: corpora.udpos has no training data for sv" in said and "tanti2021" not in said
 
 
+@pytest.mark.long
 def test_a_language_that_the_phrasebook_lacks_is_refused_before_anything_runs(root):
     text = BLOCKS["polish.yaml"].replace("pl,", "pl, sw,")
     (root / "swahili.yaml").write_text(text)

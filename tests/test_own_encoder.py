@@ -225,3 +225,15 @@ def test_a_passport_has_an_overlay_of_its_own(
         "papers": {"passport": {"encoders": ["my-model"], "compare": []}},
     }
     assert capsys.readouterr().out.endswith("Built: results/passport/my-model.html\n")
+
+
+@pytest.mark.parametrize(("positions", "maximum"), [(514, None), (130, 128), (1026, 1024), (8194, 2048)])
+def test_a_passport_reads_texts_as_long_as_the_encoder_has_positions(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, positions: int, maximum: int | None
+) -> None:
+    monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: 0)
+    folder = xlm_roberta(demo / f"a/long{positions}", positions)
+    with pytest.raises(SystemExit):
+        own_encoder.main(["passport", str(folder)])
+    overlay = yaml.safe_load((demo / f"my-long{positions}-passport.yaml").read_text())
+    assert overlay.get("readings") == (maximum and {"sentences": {"maximum": maximum}})

@@ -10,7 +10,7 @@ from crosslens.config.base import Count, Section
 class Reading(Section):
     """Rules by which texts become subwords, apart from corpora, since two papers may read the same corpus differently."""
 
-    maximum: Annotated[int, Field(ge=8, le=512)] = Field(
+    maximum: Annotated[int, Field(ge=8, le=2048)] = Field(
         128, description="maximum length of a text in subwords, special tokens included"
     )
     train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(

@@ -44,6 +44,7 @@ class Purpose:
     corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
     reading: key of the reading with which it does so.
     jobs: that share the cores; None, as the files of configuration say.
+    longest: pieces of a text at most, where the encoder has positions for more than the reading's maximum.
     """
 
     about: str
@@ -56,6 +57,7 @@ class Purpose:
     corpora: tuple[str, ...]
     reading: str
     jobs: int | None = None
+    longest: int = 0
 
     def overlay(self, name: str) -> Path:
         """File of the overlay of an encoder of that name."""
@@ -93,6 +95,7 @@ PURPOSES = {
         corpora=(),
         reading="sentences",
         jobs=2,  # which take less time than one after the other on all cores
+        longest=2048,  # bytes of a sentence can be more than 512
     ),
 }
 USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
@@ -150,7 +153,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         except DataError:
             entry["corpora"], remark = [], f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
     settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
-    longest = _positions(description)
+    positions, usual = _positions(description), _longest_text(purpose)
     lines = [
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
@@ -158,8 +161,8 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         *([f"threads: {max(1, (os.cpu_count() or 1) // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
-    if longest is not None and longest < _longest_text(purpose):
-        lines.append(f"readings: {{ {purpose.reading}: {{ maximum: {longest} }} }} # as many positions as the encoder has")
+    if positions is not None and (longest := min(positions, max(usual, purpose.longest))) != usual:
+        lines.append(f"readings: {{ {purpose.reading}: {{ maximum: {longest} }} }} # the encoder has {positions} positions")
     lines.append(f"papers: {purpose.papers.format(name)}")
     return "\n".join(lines) + "\n"
 

@@ -59,7 +59,9 @@ def test_what_is_supplied_by_hand_is_named_in_a_line_a_source(tmp_path, asked):
     rest = "in no mirror, and cannot be downloaded (ask NIST); put what is missing below"
     assert by_hand(files, SOURCES, [str(tmp_path)]) == [f"rcv1/rcv1.tar.xz, rcv1/rcv2.tar.xz: {rest} {tmp_path}"]
     (line,) = by_hand(files, SOURCES, [])
-    assert line.startswith("rcv1/here, rcv1/rcv1.tar.xz, ") and line.endswith("to the configuration, or to an overlay")
+    assert line.startswith("rcv1/here, rcv1/rcv1.tar.xz, ") and line.endswith(
+        "below a folder MIRROR, and add `mirror: [MIRROR]` to the configuration, or to an overlay"
+    )
     assert not asked
 
 

@@ -358,7 +358,7 @@ def written(found, folder, *names, report=False):
     return page(found.page(paper, items, report), files, TERMS, "snakemake all")
 
 
-def trained(folder, name, **best_epochs):
+def training_record(folder, name, **best_epochs):
     """Record of a training with a stage for each best epoch."""
     stages = [{"name": stage, "epochs": 2} for stage in best_epochs]
     rows = [f"{stage},{epoch},0.5,{best}" for stage, best in best_epochs.items() for epoch in range(3)]
@@ -372,7 +372,8 @@ def trained(folder, name, **best_epochs):
 
 
 def test_a_page_names_trainings_whose_start_was_best(values, folder):
-    records = [trained(folder, "p/kept", task=0, language=2), trained(folder, "p/learnt", task=1), trained(folder, "p/none")]
+    best_epochs = {"p/kept": {"task": 0, "language": 2}, "p/learnt": {"task": 1}, "p/none": {}}
+    records = [training_record(folder, name, **best) for name, best in best_epochs.items()]
     for files, said in (({"records": records}, ["p/kept, seed 1 (task)."]), ({"records": records[1:]}, [])):
         write_record("figure8.svg", {}, files)
         text = written(about(values, {}), folder, "figure8")

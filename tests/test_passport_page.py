@@ -79,7 +79,7 @@ def test_a_line_of_the_table_has_value_interval_floor_and_worst_languages(passpo
     assert pages._line(passport, measures()["identification"])["worst"] == ""
 
 
-def changed(passport: Passport, values: dict[str, float], **place: str) -> Passport:
+def passport_with(passport: Passport, values: dict[str, float], **place: str) -> Passport:
     """A passport with other values of some languages; place: columns that tell the rows."""
     table = passport.table.copy()
     chosen = (table[[*place]] == [*place.values()]).all(axis=1) & table["column"].isin(values)
@@ -93,7 +93,7 @@ STRONG = {"metric": "neighbours", "definition": "strong, raw", "layer": "12", "f
 
 def test_languages_that_are_equally_bad_are_counted(passport: Passport) -> None:
     three, four = (
-        changed(passport, dict.fromkeys(codes, 0.001), **STRONG) for codes in (["de", "es", "ru"], ["de", "es", "ru", "hi"])
+        passport_with(passport, dict.fromkeys(codes, 0.001), **STRONG) for codes in (["de", "es", "ru"], ["de", "es", "ru", "hi"])
     )
     assert pages._line(three, measures()["neighbours"])["worst"] == "German 0.00, Spanish 0.00, Russian 0.00"
     assert pages._line(four, measures()["neighbours"])["worst"] == "4 languages 0.00"
@@ -104,13 +104,13 @@ def test_a_floor_within_the_interval_is_said_to_be(passport: Passport, tmp_path:
     floor = {**STRONG, "floor_kind": "random weights"}
     value = passport.value("neighbours", "12")
     assert value
-    weak = changed(passport, {"families": value.low + 0.01}, **floor)
+    weak = passport_with(passport, {"families": value.low + 0.01}, **floor)
     assert "random weights, within the interval" in text_of(html(weak, tmp_path))
 
 
 def test_the_floor_that_is_hardest_to_pass_stands_beside_a_value(passport: Passport) -> None:
     place = {"metric": "topic", "definition": "raw", "layer": "12", "floor_kind": "random weights"}
-    passports_by_floor = [changed(passport, {"families": value}, **place) for value in (0.1, 0.9)]
+    passports_by_floor = [passport_with(passport, {"families": value}, **place) for value in (0.1, 0.9)]
     floors = [pages._line(part, measures()["topic"])["floor_kind"] for part in passports_by_floor]
     assert floors == ["formula", "random weights"]
     assert pages._line(passport, measures()["share"])["floor_kind"] == "random weights"  # shuffled languages share no variance
@@ -129,12 +129,12 @@ def test_unknown_pieces_are_told_before_all_else(passport: Passport) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alike", "end", "names"), [((), "right", "N'Ko"), (("am", "ar", "de", "es"), "left", "")]
+    ("codes", "end", "names"), [((), "right", "N'Ko"), (("am", "ar", "de", "es"), "left", "")]
 )  # fmt: skip
-def test_the_strip_names_the_end_at_which_languages_stand_apart(passport: Passport, alike, end, names) -> None:
-    own = {**STRONG, "definition": "own, raw"}
-    drawn = figure(changed(passport, dict.fromkeys(alike, 1.0), **own) if alike else passport)
-    texts = [text.get_text() for text in drawn.findobj(Text)]
+def test_the_strip_names_the_end_at_which_languages_stand_apart(passport: Passport, codes, end, names) -> None:
+    strip = {**STRONG, "definition": "own, raw"}
+    picture = figure(passport_with(passport, dict.fromkeys(codes, 1.0), **strip) if codes else passport)
+    texts = [text.get_text() for text in picture.findobj(Text)]
     assert any(f"furthest to the {end}." in text.replace("\n", " ") for text in texts)
     assert any(names and names in text for text in texts) == bool(names)
 

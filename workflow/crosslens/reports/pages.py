@@ -61,10 +61,10 @@ def _item(
     record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
-    item["unimproved"] = [
+    item["stages_without_improvement"] = [
         f"{training['recipe']['name']}, seed {training['seed']} ({', '.join(stages)})"
         for training in record.get("trainings", ())
-        if (stages := training.get("unimproved"))
+        if (stages := training.get("stages_without_improvement"))
     ]
     if file.suffix == ".svg":
         return item | {"image": b64encode(verified(file).read_bytes()).decode(), "names": {}, "definitions": {}}

@@ -14,7 +14,7 @@ from crosslens.storage import parquet
 from crosslens.storage.files import sha256
 from crosslens.storage.records import read_json, write_json
 from crosslens.storage.seals import sealed
-from crosslens.storage.trainings import trainings, unimproved
+from crosslens.storage.trainings import stages_without_improvement, trainings
 
 PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
@@ -43,7 +43,7 @@ def write_record(
     folders = [folder for record in files.get("records", ()) for _, folder in trainings(Path(record), "")]
     records = [read_json(folder / "record.json") for folder in folders]
     for folder, training in zip(folders, records, strict=True):
-        training["unimproved"] = unimproved(folder / "history.csv", training["recipe"])
+        training["stages_without_improvement"] = stages_without_improvement(folder / "history.csv", training["recipe"])
     data: dict[str, dict[str, str]] = {name: {} for name in DATA}
     for training in records:
         for name, shared in data.items():

@@ -36,7 +36,7 @@ def trainings(path: Path, name: str) -> list[tuple[str, Path]]:
     return [(name, path.parent)]
 
 
-def unimproved(history: Path, recipe: Mapping[str, Any]) -> list[str]:
+def stages_without_improvement(history: Path, recipe: Mapping[str, Any]) -> list[str]:
     """Stages of a training that kept the weights with which they began, since no epoch was better on the validation data.
 
     history: history.csv of the training. recipe: its settings as its record has them.

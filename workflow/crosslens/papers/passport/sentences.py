@@ -26,12 +26,12 @@ def sentences(passport: Passport) -> list[str]:
 
 def _text(passport: Passport) -> Iterator[str]:
     shares = passport.languages("premium", "", UNKNOWN)["here"].sort_values(ascending=False, kind="stable")
-    unread = shares[shares > NOTICEABLE]
-    if len(unread):
-        worst = listed([f"{name_of(str(language))} {_percent(share)}" for language, share in unread.head(MOST).items()])
-        among = ", among them" if len(unread) > MOST else ":"
+    large_shares = shares[shares > NOTICEABLE]
+    if len(large_shares):
+        worst = listed([f"{name_of(str(language))} {_percent(share)}" for language, share in large_shares.head(MOST).items()])
+        among = ", among them" if len(large_shares) > MOST else ":"
         yield (
-            f"Text: the tokenizer lacks characters; more than {_percent(NOTICEABLE)} of the pieces of {len(unread)} of "
+            f"Text: the tokenizer lacks characters; more than {_percent(NOTICEABLE)} of the pieces of {len(large_shares)} of "
             f"{len(shares)} languages are unknown{among} {worst}. Their other values are of what remains of the sentences."
         )
 

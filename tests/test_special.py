@@ -3,6 +3,7 @@
 from collections import Counter
 from functools import partial
 from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from crosslens.corpora import schema
 from crosslens.corpora.words import words as split_words
 from crosslens.encoders.special import special_pieces
 from crosslens.encoding.batches import collate
+from crosslens.encoding.extract import text_means
 from crosslens.encoding.occurrences import Spelling, find, moved
 from crosslens.encoding.packing import in_windows
 from crosslens.encoding.shift import inner_pieces
@@ -87,6 +89,21 @@ def test_the_others_are_all_there(tokenizer, running, ordinary):
     batch = collate(running, np.arange(len(running)), 2)  # padded with the piece that ends a text
     inside = unspecial(batch)
     assert [row[mask].tolist() for row, mask in zip(batch.input_ids, inside, strict=True)] == ordinary
+
+
+class Squares(torch.nn.Linear):
+    """An encoder whose states of a piece are its number and the square of it, so that means tell which pieces they are of."""
+
+    config = SimpleNamespace(pad_token_id=2)
+
+    def forward(self, input_ids, **options):
+        return SimpleNamespace(hidden_states=[torch.stack([input_ids, input_ids**2], -1)])
+
+
+def test_means_of_texts_are_of_all_the_others(tokenizer, ordinary, tmp_path):
+    texts = load([written(tokenizer, paragraph_rows(SENTENCES), schema.PARAGRAPHS, tmp_path)], [], [], "text")
+    means = text_means(Squares(1, 1), texts)["layer_0"]
+    assert np.allclose(means, [[np.mean(pieces), np.mean(np.square(pieces))] for pieces in ordinary], rtol=1e-6)
 
 
 def test_pairs(tokenizer, tmp_path):

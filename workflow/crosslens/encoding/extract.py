@@ -10,11 +10,11 @@ from torch import nn
 from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.texts import Texts
-from crosslens.encoding.unit_states import unit_states
+from crosslens.encoding.unit_states import unit_states, unspecial
 
 
 def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
-    """Mean states of each text without its first and last (special) piece, `layer_I` -> (n_texts, d) float32.
+    """Mean states of each text without its special pieces, `layer_I` -> (n_texts, d) float32.
 
     Layer 0 is the embedding output. texts: with whole texts as units. nan for a text of special pieces alone.
     Source: muller2021, section 4.2.
@@ -23,11 +23,9 @@ def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
     states: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:
-        mask = torch.ones(batch.input_ids.shape, dtype=torch.long) if batch.attention_mask is None else batch.attention_mask
-        options = {} if batch.attention_mask is None else {"attention_mask": mask.to(device)}
+        options = {} if batch.attention_mask is None else {"attention_mask": batch.attention_mask.to(device)}
         output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=True, **options)
-        places = torch.arange(mask.shape[1])
-        inside = ((places > 0) & (places < mask.sum(1, keepdim=True) - 1)).to(device)
+        inside = unspecial(batch).to(device)
         for layer, hidden in enumerate(output.hidden_states):
             means = (hidden.float() * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True)
             column = states.setdefault(f"layer_{layer}", np.empty((len(texts), means.shape[1]), np.float32))

@@ -210,21 +210,23 @@ def test_a_passport_has_an_overlay_of_its_own(
 ) -> None:
     commands: list[tuple[str, ...]] = []
     monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
-    monkeypatch.setattr("os.cpu_count", lambda: 7)  # for two jobs at a time
+    monkeypatch.setattr("os.cpu_count", lambda: 7)  # for three jobs at a time
     xlm_roberta(demo / "a/My Model")
     with pytest.raises(SystemExit) as caught:
         own_encoder.main(["passport", "a/My Model"])
     assert caught.value.code == 0
     files = ("--configfile", "config.yaml", "my-model-passport.yaml")
-    assert commands == [("--cores", "all", *files, "--", "results/passport/my-model.html")]
+    assert commands == [("--cores", "7", *files, "--", "results/passport/my-model.html")]
     overlay = yaml.safe_load((demo / "my-model-passport.yaml").read_text())
     assert overlay == {
         "results": "results",
-        "threads": 3,
+        "threads": 2,
         "encoders": {"my-model": {"source": "folder", "path": "a/My Model", "corpora": []}},
         "papers": {"passport": {"encoders": ["my-model"], "compare": []}},
     }
     assert capsys.readouterr().out.endswith("Built: results/passport/my-model.html\n")
+    monkeypatch.setattr("os.cpu_count", lambda: 2)  # which three jobs share
+    assert own_encoder.PURPOSES["passport"].command("my-model")[:2] == ["--cores", "3"]
 
 
 @pytest.mark.parametrize(("positions", "maximum"), [(514, None), (130, 128), (1026, 1024), (8194, 2048)])

@@ -43,7 +43,7 @@ class Purpose:
     results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
     corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
     reading: key of the reading with which it does so.
-    jobs: that share the cores; None, as the files of configuration say.
+    jobs: that share the cores, even where there are fewer; None, as the options and the files of configuration say.
     longest: pieces of a text at most, where the encoder has positions for more than the reading's maximum.
     """
 
@@ -69,7 +69,8 @@ class Purpose:
 
     def command(self, name: str) -> list[str]:
         """Arguments of snakemake that build the pages with the overlay."""
-        return [*self.options, "--configfile", *self.files, str(self.overlay(name)), "--", *self.targets(name)]
+        cores = ["--cores", str(max(_cores(), self.jobs))] if self.jobs else []
+        return [*self.options, *cores, "--configfile", *self.files, str(self.overlay(name)), "--", *self.targets(name)]
 
 
 PURPOSES = {
@@ -86,7 +87,7 @@ PURPOSES = {
     ),
     "passport": Purpose(
         about="The passport of an encoder, as `make passport` wrote it.",
-        options=("--cores", "all"),
+        options=(),
         files=("config.yaml",),
         suffix="-passport",
         results="results",
@@ -94,11 +95,15 @@ PURPOSES = {
         papers="{{ passport: {{ encoders: [{}], compare: [] }} }}",
         corpora=(),
         reading="sentences",
-        jobs=2,  # which take less time than one after the other on all cores
+        jobs=3,  # passes of the encoder and of its two draws of random weights, which take equally long
         longest=2048,  # bytes of a sentence can be more than 512
     ),
 }
 USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
@@ -158,7 +163,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
         f"results: {purpose.results.format(name)}",
-        *([f"threads: {max(1, (os.cpu_count() or 1) // purpose.jobs)}"] if purpose.jobs else []),
+        *([f"threads: {max(1, _cores() // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
     if positions is not None and (longest := min(positions, max(usual, purpose.longest))) != usual:

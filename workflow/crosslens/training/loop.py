@@ -27,7 +27,7 @@ from crosslens.training.anchor import Anchor
 from crosslens.training.batches import phase_batches
 from crosslens.training.bottom import Bottom
 from crosslens.training.checkpoint import Checkpoint, CheckpointFile, Position
-from crosslens.training.features import Features
+from crosslens.training.features import Drawn, Features
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.model import EncoderWithHeads, Layer, Trained
 from crosslens.training.objectives import reverse_gradient, shared_dropout
@@ -90,6 +90,7 @@ class Loop:
             dict.fromkeys(head.reads() for head in recipe.heads.values())
         )  # layers whose states `features` caches
         self.bottom: Bottom | None = None  # output of the stage's frozen blocks
+        self.drawn: dict[tuple[Data, Layer], Drawn] = {}  # states of the texts of a pass that leaves an encoder as it is
 
     def run(self) -> Trained:
         """Train all stages and return the model, its history and predictions; resume a checkpoint of the same settings and data.
@@ -137,10 +138,9 @@ class Loop:
 
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
         """Initialise heads and score the initial weights, which may remain the best; or restore a checkpoint."""
-        self.cached = self.recipe.keeps_states(stage)
-        self.cached &= self._fits([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
-        if stage.trains_encoder():
-            self.features.clear()
+        keeps_states = self.recipe.keeps_states(stage)
+        terms = [term.data for phase in stage.phases for term in phase.terms] if keeps_states else []
+        self.cached = self._fits([stage.select_data, *(item.data for item in stage.watch), *terms])
         self.model.initialise_heads(stage.new_heads, stream(self.seed, "heads", stage.name))
         self.optimiser = optimiser.build(self.model, self.recipe, stage, self.optimiser)
         if resumed:
@@ -156,6 +156,9 @@ class Loop:
             self.position = Position(stage=number, watched=self.watched(stage), history=self.position.history)
             self._end_epoch(stage, self.score(stage))
             torch.manual_seed(stream(self.seed, "dropout", stage.name))
+        self.cached &= keeps_states
+        if stage.trains_encoder():
+            self.features.clear()
         if self.position.epoch < stage.passes(self.sizes):
             with self._released():
                 self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
@@ -169,6 +172,8 @@ class Loop:
         if self.cached:
             for term in phase.terms:
                 self._features(term.data, self.recipe.reads(term))
+        elif self.recipe.fixes_encoder(phase):
+            self._draw(phase, batches)
         began = time.monotonic()
         for chosen in list(zip(*batches, strict=True))[at.step :]:
             optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
@@ -183,6 +188,7 @@ class Loop:
             self._save_if_due()
             if self.after_step:
                 self.after_step(at)
+        self.drawn.clear()
         if parallel.size() > 1:  # else an interrupted evaluation would lose these steps; see `_released`
             self._save()
         last = at.phase == len(stage.phases) - 1
@@ -276,6 +282,8 @@ class Loop:
         layer = self.recipe.reads(term)
         if self.cached:
             return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device), None
+        if drawn := self.drawn.get((term.data, layer)):
+            return drawn.of(chosen).to(self.device), None
         with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext(texts) as inputs:
             batch = collate(inputs, chosen, self.model.padding, self.recipe.units.segments)
             if not term.penalty:
@@ -287,6 +295,19 @@ class Loop:
 
     def _fits(self, data: Iterable[Data]) -> bool:
         return self.features.room(self.model, {part: self.texts[part] for part in data}, self.layers)
+
+    def _draw(self, phase: Phase, batches: Sequence[Sequence[np.ndarray]]) -> None:
+        """Encode the texts of a pass once, where their states do not change in it, are not masked anew and have room."""
+        drawn: dict[tuple[Data, Layer], list[np.ndarray]] = {}
+        for term, chosen in zip(phase.terms, batches, strict=True):
+            if not isinstance(self.recipe.heads[term.head], LanguageModelHead):
+                drawn.setdefault((term.data, self.recipe.reads(term)), []).extend(chosen)
+        for (data, layer), chosen in drawn.items():
+            numbers = np.unique(np.concatenate(chosen))
+            texts = self.texts[data].take(numbers)
+            if self.features.room(self.model, {data: texts}, [layer]):
+                with self._released():
+                    self.drawn[data, layer] = Drawn(self.model, numbers, texts, layer)
 
     def _features(self, data: Data, layer: Layer) -> torch.Tensor:
         """Return the states of all labelled words, which are computed once while the encoder does not change."""

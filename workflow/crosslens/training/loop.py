@@ -110,7 +110,8 @@ class Loop:
         self.bottom, self.cached = None, self._fits([score.data for score in self.recipe.scores])
         predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         changed = self.recipe.edit.changes() or self.recipe.trains_encoder()
-        return Trained(self.model, changed, self.position.history, predictions)
+        states = {data: states for (data, layer), states in self.features.states.items() if self.cached and layer is None}
+        return Trained(self.model, changed, self.position.history, predictions, states)
 
     def train_stage(self, number: int, resumed: Checkpoint | None = None) -> None:
         """Train a stage, or the rest of it after a checkpoint, and set the weights to those of its best (or last) pass."""
@@ -282,8 +283,8 @@ class Loop:
         layer = self.recipe.reads(term)
         if self.cached:
             return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device), None
-        if drawn := self.drawn.get((term.data, layer)):
-            return drawn.of(chosen).to(self.device), None
+        if sample := self.drawn.get((term.data, layer)):
+            return sample.of(chosen).to(self.device), None
         with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext(texts) as inputs:
             batch = collate(inputs, chosen, self.model.padding, self.recipe.units.segments)
             if not term.penalty:
@@ -298,11 +299,11 @@ class Loop:
 
     def _draw(self, phase: Phase, batches: Sequence[Sequence[np.ndarray]]) -> None:
         """Encode the texts of a pass once, where their states do not change in it, are not masked anew and have room."""
-        drawn: dict[tuple[Data, Layer], list[np.ndarray]] = {}
+        numbers_by_states: dict[tuple[Data, Layer], list[np.ndarray]] = {}
         for term, chosen in zip(phase.terms, batches, strict=True):
             if not isinstance(self.recipe.heads[term.head], LanguageModelHead):
-                drawn.setdefault((term.data, self.recipe.reads(term)), []).extend(chosen)
-        for (data, layer), chosen in drawn.items():
+                numbers_by_states.setdefault((term.data, self.recipe.reads(term)), []).extend(chosen)
+        for (data, layer), chosen in numbers_by_states.items():
             numbers = np.unique(np.concatenate(chosen))
             texts = self.texts[data].take(numbers)
             if self.features.room(self.model, {data: texts}, [layer]):

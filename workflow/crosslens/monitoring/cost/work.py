@@ -102,12 +102,12 @@ class _Training:
             self._phase(stage, phase, cached, bottom)
         sizes = {data: round(self.size(data).texts) for data in self.recipe.data()}
         for number in range(stage.passes(sizes) + 1):  # before the first too, of the encoder as it was
-            kept = cached or not number
-            self._evaluate([stage.select_data], kept)
+            reuse = cached or not number
+            self._evaluate([stage.select_data], reuse)
             for _ in range(len(stage.phases) if number else 1):
                 for score in stage.watch:
                     drift = isinstance(score, Drift)  # by the anchor too
-                    self._evaluate([score.data] * (1 + drift), kept and not drift)
+                    self._evaluate([score.data] * (1 + drift), reuse and not drift)
             if stage.trains_encoder():
                 self.computed.clear()
 
@@ -133,9 +133,9 @@ class _Training:
         items = steps * batch if phase.updates else phase.items(sizes) * stage.epochs
         blocks, frozen = max(self.shape.layers, 1), phase.frozen_blocks or 0
         updates_encoder = ENCODER in phase.update
-        drawn = not cached and self.recipe.fixes_encoder(phase)  # its texts are encoded once a pass
-        self.work.head_steps += steps * (cached or drawn)
-        self.work.forward_steps += steps * len(phase.terms) * (not cached and not drawn and not updates_encoder)
+        once = not cached and self.recipe.fixes_encoder(phase)  # its texts are encoded once a pass
+        self.work.head_steps += steps * (cached or once)
+        self.work.forward_steps += steps * len(phase.terms) * (not cached and not once and not updates_encoder)
         for term in phase.terms:
             size = self.size(term.data)
             mix = self.recipe.heads[term.head].mix
@@ -144,7 +144,7 @@ class _Training:
                 self.work.passed += self._lstm(mix) * self._units(size) / max(size.texts, 1) * items
             if cached:
                 continue
-            texts = min(items, size.texts * stage.epochs) if drawn else items
+            texts = min(items, size.texts * stage.epochs) if once else items
             passes = self._pass(size) * texts / max(size.texts, 1)
             if updates_encoder:
                 operations = passes * ((blocks - bottom) + 2 * (blocks - frozen)) / blocks

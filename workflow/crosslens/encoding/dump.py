@@ -58,7 +58,7 @@ def run(
         model = load_encoder(encoder, weights, pooler=units.state == "pooler", dtype=DTYPES[precision])
         return model.to(default_device())
 
-    def of_words(texts: Texts, tokens: Path, rows: np.ndarray, all_layers: bool) -> Mapping[str, np.ndarray]:
+    def of_words(texts: Texts, tokens: Path, rows: np.ndarray, all_layers: bool) -> dict[str, np.ndarray]:
         if weights and precision == "float32" and not layers and not all_layers:
             for name, states in scored.read(encoder, weights[-1], units, tokens, len(texts.positions)).items():
                 return {name: states[rows]}

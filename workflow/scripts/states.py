@@ -5,7 +5,7 @@ from pathlib import Path
 from crosslens.config.draws import Draws
 from crosslens.config.units import Units
 from crosslens.encoding.dump import run
-from crosslens.encoding.scored import discard
+from crosslens.encoding.leftovers import discard
 from crosslens.runs import gpus, logs
 from crosslens.storage.trainings import seen
 

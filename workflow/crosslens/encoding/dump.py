@@ -13,7 +13,7 @@ from torch import nn
 from crosslens.config.draws import Draws
 from crosslens.config.units import Units
 from crosslens.encoders.load import default_device, load_encoder
-from crosslens.encoding import scored
+from crosslens.encoding import leftovers
 from crosslens.encoding import stored as states_files
 from crosslens.encoding.drawn import SCHEMA
 from crosslens.encoding.extract import extract, text_means
@@ -43,7 +43,7 @@ def run(
 ) -> None:
     """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once, where it must encode anything.
 
-    The states of texts on which the training was scored are those that it left (crosslens.encoding.scored).
+    States that the training has left (crosslens.encoding.leftovers) are not computed again.
 
     weights: model files of trainings, see load_encoder. words: folder of drawn words, CORPUS/LANG.parquet. tokens: corpus -> its
     folder of tokens, from which they were drawn. layers: layers beside the one that heads read, for draws that do not have all.
@@ -60,7 +60,7 @@ def run(
 
     def of_words(texts: Texts, tokens: Path, rows: np.ndarray, all_layers: bool) -> dict[str, np.ndarray]:
         if weights and precision == "float32" and not layers and not all_layers:
-            for name, states in scored.read(encoder, weights[-1], units, tokens, len(texts.positions)).items():
+            for name, states in leftovers.read(encoder, weights[-1], units, tokens, len(texts.positions)).items():
                 return {name: states[rows]}
         model = loaded()
         every = range(int(model.config.num_hidden_layers) + 1)  # type: ignore[union-attr, arg-type]

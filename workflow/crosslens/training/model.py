@@ -111,7 +111,7 @@ class Trained:
     encoder_changed: bool
     history: list[dict[str, Any]]  # a row for each pass, 0 before the first: stage, epoch, score, losses, monitored values, ...
     predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
-    states: Mapping[Data, torch.Tensor]  # (n_units, d) at the layer that the units name, of scored texts, where they were kept
+    states: Mapping[Data, torch.Tensor]  # (n_units, d) under these weights, at the units' layer, of texts whose states were kept
 
 
 def states(

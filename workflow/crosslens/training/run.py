@@ -18,7 +18,7 @@ from torch import nn
 from crosslens.config.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
-from crosslens.encoding import scored, subspaces
+from crosslens.encoding import leftovers, subspaces
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.relations import relations_of
 from crosslens.encoding.texts import Texts, load, load_pieces
@@ -131,19 +131,15 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
     return pa.concat_tables(parts)
 
 
-def scored_parts(
-    recipe: Recipe, texts: Mapping[Data, Texts], files: Mapping[FileKey, Path], trained: Trained
-) -> list[scored.Scored]:
-    """Return the states of whole files of tokens on which a training was scored, where they were kept."""
+def left_states(texts: Mapping[Data, Texts], files: Mapping[FileKey, Path], trained: Trained) -> list[leftovers.Leftover]:
+    """Return the states, under its final weights, of whole files of tokens that a training has encoded."""
     parts = []
-    for data in {score.data: None for score in recipe.scores if score.data in trained.states}:
-        if data == Data(corpus=data.corpus, split=data.split, languages=data.languages):  # whole files, as they are
+    for data, states in trained.states.items():
+        if data == Data(corpus=data.corpus, split=data.split, languages=data.languages):  # all texts, as they are
             languages = np.array(texts[data].languages)
-            rows = [texts[data].word_rows(np.flatnonzero(languages == language)) for language in data.languages]
-            parts += [
-                scored.Scored(files[key], trained.states[data][torch.from_numpy(chosen)].numpy())
-                for key, chosen in zip(data.files(), rows, strict=True)
-            ]
+            for key in data.files():
+                rows = texts[data].word_rows(np.flatnonzero(languages == key[1]))
+                parts.append(leftovers.Leftover(files[key], states[torch.from_numpy(rows)].numpy()))
     return parts
 
 
@@ -213,7 +209,7 @@ def run(
         weights = folder / "model.safetensors"
         save(trained.model, weights, with_encoder=trained.encoder_changed)
         if leaves_states:
-            scored.write(encoder, weights, trained.model.column, recipe.units, scored_parts(recipe, texts, files, trained))
+            leftovers.write(encoder, weights, trained.model.column, recipe.units, left_states(texts, files, trained))
     write_json(
         {
             "recipe": recipe.settings(),

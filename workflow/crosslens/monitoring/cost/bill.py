@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crosslens.config.whole import Config
-from crosslens.encoding.scored import BYTES
+from crosslens.encoding.leftovers import BYTES
 from crosslens.monitoring.cost import work
 from crosslens.monitoring.cost.sizes import Shape, Size, Sizes
 from crosslens.monitoring.cost.speed import Speed
@@ -147,7 +147,7 @@ class Biller:
     def _states(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
         """Passes over the texts that words are drawn from, but for those whose states are left; their size goes into the line."""
         draws = self.studies.draws[str(self.studies.drawn(recipe.name))]
-        left = self._left(recipe, shape)
+        files = self._left(recipe, shape)
         done, numbers = Work(), 0.0
         for corpus, draw in draws.corpora.items():
             for language in draw.languages:
@@ -160,7 +160,7 @@ class Biller:
                     number_drawn = size.texts if draw.means else min(requested, units)
                     texts = min(size.texts, number_drawn)
                     layers = shape.layers + 1 if draw.means or draw.all_layers else 1 + len(self.config.states.layers)
-                    if layers > 1 or (corpus, language, split) not in left:
+                    if layers > 1 or (corpus, language, split) not in files:
                         done.passed += texts * size.length * shape.products(size.length)
                     done.counted &= size.counted
                     numbers += number_drawn * layers * shape.hidden
@@ -168,8 +168,10 @@ class Biller:
         return done, self._spread(done.counted)
 
     def _left(self, recipe: Recipe, shape: Shape) -> set[tuple[str, str, str]]:
-        """Files of tokens whose states a training leaves for the job that stores those of words (crosslens.encoding.scored)."""
+        """Files of tokens whose states a training leaves for the job that stores those of drawn words (encoding/leftovers.py)."""
         parts = {score.data for score in recipe.scores}
+        if recipe.stages and recipe.keeps_states(recipe.stages[-1]):
+            parts |= {term.data for phase in recipe.stages[-1].phases for term in phase.terms}
         sizes = [self.sizes.of(data, recipe.encoder, recipe.reading) for data in parts]
         units = sum(size.words if recipe.units.unit == "word" else size.texts for size in sizes)
         return {file for data in parts for file in data.files()} if 4 * units * shape.hidden <= BYTES else set()

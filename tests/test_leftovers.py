@@ -1,4 +1,4 @@
-"""States of scored texts, which a training leaves for the job that stores those of drawn words."""
+"""States that a training has computed with its final weights, which it leaves for the job that stores those of drawn words."""
 
 import logging
 import shutil
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from conftest import LANGUAGES, UPOS
 from crosslens.config.draws import Draw, Draws
-from crosslens.config.heads import TASK, LinearHead
+from crosslens.config.heads import LANGUAGE, TASK, LinearHead
 from crosslens.config.units import Units
-from crosslens.encoding import dump, scored
+from crosslens.encoding import dump, leftovers
 from crosslens.encoding import stored as states_files
 from crosslens.encoding.drawn import write as write_draws
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
@@ -20,26 +20,31 @@ from safetensors.torch import load_file, save_file
 TRAIN, TEST = (Data(corpus="sentences", split=split, languages=LANGUAGES) for split in ("train", "test"))
 DRAWS = Draws(
     encoder="tiny", reading="whole", unit="word", labels=UPOS,
-    corpora={"sentences": Draw(languages=LANGUAGES, random_words={"test": 12}, sample_per_label=2)},
+    corpora={"sentences": Draw(languages=LANGUAGES, random_words={"train": 8, "test": 12}, sample_per_label=2)},
 )  # fmt: skip
 
 
-def recipe(**changes) -> Recipe:
-    stage = Stage(
-        name="task", phases=(Phase(terms=(Term(head=TASK, data=TRAIN),), update=(ENCODER, TASK)),), epochs=1, batch=32,
-        encoder_rate=2e-3, head_rate=5e-3, new_heads=(TASK,), select_head=TASK, select_data=TEST,
+def recipe() -> Recipe:
+    """A tagger, and after it a head for languages, for which the words of the training data are encoded once more."""
+    common = {"epochs": 1, "batch": 32, "head_rate": 5e-3, "select_data": TEST}
+    stages = tuple(
+        Stage(
+            name=head, phases=(Phase(terms=(Term(head=head, data=TRAIN),), update=update),), new_heads=(head,), select_head=head,
+            encoder_rate=2e-3, **common,
+        )
+        for head, update in ((TASK, (ENCODER, TASK)), (LANGUAGE, (LANGUAGE,)))
     )  # fmt: skip
-    settings = {
-        "name": "test/scored", "encoder": "tiny", "reading": "whole", "heads": {TASK: LinearHead(labels=UPOS)},
-        "stages": (stage,), "scores": (Score(head=TASK, data=TEST),), "init_sd": 0.02, "dropout": 0.1,
-    } | changes  # fmt: skip
-    return Recipe(**settings)
+    heads = {TASK: LinearHead(labels=UPOS), LANGUAGE: LinearHead(learns=LANGUAGE, labels=LANGUAGES)}
+    scores = (Score(head=TASK, data=TEST),)
+    return Recipe(
+        name="test/left", encoder="tiny", reading="whole", heads=heads, stages=stages, scores=scores, init_sd=0.02, dropout=0.1
+    )
 
 
 @pytest.fixture(scope="module")
 def trained(bench, sealed_sentences, tmp_path_factory):
     """Folder of a training that left states, and of the words that are drawn."""
-    folder, log = tmp_path_factory.mktemp("scored"), logging.getLogger("crosslens.tests")
+    folder, log = tmp_path_factory.mktemp("left"), logging.getLogger("crosslens.tests")
     tokens = {"sentences": sealed_sentences}
     run(recipe(), 0, bench.encoder_folder, tokens, folder / "seed0", threads=1, log=log, leaves_states=True)
     write_draws(DRAWS, {"sentences": sealed_sentences}, folder / "draws")
@@ -58,20 +63,20 @@ def copy(trained, tmp_path):
     return shutil.copytree(trained, tmp_path / "copy")
 
 
-def test_drawn_words_of_scored_texts_are_not_encoded_again(bench, sealed_sentences, copy, log, monkeypatch):
+def test_drawn_words_of_texts_that_were_encoded_are_not_encoded_again(bench, sealed_sentences, copy, log, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(dump, "load_encoder", lambda *_, **__: pytest.fail("the encoder was loaded"))
         left = store(bench, sealed_sentences, copy, log, "left")
     weights = copy / "seed0/model.safetensors"
-    scored.discard(weights)
-    assert not [path for path in weights.parent.iterdir() if scored.FILE in path.name]
+    leftovers.discard(weights)
+    assert not [path for path in weights.parent.iterdir() if leftovers.FILE in path.name]
     encoded = store(bench, sealed_sentences, copy, log, "encoded")
     assert np.allclose(left.vectors, encoded.vectors, atol=1e-5)
     assert left.words.tolist() == encoded.words.tolist()
 
 
 def damage(copy):
-    file = copy / "seed0" / scored.FILE
+    file = copy / "seed0" / leftovers.FILE
     content = bytearray(file.read_bytes())
     content[-5] ^= 1
     file.write_bytes(content)
@@ -84,11 +89,11 @@ def replace_weights(copy):
     seal(file)
 
 
-@pytest.mark.parametrize("fault", [damage, replace_weights, lambda copy: (copy / "seed0" / scored.FILE).write_bytes(b"")])
+@pytest.mark.parametrize("fault", [damage, replace_weights, lambda copy: (copy / "seed0" / leftovers.FILE).write_bytes(b"")])
 def test_states_that_do_not_fit_are_not_used(bench, sealed_sentences, copy, log, fault):
     fault(copy)
     stored = store(bench, sealed_sentences, copy, log, "states")
-    scored.discard(copy / "seed0/model.safetensors")
+    leftovers.discard(copy / "seed0/model.safetensors")
     assert np.array_equal(stored.vectors, store(bench, sealed_sentences, copy, log, "encoded").vectors)
 
 
@@ -108,17 +113,17 @@ def test_states_of_other_tokens_or_units_are_not_read(bench, sealed_sentences, c
     number = len(bench.texts(TEST.model_copy(update={"languages": ("de",)})).positions)
 
     def left(tokens, number):
-        return [*scored.read(bench.encoder_folder, copy / "seed0/model.safetensors", Units(), tokens, number)]
+        return [*leftovers.read(bench.encoder_folder, copy / "seed0/model.safetensors", Units(), tokens, number)]
 
     assert left(sealed_sentences / "de.test.parquet", number) == ["layer_2"]
-    assert left(other / "de.test.parquet", number) == left(sealed_sentences / "de.train.parquet", number) == []
+    assert left(other / "de.test.parquet", number) == left(sealed_sentences / "de.validation.parquet", number) == []
     assert left(sealed_sentences / "de.test.parquet", number + 1) == []
 
 
 def test_nothing_is_left_where_no_words_are_drawn_or_states_are_large(bench, sealed_sentences, log, tmp_path, monkeypatch):
     arguments = (0, bench.encoder_folder, {"sentences": sealed_sentences})
     run(recipe(), *arguments, tmp_path / "undrawn", threads=1, log=log)
-    monkeypatch.setattr(scored, "BYTES", 1000)
+    monkeypatch.setattr(leftovers, "BYTES", 1000)
     run(recipe(), *arguments, tmp_path / "large", threads=1, log=log, leaves_states=True)
     assert len([*tmp_path.rglob("model.safetensors")]) == 2
-    assert not [*tmp_path.rglob(f"*{scored.FILE}*")]
+    assert not [*tmp_path.rglob(f"*{leftovers.FILE}*")]

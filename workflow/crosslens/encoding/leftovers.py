@@ -1,4 +1,4 @@
-"""States of the texts on which a training was scored, left beside its weights for the job that stores those of drawn words.
+"""States that a training computed with its final weights, left beside these for the job that stores states of drawn words.
 
 That job would encode the same texts with the same weights once more. The file is no output: what reads it checks that it is of
 these weights and tokens, and does without it where it is missing, too large to be written, damaged, or of others.
@@ -18,18 +18,18 @@ from crosslens.runs.errors import DataError
 from crosslens.storage.files import remove
 from crosslens.storage.seals import digest, sealed, verified
 
-FILE = "scored.safetensors"
+FILE = "states.safetensors"
 BYTES = 2**30  # largest size of the file
 
 
-class Scored(NamedTuple):
+class Leftover(NamedTuple):
     """States of all labelled units of one file of tokens, (n, d) float32, at the layer that heads read."""
 
     tokens: Path
     states: np.ndarray
 
 
-def write(encoder: Path, weights: Path, column: str, units: Units, parts: Sequence[Scored]) -> None:
+def write(encoder: Path, weights: Path, column: str, units: Units, parts: Sequence[Leftover]) -> None:
     """Leave states beside the file of a training's weights, where they take at most BYTES.
 
     encoder: folder of the encoder from which it started. column: name of the layer.

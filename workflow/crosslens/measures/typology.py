@@ -198,8 +198,8 @@ def micro_f1(
         truth = np.array(of_test)[rows]
         owners = np.array([number for number, _ in targets])[rows]
         np.add.at(tested, owners, (truth != LEFT_OUT).sum(1))
-        most = max(len(set(feature_values[names[number]].values())) for number in numbers)
-        size = max(1, AT_ONCE // (max(1, truth.size) * most))
+        classes_at_most = max(len(set(feature_values[names[number]].values())) for number in numbers)
+        size = max(1, AT_ONCE // (max(1, truth.size) * classes_at_most))
         for start in range(0, len(coordinates.columns) if len(rows) else 0, size):
             block = slice(start, start + size)
             predictions, largest = predict(train, np.array(of_train)[rows], test, coordinates.columns[block], tolerance)
@@ -231,7 +231,8 @@ def _one_against_rest(
     first has no probe of its own, since its scores would be those of the second with the other sign.
     """
     present = [np.unique(row[row != LEFT_OUT]) for row in classes]
-    pairs = [(target, number) for target, numbers in enumerate(present) for number in numbers[len(numbers) == 2 :]]
+    probed = [numbers[1:] if len(numbers) == 2 else numbers for numbers in present]
+    pairs = [(target, number) for target, numbers in enumerate(probed) for number in numbers]
     binary = [np.where(classes[target] == LEFT_OUT, LEFT_OUT, classes[target] == number) for target, number in pairs]
     probes = fit(train[None], np.array(binary)[None], columns, penalties=1.0, tolerance=tolerance)
     logits = probes.logits(test[None])[0, :, :, 0].cpu().numpy()  # (columns, pairs, m)

@@ -54,7 +54,7 @@ def test_the_grid_is_that_of_single_texts_with_a_hook(encoder):
     found = {key: torch.full((len(read.positions), 16), torch.nan) for key in shifts}
 
     def step(key, batch, states):
-        found[key][torch.from_numpy(batch.words)] = states[batch.rows, batch.columns]
+        found[key][torch.from_numpy(batch.words)] = states
 
     for_each_shift(read, encoder, False, shifts, step)
     for key, shift in shifts.items():
@@ -62,6 +62,13 @@ def test_the_grid_is_that_of_single_texts_with_a_hook(encoder):
         torch.testing.assert_close(found[key], expected, rtol=1e-5, atol=1e-5)
         assert torch.equal(found[key].argmax(-1), expected.argmax(-1))
         assert torch.equal(found[key], found[0, 0.0]) == (shift.weight == 0)
+
+
+@torch.inference_mode()
+def test_texts_of_special_pieces_alone_have_no_states(encoder):
+    shapes, shift = [], Shift(1, 1.0, torch.ones(16))
+    for_each_shift(texts([2, 2]), encoder, False, {"": shift}, lambda _key, _batch, states: shapes.append(states.shape))
+    assert shapes == [(0, 16)]
 
 
 @torch.inference_mode()

@@ -69,3 +69,18 @@ def starting_from(encoder: nn.Module, number: int, look_up: Callable[..., torch.
     """A context in which `look_up` of input_ids replaces the output of the embeddings and the lowest `number` blocks."""
     with handing_on(blocks(encoder)[:number]), _replaced([encoder.get_submodule("embeddings")], look_up):
         yield
+
+
+@contextmanager
+def ending_at(encoder: nn.Module, rows: torch.Tensor, columns: torch.Tensor) -> Iterator[None]:
+    """A context in which the last block of an encoder of `KNOWN` ends at n places alone: last hidden states are (1, n, d).
+
+    What follows attention in a block treats each place by itself, so that it need not run for the others.
+    rows, columns: (n,) text and piece of each place.
+    """
+    attention = blocks(encoder)[-1].get_submodule("attention")
+    handle = attention.register_forward_hook(lambda _module, _input, output: (output[0][rows, columns][None], *output[1:]))
+    try:
+        yield
+    finally:
+        handle.remove()

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from crosslens.encoding.batches import Batch, for_each_batch
-from crosslens.encoding.blocks import KNOWN, blocks, embeddings, starting_from
+from crosslens.encoding.blocks import KNOWN, blocks, embeddings, ending_at, starting_from
 from crosslens.encoding.texts import Texts
 from crosslens.runs.errors import DataError
 
@@ -51,12 +51,14 @@ def for_each_shift(
     texts: Texts, encoder: nn.Module, segments: bool, shifts: Mapping[Any, Shift],
     step: Callable[[Hashable, Batch, torch.Tensor], None], layers: Sequence[int] = (),
 ) -> None:  # fmt: skip
-    """Call `step(key, batch, states)` with the last hidden states (B, T, d) of each batch of texts under each shift.
+    """Call `step(key, batch, states)` with the last hidden states of the labelled words of each batch, (n_words, d), by shift.
 
-    Blocks up to a shift's layer do not depend on it, so they run once a batch for all shifts (in encoders of `blocks.KNOWN`;
-    others run completely for each shift). Raises DataError for a layer that the encoder does not have.
+    Blocks up to a shift's layer do not depend on it, so they run once a batch for all shifts, and the last one ends at the
+    labelled words (in encoders of `blocks.KNOWN`; others run completely for each shift). Raises DataError for a layer that the
+    encoder does not have.
 
-    layers: states are those of these layers, (layers, B, T, d), none of them below a shift; only in encoders of `blocks.KNOWN`.
+    layers: states are those of these layers, (layers, n_words, d), none of them below a shift; only in encoders of
+    `blocks.KNOWN`.
     """
     top, device = int(encoder.config.num_hidden_layers), next(encoder.parameters()).device  # type: ignore[union-attr, arg-type]
     if wrong := sorted({shift.layer for shift in shifts.values() if not 0 <= shift.layer <= top}):
@@ -68,26 +70,32 @@ def for_each_shift(
             f"{encoder.config.model_type}: name another encoder"  # type: ignore[union-attr]
         )
 
-    def select(output: Any) -> torch.Tensor:
-        return torch.stack([output.hidden_states[layer] for layer in layers]) if layers else output.last_hidden_state
-
     def of_batch(batch: Batch) -> None:
         inputs = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
         options = {name: value.to(device) for name, value in inputs.items() if value is not None}
-        pieces = batch.input_ids.to(device)
-        plain = encoder(input_ids=pieces, output_hidden_states=is_supported, **options)
-        for key, shift in shifts.items():
-            if not shift.weight:
-                step(key, batch, select(plain))
-            elif is_supported:
-                states = plain.hidden_states[shift.layer] + shift.weight * shift.vector.to(plain.last_hidden_state)
-                if layers or shift.layer < top:
-                    with starting_from(encoder, shift.layer, lambda input_ids, states=states, **_: states):
-                        states = select(encoder(input_ids=pieces, output_hidden_states=bool(layers), **options))
-                step(key, batch, states)
-            else:
+        pieces, places = batch.input_ids.to(device), (batch.rows.to(device), batch.columns.to(device))
+
+        def at_layers(below: Sequence[torch.Tensor], last: torch.Tensor) -> torch.Tensor:
+            return torch.stack([last if layer == top else below[layer][places] for layer in layers]) if layers else last
+
+        if not is_supported:
+            for key, shift in shifts.items():
                 with shifted(encoder, shift):
-                    step(key, batch, encoder(input_ids=pieces, **options).last_hidden_state)
+                    step(key, batch, encoder(input_ids=pieces, **options).last_hidden_state[places])
+            return
+        with ending_at(encoder, *places):
+            plain = encoder(input_ids=pieces, output_hidden_states=True, **options)
+            for key, shift in shifts.items():
+                below, last = plain.hidden_states, plain.last_hidden_state[0]
+                vector = shift.weight * shift.vector.to(last)
+                if shift.weight and shift.layer == top:
+                    last = last + vector
+                elif shift.weight:
+                    states = below[shift.layer] + vector
+                    with starting_from(encoder, shift.layer, lambda input_ids, states=states, **_: states):
+                        output = encoder(input_ids=pieces, output_hidden_states=bool(layers), **options)
+                    below, last = output.hidden_states, output.last_hidden_state[0]
+                step(key, batch, at_layers(below, last))
 
     for_each_batch(texts, encoder, segments, of_batch)
 

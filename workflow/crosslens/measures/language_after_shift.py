@@ -107,8 +107,7 @@ def states_of(encoder: nn.Module, texts: Texts, shifts: Mapping[str, Shift], lay
     states = {name: np.empty((len(layers), len(texts.positions), size), np.float32) for name in shifts}
 
     def step(key: Hashable, batch: Batch, hidden: torch.Tensor) -> None:
-        rows, columns = batch.rows.to(hidden.device), batch.columns.to(hidden.device)
-        states[str(key)][:, batch.words] = hidden[:, rows, columns].float().cpu().numpy()
+        states[str(key)][:, batch.words] = hidden.float().cpu().numpy()
 
     for_each_shift(texts, encoder, segments, shifts, step, layers)
     return Items(np.repeat(np.array(texts.ids), np.diff(texts.word_offsets)), states)

@@ -54,12 +54,16 @@ def measure(
         for split in ("dev", "test"):
             texts = read_pairs(subject.tokens[pairs], language, split, labels)
             tested |= {tuple(texts.ids)} if split == "test" and language != source else set()
+            language_weights = [0.0] if language == source else every
+            cells = {
+                (random, weight): Shift(layer, weight, random_vector if random else vector)
+                for random in (False, True)
+                for weight in language_weights
+            }
+            scores = {key: classes == texts.labels[TASK] for key, classes in classify(model, texts, cells).items()}
             for random in (False, True):
-                cells = {weight: Shift(layer, weight, random_vector if random else vector) for weight in every}
-                cells = {0.0: cells[0.0]} if language == source else cells
-                classes = classify(model, texts, cells)
-                right[language, split, random] = np.stack([classes[weight] == texts.labels[TASK] for weight in cells])
-                for weight, scored in zip(cells, right[language, split, random], strict=True):
+                right[language, split, random] = np.stack([scores[random, weight] for weight in language_weights])
+                for weight, scored in zip(language_weights, right[language, split, random], strict=True):
                     yield {
                         "corpus": pairs, "language": language, "split": split, "layer": layer, "weight": weight,
                         "measure": ACCURACY, "definition": RANDOM if random else SHIFT,
@@ -96,10 +100,8 @@ def classify(model: EncoderWithHeads, texts: Texts, cells: Mapping[Any, Shift]) 
     classes = {key: np.empty(len(texts), np.int64) for key in cells}
 
     def step(key: Hashable, batch: Batch, states: torch.Tensor) -> None:
-        rows = batch.rows.to(states.device)
-        features = states[rows, batch.columns.to(states.device)].float()
-        sizes = torch.ones(len(features), dtype=torch.long)
-        classes[key][batch.words] = model.head(TASK).classes(features, sizes, {})[TASK].cpu().numpy()
+        sizes = torch.ones(len(states), dtype=torch.long)
+        classes[key][batch.words] = model.head(TASK).classes(states.float(), sizes, {})[TASK].cpu().numpy()
 
     for_each_shift(texts, model.encoder, model.units.segments, cells, step)
     return classes

@@ -180,8 +180,7 @@ def translate(
     outputs, naming = {key: np.empty(len(inner.positions), np.int32) for key in cells}, Naming(head)
 
     def step(key: Hashable, batch: Batch, states: torch.Tensor) -> None:
-        places = batch.rows.to(states.device), batch.columns.to(states.device)
-        outputs[key][batch.words] = naming.pieces(states[places].float()).cpu().numpy()
+        outputs[key][batch.words] = naming.pieces(states.float()).cpu().numpy()
 
     for_each_shift(inner, encoder, segments, cells, step)
     return outputs
@@ -270,7 +269,7 @@ def masked_outputs(
     groups = torch.from_numpy(np.stack(list(alone.values()), 1)).float()  # (vocabulary, languages)
 
     def step(_: Hashable, batch: Batch, states: torch.Tensor) -> None:
-        of_places = states[batch.rows.to(states.device), batch.columns.to(states.device)].float()
+        of_places = states.float()
         predictions[batch.words] = head.pieces(of_places).cpu().numpy()
         rows = max(1, LOGITS // len(groups))
         parts = [of_places[start : start + rows] for start in range(0, len(of_places), rows)]

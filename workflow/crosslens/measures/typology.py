@@ -168,14 +168,14 @@ def micro_f1(
     multinomial: whether a multinomial probe tells all values, or one probe each value against the rest, of which the most certain
     decides (liang2021, section 4.2). LogisticRegression() of the released code is the latter with scikit-learn until 0.21, the
     former since. For two values they are the same.
-    Features with equally many values are solved together, and so are all parts.
+    All parts are solved together, and so are all features; of those with a multinomial probe, the ones with equally many values.
     """
     predict = _multinomial if multinomial else _one_against_rest
     names = list(feature_values)
     train, test = (np.concatenate([*part.values()]) for part in (coordinates.train, coordinates.test))
     correct, tested = np.zeros((len(names), len(coordinates.columns))), np.zeros(len(names))
     gradient = 0.0
-    for numbers in _alike(feature_values):
+    for numbers in _alike(feature_values) if multinomial else [range(len(names))]:
         targets = [(number, part) for number in numbers for part in (parts if parts is not None else [()])]
         of_train, of_test = [], []
         for number, part in targets:
@@ -198,7 +198,8 @@ def micro_f1(
         truth = np.array(of_test)[rows]
         owners = np.array([number for number, _ in targets])[rows]
         np.add.at(tested, owners, (truth != LEFT_OUT).sum(1))
-        size = max(1, AT_ONCE // (max(1, truth.size) * len(set(feature_values[names[numbers[0]]].values()))))
+        classes_at_most = max(len(set(feature_values[names[number]].values())) for number in numbers)
+        size = max(1, AT_ONCE // (max(1, truth.size) * classes_at_most))
         for start in range(0, len(coordinates.columns) if len(rows) else 0, size):
             block = slice(start, start + size)
             predictions, largest = predict(train, np.array(of_train)[rows], test, coordinates.columns[block], tolerance)
@@ -226,14 +227,18 @@ def _one_against_rest(
 ) -> tuple[np.ndarray, float]:  # fmt: skip
     """Return classes of test words by a probe for each class against the rest, (columns, targets, m); largest gradient.
 
-    Arguments are those of `_multinomial`. The class of a word is that of the probe with the highest score.
+    Arguments are those of `_multinomial`. The class of a word is that of the probe with the highest score; of two classes the
+    first has no probe of its own, since its scores would be those of the second with the other sign.
     """
-    pairs = [(target, number) for target, row in enumerate(classes) for number in np.unique(row[row != LEFT_OUT])]
+    present = [np.unique(row[row != LEFT_OUT]) for row in classes]
+    probed = [numbers[1:] if len(numbers) == 2 else numbers for numbers in present]
+    pairs = [(target, number) for target, numbers in enumerate(probed) for number in numbers]
     binary = [np.where(classes[target] == LEFT_OUT, LEFT_OUT, classes[target] == number) for target, number in pairs]
     probes = fit(train[None], np.array(binary)[None], columns, penalties=1.0, tolerance=tolerance)
     logits = probes.logits(test[None])[0, :, :, 0].cpu().numpy()  # (columns, pairs, m)
-    best = np.full((len(columns), len(classes), len(test)), -np.inf, logits.dtype)
-    predictions = np.zeros(best.shape, np.int64)
+    best = np.zeros((len(columns), len(classes), len(test)), logits.dtype)
+    predictions = np.broadcast_to(np.array([numbers[0] for numbers in present])[:, None], best.shape).copy()
+    best[:, [len(numbers) > 2 for numbers in present]] = -np.inf
     for place, (target, number) in enumerate(pairs):
         higher = logits[:, place] > best[:, target]
         predictions[:, target] = np.where(higher, number, predictions[:, target])

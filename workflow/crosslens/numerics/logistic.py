@@ -23,7 +23,8 @@ LEFT_OUT = -1  # class of an item that a target does not use
 ITERATIONS = 1000  # of each regression, at most; the gradient tells whether they were enough
 ROUND = 6  # iterations of the first round; each is twice as long as the one before, and L-BFGS remembers half of it
 LOGITS = 2**20  # in memory at once: few enough to stay in a processor's cache
-VECTORS = 40  # of weights, in one product of matrices
+VECTORS = 40  # of weights, in one product of matrices; more where items are few:
+PRODUCT = 2**17  # logits of all groups in one product of matrices, below which the call costs more than the product
 OVERSHOT = 0.5  # a step is shortened where the slope at its end is steeper than this share of that at its start
 SHORTENED = 20  # times, at most
 
@@ -75,8 +76,9 @@ def fit(
     weights = items.new_zeros(groups, len(sets), count, vectors, width + 1)
     gradients = items.new_zeros(weights.shape[:3])
     order = sorted(range(len(sets)), key=lambda number: sets[number].tolist()[::-1])  # side by side what ends alike
-    targets_at_once = min(count, max(1, VECTORS // vectors))
-    sets_at_once = min(len(sets), max(1, VECTORS // (targets_at_once * vectors)))
+    at_once = max(VECTORS, PRODUCT // (groups * n))
+    targets_at_once = min(count, max(1, at_once // vectors))
+    sets_at_once = min(len(sets), max(1, at_once // (targets_at_once * vectors)))
     groups_at_once = max(1, LOGITS // (sets_at_once * targets_at_once * vectors * n))
     axes = [(range(groups), groups_at_once), (order, sets_at_once), (range(count), targets_at_once)]
     for parts in product(*([axis[i : i + size] for i in range(0, len(axis), size)] for axis, size in axes)):

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
 from crosslens.config.scales import keys_digest
@@ -13,6 +14,12 @@ from crosslens.storage.reuse import Plan, Reuse
 
 CONTENTS = Contents(Path(".snakemake/contents.json"))
 PINS = cache(digests)
+
+
+def with_signature(function):
+    """The function, with its signature as an attribute: Snakemake inspects each function of a param three times a job."""
+    function.__signature__ = signature(function)
+    return function
 
 
 def content(file, name=None):
@@ -32,7 +39,10 @@ def content(file, name=None):
 
 def resource_params(files):
     """A param for each file of the repository that a rule reads; a single param would not show which file has changed."""
-    return {f"content{number}": lambda wildcards, file=file: content(ROOT / file, file) for number, file in enumerate(files)}
+    return {
+        f"content{number}": with_signature(lambda wildcards, file=file: content(ROOT / file, file))
+        for number, file in enumerate(files)
+    }
 
 
 def own_encoder_params(kind):
@@ -43,7 +53,10 @@ def own_encoder_params(kind):
         return content(Path(encoder.path, name)) if encoder.source == "folder" else ""
 
     files = getattr(FolderEncoder, kind)
-    return {f"content{number}": lambda wildcards, name=name: param(wildcards, name) for number, name in enumerate(files)}
+    return {
+        f"content{number}": with_signature(lambda wildcards, name=name: param(wildcards, name))
+        for number, name in enumerate(files)
+    }
 
 
 @cache
@@ -300,7 +313,8 @@ def recipe_params():
     Snakemake compares the values of params without their names, hence the place in each value.
     """
     return {
-        f"setting{number}": lambda wildcards, number=number: recipe_leaves(wildcards.recipe)[number] for number in range(PARAMS)
+        f"setting{number}": with_signature(lambda wildcards, number=number: recipe_leaves(wildcards.recipe)[number])
+        for number in range(PARAMS)
     }
 
 

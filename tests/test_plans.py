@@ -20,8 +20,10 @@ from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 from crosslens.sources.prefetch import DOWNLOAD, Amount, amount, wanted
 from crosslens.sources.registry import load as load_sources
+from crosslens.storage.fingerprint import Fingerprints
 from study import OVERLAY, REPOSITORY, SEARCHES, changed, copy_repository, counts, plan, snakemake, tiny
 from test_config import merged
+from test_environments import files as scripts_of_rules
 from test_environments import rules
 
 PLANS = REPOSITORY / "tests/workflow/plans.json"
@@ -68,6 +70,19 @@ def test_no_weights_are_kept_that_nothing_reads(plans):
         read = {file for job in jobs for file in job.input}
         kept = [file for job in jobs for file in job.output if file.endswith("/model.safetensors")]
         assert kept and not [file for file in kept if file not in read], name
+
+
+def test_few_jobs_of_the_demo_import_torch(root):
+    """An import of torch and transformers takes three CPU seconds, as long as many a job of the demo."""
+    fingerprints, scripts = Fingerprints(REPOSITORY), {rule: script for rule, script, _ in scripts_of_rules(REPOSITORY)}
+
+    def imports_torch(job: Job) -> bool:
+        kind = job.wildcards.get("kind", "").partition("@")[0]
+        files = [scripts[job.rule], *([f"workflow/crosslens/measures/{kind}.py"] if kind else [])]
+        return any("torch" in fingerprints.foreign(file) for file in files)
+
+    jobs = [job for job in plan(root, "--profile", "demo", "demo")[1] if scripts[job.rule]]
+    assert 10 <= len([job for job in jobs if imports_torch(job)]) <= 40 < len(jobs)
 
 
 def downloads(jobs: list[Job], target: str) -> Amount:
